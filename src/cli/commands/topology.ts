@@ -1,0 +1,78 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Machine } from '../../kernel/machine.ts'
+import { toMermaid } from '../../kernel/mermaid.ts'
+import { topology } from '../../kernel/topology.ts'
+import { toXState } from '../../kernel/xstate.ts'
+import { machines } from '../../machines/all.ts'
+import { type Command, exits } from '../command.ts'
+
+const forms = {
+  json: (machine: Machine) => JSON.stringify(topology(machine), null, 2),
+  xstate: (machine: Machine) => JSON.stringify(toXState(machine), null, 2),
+  mermaid: toMermaid,
+  text: describe,
+}
+
+export const topologyCommand: Command = {
+  name: 'topology',
+  usage: 'statewright topology [machine] [--json | --mermaid | --xstate]',
+  summary: 'Print one machine, or all of them: states, moves, forbidden moves and why.',
+  options: {
+    json: { type: 'boolean', summary: 'the topology object; all machines: one object by name' },
+    mermaid: { type: 'boolean', summary: 'a Mermaid state diagram' },
+    xstate: { type: 'boolean', summary: 'an XState 5 configuration' },
+  },
+
+  async run({ positionals, values }, { out }) {
+    const chosen = (['json', 'mermaid', 'xstate'] as const).filter((form) => values[form])
+    if (chosen.length > 1)
+      throw faults.bad_usage({ problem: `Choose one of ${chosen.map((f) => `--${f}`).join(', ')}.`, usage: this.usage })
+    if (positionals.length > 1)
+      throw faults.bad_usage({ problem: `One machine at a time, not ${positionals.join(' ')}.`, usage: this.usage })
+    const form = chosen[0] ?? 'text'
+
+    const [name] = positionals
+    if (name === undefined) {
+      out(form === 'json' || form === 'xstate' ? together(form) : machines.map(forms[form]).join('\n\n'))
+      return exits.ok
+    }
+    const machine = machines.find((m) => m.name === name)
+    if (machine === undefined)
+      throw faults.bad_usage({
+        problem: `There is no machine "${name}"; there are ${machines.map((m) => m.name).join(', ')}.`,
+        usage: this.usage,
+      })
+    out(forms[form](machine))
+    return exits.ok
+  },
+}
+
+function together(form: 'json' | 'xstate'): string {
+  const show = form === 'json' ? topology : toXState
+  return JSON.stringify(Object.fromEntries(machines.map((machine) => [machine.name, show(machine)])), null, 2)
+}
+
+function describe(machine: Machine): string {
+  const states = Object.entries(machine.states).map(([name, state]) => {
+    const flags = [name === machine.initial && 'initial', state.terminal && 'terminal', state.resumable && 'resumable']
+    const marks = flags.filter(Boolean).join(', ')
+    return `  ${name}${marks ? ` (${marks})` : ''}: ${state.meaning}`
+  })
+  const moves = machine.transitions.map(
+    ({ from, on, to, when = [], extension }) =>
+      `  ${from} → ${to} on ${on}${when.length > 0 ? ` if ${when.join(' and ')}` : ''}${extension ? ' (extension)' : ''}`,
+  )
+  const never = machine.forbidden.map(({ from, to, because }) => `  ${from} → ${to}: ${because}`)
+  return [
+    `${machine.name} v${machine.version}: ${machine.meaning}`,
+    '',
+    'states',
+    ...states,
+    '',
+    'moves',
+    ...moves,
+    '',
+    'never',
+    ...never,
+  ].join('\n')
+}

@@ -1,0 +1,30 @@
+import type { Command } from './command.ts'
+
+export function overview(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map((c) => c.name.length), '--version'.length)
+  const line = (name: string, says: string) => `  ${name.padEnd(width)}  ${says}`
+  return [
+    'usage: statewright <command> [options]',
+    '',
+    ...commands.map((c) => line(c.name, c.summary)),
+    '',
+    line('--help', 'Show this, or with a command what it takes.'),
+    line('--version', 'Show the version.'),
+    '',
+    'Exit codes: 0 done, 1 it did not work, 2 the command line was not understood.',
+  ].join('\n')
+}
+
+export function helpFor(command: Command): string {
+  const flags = Object.entries(command.options).map(([name, { short, summary }]) => ({
+    flag: `${short === undefined ? '' : `-${short}, `}--${name}`,
+    summary,
+  }))
+  const width = Math.max(0, ...flags.map((f) => f.flag.length))
+  return [
+    `usage: ${command.usage}`,
+    '',
+    command.summary,
+    ...(flags.length > 0 ? ['', ...flags.map((f) => `  ${f.flag.padEnd(width)}  ${f.summary}`)] : []),
+  ].join('\n')
+}

@@ -1,0 +1,40 @@
+import type { Machine } from './machine.ts'
+
+export interface Move {
+  readonly from: string
+  readonly to: string
+  readonly trigger: string
+}
+
+/**
+ * Checks the recorded moves of one subject against the declaration. Returns
+ * what is wrong with them, in order; nothing means the history is legal.
+ *
+ * Moves that no rune records (`rune: null`) need not be in the list: they are
+ * supplied where the declaration says the fold applies them.
+ */
+export function audit(machine: Machine, moves: readonly Move[]): readonly string[] {
+  let at: string = machine.initial
+  return moves.flatMap((move, i) => {
+    const { from, to, trigger } = move
+    const declared = machine.transitions.some((t) => t.from === from && t.on === trigger && t.to === to)
+    const continuous = from === at || from === settled(machine, at)
+    const problems = [
+      ...(continuous ? [] : [`move ${i + 1} leaves ${from}, but the subject was ${at}`]),
+      ...(declared ? [] : [`move ${i + 1}: ${machine.name} v${machine.version} has no ${from} → ${to} on ${trigger}`]),
+    ]
+    at = to
+    return problems
+  })
+}
+
+/** Where a subject comes to rest: follows the edges that the fold applies by itself. */
+export function settled<S extends string>(machine: Machine<S>, state: S): S {
+  let at = state
+  for (let steps = 0; steps < machine.transitions.length; steps++) {
+    const onward = machine.transitions.find((t) => t.from === at && t.rune === null)
+    if (onward === undefined) return at
+    at = onward.to
+  }
+  return at
+}

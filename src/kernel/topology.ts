@@ -1,0 +1,75 @@
+import type { Machine } from './machine.ts'
+
+/** A machine as specification 001 shows it to the world. The field names are the wire's. */
+export interface Topology {
+  readonly machine: string
+  readonly version: number
+  readonly meaning: string
+  readonly initial_status: string
+  readonly nodes: readonly TopologyNode[]
+  readonly edges: readonly TopologyEdge[]
+  readonly forbidden_transitions: readonly ForbiddenTransition[]
+  readonly terminal_statuses: readonly string[]
+  readonly resumable_statuses: readonly string[]
+}
+
+export interface TopologyNode {
+  readonly status: string
+  readonly meaning: string
+  readonly is_terminal: boolean
+  readonly is_initial: boolean
+  /** Terminal states are stable too: nobody has to act for them to last. */
+  readonly is_stable: boolean
+  readonly is_resumable: boolean
+}
+
+export interface TopologyEdge {
+  readonly from_status: string
+  readonly to_status: string
+  readonly trigger: string
+  readonly guards: readonly string[]
+  readonly rune: string | null
+  readonly extension?: string
+}
+
+export interface ForbiddenTransition {
+  readonly from_status: string
+  readonly to_status: string
+  readonly reason: string
+}
+
+export function topology(machine: Machine): Topology {
+  const nodes = Object.entries(machine.states).map(([status, state]) => ({
+    status,
+    meaning: state.meaning,
+    is_terminal: state.terminal === true,
+    is_initial: status === machine.initial,
+    is_stable: state.terminal === true || state.stable === true,
+    is_resumable: state.resumable === true,
+  }))
+  return {
+    machine: machine.name,
+    version: machine.version,
+    meaning: machine.meaning,
+    initial_status: machine.initial,
+    nodes,
+    edges: machine.transitions.map((t) => {
+      const extension = t.extension ?? machine.extension
+      return {
+        from_status: t.from,
+        to_status: t.to,
+        trigger: t.on,
+        guards: t.when ?? [],
+        rune: t.rune,
+        ...(extension === undefined ? {} : { extension }),
+      }
+    }),
+    forbidden_transitions: machine.forbidden.map((f) => ({
+      from_status: f.from,
+      to_status: f.to,
+      reason: f.because,
+    })),
+    terminal_statuses: nodes.filter((n) => n.is_terminal).map((n) => n.status),
+    resumable_statuses: nodes.filter((n) => n.is_resumable).map((n) => n.status),
+  }
+}

@@ -1,0 +1,73 @@
+import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+
+/** Specification 002, Autonomy Loop. */
+export const goalMachine = defineMachine({
+  name: 'goal',
+  version: 1,
+  meaning: 'One pass of the autonomy loop: plan, execute, review, until the goal is met or the loop stops.',
+  initial: 'goal_received',
+  opens: 'plan.goal_received',
+
+  // biome-ignore format: tables are audited by eye, so their columns line up
+  states: {
+    goal_received: { meaning: 'The goal is recorded; no plan exists, or the last one was rejected.' },
+    planning:      { meaning: 'A plan is drafted and judged; nothing of it runs.' },
+    executing:     { meaning: 'Tasks of the judged plan are given to agents.' },
+    reviewing:     { meaning: 'Every task is over; a critic examines the results.' },
+    blocked:       { meaning: 'Every task that could run waits for something from outside.', stable: true, resumable: true },
+    goal_met:      { meaning: 'The critic found nothing that stands in the way.', terminal: true },
+    stopped:       { meaning: 'Ended without being met, and says why.', terminal: true },
+  },
+
+  // biome-ignore format: as above
+  transitions: [
+    { from: 'goal_received', on: 'decompose_goal',        to: 'planning',      rune: 'goal.moved' },
+    { from: 'goal_received', on: 'user_cancel',           to: 'stopped',       rune: 'plan.stopped',
+      extension: 'A goal can be given up before planning began.' },
+    { from: 'goal_received', on: 'budget_exhausted',      to: 'stopped',       rune: 'plan.stopped',
+      extension: 'Rejected plans use up the budget too.' },
+
+    { from: 'planning',      on: 'plan_approved',         to: 'executing',     rune: 'goal.moved' },
+    { from: 'planning',      on: 'auto_start',            to: 'executing',     rune: 'goal.moved' },
+    { from: 'planning',      on: 'plan_rejected',         to: 'goal_received', rune: 'goal.moved', when: ['revise'] },
+    { from: 'planning',      on: 'user_cancel',           to: 'stopped',       rune: 'plan.stopped' },
+    { from: 'planning',      on: 'budget_exhausted',      to: 'stopped',       rune: 'plan.stopped',
+      extension: 'Planning uses up the budget too.' },
+
+    { from: 'executing',     on: 'all_tasks_terminal',    to: 'reviewing',     rune: 'goal.moved' },
+    { from: 'executing',     on: 'task_completed',        to: 'executing',     rune: 'plan.task_completed', carried: true, when: ['more_pending'] },
+    { from: 'executing',     on: 'all_runnable_blocked',  to: 'blocked',       rune: 'goal.moved' },
+    { from: 'executing',     on: 'budget_exhausted',      to: 'stopped',       rune: 'plan.stopped' },
+    { from: 'executing',     on: 'user_cancel',           to: 'stopped',       rune: 'plan.stopped' },
+
+    { from: 'reviewing',     on: 'critique_found_issues', to: 'executing',     rune: 'goal.moved', when: ['retry'] },
+    { from: 'reviewing',     on: 'critique_passed',       to: 'goal_met',      rune: 'plan.goal_met' },
+    { from: 'reviewing',     on: 'needs_replan',          to: 'planning',      rune: 'goal.moved' },
+    { from: 'reviewing',     on: 'user_cancel',           to: 'stopped',       rune: 'plan.stopped',
+      extension: 'A goal can be given up while it is reviewed.' },
+    { from: 'reviewing',     on: 'budget_exhausted',      to: 'stopped',       rune: 'plan.stopped',
+      extension: 'Reviewing uses up the budget too.' },
+
+    { from: 'blocked',       on: 'dependency_resolved',   to: 'executing',     rune: 'goal.moved' },
+    { from: 'blocked',       on: 'unresolvable',          to: 'stopped',       rune: 'plan.stopped' },
+    { from: 'blocked',       on: 'user_cancel',           to: 'stopped',       rune: 'plan.stopped' },
+    { from: 'blocked',       on: 'budget_exhausted',      to: 'stopped',       rune: 'plan.stopped',
+      extension: 'Wall time passes while it waits.' },
+  ],
+
+  // biome-ignore format: as above
+  forbidden: [
+    { from: 'goal_received', to: 'executing', because: 'Only a judged plan is executed.' },
+    { from: 'planning',      to: 'goal_met',  because: 'A plan is not a result.' },
+    { from: 'planning',      to: 'reviewing', because: 'There is nothing to review before something ran.' },
+    { from: 'executing',     to: 'goal_met',  because: 'The critic decides that, from evidence.' },
+    { from: 'executing',     to: 'planning',  because: 'A replan comes out of a review.' },
+    { from: 'blocked',       to: 'goal_met',  because: 'What is blocked is not done.' },
+    { from: 'goal_met',      to: 'executing', because: 'A goal has one outcome; set a new one.' },
+    { from: 'stopped',       to: 'executing', because: 'A goal has one outcome; set a new one.' },
+    { from: 'stopped',       to: 'planning',  because: 'A goal has one outcome; set a new one.' },
+  ],
+})
+
+export type GoalState = StateOf<typeof goalMachine>
+export type GoalTrigger = TriggerOf<typeof goalMachine>

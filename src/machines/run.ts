@@ -1,0 +1,58 @@
+import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+
+/** Specification 004. The modes interactive and auto are policies of this one machine. */
+export const runMachine = defineMachine({
+  name: 'run',
+  version: 1,
+  meaning: 'One job asked of an agent, from the queue to its only outcome, across restarts.',
+  initial: 'queued',
+  opens: 'run.submitted',
+
+  // biome-ignore format: tables are audited by eye, so their columns line up
+  states: {
+    queued:       { meaning: 'Ready for a worker.', stable: true },
+    running:      { meaning: 'A worker holds it.' },
+    waiting_user: { meaning: 'It needs an answer from a person and holds no worker.', stable: true, resumable: true },
+    succeeded:    { meaning: 'Finished with a result.', terminal: true },
+    failed:       { meaning: 'Finished without one, and says why.', terminal: true },
+    canceled:     { meaning: 'Stopped by request.', terminal: true },
+  },
+
+  // biome-ignore format: as above
+  transitions: [
+    { from: 'queued',       on: 'turn.started',                    to: 'running',      rune: 'run.moved', when: ['session_is_active'] },
+    { from: 'queued',       on: 'run.canceled',                    to: 'canceled',     rune: 'run.moved' },
+    { from: 'queued',       on: 'restart.reconcile_failed',        to: 'failed',       rune: 'run.moved' },
+
+    { from: 'running',      on: 'turn.needs_input',                to: 'waiting_user', rune: 'run.moved', when: ['mode_is_interactive'] },
+    { from: 'running',      on: 'turn.succeeded',                  to: 'succeeded',    rune: 'run.moved' },
+    { from: 'running',      on: 'turn.failed',                     to: 'failed',       rune: 'run.moved' },
+    { from: 'running',      on: 'run.canceled',                    to: 'canceled',     rune: 'run.moved' },
+    { from: 'running',      on: 'restart.requeued',                to: 'queued',       rune: 'run.moved',
+      extension: 'A durable runtime continues a run whose worker died; it fails it only when it cannot continue.' },
+    { from: 'running',      on: 'restart.reconcile_failed',        to: 'failed',       rune: 'run.moved' },
+
+    { from: 'waiting_user', on: 'interaction.reply.accepted',      to: 'queued',       rune: 'run.moved' },
+    { from: 'waiting_user', on: 'interaction.auto_decide.timeout', to: 'queued',       rune: 'run.moved', when: ['reply_is_optional'] },
+    { from: 'waiting_user', on: 'restart.preserve_waiting',        to: 'waiting_user', rune: 'run.moved', when: ['interaction_is_open', 'agent_is_configured', 'checkpoint_verifies'] },
+    { from: 'waiting_user', on: 'restart.reconcile_failed',        to: 'failed',       rune: 'run.moved' },
+    { from: 'waiting_user', on: 'run.canceled',                    to: 'canceled',     rune: 'run.moved' },
+  ],
+
+  // biome-ignore format: as above
+  forbidden: [
+    { from: 'queued',       to: 'waiting_user', because: 'Only a run that a worker holds can find out that it needs an answer.' },
+    { from: 'queued',       to: 'succeeded',    because: 'Nothing succeeds that no worker took.' },
+    { from: 'waiting_user', to: 'running',      because: 'A reply queues the run; a worker must take it again.' },
+    { from: 'waiting_user', to: 'succeeded',    because: 'A reply queues the run; the work itself succeeds.' },
+    { from: 'succeeded',    to: 'running',      because: 'A run has one outcome; submit a new one.' },
+    { from: 'succeeded',    to: 'canceled',     because: 'It is too late to stop what is finished.' },
+    { from: 'failed',       to: 'queued',       because: 'A run has one outcome; submit a new one.' },
+    { from: 'failed',       to: 'running',      because: 'A run has one outcome; submit a new one.' },
+    { from: 'canceled',     to: 'queued',       because: 'A run has one outcome; submit a new one.' },
+    { from: 'canceled',     to: 'running',      because: 'A run has one outcome; submit a new one.' },
+  ],
+})
+
+export type RunStatus = StateOf<typeof runMachine>
+export type RunTrigger = TriggerOf<typeof runMachine>

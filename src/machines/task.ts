@@ -1,0 +1,59 @@
+import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+
+/** Our own: the tasks of a goal, which specification 002 names without drawing their lifecycle. */
+export const taskMachine = defineMachine({
+  name: 'task',
+  version: 1,
+  meaning: 'One node of a judged plan, carried out as one run of one agent.',
+  initial: 'pending',
+  opens: 'task.opened',
+  extension:
+    'The specification names the states of a task without drawing them, and no lifecycle may bypass transition().',
+
+  // biome-ignore format: tables are audited by eye, so their columns line up
+  states: {
+    pending:   { meaning: 'Planned; it runs when all it depends on has completed.' },
+    assigned:  { meaning: 'Given to an agent that has not begun.' },
+    running:   { meaning: 'The agent works on it.' },
+    blocked:   { meaning: 'It waits for a person, or for an outcome nobody knows.', stable: true, resumable: true },
+    completed: { meaning: 'Done, with evidence.', terminal: true },
+    failed:    { meaning: 'Tried and not done; a retry is a new task.', terminal: true },
+    skipped:   { meaning: 'Never begun, because something it depends on did not complete.', terminal: true },
+    cancelled: { meaning: 'Withdrawn with its goal.', terminal: true },
+  },
+
+  // biome-ignore format: as above
+  transitions: [
+    { from: 'pending',  on: 'assign',   to: 'assigned',  rune: 'plan.task_assigned',  when: ['dependencies_completed'] },
+    { from: 'pending',  on: 'skip',     to: 'skipped',   rune: 'task.moved' },
+    { from: 'pending',  on: 'cancel',   to: 'cancelled', rune: 'task.moved' },
+
+    { from: 'assigned', on: 'begin',    to: 'running',   rune: 'plan.task_started' },
+    { from: 'assigned', on: 'release',  to: 'pending',   rune: 'task.moved' },
+    { from: 'assigned', on: 'cancel',   to: 'cancelled', rune: 'task.moved' },
+
+    { from: 'running',  on: 'complete', to: 'completed', rune: 'plan.task_completed' },
+    { from: 'running',  on: 'fail',     to: 'failed',    rune: 'task.moved' },
+    { from: 'running',  on: 'block',    to: 'blocked',   rune: 'task.moved' },
+    { from: 'running',  on: 'cancel',   to: 'cancelled', rune: 'task.moved' },
+
+    { from: 'blocked',  on: 'unblock',  to: 'running',   rune: 'task.moved' },
+    { from: 'blocked',  on: 'fail',     to: 'failed',    rune: 'task.moved',          when: ['outcome_is_known'] },
+    { from: 'blocked',  on: 'cancel',   to: 'cancelled', rune: 'task.moved' },
+  ],
+
+  // biome-ignore format: as above
+  forbidden: [
+    { from: 'pending',   to: 'running',   because: 'A task has an owner before anyone works on it.' },
+    { from: 'pending',   to: 'completed', because: 'Nothing completes that nobody worked on.' },
+    { from: 'running',   to: 'skipped',   because: 'It has begun; it can be cancelled or fail.' },
+    { from: 'blocked',   to: 'completed', because: 'An answer lets the work go on; the work completes it.' },
+    { from: 'completed', to: 'running',   because: 'A finding of the critic becomes a new task.' },
+    { from: 'failed',    to: 'pending',   because: 'A retry is a new task, linked to this one.' },
+    { from: 'skipped',   to: 'pending',   because: 'A new plan has new tasks.' },
+    { from: 'cancelled', to: 'pending',   because: 'A new plan has new tasks.' },
+  ],
+})
+
+export type TaskState = StateOf<typeof taskMachine>
+export type TaskTrigger = TriggerOf<typeof taskMachine>
