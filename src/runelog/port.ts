@@ -1,0 +1,97 @@
+import type { Draft, Rune } from '../runes/rune.ts'
+import type { ModelQuery, Row } from './read-model.ts'
+
+/**
+ * What the system asks of storage. Three stores implement it and one suite
+ * holds them to it; whatever can be decided without a database is decided in
+ * this room, once, and not in a store.
+ */
+export interface Runelog {
+  /**
+   * Records every rune of the batch or none, together with the read-model rows
+   * that follow from them. Once the promise resolves they are on disk and true;
+   * until then nothing may be announced, answered or acted upon.
+   *
+   * Refused with a fault, and nothing written: `stale_write` (a subject moved
+   * past its expected version), `stale_fence` (the run has a newer epoch),
+   * `transition_refused` (the declaration has no such move), `key_taken` (an
+   * irreversible action with this key exists), `log_sealed`, `rune_malformed`.
+   *
+   * A storage error on commit means unknown, not failed: the store then answers
+   * `store_poisoned` to everything and has to be opened again.
+   */
+  append(batch: Append): Promise<readonly Rune[]>
+
+  /** Runes of one session by `event_id`: oldest first, or newest first with `backward`. */
+  read(session_id: string, range?: Range): Promise<readonly Rune[]>
+
+  /** Everything after a cursor, oldest first, without gap or duplicate: first what is there, then what comes. */
+  follow(session_id: string, after: number, signal: AbortSignal): AsyncIterable<Rune>
+
+  /** Where a session's log ends; undefined if there is no such session. */
+  head(session_id: string): Promise<Head | undefined>
+
+  /** One row of a read model, as of the last commit. */
+  row(model: string, key: string): Promise<Row | undefined>
+
+  /** Rows of a read model by tag, ordered by `sort` and key. */
+  rows(model: string, query?: ModelQuery): Promise<readonly Row[]>
+
+  /** Calls back after each commit, with the sessions it wrote to. Returns the way to stop. */
+  watch(listener: (session_ids: readonly string[]) => void): () => void
+
+  /** The stored bytes of one session, in order, for verification and export. Reads cold storage too. */
+  records(session_id: string, after?: number): AsyncIterable<StoredRecord>
+
+  /** Erases the content of one payload and its salt, and records that. The chain still verifies. */
+  redact(session_id: string, event_id: number, reason: string): Promise<void>
+
+  /** Moves the runes of a closed session to a compressed segment beside the store. Reading goes on as before. */
+  archive(session_id: string): Promise<void>
+
+  /** Drops every read model and folds it anew from the runes. Returns how many runes were folded. */
+  rebuild(): Promise<number>
+
+  close(): Promise<void>
+}
+
+export interface Append {
+  readonly session_id: string
+  readonly runes: readonly Draft[]
+  /** The version of each subject that the batch moves or that its guards read; 0 for one that must not exist yet. */
+  readonly expect?: Readonly<Record<string, number>>
+  /** Carried by every append of a worker: the run it holds, and the epoch under which it took it. */
+  readonly fence?: Fence
+}
+
+export interface Fence {
+  readonly run_id: string
+  readonly epoch: number
+}
+
+export interface Range {
+  /** Only runes with a greater `event_id`. */
+  readonly after?: number
+  /** Only runes with a smaller `event_id`. */
+  readonly before?: number
+  readonly limit?: number
+  readonly backward?: boolean
+}
+
+export interface Head {
+  readonly session_id: string
+  readonly event_id: number
+  readonly hash: string
+  readonly sealed: boolean
+  readonly archived: boolean
+}
+
+/** A rune as it stands in storage. `header` is canonical JSON; `hash` covers `prev_hash` and these very bytes. */
+export interface StoredRecord {
+  readonly event_id: number
+  readonly header: string
+  readonly hash: string
+  readonly payload: string
+  /** Null after redaction: what was hashed can no longer be tried. */
+  readonly salt: string | null
+}

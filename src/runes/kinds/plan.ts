@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { jsonObject, jsonValue } from '../json-value.ts'
+
+export const planKinds = {
+  'coordination.received': z.strictObject({ intent_id: z.string(), input_sha256: z.string(), input: jsonObject }),
+  'coordination.moved': z.strictObject({
+    guards: z.array(z.strictObject({ guard_name: z.string(), passed: z.boolean(), reason: z.string() })),
+    outputs: z.array(z.strictObject({ artifact_type: z.string(), artifact_id: z.string(), checksum: z.string() })),
+    duration_ms: z.int().nonnegative(),
+    failure: jsonObject.optional(),
+  }),
+  'coordination.alerted': z.strictObject({ failure: jsonObject }),
+
+  'plan.goal_received': z.strictObject({ goal_description: z.string(), config: jsonObject }),
+  'goal.moved': z.strictObject({ reason: z.string().optional() }),
+  'plan.created': z.strictObject({ plan_id: z.string(), tasks: z.array(jsonObject) }),
+  'plan.updated': z.strictObject({ plan_id: z.string(), changes: jsonValue }),
+  'plan.critique': z.strictObject({ plan_id: z.string(), findings: z.array(jsonObject) }),
+  'plan.goal_met': z.strictObject({ plan_id: z.string(), summary: z.string() }),
+  'plan.stopped': z.strictObject({ reason: z.string() }),
+
+  'task.opened': z.strictObject({ plan_id: z.string(), task: jsonObject }),
+  'task.moved': z.strictObject({ reason: z.string().optional() }),
+  'plan.task_assigned': z.strictObject({ task_id: z.string(), agent_id: z.string() }),
+  'plan.task_started': z.strictObject({ task_id: z.string() }),
+  'plan.task_completed': z.strictObject({ task_id: z.string(), result: jsonValue, evidence: z.array(jsonValue) }),
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { jsonValue } from '../json-value.ts'
+import { budget } from './agent.ts'
+
+export const runKinds = {
+  'run.submitted': z.strictObject({
+    agent: z.string(),
+    input: jsonValue,
+    mode: z.enum(['interactive', 'auto']),
+    interactive_require_user_reply: z.boolean(),
+    budget: budget.nullable(),
+    parent_call_id: z.string().nullable(),
+  }),
+  /**
+   * `epoch` fences the run: from this rune on, only appends that carry it commit.
+   * Taking the run and taking it away both raise it.
+   */
+  'run.moved': z.strictObject({
+    epoch: z.int().positive().optional(),
+    worker: z.string().optional(),
+    attempt: z.int().positive().optional(),
+    interaction_ids: z.array(z.string()).optional(),
+    result: jsonValue.optional(),
+    error_code: z.string().optional(),
+    message: z.string().optional(),
+  }),
+  /** A command for a run that a worker holds: recorded here, obeyed by the holder or by who takes over. */
+  'run.requested': z.strictObject({
+    request: z.enum(['cancel', 'interrupt', 'steer']),
+    reason: z.string(),
+    input: jsonValue.optional(),
+  }),
+  /** Resuming found another number of waiting contracts than the checkpoint expects. */
+  'run.misaligned': z.strictObject({ expected: z.array(z.string()), found: z.array(z.string()) }),
+}

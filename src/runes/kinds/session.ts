@@ -1,0 +1,17 @@
+import { z } from 'zod'
+import { jsonObject } from '../json-value.ts'
+
+export const sessionKinds = {
+  'session.created': z.strictObject({ conversation_id: z.string(), config: jsonObject }),
+  'session.activated': z.strictObject({ root_agent_id: z.string() }),
+  'session.paused': z.strictObject({ reason: z.string() }),
+  'session.resumed': z.strictObject({}),
+  'session.suspended': z.strictObject({ reason: z.string(), budget_info: jsonObject.nullable() }),
+  'session.unsuspended': z.strictObject({ reason: z.string().optional() }),
+  'session.closing': z.strictObject({ reason: z.string() }),
+  'session.closed': z.strictObject({ final_stats: jsonObject }),
+  /** The log ends here: `runes` earlier ones stand in a segment whose bytes have this digest. */
+  'session.archived': z.strictObject({ segment: z.string(), runes: z.int(), sha256: z.string() }),
+  /** The payload of an earlier rune was erased. Its header, and so the chain, is untouched. */
+  'rune.redacted': z.strictObject({ event_id: z.int(), reason: z.string() }),
+}

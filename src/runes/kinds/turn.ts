@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { jsonValue } from '../json-value.ts'
+
+export const usage = z.strictObject({ input_tokens: z.int().nonnegative(), output_tokens: z.int().nonnegative() })
+
+export const turnKinds = {
+  'turn.started': z.strictObject({ turn_id: z.string(), agent_id: z.string(), input: jsonValue }),
+  /** Deltas are coalesced; `offset` is where this fragment begins in the text of its round. */
+  'turn.assistant_delta': z.strictObject({
+    content: z.string(),
+    channel: z.enum(['text', 'reasoning']),
+    round: z.int(),
+    offset: z.int(),
+  }),
+  /** `text` is all the model said in this round, so that nobody has to gather deltas. */
+  'turn.tool_calls_received': z.strictObject({
+    call_ids: z.array(z.string()),
+    round: z.int(),
+    text: z.string(),
+    usage,
+  }),
+  'turn.tools_finished': z.strictObject({
+    results: z.array(z.strictObject({ call_id: z.string(), label: z.string(), summary: z.string() })),
+  }),
+  'turn.completed': z.strictObject({
+    final_output: z.string(),
+    usage,
+    round: z.int(),
+    finish: z.enum(['stop', 'truncated', 'filtered', 'round_limit', 'repeated_calls', 'no_more_calls']),
+  }),
+  'turn.interrupted': z.strictObject({ reason: z.string(), partial_output: z.string() }),
+  'turn.error': z.strictObject({
+    error_type: z.string(),
+    message: z.string(),
+    retryable: z.boolean(),
+    partial_output: z.string().optional(),
+  }),
+}

@@ -1,0 +1,81 @@
+import type { Actor, ActorCategory } from './actor.ts'
+import type { Kind, Payload } from './kinds.ts'
+
+export const visibilities = ['public', 'internal', 'secret'] as const
+
+/** Everyone; agents and the pipeline; the originating agent only. */
+export type Visibility = (typeof visibilities)[number]
+
+/** What a rune concerns. Ids carry their kind (`exe_…`). */
+export interface Concerns {
+  readonly run_id?: string
+  readonly agent_id?: string
+  readonly turn_id?: string
+  readonly call_id?: string
+  readonly execution_id?: string
+  readonly interaction_id?: string
+  readonly coordination_id?: string
+  readonly goal_id?: string
+  readonly task_id?: string
+}
+
+export const concernNames = [
+  'run_id',
+  'agent_id',
+  'turn_id',
+  'call_id',
+  'execution_id',
+  'interaction_id',
+  'coordination_id',
+  'goal_id',
+  'task_id',
+] as const satisfies readonly (keyof Concerns)[]
+
+/** The move a rune records. An opening has no `from` and no `trigger`. */
+export interface RecordedMove {
+  readonly machine: string
+  readonly subject_id: string
+  readonly from: string | null
+  readonly to: string
+  readonly trigger: string | null
+}
+
+/** What a writer says; the store adds where it stands and what proves it. */
+export type Draft<K extends Kind = Kind> = {
+  [J in K]: Concerns &
+    Partial<RecordedMove> & {
+      readonly kind: J
+      readonly visibility?: Visibility
+      readonly at: number
+      readonly actor: Actor
+      readonly payload: Payload<J>
+    }
+}[K]
+
+/** One immutable record of one session. */
+export type Rune<K extends Kind = Kind> = {
+  [J in K]: Header &
+    Concerns &
+    Partial<RecordedMove> & {
+      readonly kind: J
+      readonly payload: Payload<J>
+    }
+}[K]
+
+export interface Header {
+  /** Per session, from 1, without gaps; the cursor of every reader. */
+  readonly event_id: number
+  readonly rune_id: string
+  readonly session_id: string
+  readonly visibility: Visibility
+  /** Milliseconds since 1970, UTC. */
+  readonly at: number
+  readonly actor: Actor
+  readonly actor_category: ActorCategory
+  readonly payload_sha256: string
+  readonly prev_hash: string
+  readonly hash: string
+  readonly schema_version: number
+  /** The content of the payload was erased; what is left is the least its schema allows. The chain still verifies. */
+  readonly redacted?: true
+}
