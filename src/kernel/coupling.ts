@@ -1,0 +1,109 @@
+/**
+ * How moves of several machines belong together. A coupling is one row: the
+ * moves that stand or fall in one append. An append is a sequence of rows.
+ *
+ * Rows come in two layers. A *thread* row moves what belongs to one call: its
+ * tool, its contract, its interaction. A *frame* row moves what is around the
+ * calls: session, run, agent, turn. `M` names a move as `machine.trigger`, and
+ * an opening as `+machine`.
+ */
+export interface Couplings<M extends string = string, F extends string = string, T extends string = string> {
+  readonly frames: { readonly [K in F]: Frame<M, NoInfer<T>> }
+  readonly threads: { readonly [K in T]: Thread<M, NoInfer<F>> }
+}
+
+interface Row<M extends string> {
+  readonly meaning: string
+  readonly moves: readonly M[]
+  /** The worker that holds the run, under its fence; or anyone, without one, while nobody holds it. */
+  readonly by: 'holder' | 'command' | 'either'
+}
+
+export interface Frame<M extends string, T extends string> extends Row<M> {
+  /** At least one thread row of this list shares the append. */
+  readonly needs?: readonly T[]
+}
+
+export interface Thread<M extends string, F extends string> extends Row<M> {
+  /** The append holds at least one frame row of this list. */
+  readonly within?: readonly F[]
+  /**
+   * Whether the world is touched between this row and the next one of its
+   * thread (`after`), or was touched right before it (`before`). The two never
+   * share an append: effects come after their record is committed.
+   */
+  readonly effect?: 'before' | 'after'
+}
+
+/** Pins the literal types of a declaration, so that a wrong move or row name does not compile. */
+export function defineCouplings<M extends string>() {
+  return <const F extends string, const T extends string>(couplings: Couplings<M, F, T>) => couplings
+}
+
+/** A move as a batch holds it. `thread` is the call it belongs to, if any. */
+export interface BatchMove {
+  readonly machine: string
+  readonly trigger: string | null
+  readonly thread?: string | undefined
+}
+
+/**
+ * Checks that a batch is a sequence of rows. Returns what is wrong with it;
+ * nothing means that every move stands in an append with all that belongs to it.
+ */
+export function checkBatch(couplings: Couplings, batch: readonly BatchMove[]): readonly string[] {
+  const threads = Map.groupBy(
+    batch.filter((m) => m.thread !== undefined),
+    (m) => m.thread ?? '',
+  )
+  const framing = batch.filter((m) => m.thread === undefined).map(moveName)
+  const frames = parse(couplings.frames, framing)
+  if (frames === undefined) return [`no sequence of frame rows is: ${framing.join(', ')}`]
+
+  const problems: string[] = []
+  const used: string[] = []
+  for (const [thread, moves] of threads) {
+    const names = moves.map(moveName)
+    const rows = parse(couplings.threads, names)
+    if (rows === undefined) problems.push(`${thread}: no sequence of thread rows is: ${names.join(', ')}`)
+    else {
+      used.push(...rows)
+      problems.push(...threadProblems(couplings, thread, rows, frames))
+    }
+  }
+  for (const frame of frames) {
+    const needs = couplings.frames[frame]?.needs
+    if (needs !== undefined && !needs.some((row) => used.includes(row)))
+      problems.push(`${frame} stands alone; it needs ${needs.join(' or ')}`)
+  }
+  return problems
+}
+
+function threadProblems(couplings: Couplings, thread: string, rows: readonly string[], frames: readonly string[]) {
+  const problems: string[] = []
+  let touched = false
+  for (const name of rows) {
+    const row = couplings.threads[name]
+    if (row?.within !== undefined && !row.within.some((frame) => frames.includes(frame)))
+      problems.push(`${thread}: ${name} stands alone; it needs ${row.within.join(' or ')}`)
+    if (row?.effect === 'before' && touched)
+      problems.push(`${thread}: ${name} shares an append with the row that began its effect`)
+    if (row?.effect === 'after') touched = true
+  }
+  return problems
+}
+
+/** The rows whose moves, one after the other, are exactly these; undefined if there are none. */
+function parse(rows: Readonly<Record<string, Row<string>>>, moves: readonly string[]): readonly string[] | undefined {
+  if (moves.length === 0) return []
+  for (const [name, row] of Object.entries(rows)) {
+    const fits = row.moves.length <= moves.length && row.moves.every((move, i) => move === moves[i])
+    const rest = fits ? parse(rows, moves.slice(row.moves.length)) : undefined
+    if (rest !== undefined) return [name, ...rest]
+  }
+  return undefined
+}
+
+export function moveName({ machine, trigger }: Pick<BatchMove, 'machine' | 'trigger'>): string {
+  return trigger === null ? `+${machine}` : `${machine}.${trigger}`
+}

@@ -1,0 +1,216 @@
+import { type Act, closing } from './act.ts'
+import { keyIsTaken, type RowRef, type System } from './append.ts'
+import { type Call, isIrreversible, newCall, type Setting, type Worker, type World } from './world.ts'
+
+export function takingBy(world: World, worker: Worker): Act[] {
+  if (world.run !== 'queued' || world[worker] !== 'free') return []
+  const rows: RowRef[] = [world.turn === 'idle' ? 'taken' : 'retaken']
+  return [
+    {
+      name: `${worker} takes the run`,
+      by: 'holder',
+      rows,
+      guarded: true,
+      after: (w) => {
+        w[worker] = 'holding'
+      },
+    },
+  ]
+}
+
+/** The world is touched by whoever has the call in hand and, unless the habit is broken, the lease. */
+export function effectsOf(system: System, world: World, worker: Worker): Act[] {
+  const awake = world[worker] === 'holding' || (system.habit === 'effect_without_lease' && world[worker] === 'stale')
+  if (!awake) return []
+  return world.calls.flatMap((call, i) => {
+    if (call.effect !== 'due' || call.hands !== worker) return []
+    const touch = (effect: 'done' | 'broke', began: number) => (w: World) => {
+      const c = w.calls[i] as Call
+      c.effect = effect
+      c.began += began
+    }
+    return [
+      { name: `${worker} carries out call ${i}`, after: touch('done', 1) },
+      { name: `${worker} finds that call ${i} cannot be done`, after: touch('broke', 0) },
+    ]
+  })
+}
+
+export function holdersWork(system: System, setting: Setting, world: World, worker: Worker): Act[] {
+  const letGo = (w: World) => {
+    w[worker] = 'free'
+    w.request = null
+  }
+  const act = (name: string, rows: readonly RowRef[], after?: (w: World) => void): Act => ({
+    name: `${worker}: ${name}`,
+    by: 'holder',
+    rows,
+    ...(after === undefined ? {} : { after }),
+  })
+  if (world.request === 'cancel') return [act('obeys the cancel', ['canceled', ...closing(world, worker)], letGo)]
+  if (world.turn === 'streaming') {
+    if (world.session === 'suspended') return [act('lets go', ['released'], letGo)]
+    const acts = [
+      act('the model is done', ['succeeded'], letGo),
+      act('the stream breaks, try again', ['retried']),
+      act('the stream breaks for good', ['failed_in_stream'], letGo),
+      act('the agent crashes', ['agent_crashed_in_stream'], letGo),
+      act('the agent has no budget left', ['agent_spent'], letGo),
+    ]
+    if (world.request === 'steer')
+      acts.push(
+        act('is steered', ['steered'], (w) => {
+          w.request = null
+        }),
+      )
+    if (world.rounds > 0) acts.push(receive(system, setting, world, worker))
+    return acts
+  }
+  return toolWork(system, setting, world, worker, act, letGo)
+}
+
+function receive(system: System, setting: Setting, world: World, worker: Worker): Act {
+  const first = world.calls.length
+  const calls = [...world.calls, ...setting.calls.map(newCall)]
+  const rows = setting.calls.map((kind, n): RowRef => {
+    const i = first + n
+    if (kind === 'form') return ['asked', i]
+    const call = calls[i] as Call
+    // A call of the same append that asks for the same action claims the key first.
+    const earlier = calls.slice(0, i).map((c, at) => (at < first ? c : { ...c, contract: 'pending' as const }))
+    const taken = keyIsTaken({ ...world, calls: earlier }, call) && system.habit !== 'key_not_claimed'
+    return [taken ? 'duplicate_refused' : 'called', i]
+  })
+  return {
+    name: `${worker}: the model calls ${setting.calls.join(', ')}`,
+    by: 'holder',
+    rows: ['calls_received', ...rows],
+    before: (w) => {
+      w.calls.push(...setting.calls.map(newCall))
+      w.rounds--
+    },
+  }
+}
+
+function toolWork(
+  system: System,
+  setting: Setting,
+  world: World,
+  worker: Worker,
+  act: (name: string, rows: readonly RowRef[], after?: (w: World) => void) => Act,
+  letGo: (w: World) => void,
+): Act[] {
+  const acts: Act[] = []
+  const due = (i: number) => (w: World) => {
+    const call = w.calls[i] as Call
+    call.effect = 'due'
+    call.hands = worker
+  }
+  const recorded = (i: number) => (w: World) => {
+    const call = w.calls[i] as Call
+    call.effect = 'none'
+    call.hands = null
+  }
+  acts.push(act('the agent crashes', ['agent_crashed_in_tools', ...closing(world, worker)], letGo))
+  const waits: RowRef[] = []
+  let busy = false
+  let asking = false
+
+  for (const [i, call] of world.calls.entries()) {
+    const mine = (name: string, row: RowRef, after?: (w: World) => void) => {
+      busy = true
+      acts.push(act(`call ${i} ${name}`, [row], after))
+    }
+    if (call.tool === 'pending_call' && call.kind !== 'pay_approved') {
+      mine('begins', ['started', i], due(i))
+      if (call.kind === 'pay') mine('begins by policy', ['started_by_policy', i], due(i))
+      if (system.habit === 'effect_before_record') reverse(acts, worker, i)
+    }
+    if (call.tool === 'pending_call' && call.kind === 'pay_approved') {
+      if (setting.mode === 'auto') {
+        mine('is denied by policy', ['denied_by_policy', i])
+        // Whether a run may wait for a person is for the guard to say.
+        acts.push({ ...act(`call ${i} waits for approval`, ['parked', ['approval_asked', i]], letGo), guarded: true })
+      } else waits.push(['approval_asked', i])
+    }
+    if (call.kind === 'form' && call.contract === 'pending') {
+      if (setting.mode === 'auto') {
+        mine('takes its defaults', ['step_defaulted', i])
+        mine('has no defaults', ['step_declined', i])
+      } else waits.push(['step_asked', i])
+    }
+    if (call.contract === 'running' && call.hands === worker) {
+      busy = true
+      if (call.effect === 'done') mine('succeeded', ['succeeded', i], recorded(i))
+      if (call.effect === 'broke') mine('failed', ['failed', i], recorded(i))
+      if (call.effect === 'done' && !isIrreversible(call)) mine('took too long', ['timed_out', i], recorded(i))
+    }
+    if (call.contract === 'running' && call.hands !== worker) {
+      if (!isIrreversible(call) || system.habit === 'retry_after_crash') {
+        busy = true
+        acts.push({ name: `${worker}: call ${i} is repeated`, after: due(i) })
+      } else if (setting.mode === 'interactive') waits.push(['unknown_asked', i])
+      else {
+        busy = true
+        const rows: RowRef[] = ['failed_in_tools', ...closing(world, worker)]
+        acts.push(act(`nobody knows about call ${i}`, rows, letGo))
+      }
+    }
+    if (call.contract === 'waiting' && call.interaction !== 'open' && call.interaction !== null)
+      for (const [name, row, after] of answers(call, i, due(i))) mine(name, row, after)
+    if (call.contract === 'waiting' && call.answer === 'leave') {
+      busy = true
+      acts.push(act(`call ${i} is left open`, ['failed_in_tools', ...closing(world, worker)], letGo))
+    }
+    if (call.interaction === 'open') asking = true
+  }
+  if (busy) return acts
+  if (waits.length > 0 || asking) return [...acts, act('waits for people', ['parked', ...waits], letGo)]
+
+  const done = (w: World) => {
+    w.calls = []
+  }
+  return [
+    ...acts,
+    act('goes on', ['continued'], (w) => {
+      // What was once asked for stays taken; only the calls that no key depends on are forgotten.
+      w.calls = w.calls.filter((c) => isIrreversible(c))
+    }),
+    act('is done by its tools', ['succeeded_by_tools'], (w) => {
+      letGo(w)
+      done(w)
+    }),
+  ]
+}
+
+/** The write-ahead order reversed: the world is touched first, the record follows. */
+function reverse(acts: Act[], worker: Worker, i: number) {
+  acts.push({
+    name: `${worker}: call ${i} is carried out before its record`,
+    after: (w) => {
+      const call = w.calls[i] as Call
+      if (call.began === 0 || w.faults > 0) call.began++
+    },
+  })
+}
+
+function answers(call: Call, i: number, due: (w: World) => void): [string, RowRef, ((w: World) => void)?][] {
+  const yes = call.answer === 'yes'
+  const lapsed = call.interaction === 'expired'
+  if (call.reason === 'approval') {
+    if (lapsed) return [['was not approved in time', ['approval_lapsed', i]]]
+    return [yes ? ['is approved', ['approved', i], due] : ['is denied', ['denied', i]]]
+  }
+  if (call.reason === 'ecs') {
+    if (lapsed)
+      return [
+        ['was not taken in time', ['step_lapsed', i]],
+        ['took its default', ['step_taken', i]],
+      ]
+    return [yes ? ['is taken', ['step_taken', i]] : ['is refused', ['step_refused', i]]]
+  }
+  if (call.answer === 'leave') return []
+  return [
+    yes ? ['is known to have happened', ['settled_happened', i]] : ['is known not to have', ['settled_did_not', i]],
+  ]
+}
