@@ -1,0 +1,103 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { audit, type Move, settled } from '../../src/kernel/audit.ts'
+import { type Machine, stateNames, triggerNames } from '../../src/kernel/machine.ts'
+import { transition } from '../../src/kernel/transition.ts'
+import { machines } from '../../src/machines/all.ts'
+import { contractMachine } from '../../src/machines/contract.ts'
+import { turnMachine } from '../../src/machines/turn.ts'
+
+const runs = { numRuns: process.env.STATEWRIGHT_PROOF ? 20_000 : 300 }
+
+/** A walk along declared edges. Silent moves may be left out, since no rune records them. */
+function walkOf(machine: Machine, choices: readonly number[], keepSilent: boolean): readonly Move[] {
+  const moves: Move[] = []
+  let at = machine.initial
+  for (const choice of choices) {
+    const leaving = machine.transitions.filter((t) => t.from === at)
+    const edge = leaving[choice % leaving.length]
+    if (edge === undefined) break
+    if (edge.rune !== null || keepSilent) moves.push({ from: edge.from, to: edge.to, trigger: edge.on })
+    at = edge.to
+  }
+  return moves
+}
+
+/** Asks `transition` instead of the table whether a sequence of moves could have happened. */
+function couldHappen(machine: Machine, moves: readonly Move[]): boolean {
+  let at = machine.initial
+  return moves.every(({ from, to, trigger }) => {
+    const continuous = from === at || from === settled(machine, at)
+    at = to
+    const candidates = machine.transitions.filter((t) => t.from === from && t.on === trigger)
+    return (
+      continuous &&
+      candidates.some(({ when = [] }) => {
+        const decision = transition(machine, from, trigger, Object.fromEntries(when.map((guard) => [guard, true])))
+        return decision.allowed && decision.to === to
+      })
+    )
+  })
+}
+
+describe.each(machines.map((machine) => [machine.name, machine as Machine] as const))('%s', (_, machine) => {
+  const walk = fc
+    .tuple(fc.array(fc.nat(1000), { minLength: 1, maxLength: 12 }), fc.boolean())
+    .map(([choices, keepSilent]) => walkOf(machine, choices, keepSilent))
+    .filter((moves) => moves.length > 0)
+
+  test('every legal walk audits clean', () => {
+    fc.assert(
+      fc.property(walk, (moves) => {
+        expect(audit(machine, moves)).toEqual([])
+      }),
+      runs,
+    )
+  })
+
+  test('a walk with one thing changed is found, or is itself legal', () => {
+    const state = fc.constantFrom(...stateNames(machine), 'no_such_state')
+    const trigger = fc.constantFrom(...triggerNames(machine), 'no_such_trigger')
+    const change = fc.oneof(
+      state.map((from) => (move: Move) => [{ ...move, from }]),
+      state.map((to) => (move: Move) => [{ ...move, to }]),
+      trigger.map((name) => (move: Move) => [{ ...move, trigger: name }]),
+      fc.constant((move: Move) => [move, move]),
+      fc.constant((): Move[] => []),
+    )
+    let found = 0
+    fc.assert(
+      fc.property(walk, fc.nat(), change, (moves, where, mutate) => {
+        const i = where % moves.length
+        const mutant = moves.flatMap((move, at) => (at === i ? mutate(move) : [move]))
+        const problems = audit(machine, mutant)
+        found += problems.length > 0 ? 1 : 0
+        expect(problems.length === 0).toBe(couldHappen(machine, mutant))
+      }),
+      runs,
+    )
+    expect(found).toBeGreaterThan(0)
+  })
+})
+
+test('a gap and an undeclared move are told apart, with the number of the move', () => {
+  const start: Move = { from: 'pending', to: 'running', trigger: 'start' }
+  expect(audit(contractMachine, [start, { from: 'waiting', to: 'running', trigger: 'resume' }])).toEqual([
+    'move 2 leaves waiting, but the subject was running',
+  ])
+  expect(audit(contractMachine, [start, { from: 'running', to: 'pending', trigger: 'start' }])).toEqual([
+    'move 2: contract v1 has no running → pending on start',
+  ])
+})
+
+test('a subject settles along the edges that the fold applies by itself', () => {
+  const ended = stateNames(turnMachine).map((state) => [state, settled(turnMachine, state)])
+  expect(Object.fromEntries(ended)).toEqual({
+    idle: 'idle',
+    streaming: 'streaming',
+    tool_executing: 'tool_executing',
+    completed: 'idle',
+    interrupted: 'idle',
+    error: 'idle',
+  })
+})
