@@ -39,6 +39,7 @@ function list(values: readonly unknown[], path: string): string {
     if (!(i in values)) throw notJson(`${path}[${i}]`, 'a hole')
     out += (i === 0 ? '' : ',') + text(values[i], `${path}[${i}]`)
   }
+  if (Reflect.ownKeys(values).length > values.length + 1) throw notJson(path, 'a list with named members')
   return `${out}]`
 }
 
@@ -46,10 +47,12 @@ function record(value: object, path: string): string {
   const prototype = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) throw notJson(path, 'not a plain object')
   const members = value as Readonly<Record<string, unknown>>
+  const keys = Object.keys(members)
+  if (Reflect.ownKeys(members).length > keys.length) throw notJson(path, 'an object with hidden members')
   let out = '{'
-  for (const key of Object.keys(members).sort()) {
+  for (const key of keys.sort()) {
     const member = members[key]
-    out += `${out === '{' ? '' : ','}${quoted(key, path)}:${text(member, `${path}.${key}`)}`
+    out += `${out === '{' ? '' : ','}${quoted(key, `a key of ${path}`)}:${text(member, `${path}.${key}`)}`
   }
   return `${out}}`
 }
