@@ -26,13 +26,17 @@ export class Fault extends Error {
   }
 }
 
+/** Makes the fault of one row; the row itself can be read, so that the reference is written from it. */
+export interface MakeFault<D> {
+  (details: D, options?: ErrorOptions): Fault
+  readonly row: FaultRow
+}
+
 /** Turns the table into functions, so that `throw faults.not_found({ … })` is typed by its row. */
 export function defineFaults<R extends Readonly<Record<string, FaultRow>>>(rows: R) {
   const entries = Object.entries(rows).map(([code, row]) => [
     code,
-    (details: never, options?: ErrorOptions) => new Fault(code, row, details, options),
+    Object.assign((details: never, options?: ErrorOptions) => new Fault(code, row, details, options), { row }),
   ])
-  return Object.fromEntries(entries) as {
-    readonly [C in keyof R]: (details: Parameters<R[C]['says']>[0], options?: ErrorOptions) => Fault
-  }
+  return Object.fromEntries(entries) as { readonly [C in keyof R]: MakeFault<Parameters<R[C]['says']>[0]> }
 }

@@ -1,0 +1,7 @@
+import { cliPage } from './cli-page.ts'
+import { faultsPage } from './faults-page.ts'
+import { machinesPage } from './machines-page.ts'
+import type { Page } from './page.ts'
+
+/** Every page that is written from the sources. A new page is a new entry here. */
+export const pages: readonly Page[] = [machinesPage, faultsPage, cliPage]
