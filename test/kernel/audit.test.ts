@@ -86,7 +86,7 @@ test('a gap and an undeclared move are told apart, with the number of the move',
     'move 2 leaves waiting, but the subject was running',
   ])
   expect(audit(contractMachine, [start, { from: 'running', to: 'pending', trigger: 'start' }])).toEqual([
-    'move 2: contract v1 has no running → pending on start',
+    `move 2: contract v${contractMachine.version} has no running → pending on start`,
   ])
 })
 

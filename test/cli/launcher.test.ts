@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import type { Topology } from '../../src/kernel/topology.ts'
+
+const launcher = fileURLToPath(new URL('../../bin/statewright.js', import.meta.url))
+
+function launch(args: readonly string[], nodeFlags: readonly string[] = []) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...nodeFlags, launcher, ...args], {
+    encoding: 'utf8',
+  })
+  return { status, stdout, stderr }
+}
+
+/** Runs before the launcher and makes it believe that it runs on another Node. */
+function pretending(version: string): readonly string[] {
+  const source = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
+  return ['--import', `data:text/javascript,${encodeURIComponent(source)}`]
+}
+
+test('the real command prints what was asked for, and nothing else', () => {
+  const { status, stdout, stderr } = launch(['topology', 'contract', '--json'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect((JSON.parse(stdout) as Topology).nodes).toHaveLength(7)
+})
+
+test('the real command knows its version and its exit codes', () => {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect(launch(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' })
+  expect(launch(['topology', 'parrot']).status).toBe(2)
+})
+
+test.each(['20.20.2', '18.0.0', '22.12.0', '22.9.0'])('on Node %s it says one sentence and exits 1', (version) => {
+  expect(launch(['--version'], pretending(version))).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: `Statewright runs on Node 22.13 or newer; this is Node ${version}.\n`,
+  })
+})
+
+test.each(['22.13.0', '23.0.0', '26.1.0'])('on Node %s it runs', (version) => {
+  expect(launch(['--version'], pretending(version)).status).toBe(0)
+})

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import type { Command } from '../../src/cli/command.ts'
+import { faults } from '../../src/faults/catalogue.ts'
+import { runCli } from '../support/run-cli.ts'
+
+const broken = (error: Error): Command => ({
+  name: 'broken',
+  usage: 'statewright broken',
+  summary: 'Throws what it was given.',
+  options: { deep: { type: 'boolean', short: 'd', summary: 'as deep as it goes' } },
+  run: async () => {
+    throw error
+  },
+})
+
+test.each(['--help', '-h', 'help'])('%s lists every command on standard output', async (flag) => {
+  const { exit, out, err } = await runCli([flag])
+  expect({ exit, err }).toEqual({ exit: 0, err: '' })
+  expect(out).toMatch(/^usage: statewright <command> \[options\]\n/)
+  expect(out).toMatch(/ topology +Print one machine/)
+})
+
+test.each([
+  ['help', 'topology'],
+  ['topology', '--help'],
+  ['topology', '-h'],
+  ['--help', 'topology'],
+])('%s %s explains the command', async (...args) => {
+  const { exit, out } = await runCli(args)
+  expect(exit).toBe(0)
+  expect(out).toMatch(/^usage: statewright topology/)
+  expect(out).toMatch(/--xstate +an XState 5 configuration/)
+})
+
+test.each(['--version', '-v'])('%s prints the version', async (flag) => {
+  expect(await runCli([flag])).toEqual({ exit: 0, out: '1.2.3', err: '' })
+})
+
+test('nothing at all prints the usage to standard error and exits 2', async () => {
+  const { exit, out, err } = await runCli([])
+  expect({ exit, out }).toEqual({ exit: 2, out: '' })
+  expect(err).toContain('usage: statewright <command>')
+})
+
+test('an unknown command exits 2 and says which there are', async () => {
+  const { exit, out, err } = await runCli(['fly'], [broken(new Error())])
+  expect({ exit, out }).toEqual({ exit: 2, out: '' })
+  expect(err).toBe('There is no command "fly"; there is broken.\nusage: statewright <command> [options]')
+})
+
+test('a fault is a sentence on standard error and exit code 1', async () => {
+  const fault = faults.not_found({ what: 'session', id: 's_1' })
+  expect(await runCli(['broken'], [broken(fault)])).toEqual({ exit: 1, out: '', err: 'There is no session s_1.' })
+})
+
+test('anything else is a bug and is not caught', async () => {
+  await expect(runCli(['broken'], [broken(new RangeError('bug'))])).rejects.toThrow(RangeError)
+})
+
+test('the help of a command shows short flags', async () => {
+  expect((await runCli(['help', 'broken'], [broken(new Error())])).out).toContain('  -d, --deep  as deep as it goes')
+})

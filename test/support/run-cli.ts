@@ -1,0 +1,19 @@
+import type { Command } from '../../src/cli/command.ts'
+import { commands as all } from '../../src/cli/commands/all.ts'
+import { run } from '../../src/cli/run.ts'
+
+export interface Outcome {
+  readonly exit: number
+  readonly out: string
+  readonly err: string
+}
+
+/** The command line in this process: what it printed where, and how it ended. */
+export async function runCli(args: readonly string[], commands: readonly Command[] = all): Promise<Outcome> {
+  const printed: { out: string[]; err: string[] } = { out: [], err: [] }
+  const exit = await run({ commands, version: '1.2.3' }, args, {
+    out: (text) => void printed.out.push(text),
+    err: (text) => void printed.err.push(text),
+  })
+  return { exit, out: printed.out.join('\n'), err: printed.err.join('\n') }
+}
