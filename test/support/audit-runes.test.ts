@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Rune } from '../../src/runes/rune.ts'
 import { auditRunes, type RuneLike } from './audit-runes.ts'
 
 const session_id = 's1'
@@ -11,7 +12,7 @@ function move(machine: string, subject_id: string, kind: string, steps: string, 
 
 const begin: readonly RuneLike[] = [
   { kind: 'session.created', session_id },
-  { ...ids, kind: 'agent.spawning' },
+  { ...ids, kind: 'agent.spawning', machine: 'agent', subject_id: 'a1', from: null, to: 'spawning', trigger: null },
   move('agent', 'a1', 'agent.ready', 'spawning init_complete idle'),
   move('session', 's1', 'session.activated', 'created first_message active'),
   move('turn', 't1', 'turn.started', 'idle start_turn streaming'),
@@ -28,6 +29,11 @@ const turn2 = move('turn', 't2', 'turn.started', 'idle start_turn streaming', { 
 const killed = move('agent', 'a1', 'agent.terminated', 'idle kill terminated')
 
 const good = [...begin, toolsBegin, call, asked, approved, succeeded, toolsEnd, end, turn2]
+
+test('a rune of the runelog is something to audit', () => {
+  const asItIs = (rune: Rune): RuneLike => rune
+  expect(asItIs).toBeTypeOf('function')
+})
 
 test('a legal log has no problems', () => {
   expect(auditRunes(good)).toEqual([])
@@ -75,6 +81,11 @@ test.each<[string, readonly RuneLike[], string]>([
   ['a move from where the subject is not', [...begin, toolsBegin, call, approved], 'but the subject was pending_call'],
   ['a move of a subject nobody opened', begin.slice(3), 'no session.created opened it'],
   ['an opening that happens twice', [...begin, call, call], 'tool c1 was opened before'],
+  [
+    'an opening somewhere else than at the beginning',
+    [...begin, { ...call, machine: 'tool', subject_id: 'c1', from: null, to: 'executing', trigger: null }],
+    'tool c1 is opened in executing, not in pending_call',
+  ],
   ['an opening of nothing', [{ kind: 'tool.call', session_id }], 'does not say which'],
   [
     'a move written as another kind of rune',

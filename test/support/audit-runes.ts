@@ -3,15 +3,15 @@ import type { Machine } from '../../src/kernel/machine.ts'
 import { machines } from '../../src/machines/all.ts'
 import { auditInvariants } from './audit-invariants.ts'
 
-/** What the audit reads of a rune. Any rune of the runelog fits. */
+/** What the audit reads of a rune. Any rune of the runelog fits. An opening has no `from` and no `trigger`. */
 export interface RuneLike {
   readonly kind: string
   readonly session_id: string
   readonly machine?: string
   readonly subject_id?: string
-  readonly from?: string
+  readonly from?: string | null
   readonly to?: string
-  readonly trigger?: string
+  readonly trigger?: string | null
   readonly run_id?: string
   readonly agent_id?: string
   readonly turn_id?: string
@@ -73,14 +73,15 @@ function opened(subjects: Map<string, Subject>, rune: RuneLike): readonly string
       const key = keyOf(machine, rune.session_id, id)
       if (subjects.has(key)) return [`${machine.name} ${id} was opened before`]
       subjects.set(key, begun(machine, id))
-      return []
+      const elsewhere = rune.to !== undefined && rune.to !== machine.initial
+      return elsewhere ? [`${machine.name} ${id} is opened in ${rune.to}, not in ${machine.initial}`] : []
     })
 }
 
 function moved(subjects: Map<string, Subject>, rune: RuneLike): readonly string[] {
   const { machine: name, subject_id: id, from, to, trigger } = rune
-  if (trigger === undefined || machines.some((m) => m.opens === rune.kind)) return []
-  if (name === undefined || id === undefined || from === undefined || to === undefined)
+  if (typeof trigger !== 'string') return []
+  if (name === undefined || id === undefined || typeof from !== 'string' || to === undefined)
     return [`it has the trigger ${trigger} but not machine, subject_id, from and to`]
   const machine: Machine | undefined = machines.find((m) => m.name === name)
   if (machine === undefined) return [`there is no machine ${name}`]
