@@ -1,11 +1,14 @@
 import { defineConfig } from 'vitest/config'
 
+/** The exhaustive bounds take as long as they take. */
+const proof = process.env.STATEWRIGHT_PROOF ? { testTimeout: 3_600_000 } : {}
+
 /** `fast` is the inner loop; `slow` starts real processes, databases and browsers. `npm test` runs both. */
 export default defineConfig({
   test: {
     reporters: ['default', './scripts/reporter.ts'],
     projects: [
-      { test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: ['test/slow/**'] } },
+      { test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: ['test/slow/**'], ...proof } },
       {
         test: {
           name: 'slow',
@@ -13,6 +16,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,
+          ...proof,
         },
       },
     ],
