@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { type Machine, runeKinds } from '../../src/kernel/machine.ts'
+import { machines } from '../../src/machines/all.ts'
+import { isKind, kinds } from '../../src/runes/kinds.ts'
+
+test.each(machines.map((machine) => [machine.name, machine as Machine] as const))(
+  'every rune that %s writes has a shape',
+  (_, machine) => {
+    const written = runeKinds(machine)
+    expect(written.length).toBeGreaterThan(0)
+    expect(written.filter((kind) => !isKind(kind))).toEqual([])
+  },
+)
+
+test('a kind that is named like the move of a machine is written by that machine', () => {
+  const moved = Object.keys(kinds).filter((kind) => kind.endsWith('.moved'))
+  const written = machines.flatMap((machine: Machine) => runeKinds(machine))
+  expect(moved.filter((kind) => !written.includes(kind))).toEqual([])
+})
