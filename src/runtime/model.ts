@@ -1,0 +1,60 @@
+import type { Json } from '../kernel/json.ts'
+import type { ConsequenceView } from '../observation/consequence.ts'
+
+/** What the turn engine asks of a model, in our own words. Vendors live in adapters. */
+export interface Model {
+  /** Shown in runes and in the console. A scripted model says that it is one. */
+  readonly id: string
+  /**
+   * Answers once. Ends with `done` or with `error`; a stream that ends without
+   * either is an error of type `stream_truncated`. Stops soon after `signal`.
+   */
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
+}
+
+export interface ModelRequest {
+  readonly instructions: string
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolDescription[]
+  /** What earlier turns of this session did to the world. */
+  readonly memories: readonly string[]
+}
+
+export type Message =
+  | { readonly role: 'user'; readonly content: Json }
+  | {
+      readonly role: 'assistant'
+      readonly text: string
+      readonly calls: readonly ModelCall[]
+      /** The answer was cut short: by an interrupt, a steer, or an error. */
+      readonly partial?: true
+    }
+  /** What became of a call. This is all that reasoning ever learns about it. */
+  | { readonly role: 'tool'; readonly call_id: string; readonly consequence: ConsequenceView }
+
+export interface ModelCall {
+  readonly call_id: string
+  readonly name: string
+  readonly arguments: Json
+}
+
+export interface ToolDescription {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments. */
+  readonly input_schema: Json
+}
+
+export type ModelEvent =
+  | { readonly type: 'delta'; readonly channel: 'text' | 'reasoning'; readonly text: string }
+  /** `arguments` as the model wrote them: JSON text, or a value that was parsed already. */
+  | { readonly type: 'tool_call'; readonly name: string; readonly arguments: string | Json }
+  | { readonly type: 'usage'; readonly input_tokens: number; readonly output_tokens: number }
+  | {
+      readonly type: 'error'
+      readonly error_type: string
+      readonly message: string
+      readonly retryable: boolean
+      readonly retry_after_ms?: number
+    }
+  | { readonly type: 'done'; readonly finish: 'stop' | 'tool_calls' | 'length' | 'content_filter' }

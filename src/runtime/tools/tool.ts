@@ -1,0 +1,46 @@
+import type { z } from 'zod'
+import type { Json } from '../../kernel/json.ts'
+
+/**
+ * What a developer declares about a tool. Whether it is irreversible, may be
+ * repeated, needs approval: all of that is read from here and never from what
+ * a model wrote.
+ */
+export interface Tool<I extends z.ZodType = z.ZodType> {
+  readonly name: string
+  readonly description: string
+  readonly input: I
+  /** A success cannot be undone: it is started at most once per key. */
+  readonly irreversible: boolean
+  /** Doing it again with the same key does nothing more: it may be repeated when its outcome is unknown. */
+  readonly idempotent: boolean
+  /** It changes nothing outside. */
+  readonly read_only: boolean
+  readonly approval: 'inherit' | 'always' | 'never'
+  readonly timeout_ms: number
+  /** It may run beside other calls of the same answer. */
+  readonly parallel: boolean
+  readonly max_output_bytes: number
+  readonly key?: (args: z.output<I>) => string
+  readonly key_scope: 'session' | 'global'
+  /** Asks the outside whether the action with this key happened. */
+  readonly probe?: (key: string, args: z.output<I>, signal: AbortSignal) => Promise<Probed>
+  readonly run: (args: z.output<I>, context: ToolContext) => Promise<Json> | Json
+}
+
+export type Probed =
+  | { readonly outcome: 'happened'; readonly result?: Json }
+  | { readonly outcome: 'did_not' }
+  | { readonly outcome: 'cannot_tell' }
+
+export interface ToolContext {
+  /** The same for every attempt at the same action: hand it to the service you call. */
+  readonly idempotency_key: string
+  readonly session_id: string
+  readonly run_id: string
+  readonly call_id: string
+  readonly execution_id: string
+  /** Fires on timeout, on cancel, and when the lease of the worker ends. */
+  readonly signal: AbortSignal
+  readonly progress: (chunk: string, stream?: 'stdout' | 'stderr' | 'message') => void
+}
