@@ -1,5 +1,5 @@
 import type { Json } from '../kernel/json.ts'
-import type { ConsequenceView } from '../observation/consequence.ts'
+import type { Message } from '../observation/dialogue.ts'
 
 /** What the turn engine asks of a model, in our own words. Vendors live in adapters. */
 export interface Model {
@@ -18,24 +18,6 @@ export interface ModelRequest {
   readonly tools: readonly ToolDescription[]
   /** What earlier turns of this session did to the world. */
   readonly memories: readonly string[]
-}
-
-export type Message =
-  | { readonly role: 'user'; readonly content: Json }
-  | {
-      readonly role: 'assistant'
-      readonly text: string
-      readonly calls: readonly ModelCall[]
-      /** The answer was cut short: by an interrupt, a steer, or an error. */
-      readonly partial?: true
-    }
-  /** What became of a call. This is all that reasoning ever learns about it. */
-  | { readonly role: 'tool'; readonly call_id: string; readonly consequence: ConsequenceView }
-
-export interface ModelCall {
-  readonly call_id: string
-  readonly name: string
-  readonly arguments: Json
 }
 
 export interface ToolDescription {
