@@ -1,0 +1,102 @@
+import type { Json } from '../kernel/json.ts'
+import type { ContractStatus } from '../machines/contract.ts'
+import type { InteractionState } from '../machines/interaction.ts'
+import { type ToolState, toolMachine } from '../machines/tool.ts'
+import type { Rune } from '../runes/rune.ts'
+import type { CallView, SessionState } from './session-state.ts'
+
+/** Calls with their contracts and interactions. */
+export function foldCall(state: SessionState, rune: Rune): void {
+  switch (rune.kind) {
+    case 'tool.call':
+      state.calls.set(rune.payload.call_id, {
+        ...blankCall(rune, rune.payload.call_id, 'tool_call'),
+        name: rune.payload.tool_name,
+        arguments: rune.payload.arguments,
+        definition_sha256: rune.payload.definition_sha256,
+        tool: toolMachine.initial,
+      })
+      return
+    case 'contract.opened':
+      contractOpened(state, rune)
+      return
+    case 'contract.moved': {
+      const call = state.calls.get(rune.call_id ?? '')
+      if (call === undefined) return
+      call.contract = rune.to as ContractStatus
+      call.reason = rune.to === 'waiting' ? (rune.payload.reason ?? null) : null
+      if (rune.to === 'running') call.started_at = rune.at
+      return
+    }
+    case 'interaction.opened': {
+      const interaction_id = rune.interaction_id ?? ''
+      state.interactions.set(interaction_id, {
+        interaction_id,
+        run_id: rune.run_id ?? null,
+        call_id: rune.call_id ?? null,
+        opened_at: rune.at,
+        opened: rune.payload,
+        state: 'open',
+        answered: null,
+      })
+      const call = state.calls.get(rune.call_id ?? '')
+      if (call !== undefined) call.interaction_id = interaction_id
+      return
+    }
+    case 'interaction.answered':
+    case 'interaction.expired':
+    case 'interaction.withdrawn': {
+      const interaction = state.interactions.get(rune.interaction_id ?? '')
+      if (interaction === undefined) return
+      interaction.state = rune.to as InteractionState
+      if (rune.kind === 'interaction.answered') interaction.answered = rune.payload
+      return
+    }
+  }
+  if (rune.machine === toolMachine.name) {
+    const call = state.calls.get(rune.call_id ?? '')
+    if (call !== undefined) call.tool = rune.to as ToolState
+  }
+}
+
+function contractOpened(state: SessionState, rune: Rune<'contract.opened'>) {
+  const { action_type, action_detail, action_summary, irreversible, idempotency_key, timeout_ms } = rune.payload
+  const call_id = rune.call_id ?? ''
+  const known = state.calls.get(call_id)
+  const call: CallView = known ?? {
+    ...blankCall(rune, call_id, action_type),
+    name: String(action_detail.name ?? ''),
+    arguments: (action_detail.arguments ?? null) as Json,
+  }
+  call.execution_id = rune.execution_id ?? null
+  call.contract = 'pending'
+  call.irreversible = irreversible
+  call.idempotency_key = idempotency_key
+  call.timeout_ms = timeout_ms
+  call.action_summary = action_summary
+  if (known === undefined) state.calls.set(call_id, call)
+}
+
+function blankCall(rune: Rune, call_id: string, action_type: CallView['action_type']): CallView {
+  return {
+    call_id,
+    run_id: rune.run_id ?? '',
+    agent_id: rune.agent_id ?? '',
+    turn_id: rune.turn_id ?? '',
+    action_type,
+    name: '',
+    arguments: null,
+    definition_sha256: null,
+    execution_id: null,
+    tool: null,
+    contract: null,
+    reason: null,
+    irreversible: false,
+    idempotency_key: null,
+    timeout_ms: null,
+    action_summary: '',
+    started_at: 0,
+    opened_at: rune.at,
+    interaction_id: null,
+  }
+}

@@ -1,0 +1,184 @@
+import type { RunStatus } from '../machines/run.ts'
+import type { TurnState } from '../machines/turn.ts'
+import type { Rune } from '../runes/rune.ts'
+import type { AgentView, RunView, SessionState, TurnView, Used } from './session-state.ts'
+
+/** Runs and turns: who works on what, what was spent, what was asked of whom. */
+export function foldRun(state: SessionState, rune: Rune): void {
+  const run = rune.run_id === undefined ? undefined : state.runs.get(rune.run_id)
+  switch (rune.kind) {
+    case 'run.submitted':
+      submitted(state, rune)
+      return
+    case 'run.moved':
+      if (run !== undefined) moved(run, rune)
+      return
+    case 'run.requested':
+      if (run !== undefined) requested(run, rune)
+      return
+    case 'turn.started':
+      started(state, rune, run)
+      return
+    case 'turn.tool_calls_received': {
+      const turn = state.turns.get(rune.turn_id ?? '')
+      if (turn === undefined || run === undefined) return
+      turn.state = rune.to as TurnState
+      turn.round = rune.payload.round
+      turn.call_ids = rune.payload.call_ids
+      progressed(state, run)
+      spendTokens(state, rune, run)
+      return
+    }
+    case 'turn.tools_finished': {
+      const turn = state.turns.get(rune.turn_id ?? '')
+      if (turn === undefined) return
+      turn.state = rune.to as TurnState
+      forgetCalls(state, turn)
+      return
+    }
+    case 'turn.completed':
+      if (run !== undefined) {
+        progressed(state, run)
+        spendTokens(state, rune, run)
+      }
+      ended(state, rune, run)
+      return
+    case 'turn.interrupted':
+      ended(state, rune, run)
+      return
+    case 'turn.error':
+      state.turn_errors_in_a_row += 1
+      if (run !== undefined) run.tries += 1
+      ended(state, rune, run)
+      return
+    case 'tool.call':
+      spend(state, rune, run, { tokens: 0, tool_calls: 1, wall_time_ms: 0 })
+      return
+    case 'tool.result':
+    case 'interaction.answered':
+      if (run !== undefined) run.requeues_without_progress = 0
+      return
+  }
+}
+
+function submitted(state: SessionState, { run_id = '', agent_id = '', payload, event_id }: Rune<'run.submitted'>) {
+  const { agent, input, mode, interactive_require_user_reply, budget, parent_call_id } = payload
+  state.runs.set(run_id, {
+    run_id,
+    agent_id,
+    agent,
+    input,
+    mode,
+    strict: interactive_require_user_reply,
+    budget,
+    used: { tokens: 0, tool_calls: 0, wall_time_ms: 0 },
+    parent_call_id,
+    submitted_event_id: event_id,
+    status: 'queued',
+    attempt: 0,
+    epoch: 0,
+    turn_id: null,
+    has_begun: false,
+    cancel: null,
+    cancel_reason: '',
+    steers: [],
+    requeues_without_progress: 0,
+    tries: 0,
+    result: null,
+    error_code: null,
+    message: null,
+  })
+}
+
+function moved(run: RunView, { to, trigger, payload }: Rune<'run.moved'>) {
+  run.status = to as RunStatus
+  if (payload.epoch !== undefined) run.epoch = payload.epoch
+  if (payload.attempt !== undefined) run.attempt = payload.attempt
+  if (payload.result !== undefined) run.result = payload.result
+  if (payload.error_code !== undefined) run.error_code = payload.error_code
+  if (payload.message !== undefined) run.message = payload.message
+  if (trigger === 'restart.requeued') run.requeues_without_progress += 1
+}
+
+function requested(run: RunView, { payload }: Rune<'run.requested'>) {
+  if (payload.request === 'steer') run.steers.push(payload.input ?? null)
+  else {
+    // A cancel outranks an interrupt: it does not wait for effects under way.
+    if (run.cancel !== 'cancel') run.cancel = payload.request
+    run.cancel_reason = payload.reason
+  }
+}
+
+function started(state: SessionState, rune: Rune<'turn.started'>, run: RunView | undefined) {
+  const { turn_id, agent_id } = rune.payload
+  state.turns.set(turn_id, {
+    turn_id,
+    agent_id,
+    run_id: rune.run_id ?? '',
+    state: rune.to as TurnState,
+    started_at: rune.at,
+    round: 0,
+    call_ids: [],
+  })
+  const agent = state.agents.get(agent_id)
+  if (agent !== undefined) agent.turn_id = turn_id
+  if (run === undefined) return
+  // The oldest steer is the input of this turn.
+  if (run.has_begun && rune.payload.input !== null) run.steers.shift()
+  run.turn_id = turn_id
+  run.has_begun = true
+}
+
+function ended(state: SessionState, rune: Rune, run: RunView | undefined) {
+  const turn = state.turns.get(rune.turn_id ?? '')
+  if (turn === undefined) return
+  spend(state, rune, run, { tokens: 0, tool_calls: 0, wall_time_ms: rune.at - turn.started_at })
+  forgetCalls(state, turn)
+  state.turns.delete(turn.turn_id)
+  state.subjects.delete(turn.turn_id)
+  const agent = state.agents.get(turn.agent_id)
+  if (agent?.turn_id === turn.turn_id) agent.turn_id = null
+  if (run?.turn_id === turn.turn_id) run.turn_id = null
+}
+
+/** What is over is dropped; an outcome that nobody knows stays at hand until someone settles it. */
+function forgetCalls(state: SessionState, turn: TurnView) {
+  for (const call_id of turn.call_ids) {
+    const call = state.calls.get(call_id)
+    if (call === undefined) continue
+    if (call.contract === 'waiting') continue
+    state.calls.delete(call_id)
+    state.subjects.delete(call_id)
+    if (call.execution_id !== null) state.subjects.delete(call.execution_id)
+    if (call.interaction_id !== null) {
+      state.interactions.delete(call.interaction_id)
+      state.subjects.delete(call.interaction_id)
+    }
+  }
+  turn.call_ids = []
+}
+
+function progressed(state: SessionState, run: RunView) {
+  run.requeues_without_progress = 0
+  run.tries = 0
+  state.turn_errors_in_a_row = 0
+}
+
+function spendTokens(
+  state: SessionState,
+  rune: Rune<'turn.tool_calls_received'> | Rune<'turn.completed'>,
+  run: RunView | undefined,
+) {
+  const { input_tokens, output_tokens } = rune.payload.usage
+  spend(state, rune, run, { tokens: input_tokens + output_tokens, tool_calls: 0, wall_time_ms: 0 })
+}
+
+function spend(state: SessionState, rune: Rune, run: RunView | undefined, amount: Used) {
+  const agent: AgentView | undefined = state.agents.get(rune.agent_id ?? '')
+  for (const used of [state.used, agent?.used, run?.used]) {
+    if (used === undefined) continue
+    used.tokens += amount.tokens
+    used.tool_calls += amount.tool_calls
+    used.wall_time_ms += amount.wall_time_ms
+  }
+}

@@ -1,0 +1,103 @@
+import { settled } from '../kernel/audit.ts'
+import type { Machine } from '../kernel/machine.ts'
+import { type MachineName, machines } from '../machines/all.ts'
+import { carriedMoves } from '../runes/carried-moves.ts'
+import type { Rune } from '../runes/rune.ts'
+import { newDialogue, tell } from './dialogue.ts'
+import { foldCall } from './fold-call.ts'
+import { foldRun } from './fold-run.ts'
+import type { SessionState, Used } from './session-state.ts'
+
+const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
+
+export function newSessionState(session_id: string): SessionState {
+  return {
+    session_id,
+    event_id: 0,
+    subjects: new Map(),
+    agents: new Map(),
+    runs: new Map(),
+    turns: new Map(),
+    calls: new Map(),
+    interactions: new Map(),
+    config: {},
+    root_agent_id: '',
+    turn_errors_in_a_row: 0,
+    used: nothingUsed(),
+  }
+}
+
+export function nothingUsed(): Used {
+  return { tokens: 0, tool_calls: 0, wall_time_ms: 0 }
+}
+
+/**
+ * Takes one rune in. The state is changed in place, since a worker folds its
+ * own session once and then rune by rune: a step costs the same at the ten
+ * thousandth as at the tenth.
+ */
+export function foldSession(state: SessionState, rune: Rune): void {
+  state.event_id = rune.event_id
+  moveSubjects(state, rune)
+  switch (rune.kind) {
+    case 'session.created':
+      state.config = rune.payload.config
+      break
+    case 'agent.spawning': {
+      const { agent_id, agent, role, parent_id, budget } = rune.payload
+      state.agents.set(agent_id, {
+        agent_id,
+        agent,
+        role,
+        parent_id,
+        budget,
+        used: nothingUsed(),
+        turn_id: null,
+        dialogue: newDialogue(),
+        facts: [],
+      })
+      if (state.root_agent_id === '') state.root_agent_id = agent_id
+      break
+    }
+    case 'session.unsuspended':
+      state.turn_errors_in_a_row = 0
+      break
+    case 'memory.committed':
+      remember(state, rune)
+      break
+  }
+  foldRun(state, rune)
+  foldCall(state, rune)
+  const agent = rune.agent_id === undefined ? undefined : state.agents.get(rune.agent_id)
+  if (agent !== undefined) tell(agent.dialogue, rune)
+}
+
+/** How many facts an agent keeps at hand. Older ones stay in the log. */
+const keptFacts = 20
+
+function remember(state: SessionState, rune: Rune<'memory.committed'>) {
+  const { action_summary, final_status, result_summary, error_summary, irreversible } = rune.payload
+  const said = result_summary ?? error_summary
+  const fact = `${action_summary}: ${final_status}${irreversible ? ', irreversible' : ''}${said === null ? '' : `; ${said}`}`
+  const facts = state.agents.get(rune.agent_id ?? '')?.facts
+  facts?.push(fact)
+  if (facts !== undefined && facts.length > keptFacts) facts.shift()
+}
+
+/** The same rule as the log's own: one version more for each own move, and for each carried one that changes the state. */
+function moveSubjects(state: SessionState, rune: Rune) {
+  const { machine, subject_id, to } = rune
+  if (machine !== undefined && subject_id !== undefined && to !== undefined) enter(state, machine, subject_id, to)
+  for (const move of carriedMoves(rune, (id) => state.subjects.get(id)?.state))
+    if (move.from !== move.to) enter(state, move.machine, move.subject_id, move.to)
+}
+
+function enter(state: SessionState, machine: string, subject_id: string, to: string) {
+  const at = settled(byName.get(machine) as Machine, to)
+  const subject = state.subjects.get(subject_id)
+  if (subject === undefined) state.subjects.set(subject_id, { machine: machine as MachineName, state: at, version: 1 })
+  else {
+    subject.state = at
+    subject.version += 1
+  }
+}

@@ -1,0 +1,129 @@
+import type { Json } from '../kernel/json.ts'
+import type { MachineName } from '../machines/all.ts'
+import type { ContractStatus } from '../machines/contract.ts'
+import type { WaitingReason } from '../machines/correspondence.ts'
+import type { InteractionState } from '../machines/interaction.ts'
+import type { RunStatus } from '../machines/run.ts'
+import type { ToolState } from '../machines/tool.ts'
+import type { TurnState } from '../machines/turn.ts'
+import type { Payload } from '../runes/kinds.ts'
+import type { Dialogue } from './dialogue.ts'
+
+export type Budget = NonNullable<Payload<'run.submitted'>['budget']>
+
+/** What is going on in one session: the fold of its runes that decisions are made from. */
+export interface SessionState {
+  readonly session_id: string
+  /** The last rune that was folded in. */
+  event_id: number
+  /** Every subject that is not over, and the runs, agents and the session even then. */
+  readonly subjects: Map<string, SubjectState>
+  readonly agents: Map<string, AgentView>
+  readonly runs: Map<string, RunView>
+  readonly turns: Map<string, TurnView>
+  readonly calls: Map<string, CallView>
+  readonly interactions: Map<string, InteractionView>
+  config: Readonly<Record<string, Json>>
+  root_agent_id: string
+  turn_errors_in_a_row: number
+  used: Used
+}
+
+export interface SubjectState {
+  readonly machine: MachineName
+  state: string
+  version: number
+}
+
+/** What was spent, in the units of a budget. */
+export interface Used {
+  tokens: number
+  tool_calls: number
+  wall_time_ms: number
+}
+
+export interface AgentView {
+  readonly agent_id: string
+  readonly agent: string
+  readonly role: string
+  readonly parent_id: string | null
+  readonly budget: Budget | null
+  readonly used: Used
+  turn_id: string | null
+  readonly dialogue: Dialogue
+  /** The newest facts about what was done to the world, oldest first. */
+  readonly facts: string[]
+}
+
+export interface RunView {
+  readonly run_id: string
+  readonly agent_id: string
+  readonly agent: string
+  readonly input: Json
+  readonly mode: 'interactive' | 'auto'
+  /** Waits for a reply however long that takes; otherwise a deadline decides. */
+  readonly strict: boolean
+  readonly budget: Budget | null
+  readonly used: Used
+  readonly parent_call_id: string | null
+  readonly submitted_event_id: number
+  status: RunStatus
+  attempt: number
+  epoch: number
+  turn_id: string | null
+  /** It has had a turn: what it was asked stands in the dialogue. */
+  has_begun: boolean
+  /** Requests that the holder has not obeyed yet. */
+  cancel: 'cancel' | 'interrupt' | null
+  cancel_reason: string
+  readonly steers: Json[]
+  requeues_without_progress: number
+  tries: number
+  result: Json | null
+  error_code: string | null
+  message: string | null
+}
+
+export interface TurnView {
+  readonly turn_id: string
+  readonly agent_id: string
+  readonly run_id: string
+  state: TurnState
+  readonly started_at: number
+  round: number
+  /** The calls of the round that is being carried out, in the order of the model. */
+  call_ids: readonly string[]
+}
+
+export interface CallView {
+  readonly call_id: string
+  readonly run_id: string
+  readonly agent_id: string
+  readonly turn_id: string
+  readonly action_type: 'tool_call' | 'ecs_request'
+  readonly name: string
+  readonly arguments: Json
+  readonly definition_sha256: string | null
+  execution_id: string | null
+  tool: ToolState | null
+  contract: ContractStatus | null
+  reason: WaitingReason | null
+  irreversible: boolean
+  idempotency_key: string | null
+  timeout_ms: number | null
+  action_summary: string
+  /** When its effect was last allowed to begin. */
+  started_at: number
+  opened_at: number
+  interaction_id: string | null
+}
+
+export interface InteractionView {
+  readonly interaction_id: string
+  readonly run_id: string | null
+  readonly call_id: string | null
+  readonly opened_at: number
+  readonly opened: Payload<'interaction.opened'>
+  state: InteractionState
+  answered: Payload<'interaction.answered'> | null
+}
