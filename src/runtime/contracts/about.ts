@@ -1,0 +1,18 @@
+import type { CallView } from '../../observation/session-state.ts'
+import type { Concerns } from '../../runes/rune.ts'
+
+/** The ids that every rune of a call carries. */
+export function about(call: CallView): Concerns {
+  return {
+    run_id: call.run_id,
+    agent_id: call.agent_id,
+    turn_id: call.turn_id,
+    call_id: call.call_id,
+    ...(call.execution_id === null ? {} : { execution_id: call.execution_id }),
+  }
+}
+
+export function executionOf(call: CallView): string {
+  if (call.execution_id === null) throw new Error(`${call.call_id} has no contract.`)
+  return call.execution_id
+}

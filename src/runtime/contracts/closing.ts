@@ -1,0 +1,55 @@
+import type { Json } from '../../kernel/json.ts'
+import type { CallView, SessionState } from '../../observation/session-state.ts'
+import type { Actor } from '../../runes/actor.ts'
+import type { Batch } from '../batch.ts'
+import { readSettlement } from '../interactions/settlement.ts'
+import { cancelled, failed, settledDidNot, settledHappened, succeeded } from './endings.ts'
+import { outcomeUnknown, type Question, unknownAsked } from './openings.ts'
+
+/** What the holder knows about an effect that it began itself. */
+export type Known =
+  | { readonly status: 'success'; readonly output: Json }
+  | { readonly status: 'error'; readonly error: string; readonly error_kind: string }
+
+export interface Closing {
+  readonly reason: string
+  readonly actor: Actor
+  readonly at: number
+  readonly newInteractionId: () => string
+  readonly settlementFor: (call: CallView) => Question
+  readonly knownOf: (call: CallView) => Known | undefined
+  /** It may be taken as not done, whatever became of it: it only reads, or it can be repeated or undone. */
+  readonly isHarmless: (call: CallView) => boolean
+}
+
+/**
+ * Ends every open call of a run that ends. What never began is withdrawn, what
+ * is known is recorded, and what may have happened is never called off: its
+ * contract goes on waiting, and the question to a person outlives the run.
+ */
+export function closeCalls(batch: Batch, state: SessionState, calls: readonly CallView[], how: Closing) {
+  for (const call of calls) closeCall(batch, state, call, how)
+}
+
+function closeCall(batch: Batch, state: SessionState, call: CallView, how: Closing) {
+  const { reason, actor, at } = how
+  if (call.contract === 'pending') return cancelled(batch, call, reason, actor, at)
+  if (call.contract === 'waiting' && call.reason !== 'outcome_unknown') return cancelled(batch, call, reason, actor, at)
+  if (call.contract === 'waiting') return leave(batch, state, call, how)
+  if (call.contract !== 'running') return
+
+  const known = how.knownOf(call)
+  if (known?.status === 'success') return succeeded(batch, call, known.output, {}, at)
+  if (known?.status === 'error') return failed(batch, call, known.error, known.error_kind, at)
+  if (how.isHarmless(call)) return cancelled(batch, call, reason, actor, at)
+  unknownAsked(batch, call, how.newInteractionId(), how.settlementFor(call), true)
+}
+
+function leave(batch: Batch, state: SessionState, call: CallView, how: Closing) {
+  const question = state.interactions.get(call.interaction_id ?? '')
+  const settled = question?.answered === null || question === undefined ? undefined : readSettlement(question.answered)
+  if (settled === undefined) return outcomeUnknown(batch, call, how.reason)
+  if (settled.outcome === 'happened') return settledHappened(batch, call, settled.result ?? null, false, how.at)
+  if (settled.outcome === 'did_not') return settledDidNot(batch, call, settled.reason, false, how.at)
+  unknownAsked(batch, call, how.newInteractionId(), how.settlementFor(call), true)
+}

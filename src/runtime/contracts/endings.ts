@@ -1,0 +1,329 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { CallView } from '../../observation/session-state.ts'
+import type { Actor } from '../../runes/actor.ts'
+import type { Payload } from '../../runes/kinds.ts'
+import type { Batch } from '../batch.ts'
+import { about, executionOf } from './about.ts'
+
+type ToolResult = Omit<Payload<'tool.result'>, 'call_id'>
+
+/**
+ * The rows that end a call. Each writes what the couplings demand: the tool and
+ * its contract move together, there is one `tool.result`, and what happened is
+ * remembered.
+ */
+export function succeeded(batch: Batch, call: CallView, output: Json, result: Partial<ToolResult>, at: number) {
+  batch.move(
+    'tool',
+    call.call_id,
+    'success',
+    'tool.result',
+    toolNode({ status: 'success', output, ...result }, call),
+    about(call),
+  )
+  batch.move(
+    'contract',
+    executionOf(call),
+    'succeed',
+    'contract.moved',
+    { actor: 'tool_node', payload: { result: output } },
+    about(call),
+  )
+  remember(batch, call, 'completed', { result: output }, at)
+}
+
+export function failed(
+  batch: Batch,
+  call: CallView,
+  error: string,
+  error_kind: string,
+  at: number,
+  status: ToolResult['status'] = 'error',
+) {
+  batch.move('tool', call.call_id, 'execution_error', 'tool.result', toolNode({ status, error }, call), about(call))
+  batch.move(
+    'contract',
+    executionOf(call),
+    'fail',
+    'contract.moved',
+    { actor: 'tool_node', payload: { error_message: error, error_kind } },
+    about(call),
+  )
+  remember(batch, call, 'failed', { error }, at)
+}
+
+export function timedOut(batch: Batch, call: CallView, at: number) {
+  const error = `It took longer than ${call.timeout_ms} ms.`
+  batch.move(
+    'tool',
+    call.call_id,
+    'execution_timeout',
+    'tool.result',
+    toolNode({ status: 'timeout', error }, call),
+    about(call),
+  )
+  batch.move(
+    'contract',
+    executionOf(call),
+    'fail',
+    'contract.moved',
+    { actor: 'tool_node', payload: { error_message: error, error_kind: 'timeout' } },
+    about(call),
+  )
+  remember(batch, call, 'failed', { error }, at)
+}
+
+export function denied(batch: Batch, call: CallView, reason: string, by: Actor, at: number) {
+  batch.move(
+    'tool',
+    call.call_id,
+    'denied',
+    'tool.denied',
+    { actor: by, payload: { call_id: call.call_id, reason } },
+    about(call),
+  )
+  batch.say('tool.result', toolNode({ status: 'denied', error: reason }, call), about(call))
+  batch.move(
+    'contract',
+    executionOf(call),
+    'resume',
+    'contract.moved',
+    { actor: 'graph_runner', payload: {} },
+    about(call),
+  )
+  reject(batch, call, reason, by, at)
+}
+
+export function approvalLapsed(batch: Batch, call: CallView, at: number) {
+  const error = 'Nobody approved it in time.'
+  batch.move(
+    'tool',
+    call.call_id,
+    'approval_timeout',
+    'tool.result',
+    toolNode({ status: 'timeout', error }, call),
+    about(call),
+  )
+  batch.move(
+    'contract',
+    executionOf(call),
+    'timeout',
+    'contract.moved',
+    { actor: 'timer', payload: { error_message: error, error_kind: 'approval_timeout' } },
+    about(call),
+  )
+  remember(batch, call, 'cancelled', { error }, at)
+}
+
+export function deniedByPolicy(batch: Batch, call: CallView, reason: string, digest: string, at: number) {
+  batch.move(
+    'tool',
+    call.call_id,
+    'requires_approval',
+    'tool.approval_requested',
+    { actor: 'policy', payload: { call_id: call.call_id, policy_reason: reason, digest } },
+    about(call),
+  )
+  batch.move(
+    'tool',
+    call.call_id,
+    'denied',
+    'tool.denied',
+    { actor: 'policy', payload: { call_id: call.call_id, reason } },
+    about(call),
+  )
+  batch.say('tool.result', toolNode({ status: 'denied', error: reason }, call), about(call))
+  batch.move('contract', executionOf(call), 'start', 'contract.moved', { actor: 'policy', payload: {} }, about(call))
+  reject(batch, call, reason, 'policy', at)
+}
+
+export function stepTaken(batch: Batch, call: CallView, result: Json, at: number) {
+  batch.move(
+    'contract',
+    executionOf(call),
+    'resume',
+    'contract.moved',
+    { actor: 'graph_runner', payload: {} },
+    about(call),
+  )
+  stepDone(batch, call, result, at)
+}
+
+export function stepDefaulted(batch: Batch, call: CallView, result: Json, at: number) {
+  batch.move('contract', executionOf(call), 'start', 'contract.moved', { actor: 'ecs_node', payload: {} }, about(call))
+  stepDone(batch, call, result, at)
+}
+
+export function stepRefused(batch: Batch, call: CallView, reason: string, at: number) {
+  batch.move(
+    'contract',
+    executionOf(call),
+    'resume',
+    'contract.moved',
+    { actor: 'graph_runner', payload: {} },
+    about(call),
+  )
+  reject(batch, call, reason, 'human', at)
+}
+
+export function stepDeclined(batch: Batch, call: CallView, reason: string, at: number) {
+  batch.move('contract', executionOf(call), 'start', 'contract.moved', { actor: 'ecs_node', payload: {} }, about(call))
+  reject(batch, call, reason, 'policy', at)
+}
+
+export function stepLapsed(batch: Batch, call: CallView, at: number) {
+  const error = 'Nobody answered in time.'
+  batch.move(
+    'contract',
+    executionOf(call),
+    'timeout',
+    'contract.moved',
+    { actor: 'timer', payload: { error_message: error, error_kind: 'timeout' } },
+    about(call),
+  )
+  remember(batch, call, 'cancelled', { error }, at)
+}
+
+/** A person, or a probe, knows that it happened. `late`: the run is over, and the tool has its result. */
+export function settledHappened(batch: Batch, call: CallView, result: Json, late: boolean, at: number) {
+  if (!late)
+    batch.move(
+      'tool',
+      call.call_id,
+      'success',
+      'tool.result',
+      toolNode({ status: 'success', output: result }, call),
+      about(call),
+    )
+  batch.move('contract', executionOf(call), 'resume', 'contract.moved', { actor: 'human', payload: {} }, about(call))
+  batch.move(
+    'contract',
+    executionOf(call),
+    'succeed',
+    'contract.moved',
+    { actor: 'human', payload: { result } },
+    about(call),
+  )
+  remember(batch, call, 'completed', { result }, at)
+}
+
+export function settledDidNot(batch: Batch, call: CallView, reason: string, late: boolean, at: number) {
+  if (!late)
+    batch.move(
+      'tool',
+      call.call_id,
+      'execution_error',
+      'tool.result',
+      toolNode({ status: 'error', error: reason }, call),
+      about(call),
+    )
+  batch.move('contract', executionOf(call), 'resume', 'contract.moved', { actor: 'human', payload: {} }, about(call))
+  batch.move(
+    'contract',
+    executionOf(call),
+    'fail',
+    'contract.moved',
+    { actor: 'human', payload: { error_message: reason, error_kind: 'did_not_happen' } },
+    about(call),
+  )
+  remember(batch, call, 'failed', { error: reason }, at)
+}
+
+/** Ends a call with its run. What may have happened is never called off: see `closing.ts`. */
+export function cancelled(batch: Batch, call: CallView, reason: string, actor: Actor, at: number) {
+  if (call.tool !== null)
+    batch.move(
+      'tool',
+      call.call_id,
+      'cancelled',
+      'tool.result',
+      { actor, payload: { call_id: call.call_id, status: 'cancelled', error: reason } },
+      about(call),
+    )
+  if (call.contract === 'pending')
+    batch.move('contract', executionOf(call), 'start', 'contract.moved', { actor, payload: {} }, about(call))
+  batch.move(
+    'contract',
+    executionOf(call),
+    'cancel',
+    'contract.moved',
+    { actor, payload: { error_message: reason } },
+    about(call),
+  )
+  if (call.interaction_id !== null && batch.stateOf(call.interaction_id) === 'open')
+    batch.move(
+      'interaction',
+      call.interaction_id,
+      'withdraw',
+      'interaction.withdrawn',
+      { actor, payload: { reason } },
+      { ...about(call), interaction_id: call.interaction_id },
+      { outcome_is_known: true },
+    )
+  remember(batch, call, 'cancelled', { error: reason }, at)
+}
+
+export function toolNode(result: ToolResult, call: CallView) {
+  return { actor: 'tool_node' as const, payload: { call_id: call.call_id, ...result } }
+}
+
+function stepDone(batch: Batch, call: CallView, result: Json, at: number) {
+  batch.move(
+    'contract',
+    executionOf(call),
+    'succeed',
+    'contract.moved',
+    { actor: 'graph_runner', payload: { result } },
+    about(call),
+  )
+  remember(batch, call, 'completed', { result }, at)
+}
+
+function reject(batch: Batch, call: CallView, reason: string, actor: Actor, at: number) {
+  batch.move(
+    'contract',
+    executionOf(call),
+    'reject',
+    'contract.moved',
+    { actor, payload: { error_message: reason } },
+    about(call),
+  )
+  remember(batch, call, 'rejected', { error: reason }, at)
+}
+
+const summaryLength = 200
+
+function remember(
+  batch: Batch,
+  call: CallView,
+  final_status: Payload<'memory.committed'>['final_status'],
+  outcome: { readonly result?: Json; readonly error?: string },
+  at: number,
+) {
+  const { action_type, action_summary, irreversible, opened_at } = call
+  const result_summary = outcome.result === undefined ? null : summary(outcome.result)
+  const error_summary = outcome.error === undefined ? null : outcome.error.slice(0, summaryLength)
+  batch.say(
+    'memory.committed',
+    {
+      actor: 'graph_runner',
+      payload: {
+        type: 'execution_fact',
+        execution_id: executionOf(call),
+        action_type,
+        action_summary,
+        final_status,
+        irreversible,
+        duration_ms: Math.max(0, at - opened_at),
+        result_summary,
+        error_summary,
+      },
+    },
+    about(call),
+  )
+}
+
+function summary(result: Json): string {
+  return (typeof result === 'string' ? result : canonicalJson(result)).slice(0, summaryLength)
+}
