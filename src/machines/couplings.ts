@@ -70,6 +70,7 @@ export const couplings = defineCouplings<MoveName>()({
 
     started:              { by: 'holder',  moves: ['tool.no_approval_needed', 'contract.start'], effect: 'after', meaning: 'It needs no approval and begins.' },
     started_by_policy:    { by: 'holder',  moves: ['tool.auto_approved', 'contract.start'], effect: 'after', meaning: 'Policy approves it and it begins.' },
+    progressed:           { by: 'holder',  moves: ['tool.progress_update'], meaning: 'It says how far it is.' },
     succeeded:            { by: 'holder',  moves: ['tool.success', 'contract.succeed'], effect: 'before', meaning: 'It happened.' },
     failed:               { by: 'holder',  moves: ['tool.execution_error', 'contract.fail'], meaning: 'It was tried and did not happen.' },
     timed_out:            { by: 'holder',  moves: ['tool.execution_timeout', 'contract.fail'], effect: 'before', meaning: 'It took too long, and may safely be taken as not done.' },

@@ -140,7 +140,7 @@ function toolWork(
       } else waits.push(['step_asked', i])
     }
     if (call.contract === 'running' && call.hands === worker) {
-      busy = true
+      mine('reports', ['progressed', i])
       if (call.effect === 'done') mine('succeeded', ['succeeded', i], recorded(i))
       if (call.effect === 'broke') mine('failed', ['failed', i], recorded(i))
       if (call.effect === 'done' && !isIrreversible(call)) mine('took too long', ['timed_out', i], recorded(i))

@@ -1,0 +1,220 @@
+import type { Json } from '../../kernel/json.ts'
+import type { CallView, InteractionView } from '../../observation/session-state.ts'
+import type { Batch } from '../batch.ts'
+import * as endings from '../contracts/endings.ts'
+import * as openings from '../contracts/openings.ts'
+import { readSettlement } from '../interactions/settlement.ts'
+import type { Engine } from './engine.ts'
+import type { Hold } from './hold.ts'
+import { type Judged, judgeCall, stepDefaults } from './judge-call.ts'
+import { settlementQuestion } from './settlement-question.ts'
+
+/** What the calls of a round come to, once everything that can be recorded now is in the batch. */
+export interface Advance {
+  /** Calls whose effect begins as soon as the batch is committed. */
+  readonly begin: CallView[]
+  /** Calls that a dead worker began: asked about at the tool, or done again where that is harmless. */
+  readonly probe: CallView[]
+  /** Rows that ask people; they are written when nothing else is left to do. */
+  readonly ask: (() => void)[]
+  /** Something is under way, or begins. */
+  isBusy: boolean
+  /** Someone was asked and has not answered. */
+  isAsking: boolean
+  /** An outcome that nobody knows, in a run that may not wait for a person, or that a person left open. */
+  unknowable: CallView | undefined
+}
+
+/**
+ * Moves every call of a round as far as it goes without touching the world.
+ * It is the same for calls that were just made and for calls that a restart
+ * found: what is on record decides, and what this worker has in hand.
+ */
+export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonly CallView[]): Advance {
+  const all: Advance = { begin: [], probe: [], ask: [], isBusy: false, isAsking: false, unknowable: undefined }
+  for (const call of calls) {
+    const status = batch.stateOf(call.execution_id ?? '') ?? call.contract
+    if (call.action_type === 'ecs_request') advanceStep(engine, hold, batch, call, status, all)
+    else if (status === 'pending') advancePending(engine, hold, batch, call, calls, all)
+    else if (status === 'running') advanceRunning(engine, hold, batch, call, all)
+    else if (status === 'waiting') advanceWaiting(engine, hold, batch, call, calls, all)
+  }
+  return all
+}
+
+function advancePending(
+  engine: Engine,
+  hold: Hold,
+  batch: Batch,
+  call: CallView,
+  calls: readonly CallView[],
+  all: Advance,
+) {
+  const judged = judgeCall(engine, hold, call)
+  const at = engine.clock.now()
+  switch (judged.verdict) {
+    case 'broken':
+      openings.started(batch, call)
+      endings.failed(batch, call, judged.reason, 'invalid_call', at)
+      return
+    case 'deny':
+      endings.deniedByPolicy(batch, call, judged.reason, judged.digest, at)
+      return
+    case 'ask':
+      all.ask.push(() =>
+        openings.approvalAsked(batch, call, engine.ids.next('int'), approvalQuestion(engine, hold, call, judged)),
+      )
+      return
+    case 'run':
+      all.isBusy = true
+      if (!mayBegin(hold, batch, call, calls, all)) return
+      if (judged.approved_by === undefined) openings.started(batch, call)
+      else openings.startedByPolicy(batch, call, judged.digest, judged.approved_by)
+      all.begin.push(call)
+  }
+}
+
+function advanceRunning(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
+  if (hold.inHand.has(call.call_id)) {
+    all.isBusy = true
+    return
+  }
+  if (!hold.unknown.has(call.call_id)) {
+    all.isBusy = true
+    all.probe.push(call)
+    return
+  }
+  if (hold.run.mode === 'auto') all.unknowable = call
+  else all.ask.push(() => openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call), false))
+}
+
+function advanceWaiting(
+  engine: Engine,
+  hold: Hold,
+  batch: Batch,
+  call: CallView,
+  calls: readonly CallView[],
+  all: Advance,
+) {
+  const question = hold.state.interactions.get(call.interaction_id ?? '')
+  if (question === undefined || question.state === 'open') {
+    all.isAsking = true
+    return
+  }
+  const at = engine.clock.now()
+  if (call.reason === 'outcome_unknown') {
+    const settled = question.answered === null ? undefined : readSettlement(question.answered)
+    if (settled?.outcome === 'happened') endings.settledHappened(batch, call, settled.result ?? null, false, at)
+    else if (settled?.outcome === 'did_not') endings.settledDidNot(batch, call, settled.reason, false, at)
+    else all.unknowable = call
+    return
+  }
+  if (question.answered === null) return endings.approvalLapsed(batch, call, at)
+
+  const reply = question.answered.reply as { decision: 'approve' | 'deny'; reason?: string }
+  const by = question.answered.replied_by
+  if (reply.decision === 'deny') return endings.denied(batch, call, reply.reason ?? `Denied by ${by}.`, 'human', at)
+
+  // What was approved is what runs: the digest is taken anew, of the tool and the policy as they are now.
+  const judged = judgeCall(engine, hold, call)
+  if (judged.digest !== question.opened.digest)
+    return endings.denied(
+      batch,
+      call,
+      'The tool or the policy changed after it was approved; call it again to ask anew.',
+      'policy',
+      at,
+    )
+  all.isBusy = true
+  if (!mayBegin(hold, batch, call, calls, all)) return
+  openings.approved(batch, call, judged.digest, by)
+  all.begin.push(call)
+}
+
+function advanceStep(engine: Engine, hold: Hold, batch: Batch, call: CallView, status: string | null, all: Advance) {
+  const at = engine.clock.now()
+  if (status === 'pending') {
+    if (hold.run.mode === 'interactive') {
+      all.ask.push(() => openings.stepAsked(batch, call, engine.ids.next('int'), stepQuestion(engine, hold, call)))
+      return
+    }
+    const defaults = stepDefaults(call)
+    if (defaults === undefined)
+      endings.stepDeclined(batch, call, 'Nobody may be asked in an auto run, and the defaults are not complete.', at)
+    else endings.stepDefaulted(batch, call, defaults, at)
+    return
+  }
+  if (status !== 'waiting') return
+  const question = hold.state.interactions.get(call.interaction_id ?? '')
+  if (question === undefined || question.state === 'open') {
+    all.isAsking = true
+    return
+  }
+  takeAnswer(batch, call, question, at)
+}
+
+function takeAnswer(batch: Batch, call: CallView, question: InteractionView, at: number) {
+  if (question.answered !== null) {
+    const reply = question.answered.reply as { action: 'approve' | 'edit' | 'reject'; data?: Json; reason?: string }
+    if (reply.action === 'reject') endings.stepRefused(batch, call, reply.reason ?? 'The person refused.', at)
+    else endings.stepTaken(batch, call, reply.data ?? {}, at)
+    return
+  }
+  const defaults = stepDefaults(call)
+  if (question.opened.on_silence === 'use_default' && defaults !== undefined)
+    endings.stepTaken(batch, call, defaults, at)
+  else endings.stepLapsed(batch, call, at)
+}
+
+/** Calls of parallel-safe tools run side by side; every other call runs alone, in the order of the model. */
+function mayBegin(hold: Hold, batch: Batch, call: CallView, calls: readonly CallView[], all: Advance): boolean {
+  const isParallel = (c: CallView) => hold.definition.registry.find(c.name)?.parallel === true
+  const underWay = calls.filter(
+    (c) => c !== call && (hold.inHand.has(c.call_id) || all.begin.includes(c) || all.probe.includes(c)),
+  )
+  if (!isParallel(call)) return underWay.length === 0
+  return (
+    underWay.every(isParallel) && calls.slice(0, calls.indexOf(call)).every((c) => isParallel(c) || !isDue(batch, c))
+  )
+}
+
+/** It is yet to run, and waits for nobody. */
+function isDue(batch: Batch, call: CallView): boolean {
+  return call.action_type === 'tool_call' && (batch.stateOf(call.execution_id ?? '') ?? call.contract) === 'pending'
+}
+
+function approvalQuestion(engine: Engine, hold: Hold, call: CallView, judged: Judged): openings.Question {
+  return {
+    interaction_kind: 'approval',
+    prompt: judged.reason,
+    request: {
+      tool: call.name,
+      arguments: call.arguments,
+      irreversible: call.irreversible,
+      idempotency_key: call.idempotency_key,
+      definition_sha256: call.definition_sha256,
+      options: ['approve', 'deny'],
+    },
+    evidence: [],
+    ...silence(engine, hold, 'cancel'),
+    digest: judged.digest,
+  }
+}
+
+function stepQuestion(engine: Engine, hold: Hold, call: CallView): openings.Question {
+  const request = call.arguments as Readonly<Record<string, Json>>
+  return {
+    interaction_kind: 'ecs',
+    prompt: call.action_summary,
+    request,
+    evidence: [],
+    ...silence(engine, hold, stepDefaults(call) === undefined ? 'cancel' : 'use_default'),
+    digest: null,
+  }
+}
+
+/** A strict run waits however long it takes. */
+function silence(engine: Engine, hold: Hold, on_silence: 'cancel' | 'use_default') {
+  if (hold.run.strict) return { deadline: null, on_silence: 'wait' as const }
+  return { deadline: engine.clock.now() + engine.settings.reply_timeout_ms, on_silence }
+}

@@ -1,0 +1,65 @@
+import type { Sha256 } from '../../kernel/digest.ts'
+import type { SessionState } from '../../observation/session-state.ts'
+import type { Runelog } from '../../runelog/port.ts'
+import type { AgentDefinition } from '../agents/define-agent.ts'
+import type { Leases } from '../leases.ts'
+import type { Clock, Ids, Timers } from '../ports.ts'
+import type { Sessions } from '../session-cache.ts'
+import type { Policy } from '../tools/policy.ts'
+
+/** What a worker works with. Everything that differs between a test and a machine room is in here. */
+export interface Engine {
+  readonly runelog: Runelog
+  readonly sessions: Sessions
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly ids: Ids
+  readonly sha256: Sha256
+  readonly leases: Leases
+  readonly agents: ReadonlyMap<string, AgentDefinition>
+  readonly policy: Policy
+  readonly settings: Settings
+  /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
+  readonly ephemeral: (delta: EphemeralDelta) => void
+  /** Tells the dispatcher that a run may be taken. */
+  readonly wake: (session_id: string, run_id: string) => void
+  /** Tells whoever keeps deadlines that an interaction has one. */
+  readonly deadline: (interaction_id: string, session_id: string, at: number) => void
+  /** Keeps an output that is too long for the model, and says where. */
+  readonly keepWhole: (text: string) => Promise<string>
+  readonly warn: (message: string, details: object) => void
+}
+
+export interface Settings {
+  /** The name under which this process takes runs. */
+  readonly worker: string
+  /** How long a run may go without a sign of life from its worker. */
+  readonly lease_ms: number
+  /** How long a run that need not have a reply waits for one. */
+  readonly reply_timeout_ms: number
+  /** How long a cancelled effect may take to stop before its outcome counts as unknown. */
+  readonly cancel_grace_ms: number
+  /** How long after its timeout a stopped worker might still act; null where a dead process is surely dead. */
+  readonly late_worker_ms: number | null
+  /** How often a run may be put back without getting anywhere. */
+  readonly requeue_limit: number
+  /** How many turn errors in a row suspend a session. */
+  readonly error_threshold: number
+}
+
+export interface EphemeralDelta {
+  readonly session_id: string
+  readonly run_id: string
+  readonly turn_id: string
+  readonly round: number
+  readonly offset: number
+  readonly channel: 'text' | 'reasoning'
+  readonly text: string
+}
+
+export function definitionOf(engine: Engine, state: SessionState, agent_id: string): AgentDefinition {
+  const agent = state.agents.get(agent_id)
+  const definition = engine.agents.get(agent?.agent ?? '')
+  if (definition === undefined) throw new Error(`The agent ${agent?.agent} is not configured.`)
+  return definition
+}

@@ -1,0 +1,78 @@
+import type { Json } from '../../kernel/json.ts'
+import type { AgentView, CallView, RunView, SessionState, TurnView } from '../../observation/session-state.ts'
+import type { Concerns, Rune } from '../../runes/rune.ts'
+import type { AgentDefinition } from '../agents/define-agent.ts'
+import { type Batch, createBatch } from '../batch.ts'
+import type { Lease } from '../leases.ts'
+import type { Engine } from './engine.ts'
+
+/** A run in the hands of this worker, and what only this worker knows about it. */
+export interface Hold {
+  readonly state: SessionState
+  readonly run: RunView
+  readonly agent: AgentView
+  readonly definition: AgentDefinition
+  readonly lease: Lease
+  readonly epoch: number
+  /** Effects under way, by call. What is not in here was begun by someone else, if it was begun at all. */
+  readonly inHand: Map<string, InHand>
+  /** Calls whose outcome nobody can know. */
+  readonly unknown: Set<string>
+  /** Resolves when something was asked of the holder. */
+  changed: PromiseWithResolvers<void>
+  /** Stops the stream or the wait that is under way. */
+  interruption: AbortController
+  /** The process is going down: let go at the next boundary. */
+  isLeaving: boolean
+}
+
+export interface InHand {
+  readonly abort: AbortController
+  readonly done: Promise<void>
+  outcome: Outcome | undefined
+}
+
+export type Outcome =
+  | { readonly status: 'success'; readonly output: Json; readonly duration_ms: number; readonly output_ref?: string }
+  | { readonly status: 'error'; readonly error: string; readonly error_kind: string }
+  | { readonly status: 'sandbox_violation'; readonly error: string }
+  | { readonly status: 'timeout' }
+  | { readonly status: 'cancelled' }
+  /** A probe answered that nobody can tell. */
+  | { readonly status: 'unknown' }
+
+export function turnOf(hold: Hold): TurnView {
+  const turn = hold.state.turns.get(hold.run.turn_id ?? '')
+  if (turn === undefined) throw new Error(`${hold.run.run_id} is running without a turn.`)
+  return turn
+}
+
+export function callsOf(hold: Hold): CallView[] {
+  return turnOf(hold).call_ids.flatMap((call_id) => hold.state.calls.get(call_id) ?? [])
+}
+
+/** The ids that every rune of the held turn carries. */
+export function aboutTurn(hold: Hold, turn_id = turnOf(hold).turn_id): Concerns {
+  return { run_id: hold.run.run_id, agent_id: hold.run.agent_id, turn_id }
+}
+
+export function aboutRun(run: RunView): Concerns {
+  return { run_id: run.run_id, agent_id: run.agent_id }
+}
+
+export function batchFor(engine: Engine, hold: Hold): Batch {
+  return createBatch(hold.state, engine.clock.now())
+}
+
+/** Records under the fence: an append of a worker that lost its run cannot commit. */
+export function commit(engine: Engine, hold: Hold, batch: Batch): Promise<readonly Rune[]> {
+  const fence = { run_id: hold.run.run_id, epoch: hold.epoch }
+  return engine.sessions.commit(hold.state, batch, { fence })
+}
+
+/** Wakes the holder: a request was recorded, or something it waits for has changed. */
+export function nudge(hold: Hold) {
+  hold.changed.resolve()
+  hold.changed = Promise.withResolvers<void>()
+  if (hold.run.cancel !== null || hold.run.steers.length > 0 || hold.isLeaving) hold.interruption.abort()
+}

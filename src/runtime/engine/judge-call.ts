@@ -1,0 +1,37 @@
+import type { Json } from '../../kernel/json.ts'
+import type { CallView } from '../../observation/session-state.ts'
+import { defaultsOf } from '../ecs/answers.ts'
+import { readEcsRequest } from '../ecs/request.ts'
+import { approvalDigest, decide } from '../tools/policy.ts'
+import type { Engine } from './engine.ts'
+import type { Hold } from './hold.ts'
+
+/** What is to become of a call, by the tools and the policy as they are now. */
+export interface Judged {
+  readonly verdict: 'run' | 'ask' | 'deny' | 'broken'
+  readonly reason: string
+  /** What an approval of this call is bound to. */
+  readonly digest: string
+  /** It would need approval, and someone gave it beforehand. */
+  readonly approved_by: string | undefined
+}
+
+export function judgeCall(engine: Engine, hold: Hold, call: CallView): Judged {
+  const { registry } = hold.definition
+  const tool = registry.find(call.name)
+  const definition_sha256 = registry.digestOf(call.name)
+  if (tool === undefined || definition_sha256 === null)
+    return { verdict: 'broken', reason: `There is no tool ${call.name} any more.`, digest: '', approved_by: undefined }
+  const ruled = decide(engine.policy, tool, hold.run.mode)
+  const digest = approvalDigest(
+    { tool: call.name, definition_sha256, arguments: call.arguments, policy: engine.policy },
+    engine.sha256,
+  )
+  return { verdict: ruled.verdict, reason: ruled.reason, digest, approved_by: ruled.approved_by }
+}
+
+/** What an unanswered step comes to; undefined if its defaults are not complete. */
+export function stepDefaults(call: CallView): Json | undefined {
+  const read = readEcsRequest(call.arguments)
+  return 'request' in read ? defaultsOf(read.request) : undefined
+}

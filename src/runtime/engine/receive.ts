@@ -1,0 +1,163 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { Payload } from '../../runes/kinds.ts'
+import type { Batch } from '../batch.ts'
+import * as endings from '../contracts/endings.ts'
+import * as openings from '../contracts/openings.ts'
+import { askPersonName } from '../ecs/ask-person.ts'
+import { readEcsRequest } from '../ecs/request.ts'
+import { idempotencyKey } from '../tools/policy.ts'
+import { readCall } from '../tools/read-call.ts'
+import { writtenArguments } from '../written-arguments.ts'
+import { advance } from './advance.ts'
+import { begin } from './effects.ts'
+import type { Engine } from './engine.ts'
+import { aboutTurn, batchFor, commit, type Hold, turnOf } from './hold.ts'
+
+export interface ReceivedCall {
+  readonly name: string
+  readonly arguments: string | Json
+}
+
+interface Planned {
+  readonly call: openings.PlannedCall
+  /** It cannot be carried out, and this is what the model is told. */
+  readonly problem?: string
+  /** An irreversible action whose key someone has already. */
+  readonly duplicate?: string
+}
+
+/**
+ * Records the calls of an answer, each with its contract, and in the same
+ * append begins what may begin: a plain step costs two commits, this one and
+ * the one that holds its result.
+ */
+export async function receive(
+  engine: Engine,
+  hold: Hold,
+  text: string,
+  calls: readonly ReceivedCall[],
+  usage: Payload<'turn.tool_calls_received'>['usage'],
+): Promise<void> {
+  const planned = await Promise.all(calls.map((call) => plan(engine, hold, call)))
+  markDuplicates(planned)
+  const batch = batchFor(engine, hold)
+  const { turn_id, round } = turnOf(hold)
+  const payload = { call_ids: planned.map((p) => p.call.call_id), round: round + 1, text, usage }
+  batch.move(
+    'turn',
+    turn_id,
+    'tool_calls_received',
+    'turn.tool_calls_received',
+    { actor: 'reasoning', payload },
+    aboutTurn(hold),
+  )
+  for (const each of planned) record(engine, batch, each)
+  const open = planned.filter((p) => p.problem === undefined && p.duplicate === undefined).map((p) => p.call)
+  const next = advance(engine, hold, batch, open)
+  await commit(engine, hold, batch)
+  for (const call of next.begin) begin(engine, hold, hold.state.calls.get(call.call_id) ?? call)
+}
+
+function record(engine: Engine, batch: Batch, { call, problem, duplicate }: Planned) {
+  if (duplicate !== undefined) return openings.duplicateRefused(batch, call, duplicate)
+  if (call.action_type === 'ecs_request') openings.asked(batch, call)
+  else openings.called(batch, call)
+  if (problem === undefined) return
+  if (call.action_type === 'ecs_request') return endings.stepDeclined(batch, call, problem, engine.clock.now())
+  openings.started(batch, call)
+  endings.failed(batch, call, problem, 'invalid_call', engine.clock.now())
+}
+
+async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise<Planned> {
+  if (received.name === askPersonName) return planStep(engine, hold, received)
+  const { registry } = hold.definition
+  const read = readCall(registry, received)
+  const base = blank(engine, hold, received.name, read.args)
+  const dot = received.name.lastIndexOf('.')
+  const service = dot < 0 ? '' : received.name.slice(0, dot)
+  const method = received.name.slice(dot + 1)
+  const call: openings.PlannedCall = {
+    ...base,
+    action_type: 'tool_call',
+    action_summary: received.name,
+    action_detail: { service, method, args: read.args },
+    definition_sha256: registry.digestOf(received.name),
+  }
+  if ('problem' in read) return { call, problem: read.problem }
+
+  const { tool, args } = read
+  const key = tool.irreversible ? idempotencyKey(tool, args, engine.sha256) : call.call_id
+  const planned = {
+    ...call,
+    irreversible: tool.irreversible,
+    idempotency_key: key,
+    key_scope: tool.key_scope,
+    timeout_ms: tool.timeout_ms,
+  }
+  if (!tool.irreversible) return { call: planned }
+  const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
+  const claim = await engine.runelog.row('claims', `${scope}:${key}`)
+  return claim === undefined ? { call: planned } : { call: planned, duplicate: alreadyThere(claim.value) }
+}
+
+function alreadyThere(claim: Json): string {
+  const { execution_id, state } = claim as { execution_id: string; state: string }
+  return state === 'completed'
+    ? `It was already completed as ${execution_id}; it is not done a second time.`
+    : `It is already under way as ${execution_id}, which is ${state}; it is not started a second time.`
+}
+
+function planStep(engine: Engine, hold: Hold, received: ReceivedCall): Planned {
+  const given = writtenArguments(received.arguments)
+  const args = 'value' in given ? given.value : given.written
+  const read = 'problem' in given ? { problem: given.problem } : readEcsRequest(args)
+  const { type = 'form', title = '' } = ('request' in read ? read.request : {}) as { type?: string; title?: string }
+  const call: openings.PlannedCall = {
+    ...blank(engine, hold, received.name, args),
+    action_type: 'ecs_request',
+    action_summary: title === '' ? `ecs:${type}` : title,
+    action_detail: { type, id: '', title, name: received.name, arguments: args },
+  }
+  return 'problem' in read ? { call, problem: read.problem } : { call }
+}
+
+function blank(engine: Engine, hold: Hold, name: string, args: Json): openings.PlannedCall {
+  const now = engine.clock.now()
+  return {
+    call_id: engine.ids.next('call'),
+    execution_id: engine.ids.next('exe'),
+    run_id: hold.run.run_id,
+    agent_id: hold.run.agent_id,
+    turn_id: turnOf(hold).turn_id,
+    action_type: 'tool_call',
+    name,
+    arguments: args,
+    definition_sha256: null,
+    tool: 'pending_call',
+    contract: 'pending',
+    reason: null,
+    irreversible: false,
+    idempotency_key: null,
+    key_scope: 'session',
+    timeout_ms: null,
+    action_summary: name,
+    action_detail: {},
+    started_at: now,
+    opened_at: now,
+    interaction_id: null,
+  }
+}
+
+/** Of two calls in one answer that are one action, the first has the key. */
+function markDuplicates(planned: Planned[]) {
+  const seen = new Map<string, string>()
+  for (const [i, each] of planned.entries()) {
+    const { call } = each
+    if (!call.irreversible || call.execution_id === null) continue
+    const key = canonicalJson([call.key_scope, call.idempotency_key])
+    const first = seen.get(key)
+    if (first === undefined) seen.set(key, call.execution_id)
+    else planned[i] = { call, duplicate: alreadyThere({ execution_id: first, state: 'pending' }) }
+  }
+}

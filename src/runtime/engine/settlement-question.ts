@@ -1,0 +1,21 @@
+import type { CallView } from '../../observation/session-state.ts'
+import type { Question } from '../contracts/openings.ts'
+
+/** What a person is asked when nobody can know whether an action happened. Silence never settles it. */
+export function settlementQuestion(call: CallView): Question {
+  return {
+    interaction_kind: 'settlement',
+    prompt: `Nobody can know whether ${call.action_summary} happened. Did it?`,
+    request: {
+      execution_id: call.execution_id,
+      action_summary: call.action_summary,
+      arguments: call.arguments,
+      idempotency_key: call.idempotency_key,
+      options: ['happened', 'did_not', 'leave'],
+    },
+    evidence: [{ started_at: call.started_at }],
+    deadline: null,
+    on_silence: 'wait',
+    digest: null,
+  }
+}

@@ -1,0 +1,75 @@
+import { Fault } from '../../faults/fault.ts'
+import type { RunView, SessionState } from '../../observation/session-state.ts'
+import { createBatch } from '../batch.ts'
+import { definitionOf, type Engine } from './engine.ts'
+import { aboutRun, type Hold } from './hold.ts'
+
+/**
+ * Takes a queued run: raises its epoch, and opens a turn unless one is still
+ * executing tools. Undefined: it is not there to be taken, and that is no error,
+ * since whatever the queue delivers, and however often, the log decides.
+ */
+export async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
+  const state = await engine.sessions.load(session_id)
+  const run = state.runs.get(run_id)
+  if (run === undefined || run.status !== 'queued') return undefined
+  const session = state.subjects.get(session_id)
+  const agent = state.agents.get(run.agent_id)
+  if (session?.state !== 'active' || agent === undefined || !isFree(state, run)) return undefined
+
+  const batch = createBatch(state, engine.clock.now())
+  const epoch = run.epoch + 1
+  const payload = { epoch, worker: engine.settings.worker, attempt: run.attempt + 1 }
+  batch.move('run', run_id, 'turn.started', 'run.moved', { actor: 'graph_runner', payload }, aboutRun(run), {
+    session_is_active: true,
+  })
+  if (run.turn_id === null) {
+    const turn_id = engine.ids.next('turn')
+    // What it was asked stands in the dialogue already if it has had a turn before.
+    const input = run.has_begun ? (run.steers[0] ?? null) : run.input
+    const opening = { turn_id, agent_id: run.agent_id, input }
+    const about = { ...aboutRun(run), turn_id }
+    batch.move('turn', turn_id, 'start_turn', 'turn.started', { actor: 'graph_runner', payload: opening }, about, {
+      input: true,
+    })
+  }
+  // The agent and the session are in the guards: whoever moves them first decides whether this may begin.
+  const expect = { ...batch.moved, [run.agent_id]: versionOf(state, run.agent_id), [session_id]: session.version }
+  try {
+    await engine.sessions.commit(state, batch, { expect })
+  } catch (error) {
+    if (!(error instanceof Fault) || !['stale_write', 'transition_refused'].includes(error.code)) throw error
+    await engine.sessions.refresh(state)
+    return undefined
+  }
+  return {
+    state,
+    run,
+    agent,
+    definition: definitionOf(engine, state, run.agent_id),
+    lease: engine.leases.hold(run_id, epoch),
+    epoch,
+    inHand: new Map(),
+    unknown: new Set(),
+    changed: Promise.withResolvers<void>(),
+    interruption: new AbortController(),
+    isLeaving: false,
+  }
+}
+
+/** INV-TURN-SEQUENTIAL: an agent is in one turn at a time, and runs are taken in the order they came. */
+function isFree(state: SessionState, run: RunView): boolean {
+  const agent = state.agents.get(run.agent_id)
+  if (agent === undefined) return false
+  if (agent.turn_id !== null) return agent.turn_id === run.turn_id
+  if (state.subjects.get(run.agent_id)?.state !== 'idle') return false
+  for (const other of state.runs.values()) {
+    if (other === run) return true
+    if (other.agent_id === run.agent_id && other.status === 'queued') return false
+  }
+  return true
+}
+
+function versionOf(state: SessionState, subject_id: string): number {
+  return state.subjects.get(subject_id)?.version ?? 0
+}

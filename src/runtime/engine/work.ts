@@ -1,0 +1,130 @@
+import type { CallView } from '../../observation/session-state.ts'
+import type { Batch } from '../batch.ts'
+import * as endings from '../contracts/endings.ts'
+import { advance } from './advance.ts'
+import { begin, probe } from './effects.ts'
+import { failRun } from './end.ts'
+import type { Engine } from './engine.ts'
+import { aboutRun, aboutTurn, batchFor, callsOf, commit, type Hold, turnOf } from './hold.ts'
+
+/**
+ * Carries out the calls of a round: records what is known, begins what may
+ * begin, and comes back when the model can go on or when the run is over for
+ * this worker.
+ */
+export async function work(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
+  for (;;) {
+    const calls = callsOf(hold)
+    const batch = batchFor(engine, hold)
+    recordOutcomes(engine, hold, batch, calls)
+    const next = advance(engine, hold, batch, calls)
+
+    if (next.unknowable !== undefined) {
+      const { action_summary } = next.unknowable
+      const message = `Nobody can know whether ${action_summary} happened; the question stays open.`
+      await settleFirst(engine, hold, batch)
+      return failRun(engine, hold, 'OUTCOME_UNKNOWN', message)
+    }
+    if (!next.isBusy) {
+      if (next.ask.length > 0 || next.isAsking) return park(engine, hold, batch, next.ask)
+      finishTools(hold, batch, calls)
+      await commit(engine, hold, batch)
+      return 'on'
+    }
+    await settleFirst(engine, hold, batch)
+    for (const call of next.begin) begin(engine, hold, call)
+    for (const call of next.probe) probe(engine, hold, call)
+    if (mustStop(hold)) return 'on'
+    await somethingHappens(hold)
+    if (mustStop(hold)) return 'on'
+  }
+}
+
+/** An interrupt waits for the effects under way; a cancel, a shutdown and a lost lease do not. */
+function mustStop(hold: Hold): boolean {
+  return hold.run.cancel === 'cancel' || hold.isLeaving || hold.lease.signal.aborted
+}
+
+async function settleFirst(engine: Engine, hold: Hold, batch: Batch) {
+  if (batch.runes.length > 0) await commit(engine, hold, batch)
+}
+
+async function somethingHappens(hold: Hold) {
+  const outcomes = [...hold.inHand.values()]
+  if (outcomes.some((o) => o.outcome !== undefined)) return
+  await Promise.race([...outcomes.map((o) => o.done), hold.changed.promise])
+}
+
+/** Puts the outcomes that came in into the batch. What may have happened, and cannot be known, is marked for a person. */
+export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: readonly CallView[]) {
+  const at = engine.clock.now()
+  for (const call of calls) {
+    const outcome = hold.inHand.get(call.call_id)?.outcome
+    if (outcome === undefined) continue
+    hold.inHand.delete(call.call_id)
+    switch (outcome.status) {
+      case 'success': {
+        const { output, duration_ms, output_ref } = outcome
+        endings.succeeded(batch, call, output, { duration_ms, ...(output_ref === undefined ? {} : { output_ref }) }, at)
+        break
+      }
+      case 'error':
+        endings.failed(batch, call, outcome.error, outcome.error_kind, at)
+        break
+      case 'sandbox_violation':
+        endings.failed(batch, call, outcome.error, 'sandbox_violation', at, 'sandbox_violation')
+        break
+      case 'timeout':
+        if (isSafeToDrop(hold, call)) endings.timedOut(batch, call, at)
+        else hold.unknown.add(call.call_id)
+        break
+      default:
+        hold.unknown.add(call.call_id)
+    }
+  }
+}
+
+/** An execution timeout of what cannot be undone leaves its outcome unknown; of anything else it is a failure. */
+function isSafeToDrop(hold: Hold, call: CallView): boolean {
+  const tool = hold.definition.registry.find(call.name)
+  return !call.irreversible && tool !== undefined
+}
+
+function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]) {
+  const results = calls.map((call) => {
+    const status = batch.stateOf(call.execution_id ?? '') ?? call.contract ?? 'rejected'
+    return { call_id: call.call_id, label: status, summary: call.action_summary }
+  })
+  batch.move(
+    'turn',
+    turnOf(hold).turn_id,
+    'tools_finished',
+    'turn.tools_finished',
+    { actor: 'graph_runner', payload: { results } },
+    aboutTurn(hold),
+    { continue: true },
+  )
+}
+
+/** What needs no answer is done; the rest waits for people, and the worker is free for others. */
+async function park(engine: Engine, hold: Hold, batch: Batch, ask: readonly (() => void)[]): Promise<'over'> {
+  for (const write of ask) write()
+  const opened = batch.runes.flatMap((r) => (r.kind === 'interaction.opened' ? [r.interaction_id ?? ''] : []))
+  const open = callsOf(hold).flatMap((c) =>
+    c.interaction_id !== null && batch.stateOf(c.interaction_id) === 'open' ? [c.interaction_id] : [],
+  )
+  batch.move(
+    'run',
+    hold.run.run_id,
+    'turn.needs_input',
+    'run.moved',
+    { actor: 'graph_runner', payload: { interaction_ids: [...open, ...opened] } },
+    aboutRun(hold.run),
+    { mode_is_interactive: hold.run.mode === 'interactive' },
+  )
+  const runes = await commit(engine, hold, batch)
+  for (const rune of runes)
+    if (rune.kind === 'interaction.opened' && rune.payload.deadline !== null)
+      engine.deadline(rune.interaction_id ?? '', hold.state.session_id, rune.payload.deadline)
+  return 'over'
+}
