@@ -1,5 +1,9 @@
 import type { Json } from '../kernel/json.ts'
+import type { Draft } from '../runes/rune.ts'
 import type { ConsequenceView } from './consequence.ts'
+import { consequenceView, outcomeIsUnknown, statusOf } from './contract.ts'
+import { statusFlags } from './contract-status.ts'
+import { elapsed } from './elapsed.ts'
 
 export type Message =
   | { readonly role: 'user'; readonly content: Json }
@@ -17,4 +21,137 @@ export interface ModelCall {
   readonly call_id: string
   readonly name: string
   readonly arguments: Json
+}
+
+/**
+ * The conversation of one agent with its model, over all its turns and runs.
+ * `messages` grows as runes are told; whoever keeps it while it does, copies it.
+ */
+export interface Dialogue {
+  readonly messages: Message[]
+  /** Calls that may still get a message, or another one instead. */
+  readonly open: Map<string, OpenCall>
+  /** The calls of the last answer, filled by the runes that follow it. */
+  calls: ModelCall[]
+}
+
+interface OpenCall {
+  readonly tool: Draft<'tool.call'> | null
+  contract: [Draft<'contract.opened'>, ...Draft<'contract.moved'>[]] | null
+  result: Draft<'tool.result'> | null
+  /** Why it was refused. */
+  reason: string | null
+  /** Where its message stands. */
+  position: number | null
+}
+
+export function newDialogue(): Dialogue {
+  return { messages: [], open: new Map(), calls: [] }
+}
+
+/** The whole dialogue of an agent. */
+export function dialogueOf(runes: Iterable<Draft>, agent_id: string): readonly Message[] {
+  const dialogue = newDialogue()
+  for (const rune of runes) if (rune.agent_id === agent_id) tell(dialogue, rune)
+  return dialogue.messages
+}
+
+/**
+ * Adds what the next rune of this agent says, in constant time however long the
+ * dialogue is. A call gets exactly one message, when its outcome is certain or
+ * its run ended without one; an outcome that becomes known later takes the
+ * place of the message that said nobody knows.
+ */
+export function tell(dialogue: Dialogue, rune: Draft): void {
+  switch (rune.kind) {
+    case 'turn.started':
+      if (rune.payload.input !== null) dialogue.messages.push({ role: 'user', content: rune.payload.input })
+      return
+    case 'turn.tool_calls_received':
+      dialogue.calls = []
+      dialogue.messages.push({ role: 'assistant', text: rune.payload.text, calls: dialogue.calls })
+      return
+    case 'turn.completed':
+      answer(dialogue, rune.payload.final_output)
+      return
+    case 'turn.interrupted':
+      answer(dialogue, rune.payload.partial_output, true)
+      return
+    case 'turn.error':
+      answer(dialogue, rune.payload.partial_output ?? '', true)
+      return
+  }
+  if (rune.call_id !== undefined) tellCall(dialogue, rune.call_id, rune)
+}
+
+function answer({ messages }: Dialogue, text: string, partial?: true): void {
+  if (text === '') return
+  messages.push({ role: 'assistant', text, calls: [], ...(partial && { partial }) })
+}
+
+function tellCall(dialogue: Dialogue, call_id: string, rune: Draft): void {
+  const call = dialogue.open.get(call_id)
+  switch (rune.kind) {
+    case 'tool.call': {
+      const { tool_name, arguments: args } = rune.payload
+      dialogue.open.set(call_id, { tool: rune, contract: null, result: null, reason: null, position: null })
+      dialogue.calls.push({ call_id, name: tool_name, arguments: args })
+      return
+    }
+    case 'contract.opened':
+      if (call !== undefined) {
+        call.contract = [rune]
+        return
+      }
+      dialogue.open.set(call_id, { tool: null, contract: [rune], result: null, reason: null, position: null })
+      dialogue.calls.push({ call_id, ...askedFor(rune) })
+      return
+    case 'contract.moved':
+      call?.contract?.push(rune)
+      break
+    case 'tool.denied':
+      if (call !== undefined) call.reason = rune.payload.reason
+      return
+    case 'tool.result':
+      if (call !== undefined) call.result = rune
+      break
+    default:
+      return
+  }
+  if (call !== undefined) conclude(dialogue, call_id, call)
+}
+
+function conclude({ messages, open }: Dialogue, call_id: string, call: OpenCall): void {
+  const { contract, result } = call
+  const over = contract === null ? result !== null : statusFlags(statusOf(contract)).is_terminal
+  const unknown = contract !== null && result?.payload.status === 'unknown' && outcomeIsUnknown(contract)
+  if (!over && !unknown) return
+
+  const consequence = contract === null ? refusal(call) : consequenceView(contract)
+  const message: Message = { role: 'tool', call_id, consequence }
+  if (call.position === null) call.position = messages.push(message) - 1
+  else messages[call.position] = message
+  if (over) open.delete(call_id)
+}
+
+/** A call whose key was taken has no contract; what refused it is told in the words of one. */
+function refusal({ tool, result, reason }: OpenCall): ConsequenceView {
+  return {
+    execution_id: '',
+    action_type: 'tool_call',
+    action_summary: tool?.payload.tool_name ?? '',
+    consequence_label: 'REJECTED',
+    result: result?.payload.output ?? null,
+    error_message: reason ?? result?.payload.error ?? null,
+    has_side_effects: false,
+    was_suspended: false,
+    is_still_pending: false,
+    total_duration_ms: tool === null || result === null ? null : elapsed(tool.at, result.at),
+  }
+}
+
+/** What the model called to hand a step to a person. */
+function askedFor({ payload }: Draft<'contract.opened'>): Omit<ModelCall, 'call_id'> {
+  const { name, arguments: args } = payload.action_detail
+  return { name: typeof name === 'string' ? name : payload.action_summary, arguments: args ?? {} }
 }

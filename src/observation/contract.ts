@@ -1,0 +1,168 @@
+import type { Json } from '../kernel/json.ts'
+import { type ContractStatus, type ContractTrigger, contractMachine } from '../machines/contract.ts'
+import { type Actor, type ActorCategory, actorCategory } from '../runes/actor.ts'
+import type { Payload } from '../runes/kinds.ts'
+import type { Draft } from '../runes/rune.ts'
+import type { ConsequenceView } from './consequence.ts'
+import { consequenceLabels, hasHappened, statusFlags } from './contract-status.ts'
+import { elapsed } from './elapsed.ts'
+import { summary } from './summary.ts'
+
+/**
+ * What one contract went through, oldest first. Every rune is a draft, too, so
+ * that a writer can look at a history that ends with what it is about to append.
+ */
+export type ContractHistory = readonly [Draft<'contract.opened'>, ...Draft<'contract.moved'>[]]
+
+/** What anyone outside may know about a contract. The field names are the wire's. */
+export interface ExecutionSnapshot {
+  readonly execution_id: string
+  readonly action_type: 'tool_call' | 'ecs_request'
+  readonly action_summary: string
+  readonly current_status: ContractStatus
+  readonly created_at: number
+  readonly entered_at: number
+  readonly duration_in_state_ms: number
+  readonly is_terminal: boolean
+  readonly is_stable: boolean
+  readonly is_resumable: boolean
+  /** What it may do: the action is irreversible. What it did is in the consequence view. */
+  readonly has_side_effects: boolean
+  readonly irreversible: boolean
+  readonly idempotency_key: string | null
+  readonly timeout_ms: number | null
+  readonly result: Json | null
+  readonly error_message: string | null
+  readonly transition_count: number
+  readonly last_actor: Actor | null
+  readonly last_trigger: ContractTrigger | null
+}
+
+export interface TransitionRecord {
+  readonly execution_id: string
+  /** Per contract, from 0. */
+  readonly sequence_number: number
+  readonly from_status: ContractStatus
+  readonly to_status: ContractStatus
+  readonly trigger: ContractTrigger
+  readonly actor: Actor
+  readonly actor_category: ActorCategory
+  readonly timestamp: number
+  readonly is_terminal_transition: boolean
+}
+
+/** The contracts in these runes by `execution_id`, in the order in which they were opened. */
+export function contractHistories(runes: Iterable<Draft>): ReadonlyMap<string, ContractHistory> {
+  const histories = new Map<string, [Draft<'contract.opened'>, ...Draft<'contract.moved'>[]]>()
+  for (const rune of runes) {
+    if (rune.execution_id === undefined) continue
+    if (rune.kind === 'contract.opened') histories.set(rune.execution_id, [rune])
+    else if (rune.kind === 'contract.moved') histories.get(rune.execution_id)?.push(rune)
+  }
+  return histories
+}
+
+export function snapshot(history: ContractHistory, now: number): ExecutionSnapshot {
+  const [opened, ...moves] = history
+  const { payload } = opened
+  const last = moves.at(-1)
+  const current_status = statusOf(history)
+  const entered_at = (last ?? opened).at
+
+  return {
+    execution_id: idOf(history),
+    action_type: payload.action_type,
+    action_summary: payload.action_summary,
+    current_status,
+    created_at: opened.at,
+    entered_at,
+    duration_in_state_ms: elapsed(entered_at, now),
+    ...statusFlags(current_status),
+    has_side_effects: payload.irreversible,
+    irreversible: payload.irreversible,
+    idempotency_key: payload.idempotency_key,
+    timeout_ms: payload.timeout_ms,
+    result: last?.payload.result ?? null,
+    error_message: last?.payload.error_message ?? null,
+    transition_count: moves.length,
+    last_actor: last?.actor ?? null,
+    last_trigger: (last?.trigger as ContractTrigger | undefined) ?? null,
+  }
+}
+
+/** The only view that reasoning gets. */
+export function consequenceView(history: ContractHistory): ConsequenceView {
+  const [opened, ...moves] = history
+  const { payload } = opened
+  const last = moves.at(-1)
+  const status = statusOf(history)
+  const { is_terminal } = statusFlags(status)
+
+  return {
+    execution_id: idOf(history),
+    action_type: payload.action_type,
+    action_summary: payload.action_summary,
+    consequence_label: outcomeIsUnknown(history) ? 'UNKNOWN' : consequenceLabels[status],
+    result: last?.payload.result ?? null,
+    error_message: last?.payload.error_message ?? null,
+    has_side_effects: payload.irreversible && hasHappened(status),
+    was_suspended: moves.some((move) => statusFlags(move.to as ContractStatus).is_resumable),
+    is_still_pending: !is_terminal,
+    total_duration_ms: is_terminal ? elapsed(opened.at, (last ?? opened).at) : null,
+  }
+}
+
+export function transitionRecords(history: ContractHistory): readonly TransitionRecord[] {
+  const [, ...moves] = history
+  return moves.map((move, sequence_number) => ({
+    execution_id: idOf(history),
+    sequence_number,
+    from_status: move.from as ContractStatus,
+    to_status: move.to as ContractStatus,
+    trigger: move.trigger as ContractTrigger,
+    actor: move.actor,
+    actor_category: actorCategory(move.actor),
+    timestamp: move.at,
+    is_terminal_transition: statusFlags(move.to as ContractStatus).is_terminal,
+  }))
+}
+
+/**
+ * What is remembered of a contract that is over; undefined while it is not.
+ * INV-MEMORY-PRIVACY: nothing is remembered of a contract with a secret rune.
+ */
+export function executionFact(history: ContractHistory): Payload<'memory.committed'> | undefined {
+  const [opened, ...moves] = history
+  const last = moves.at(-1)
+  const final_status = statusOf(history)
+  if (last === undefined || !statusFlags(final_status).is_terminal) return undefined
+  if (history.some((rune) => rune.visibility === 'secret')) return undefined
+
+  const { result, error_message } = last.payload
+  return {
+    type: 'execution_fact',
+    execution_id: idOf(history),
+    action_type: opened.payload.action_type,
+    action_summary: summary(opened.payload.action_summary),
+    final_status,
+    irreversible: opened.payload.irreversible,
+    duration_ms: elapsed(opened.at, last.at),
+    result_summary: result === undefined || result === null ? null : summary(result),
+    error_summary: error_message === undefined ? null : summary(error_message),
+  }
+}
+
+/** It waits because nobody can know whether the action happened. */
+export function outcomeIsUnknown(history: ContractHistory): boolean {
+  const last = history.at(-1)
+  if (last?.kind !== 'contract.moved' || last.payload.reason !== 'outcome_unknown') return false
+  return statusFlags(statusOf(history)).is_resumable
+}
+
+export function statusOf(history: ContractHistory): ContractStatus {
+  return (history.at(-1)?.to as ContractStatus | undefined) ?? contractMachine.initial
+}
+
+function idOf([opened]: ContractHistory): string {
+  return opened.execution_id ?? ''
+}
