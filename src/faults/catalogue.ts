@@ -86,4 +86,39 @@ export const faults = defineFaults({
     retry: 'never',
     says: (d: { problem: string; usage: string }) => `${d.problem}\nusage: ${d.usage}`,
   },
+  session_over: {
+    http: 410,
+    retry: 'never',
+    says: (d: { session_id: string; state: string }) =>
+      `Session ${d.session_id} is ${d.state} and takes no more work; submit without a session to begin a new one.`,
+  },
+  interaction_closed: {
+    http: 409,
+    retry: 'never',
+    says: (d: { interaction_id: string; state: string; by: string }) =>
+      `Interaction ${d.interaction_id} is ${d.state} already, by ${d.by}; nothing was done with this reply.`,
+  },
+  reply_unfit: {
+    http: 422,
+    retry: 'never',
+    says: (d: { interaction_id: string; problems: readonly { pointer: string; problem: string }[] }) =>
+      `The reply does not fit ${d.interaction_id}: ${d.problems.map((p) => `${p.pointer || '/'}: ${p.problem}`).join('; ')}`,
+  },
+  key_reused: {
+    http: 422,
+    retry: 'never',
+    says: (d: { idempotency_key: string; what: string }) =>
+      `The idempotency key ${d.idempotency_key} was used for ${d.what} with another content; use a new key.`,
+  },
+  too_early: {
+    http: 409,
+    retry: 'later',
+    says: (d: { execution_id: string; earliest: number }) =>
+      `A stopped worker might still carry out ${d.execution_id}; "did not happen" is accepted from ${d.earliest} ms (UTC) on.`,
+  },
+  run_not_over: {
+    http: 409,
+    retry: 'later',
+    says: (d: { run_id: string; status: string }) => `Run ${d.run_id} is ${d.status}; it has no result yet.`,
+  },
 })

@@ -168,6 +168,7 @@ function takeAnswer(batch: Batch, call: CallView, question: InteractionView, at:
 
 /** Calls of parallel-safe tools run side by side; every other call runs alone, in the order of the model. */
 function mayBegin(hold: Hold, batch: Batch, call: CallView, calls: readonly CallView[], all: Advance): boolean {
+  if (hold.run.cancel !== null || hold.isLeaving) return false
   const isParallel = (c: CallView) => hold.definition.registry.find(c.name)?.parallel === true
   const underWay = calls.filter(
     (c) => c !== call && (hold.inHand.has(c.call_id) || all.begin.includes(c) || all.probe.includes(c)),

@@ -1,10 +1,10 @@
 import { Fault } from '../../faults/fault.ts'
 import { cancelHeld, crash } from './end.ts'
 import type { Engine } from './engine.ts'
-import { type Hold, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, type InHand, turnOf } from './hold.ts'
 import { reason } from './reason.ts'
 import { take } from './take.ts'
-import { work } from './work.ts'
+import { recordOutcomes, work } from './work.ts'
 
 /**
  * Takes a run and works on it until it ends, waits for people, or is taken
@@ -24,15 +24,25 @@ export async function drive(
   try {
     while ((await step(engine, hold)) === 'on') if (hold.lease.signal.aborted) return
   } catch (error) {
-    // Another worker holds the run: this one is parked, and what it still had in hand is no longer its business.
-    if (error instanceof Fault && error.code === 'stale_fence') return
-    if (error instanceof Fault && error.code.startsWith('store_')) throw error
-    await crash(engine, hold, error)
+    if (isLost(error)) return
+    await crash(engine, hold, error).catch((again) => {
+      if (!isLost(again)) throw again
+    })
   } finally {
     held.delete(run_id)
     hold.lease.release()
     for (const { abort } of hold.inHand.values()) abort.abort()
   }
+}
+
+/**
+ * Another worker holds the run: this one is parked, and what it still had in
+ * hand is no longer its business. An error of the store is passed on.
+ */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof Fault)) return false
+  if (error.code.startsWith('store_')) throw error
+  return error.code === 'stale_fence'
 }
 
 async function step(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
@@ -41,17 +51,27 @@ async function step(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
     await stopEffects(engine, hold)
     return cancelHeld(engine, hold, '')
   }
-  if (hold.isLeaving) {
-    await stopEffects(engine, hold)
-    return 'over'
-  }
+  if (hold.isLeaving) return leave(engine, hold)
   return work(engine, hold)
+}
+
+/** The process goes down: what is under way may still finish, and what it came to is recorded. */
+async function leave(engine: Engine, hold: Hold): Promise<'over'> {
+  await settle(engine, [...hold.inHand.values()])
+  const batch = batchFor(engine, hold)
+  recordOutcomes(engine, hold, batch, callsOf(hold))
+  if (batch.runes.length > 0) await commit(engine, hold, batch)
+  return 'over'
 }
 
 /** Asks what is under way to stop, and waits a little for its answer: what is known is better than what is not. */
 async function stopEffects(engine: Engine, hold: Hold) {
   const under_way = [...hold.inHand.values()]
   for (const { abort } of under_way) abort.abort()
+  await settle(engine, under_way)
+}
+
+async function settle(engine: Engine, under_way: readonly InHand[]) {
   if (under_way.length === 0) return
   const enough = Promise.withResolvers<void>()
   const cancel = engine.timers.after(engine.settings.cancel_grace_ms, enough.resolve)

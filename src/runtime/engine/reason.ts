@@ -69,8 +69,7 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', said.text)
       const over = await stopBefore(engine, hold, said.calls.length, said.text)
       if (over !== undefined) return over
-      await receive(engine, hold, said.text, said.calls, said.usage)
-      return 'on'
+      return receive(engine, hold, said.text, said.calls, said.usage)
     }
   }
 }

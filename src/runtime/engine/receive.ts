@@ -9,10 +9,9 @@ import { readEcsRequest } from '../ecs/request.ts'
 import { idempotencyKey } from '../tools/policy.ts'
 import { readCall } from '../tools/read-call.ts'
 import { writtenArguments } from '../written-arguments.ts'
-import { advance } from './advance.ts'
-import { begin } from './effects.ts'
 import type { Engine } from './engine.ts'
-import { aboutTurn, batchFor, commit, type Hold, turnOf } from './hold.ts'
+import { aboutTurn, batchFor, type Hold, turnOf } from './hold.ts'
+import { proceed } from './work.ts'
 
 export interface ReceivedCall {
   readonly name: string
@@ -38,7 +37,7 @@ export async function receive(
   text: string,
   calls: readonly ReceivedCall[],
   usage: Payload<'turn.tool_calls_received'>['usage'],
-): Promise<void> {
+): Promise<'on' | 'over'> {
   const planned = await Promise.all(calls.map((call) => plan(engine, hold, call)))
   markDuplicates(planned)
   const batch = batchFor(engine, hold)
@@ -53,10 +52,13 @@ export async function receive(
     aboutTurn(hold),
   )
   for (const each of planned) record(engine, batch, each)
-  const open = planned.filter((p) => p.problem === undefined && p.duplicate === undefined).map((p) => p.call)
-  const next = advance(engine, hold, batch, open)
-  await commit(engine, hold, batch)
-  for (const call of next.begin) begin(engine, hold, hold.state.calls.get(call.call_id) ?? call)
+  const went = await proceed(
+    engine,
+    hold,
+    batch,
+    planned.map((p) => p.call),
+  )
+  return went === 'wait' ? 'on' : went
 }
 
 function record(engine: Engine, batch: Batch, { call, problem, duplicate }: Planned) {

@@ -17,36 +17,51 @@ export async function work(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
     const calls = callsOf(hold)
     const batch = batchFor(engine, hold)
     recordOutcomes(engine, hold, batch, calls)
-    const next = advance(engine, hold, batch, calls)
-
-    if (next.unknowable !== undefined) {
-      const { action_summary } = next.unknowable
-      const message = `Nobody can know whether ${action_summary} happened; the question stays open.`
-      await settleFirst(engine, hold, batch)
-      return failRun(engine, hold, 'OUTCOME_UNKNOWN', message)
-    }
-    if (!next.isBusy) {
-      if (next.ask.length > 0 || next.isAsking) return park(engine, hold, batch, next.ask)
-      finishTools(hold, batch, calls)
-      await commit(engine, hold, batch)
-      return 'on'
-    }
-    await settleFirst(engine, hold, batch)
-    for (const call of next.begin) begin(engine, hold, call)
-    for (const call of next.probe) probe(engine, hold, call)
+    const went = await proceed(engine, hold, batch, calls)
+    if (went !== 'wait') return went
     if (mustStop(hold)) return 'on'
     await somethingHappens(hold)
     if (mustStop(hold)) return 'on'
   }
 }
 
+/**
+ * Advances the calls, commits what came of it, and begins what may begin. When
+ * nothing is left under way, the round ends in the same append: the model goes
+ * on, or the run waits for people.
+ */
+export async function proceed(
+  engine: Engine,
+  hold: Hold,
+  batch: Batch,
+  calls: readonly CallView[],
+): Promise<'on' | 'over' | 'wait'> {
+  const next = advance(engine, hold, batch, calls)
+  if (next.unknowable !== undefined) {
+    const { action_summary } = next.unknowable
+    if (batch.runes.length > 0) await commit(engine, hold, batch)
+    const message = `Nobody can know whether ${action_summary} happened; the question stays open.`
+    return failRun(engine, hold, 'OUTCOME_UNKNOWN', message)
+  }
+  if (hold.run.cancel !== null && hold.inHand.size === 0) {
+    if (batch.runes.length > 0) await commit(engine, hold, batch)
+    return 'on'
+  }
+  if (!next.isBusy) {
+    if (next.ask.length > 0 || next.isAsking) return park(engine, hold, batch, calls, next.ask)
+    finishTools(hold, batch, calls)
+    await commit(engine, hold, batch)
+    return 'on'
+  }
+  if (batch.runes.length > 0) await commit(engine, hold, batch)
+  for (const call of next.begin) begin(engine, hold, hold.state.calls.get(call.call_id) ?? call)
+  for (const call of next.probe) probe(engine, hold, call)
+  return 'wait'
+}
+
 /** An interrupt waits for the effects under way; a cancel, a shutdown and a lost lease do not. */
 function mustStop(hold: Hold): boolean {
   return hold.run.cancel === 'cancel' || hold.isLeaving || hold.lease.signal.aborted
-}
-
-async function settleFirst(engine: Engine, hold: Hold, batch: Batch) {
-  if (batch.runes.length > 0) await commit(engine, hold, batch)
 }
 
 async function somethingHappens(hold: Hold) {
@@ -107,10 +122,16 @@ function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]) {
 }
 
 /** What needs no answer is done; the rest waits for people, and the worker is free for others. */
-async function park(engine: Engine, hold: Hold, batch: Batch, ask: readonly (() => void)[]): Promise<'over'> {
+async function park(
+  engine: Engine,
+  hold: Hold,
+  batch: Batch,
+  calls: readonly CallView[],
+  ask: readonly (() => void)[],
+): Promise<'over'> {
   for (const write of ask) write()
   const opened = batch.runes.flatMap((r) => (r.kind === 'interaction.opened' ? [r.interaction_id ?? ''] : []))
-  const open = callsOf(hold).flatMap((c) =>
+  const open = calls.flatMap((c) =>
     c.interaction_id !== null && batch.stateOf(c.interaction_id) === 'open' ? [c.interaction_id] : [],
   )
   batch.move(

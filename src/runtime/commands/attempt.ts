@@ -1,0 +1,39 @@
+import { Fault } from '../../faults/fault.ts'
+import type { SessionState } from '../../observation/session-state.ts'
+import type { Rune } from '../../runes/rune.ts'
+import type { Batch } from '../batch.ts'
+import type { Engine } from '../engine/engine.ts'
+
+/** What a command wants to record, given what is the case. No batch: there is nothing to do, and this is the answer. */
+export interface Wish<A> {
+  readonly batch?: Batch
+  /** Subjects that the decision read without moving them. */
+  readonly read?: readonly string[]
+  readonly answer: (runes: readonly Rune[]) => A
+}
+
+/** Rivals are few; a command that loses this often meets something it does not understand. */
+const tries = 20
+
+/**
+ * A command holds nothing and carries no fence. It looks, decides, and records
+ * on the condition that what it looked at is still so; if not, it looks again.
+ */
+export async function attempt<A>(
+  engine: Engine,
+  session_id: string,
+  decide: (state: SessionState) => Wish<A> | Promise<Wish<A>>,
+): Promise<A> {
+  for (let left = tries; ; left--) {
+    const state = await engine.sessions.load(session_id)
+    const { batch, read = [], answer } = await decide(state)
+    if (batch === undefined) return answer([])
+    const seen = Object.fromEntries(read.map((id) => [id, state.subjects.get(id)?.version ?? 0]))
+    try {
+      return answer(await engine.sessions.commit(state, batch, { expect: { ...seen, ...batch.moved } }))
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'stale_write' || left === 0) throw error
+      await engine.sessions.refresh(state)
+    }
+  }
+}

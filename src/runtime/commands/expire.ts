@@ -1,0 +1,44 @@
+import { createBatch } from '../batch.ts'
+import { about } from '../contracts/about.ts'
+import type { Engine } from '../engine/engine.ts'
+import { aboutRun } from '../engine/hold.ts'
+import { attempt } from './attempt.ts'
+
+/** A deadline has passed. If an answer came first, there is nothing to do; of the two, one wins. */
+export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<void> {
+  const run_id = await attempt(engine, session_id, (state) => {
+    const question = state.interactions.get(interaction_id)
+    const run = question?.run_id == null ? undefined : state.runs.get(question.run_id)
+    const effect = question?.opened.on_silence
+    if (question?.state !== 'open' || effect === undefined || effect === 'wait') return { answer: () => null }
+    const at = engine.clock.now()
+    if (question.opened.deadline === null || question.opened.deadline > at) return { answer: () => null }
+
+    const batch = createBatch(state, at)
+    const call = state.calls.get(question.call_id ?? '')
+    const whom = { ...(call === undefined ? {} : about(call)), interaction_id }
+    batch.move(
+      'interaction',
+      interaction_id,
+      'expire',
+      'interaction.expired',
+      { actor: 'timer', payload: { effect } },
+      whom,
+      {
+        deadline_applies: call?.reason !== 'outcome_unknown' && run?.strict !== true,
+      },
+    )
+    if (run?.status === 'waiting_user')
+      batch.move(
+        'run',
+        run.run_id,
+        'interaction.auto_decide.timeout',
+        'run.moved',
+        { actor: 'timer', payload: {} },
+        aboutRun(run),
+        { reply_is_optional: !run.strict },
+      )
+    return { batch, read: run === undefined ? [] : [run.run_id], answer: () => question.run_id }
+  })
+  if (run_id !== null) engine.wake(session_id, run_id)
+}

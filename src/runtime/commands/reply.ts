@@ -1,0 +1,160 @@
+import { faults } from '../../faults/catalogue.ts'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
+import { type Batch, createBatch } from '../batch.ts'
+import { about } from '../contracts/about.ts'
+import { settledDidNot, settledHappened } from '../contracts/endings.ts'
+import { earliestDidNot } from '../engine/effects.ts'
+import type { Engine } from '../engine/engine.ts'
+import { aboutRun } from '../engine/hold.ts'
+import { checkReply } from '../interactions/reply-shapes.ts'
+import { readSettlement } from '../interactions/settlement.ts'
+import { attempt, type Wish } from './attempt.ts'
+
+export interface Reply {
+  readonly reply: Json
+  readonly replied_by?: string
+  /** The same reply with the same key, sent again, is accepted again and does nothing more. */
+  readonly idempotency_key?: string
+}
+
+export interface Replied {
+  readonly interaction_id: string
+  readonly session_id: string
+  readonly run_id: string | null
+  /** It had been accepted before. */
+  readonly is_repeated: boolean
+}
+
+/** An answer reaches exactly the question it was given for; of several, one wins and the others are told who did. */
+export async function reply(engine: Engine, interaction_id: string, given: Reply): Promise<Replied> {
+  const session_id = await sessionOf(engine, interaction_id)
+  const answered = await attempt(engine, session_id, (state) => decide(engine, state, interaction_id, given))
+  if (answered.run_id !== null) engine.wake(session_id, answered.run_id)
+  return answered
+}
+
+async function sessionOf(engine: Engine, interaction_id: string): Promise<string> {
+  const row = await engine.runelog.row('subjects', interaction_id)
+  const subject = row?.value as { machine: string; session_id: string } | undefined
+  if (subject?.machine !== 'interaction') throw faults.not_found({ what: 'interaction', id: interaction_id })
+  return subject.session_id
+}
+
+async function decide(
+  engine: Engine,
+  state: SessionState,
+  interaction_id: string,
+  given: Reply,
+): Promise<Wish<Replied>> {
+  const question = state.interactions.get(interaction_id)
+  if (question === undefined || question.state !== 'open') return closed(engine, state, interaction_id, given)
+
+  const { interaction_kind, request, digest } = question.opened
+  const checked = checkReply(interaction_kind, request, given.reply)
+  if ('problems' in checked) throw faults.reply_unfit({ interaction_id, problems: checked.problems })
+  const named = (given.reply as { digest?: string }).digest
+  if (named !== undefined && named !== digest)
+    throw faults.reply_unfit({
+      interaction_id,
+      problems: [{ pointer: '/digest', problem: `It is ${digest}; what was approved is something else.` }],
+    })
+
+  const at = engine.clock.now()
+  const batch = createBatch(state, at)
+  const call = question.call_id === null ? undefined : state.calls.get(question.call_id)
+  const payload = {
+    reply: checked.reply,
+    replied_by: given.replied_by ?? 'human',
+    idempotency_key: given.idempotency_key ?? null,
+  }
+  const run = question.run_id === null ? undefined : state.runs.get(question.run_id)
+  if (interaction_kind === 'settlement' && call !== undefined) refuseTooEarly(engine, call, payload.reply, at)
+  batch.move(
+    'interaction',
+    interaction_id,
+    'answer',
+    'interaction.answered',
+    { actor: 'human', payload },
+    aboutOf(question, call),
+  )
+
+  if (run?.status === 'waiting_user')
+    batch.move(
+      'run',
+      run.run_id,
+      'interaction.reply.accepted',
+      'run.moved',
+      { actor: 'human', payload: {} },
+      aboutRun(run),
+    )
+  else if (run !== undefined && isOver(state, run.run_id)) settleLate(batch, question, call, payload, at)
+  const answer = { interaction_id, session_id: state.session_id, run_id: question.run_id, is_repeated: false }
+  return { batch, read: run === undefined ? [] : [run.run_id], answer: () => answer }
+}
+
+function aboutOf(question: InteractionView, call: CallView | undefined) {
+  const run = question.run_id === null ? {} : { run_id: question.run_id }
+  return { ...(call === undefined ? run : about(call)), interaction_id: question.interaction_id }
+}
+
+/** The run is over: nobody else will use the answer, so it is used here and now. */
+function settleLate(
+  batch: Batch,
+  question: InteractionView,
+  call: CallView | undefined,
+  answered: { reply: Json; replied_by: string; idempotency_key: string | null },
+  at: number,
+) {
+  if (call === undefined || call.contract !== 'waiting') return
+  const settled = readSettlement(answered)
+  if (settled.outcome === 'leave')
+    throw faults.reply_unfit({
+      interaction_id: question.interaction_id,
+      problems: [
+        {
+          pointer: '/outcome',
+          problem: 'The run is over and the question stays open anyway; say happened or did_not when you know.',
+        },
+      ],
+    })
+  if (settled.outcome === 'happened') settledHappened(batch, call, settled.result ?? null, true, at)
+  else settledDidNot(batch, call, settled.reason, true, at)
+}
+
+/** A stopped worker that wakes late could still act: until it cannot, nobody may say that it did not happen. */
+function refuseTooEarly(engine: Engine, call: CallView, given: Json, at: number) {
+  const earliest = earliestDidNot(engine, call)
+  if ((given as { outcome?: string }).outcome === 'did_not' && at < earliest)
+    throw faults.too_early({ execution_id: call.execution_id ?? '', earliest })
+}
+
+/** Who was faster, and with what. The winner's own repetition is accepted. */
+async function closed(
+  engine: Engine,
+  state: SessionState,
+  interaction_id: string,
+  given: Reply,
+): Promise<Wish<Replied>> {
+  const runes = await engine.runelog.read(state.session_id)
+  const ended = runes.find(
+    (r) => r.interaction_id === interaction_id && r.machine === 'interaction' && r.kind !== 'interaction.opened',
+  )
+  if (ended?.kind === 'interaction.answered') {
+    const { idempotency_key, reply: first, replied_by } = ended.payload
+    if (idempotency_key !== null && idempotency_key === given.idempotency_key) {
+      if (canonicalJson(first) !== canonicalJson(given.reply))
+        throw faults.key_reused({ idempotency_key, what: `the reply to ${interaction_id}` })
+      const run_id = ended.run_id ?? null
+      return { answer: () => ({ interaction_id, session_id: state.session_id, run_id, is_repeated: true }) }
+    }
+    throw faults.interaction_closed({ interaction_id, state: 'answered', by: replied_by })
+  }
+  throw faults.interaction_closed({ interaction_id, state: ended?.to ?? 'closed', by: ended?.actor ?? 'nobody' })
+}
+
+function isOver(state: SessionState, run_id: string): boolean {
+  const status = state.runs.get(run_id)?.status
+  return status === 'succeeded' || status === 'failed' || status === 'canceled'
+}

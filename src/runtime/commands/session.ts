@@ -1,0 +1,91 @@
+import type { SessionTrigger } from '../../machines/session.ts'
+import { createBatch } from '../batch.ts'
+import type { Engine } from '../engine/engine.ts'
+import { attempt } from './attempt.ts'
+import { cancelAtRest, isOver, stop } from './stop.ts'
+
+export function pause(engine: Engine, session_id: string, reason: string): Promise<void> {
+  return attempt(engine, session_id, (state) => {
+    const batch = createBatch(state, engine.clock.now())
+    batch.move('session', session_id, 'pause_requested', 'session.paused', { actor: 'human', payload: { reason } })
+    return { batch, answer: () => undefined }
+  })
+}
+
+/** Brings a paused or suspended session back. What waited in its queue is taken again. */
+export async function goOn(
+  engine: Engine,
+  session_id: string,
+  trigger: Extract<SessionTrigger, 'resume_requested' | 'budget_replenished' | 'reset'>,
+): Promise<void> {
+  const queued = await attempt(engine, session_id, (state) => {
+    const batch = createBatch(state, engine.clock.now())
+    if (trigger === 'resume_requested')
+      batch.move('session', session_id, trigger, 'session.resumed', { actor: 'human', payload: {} })
+    else
+      batch.move('session', session_id, trigger, 'session.unsuspended', {
+        actor: 'human',
+        payload: { reason: trigger },
+      })
+    const waiting = [...state.runs.values()].filter((run) => run.status === 'queued').map((run) => run.run_id)
+    return { batch, answer: () => waiting }
+  })
+  for (const run_id of queued) engine.wake(session_id, run_id)
+}
+
+/**
+ * Closes a session: nothing new begins, open runs are cancelled, agents are
+ * terminated, the log is sealed. `settled` waits until no worker holds a run.
+ */
+export async function close(
+  engine: Engine,
+  session_id: string,
+  reason: string,
+  settled: (session_id: string) => Promise<void>,
+): Promise<void> {
+  await attempt(engine, session_id, (state) => {
+    const batch = createBatch(state, engine.clock.now())
+    batch.move('session', session_id, 'close_requested', 'session.closing', { actor: 'human', payload: { reason } })
+    return { batch, answer: () => undefined }
+  })
+  await finishClosing(engine, session_id, reason, settled)
+}
+
+/** Also what a restart does with a session that was being closed. */
+export async function finishClosing(
+  engine: Engine,
+  session_id: string,
+  reason: string,
+  settled: (session_id: string) => Promise<void>,
+): Promise<void> {
+  const state = await engine.sessions.load(session_id)
+  for (const run of [...state.runs.values()]) {
+    if (isOver(run)) continue
+    await stop(engine, session_id, run.run_id, 'cancel', reason)
+    engine.wake(session_id, run.run_id)
+  }
+  await settled(session_id)
+  await attempt(engine, session_id, (now) => {
+    const batch = createBatch(now, engine.clock.now())
+    for (const run of now.runs.values())
+      if (!isOver(run) && run.status !== 'running') cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
+    for (const { agent_id, used } of now.agents.values()) {
+      if (batch.stateOf(agent_id) !== 'idle') continue
+      const payload = { agent_id, reason: 'the session is closed', stats: { ...used } }
+      batch.move(
+        'agent',
+        agent_id,
+        'parent_closed',
+        'agent.terminated',
+        { actor: 'graph_runner', payload },
+        { agent_id },
+      )
+    }
+    const final_stats = { runs: now.runs.size, agents: now.agents.size, ...now.used }
+    batch.move('session', session_id, 'cleanup_complete', 'session.closed', {
+      actor: 'graph_runner',
+      payload: { final_stats },
+    })
+    return { batch, answer: () => undefined }
+  })
+}

@@ -1,0 +1,111 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { RunView, SessionState } from '../../observation/session-state.ts'
+import type { Actor } from '../../runes/actor.ts'
+import { type Batch, createBatch } from '../batch.ts'
+import { closeCalls } from '../contracts/closing.ts'
+import type { Engine } from '../engine/engine.ts'
+import { aboutRun } from '../engine/hold.ts'
+import { settlementQuestion } from '../engine/settlement-question.ts'
+import { attempt } from './attempt.ts'
+
+export interface Stopped {
+  readonly run_id: string
+  readonly status: string
+  /** False: it was over before. */
+  readonly accepted: boolean
+}
+
+/**
+ * Stops a run. One that nobody holds is stopped here; for one that a worker
+ * holds the request is recorded, and the holder obeys it, or whoever takes over.
+ */
+export function stop(
+  engine: Engine,
+  session_id: string,
+  run_id: string,
+  request: 'cancel' | 'interrupt',
+  reason: string,
+): Promise<Stopped> {
+  return attempt(engine, session_id, (state) => {
+    const run = runOf(state, run_id)
+    if (isOver(run)) return { answer: () => ({ run_id, status: run.status, accepted: false }) }
+    const batch = createBatch(state, engine.clock.now())
+    if (run.status === 'running')
+      batch.say('run.requested', { actor: 'human', payload: { request, reason } }, aboutRun(run))
+    else cancelAtRest(engine, state, batch, run, reason, 'human')
+    return { batch, read: [run_id], answer: () => ({ run_id, status: run.status, accepted: true }) }
+  })
+}
+
+/** New input for a run: the turn in flight ends at a safe boundary and the next one begins with it. */
+export function steer(engine: Engine, session_id: string, run_id: string, input: Json): Promise<Stopped> {
+  return attempt(engine, session_id, (state) => {
+    const run = runOf(state, run_id)
+    if (isOver(run))
+      throw faults.transition_refused({
+        machine: 'run',
+        id: run_id,
+        from: run.status,
+        on: 'steer',
+        refusal: 'terminal',
+        legal: [],
+      })
+    const batch = createBatch(state, engine.clock.now())
+    batch.say(
+      'run.requested',
+      { actor: 'human', payload: { request: 'steer', reason: 'steered', input } },
+      aboutRun(run),
+    )
+    return { batch, read: [run_id], answer: () => ({ run_id, status: run.status, accepted: true }) }
+  })
+}
+
+export function runOf(state: SessionState, run_id: string): RunView {
+  const run = state.runs.get(run_id)
+  if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
+  return run
+}
+
+export function isOver(run: RunView): boolean {
+  return run.status === 'succeeded' || run.status === 'failed' || run.status === 'canceled'
+}
+
+/** A run that no worker holds: queued or waiting, with or without a turn. */
+export function cancelAtRest(
+  engine: Engine,
+  state: SessionState,
+  batch: Batch,
+  run: RunView,
+  reason: string,
+  actor: Actor,
+) {
+  if (run.turn_id !== null) {
+    closeOpenCalls(engine, state, batch, run, reason, actor)
+    const about = { ...aboutRun(run), turn_id: run.turn_id }
+    const payload = { reason, partial_output: '' }
+    batch.move('turn', run.turn_id, 'interrupt', 'turn.interrupted', { actor, payload }, about)
+  }
+  batch.move('run', run.run_id, 'run.canceled', 'run.moved', { actor, payload: { message: reason } }, aboutRun(run))
+}
+
+export function closeOpenCalls(
+  engine: Engine,
+  state: SessionState,
+  batch: Batch,
+  run: RunView,
+  reason: string,
+  actor: Actor,
+) {
+  const turn = state.turns.get(run.turn_id ?? '')
+  const calls = (turn?.call_ids ?? []).flatMap((id) => state.calls.get(id) ?? [])
+  closeCalls(batch, state, calls, {
+    reason,
+    actor,
+    at: engine.clock.now(),
+    newInteractionId: () => engine.ids.next('int'),
+    settlementFor: settlementQuestion,
+    knownOf: () => undefined,
+    isHarmless: (call) => !call.irreversible,
+  })
+}
