@@ -27,7 +27,7 @@ export function stop(
   request: 'cancel' | 'interrupt',
   reason: string,
 ): Promise<Stopped> {
-  return attempt(engine, session_id, (state) => {
+  return attempt<Stopped>(engine, session_id, (state) => {
     const run = runOf(state, run_id)
     if (isOver(run)) return { answer: () => ({ run_id, status: run.status, accepted: false }) }
     const batch = createBatch(state, engine.clock.now())
@@ -40,7 +40,7 @@ export function stop(
 
 /** New input for a run: the turn in flight ends at a safe boundary and the next one begins with it. */
 export function steer(engine: Engine, session_id: string, run_id: string, input: Json): Promise<Stopped> {
-  return attempt(engine, session_id, (state) => {
+  return attempt<Stopped>(engine, session_id, (state) => {
     const run = runOf(state, run_id)
     if (isOver(run))
       throw faults.transition_refused({
