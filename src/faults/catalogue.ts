@@ -81,6 +81,12 @@ export const faults = defineFaults({
     says: (d: { what: string; id: string; known?: readonly string[] }) =>
       `There is no ${d.what} ${d.id}${d.known === undefined ? '' : `; there is ${d.known.join(', ')}`}.`,
   },
+  bad_definition: {
+    http: 400,
+    retry: 'never',
+    says: (d: { what: string; name: string; problem: string }) =>
+      `The ${d.what} ${JSON.stringify(d.name)} cannot be defined: ${d.problem}`,
+  },
   bad_usage: {
     http: 400,
     retry: 'never',

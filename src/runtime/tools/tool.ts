@@ -5,6 +5,9 @@ import type { Json } from '../../kernel/json.ts'
  * What a developer declares about a tool. Whether it is irreversible, may be
  * repeated, needs approval: all of that is read from here and never from what
  * a model wrote.
+ *
+ * The functions are written as methods so that tools of different inputs fit
+ * into one list. Only `readCall` makes arguments, and it makes them by `input`.
  */
 export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly name: string
@@ -21,11 +24,12 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   /** It may run beside other calls of the same answer. */
   readonly parallel: boolean
   readonly max_output_bytes: number
-  readonly key?: (args: z.output<I>) => string
+  /** What makes two calls the same action, where all arguments would be too many. */
+  key?(args: z.output<I>): string
   readonly key_scope: 'session' | 'global'
   /** Asks the outside whether the action with this key happened. */
-  readonly probe?: (key: string, args: z.output<I>, signal: AbortSignal) => Promise<Probed>
-  readonly run: (args: z.output<I>, context: ToolContext) => Promise<Json> | Json
+  probe?(key: string, args: z.output<I>, signal: AbortSignal): Promise<Probed>
+  run(args: z.output<I>, context: ToolContext): Promise<Json> | Json
 }
 
 export type Probed =

@@ -1,0 +1,62 @@
+import type { Cancel, Timers } from './ports.ts'
+
+export interface Coalescer<C extends string> {
+  push(channel: C, text: string): void
+  /** Hands on what is held and takes nothing more. */
+  close(): void
+}
+
+export interface CoalesceLimits {
+  readonly after_ms: number
+  readonly characters: number
+}
+
+/** A record four times a second is often enough to follow, and a fast model does not cost a commit per token. */
+const usual: CoalesceLimits = { after_ms: 250, characters: 2_048 }
+
+/**
+ * Gathers small pieces of text into larger ones. They are handed on when the
+ * first of them is 250 ms old, when there is enough, or when another channel
+ * speaks, so that channels keep their order. Nothing is lost, doubled or moved.
+ */
+export function createCoalescer<C extends string>(
+  timers: Timers,
+  handOn: (channel: C, text: string) => void,
+  limits: CoalesceLimits = usual,
+): Coalescer<C> {
+  let held = ''
+  let heldChannel: C | undefined
+  let cancelTimer: Cancel | undefined
+  let closed = false
+
+  /** A character that came in two halves is not torn: half of it is no text, and could not be recorded. */
+  function release(keepHalf: boolean) {
+    cancelTimer?.()
+    cancelTimer = undefined
+    if (heldChannel === undefined) return
+    const end = keepHalf && endsInHalf(held) ? held.length - 1 : held.length
+    const text = held.slice(0, end).toWellFormed()
+    held = held.slice(end)
+    if (text !== '') handOn(heldChannel, text)
+  }
+
+  return {
+    push(channel, text) {
+      if (closed || text === '') return
+      if (heldChannel !== channel) release(false)
+      heldChannel = channel
+      held += text
+      if (held.length >= limits.characters) release(true)
+      else cancelTimer ??= timers.after(limits.after_ms, () => release(true))
+    },
+    close() {
+      closed = true
+      release(false)
+    },
+  }
+}
+
+function endsInHalf(text: string): boolean {
+  const last = text.charCodeAt(text.length - 1)
+  return last >= 0xd800 && last <= 0xdbff
+}

@@ -1,0 +1,19 @@
+/** Time, waiting and names come from outside, so that tests move them by hand. */
+export interface Clock {
+  /** Milliseconds since 1970, UTC. May jump when someone sets the clock. */
+  now(): number
+  /** Milliseconds since some moment. Never goes back: durations and leases are measured with it. */
+  monotonic(): number
+}
+
+export interface Timers {
+  /** Calls `fn` once, not before `ms` have passed. Calling what it returns prevents that; calling it late does nothing. */
+  after(ms: number, fn: () => void): Cancel
+}
+
+export type Cancel = () => void
+
+export interface Ids {
+  /** A name that nobody has: `next('exe')` gives `exe_` and 16 hex digits. */
+  next(prefix: string): string
+}

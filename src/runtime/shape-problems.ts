@@ -1,0 +1,20 @@
+import type { z } from 'zod'
+
+/** One place of a value that does not fit, as a JSON pointer, and what is wrong there. */
+export interface Problem {
+  readonly pointer: string
+  readonly problem: string
+}
+
+/** Everything that is wrong at once, so that whoever wrote it needs one more try and not five. */
+export function shapeProblems(error: z.ZodError): Problem[] {
+  return error.issues.map((issue) => ({ pointer: pointerTo(issue.path), problem: issue.message }))
+}
+
+export function pointerTo(path: readonly PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+export function problemSentence(problems: readonly Problem[]): string {
+  return problems.map(({ pointer, problem }) => (pointer === '' ? problem : `${pointer}: ${problem}`)).join('; ')
+}

@@ -1,0 +1,113 @@
+import type { Json } from '../../kernel/json.ts'
+import { createCoalescer } from '../coalesce.ts'
+import type { Clock, Timers } from '../ports.ts'
+import { isMarked, readThrown } from '../thrown.ts'
+import { type KeepWhole, limitOutput } from './limit-output.ts'
+import type { Tool, ToolContext } from './tool.ts'
+
+export type Outcome = { readonly duration_ms: number } & (
+  | { readonly status: 'success'; readonly output: Json; readonly output_ref?: string }
+  | { readonly status: 'error'; readonly error: string; readonly error_kind: string }
+  | { readonly status: 'timeout' }
+  /** `began` tells whether the tool was called: if it was not, nothing can have happened. */
+  | { readonly status: 'cancelled'; readonly began: boolean }
+  | { readonly status: 'sandbox_violation'; readonly error: string }
+)
+
+export type ProgressStream = 'stdout' | 'stderr' | 'message'
+
+export interface CarryOutPorts {
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly keepWhole: KeepWhole
+  /** Gets coalesced chunks while the tool runs; the last one before the outcome is known. */
+  readonly onProgress: (stream: ProgressStream, chunk: string) => void
+}
+
+type End =
+  | { readonly by: 'return'; readonly value: unknown }
+  | { readonly by: 'throw'; readonly thrown: unknown }
+  | { readonly by: 'timeout' }
+  | { readonly by: 'cancel' }
+
+/**
+ * Calls a tool once and says what came of it: exactly one outcome, and never
+ * later than its timeout, whatever the tool does. `context.signal` cancels. A
+ * tool that ignores its own signal is left behind; what it does after that, and
+ * what it reports, is no longer heard.
+ */
+export async function carryOut(
+  tool: Tool,
+  args: Json,
+  context: Omit<ToolContext, 'progress'>,
+  { clock, timers, keepWhole, onProgress }: CarryOutPorts,
+): Promise<Outcome> {
+  const began = clock.monotonic()
+  if (context.signal.aborted) return { status: 'cancelled', began: false, duration_ms: 0 }
+
+  const controller = new AbortController()
+  const progress = createCoalescer(timers, onProgress)
+  const { promise: end, resolve: endWith } = Promise.withResolvers<End>()
+
+  // Why it ends is settled before the tool hears of it: a tool that fails
+  // because it was aborted must not make a timeout look like a failure.
+  function stop(by: 'timeout' | 'cancel') {
+    endWith({ by })
+    progress.close()
+    controller.abort(new Error(by === 'timeout' ? `It took longer than ${tool.timeout_ms} ms.` : 'It was cancelled.'))
+  }
+  const onCancel = () => stop('cancel')
+  const cancelTimer = timers.after(tool.timeout_ms, () => stop('timeout'))
+  context.signal.addEventListener('abort', onCancel, { once: true })
+
+  const running = call(tool, args, {
+    ...context,
+    signal: controller.signal,
+    progress: (chunk, stream = 'message') => progress.push(stream, String(chunk)),
+  })
+  running.then(
+    (value) => endWith({ by: 'return', value }),
+    (thrown) => endWith({ by: 'throw', thrown }),
+  )
+
+  const ended = await end
+  cancelTimer()
+  context.signal.removeEventListener('abort', onCancel)
+  progress.close()
+  const duration_ms = Math.max(0, Math.round(clock.monotonic() - began))
+  return { ...(await outcomeOf(tool, ended, keepWhole)), duration_ms }
+}
+
+/** Async, so that a tool that throws at once is a tool that rejects. */
+async function call(tool: Tool, args: Json, context: ToolContext): Promise<unknown> {
+  return await tool.run(args, context)
+}
+
+type Bare<O> = O extends unknown ? Omit<O, 'duration_ms'> : never
+
+async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole): Promise<Bare<Outcome>> {
+  if (end.by === 'timeout') return { status: 'timeout' }
+  if (end.by === 'cancel') return { status: 'cancelled', began: true }
+  if (end.by === 'throw') {
+    const { message, kind } = readThrown(end.thrown)
+    if (isMarked(end.thrown, 'sandbox_violation')) return { status: 'sandbox_violation', error: message }
+    return { status: 'error', error: message, error_kind: kind }
+  }
+  try {
+    // A tool that returns nothing has nothing to report.
+    const limited = await limitOutput(end.value ?? null, tool.max_output_bytes, keepWhole)
+    return { status: 'success', ...limited }
+  } catch (error) {
+    return unrecordable(tool, error instanceof RangeError ? 'It is nested too deeply.' : readThrown(error).message)
+  }
+}
+
+/**
+ * The tool returned something that is not JSON. An irreversible action that
+ * returned has happened: to call it failed would permit it a second time.
+ */
+function unrecordable(tool: Tool, problem: string): Bare<Outcome> {
+  const error = `${tool.name} returned something that cannot be recorded: ${problem}`
+  if (!tool.irreversible) return { status: 'error', error, error_kind: 'output_not_json' }
+  return { status: 'success', output: `The action was carried out. ${error}` }
+}

@@ -1,0 +1,79 @@
+import type { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Sha256 } from '../../kernel/digest.ts'
+import { askPersonName } from '../ecs/ask-person.ts'
+import { inputSchema } from './input-schema.ts'
+import type { Tool } from './tool.ts'
+
+type Optional = Exclude<keyof Tool, 'name' | 'input' | 'run'>
+
+/** What must be said about a tool is its name, its input and how to run it. The rest has defaults on the safe side. */
+export type ToolDefinition<I extends z.ZodType> = Pick<Tool<I>, 'name' | 'input' | 'run'> &
+  Partial<Pick<Tool<I>, Optional>>
+
+const toolName = /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/i
+
+export function tool<I extends z.ZodType>(definition: ToolDefinition<I>): Tool<I> {
+  const read_only = definition.read_only ?? false
+  const defined: Tool<I> = {
+    description: '',
+    irreversible: false,
+    approval: 'inherit',
+    timeout_ms: 120_000,
+    parallel: read_only,
+    max_output_bytes: 64_000,
+    key_scope: 'session',
+    ...definition,
+    read_only,
+    idempotent: read_only || (definition.idempotent ?? false),
+  }
+  const problem = problemWith(defined)
+  if (problem !== undefined) throw faults.bad_definition({ what: 'tool', name: String(definition.name), problem })
+  return Object.freeze(defined)
+}
+
+function problemWith(tool: Tool): string | undefined {
+  if (typeof tool.name !== 'string' || !toolName.test(tool.name))
+    return 'A name is letters, digits and underscores, begins with a letter, and may have parts joined by dots, as in "payments.refund".'
+  if (tool.name === askPersonName) return 'The runtime has a tool of this name; choose another.'
+  if (typeof tool.run !== 'function') return 'It has no run function.'
+  if (tool.irreversible && tool.read_only)
+    return 'It is declared both irreversible and read_only; what changes nothing can be undone, so drop one of the two.'
+  if (!isCount(tool.timeout_ms) || tool.timeout_ms < 1)
+    return `timeout_ms is ${tool.timeout_ms}; it must be a whole number of milliseconds, at least 1.`
+  // Below this the sentence that says how much was cut would not fit.
+  if (!isCount(tool.max_output_bytes) || tool.max_output_bytes < 256)
+    return `max_output_bytes is ${tool.max_output_bytes}; it must be a whole number, at least 256.`
+  const described = inputSchema(tool.input)
+  return 'problem' in described ? described.problem : undefined
+}
+
+const isCount = (value: unknown) => Number.isSafeInteger(value)
+
+/**
+ * Names what a tool promised when it was approved: equal digests, equal name,
+ * description, arguments and declared properties. The code of `run` is not part
+ * of it, since the text of a function says little about what it does.
+ */
+export function definitionDigest(tool: Tool, sha256: Sha256): string {
+  const { name, description, irreversible, idempotent, read_only, approval, timeout_ms, parallel } = tool
+  const described = inputSchema(tool.input)
+  return sha256(
+    canonicalJson({
+      name,
+      description,
+      input_schema: 'schema' in described ? described.schema : null,
+      irreversible,
+      idempotent,
+      read_only,
+      approval,
+      timeout_ms,
+      parallel,
+      max_output_bytes: tool.max_output_bytes,
+      key_scope: tool.key_scope,
+      has_key: tool.key !== undefined,
+      has_probe: tool.probe !== undefined,
+    }),
+  )
+}

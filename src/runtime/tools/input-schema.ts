@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import type { Json } from '../../kernel/json.ts'
+
+type Schema = Readonly<Record<string, Json>>
+
+/**
+ * The JSON Schema of a tool's arguments, or why there is none.
+ *
+ * Both sides of the shape must be JSON: what the model writes and what the tool
+ * receives are then one value, which can be recorded, approved and hashed. With
+ * a transform in between, a person would approve something else than what runs.
+ */
+export function inputSchema(input: z.ZodType): { schema: Schema } | { problem: string } {
+  try {
+    z.toJSONSchema(input, { io: 'output' })
+    const { $schema, ...schema } = z.toJSONSchema(input, { io: 'input' }) as Record<string, Json>
+    if (!describesObject(schema)) return { problem: 'Its input must be an object, since models write named arguments.' }
+    return { schema: { type: 'object', ...schema } }
+  } catch (error) {
+    return { problem: `Its input must be plain JSON; convert inside run(). ${(error as Error).message}.` }
+  }
+}
+
+function describesObject(schema: Schema): boolean {
+  if (schema.type !== undefined) return schema.type === 'object'
+  const branches = (schema.oneOf ?? schema.anyOf ?? []) as readonly Schema[]
+  return branches.length > 0 && branches.every(describesObject)
+}

@@ -1,0 +1,50 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
+import { readThrown } from '../thrown.ts'
+
+/** Stores a text that is too long for the record and says under which reference. */
+export type KeepWhole = (text: string, media_type: 'application/json' | 'text/plain') => Promise<string>
+
+export interface Limited {
+  readonly output: Json
+  readonly output_ref?: string
+}
+
+/**
+ * What a tool returned, as a value that can be recorded. A value that is longer
+ * than the limit is shown to the model as its beginning, and the whole is kept.
+ */
+export async function limitOutput(returned: unknown, max_output_bytes: number, keepWhole: KeepWhole): Promise<Limited> {
+  const text = typeof returned === 'string' ? returned.toWellFormed() : canonicalJson(returned as Json)
+  const bytes = byteLength(text)
+  // Read back from the text: the tool may go on changing the object it returned.
+  if (bytes <= max_output_bytes) return { output: typeof returned === 'string' ? text : JSON.parse(text) }
+
+  const kept = await keep(text, typeof returned === 'string' ? 'text/plain' : 'application/json', keepWhole)
+  const where = 'ref' in kept ? `the whole is stored as ${kept.ref}` : `the whole was not stored: ${kept.problem}`
+  const note = (shown: number) => `\n[Cut: ${shown} of ${bytes} bytes are shown; ${where}.]`
+  const shown = beginningOf(text, max_output_bytes - byteLength(note(bytes)))
+  return {
+    output: shown + note(byteLength(shown)),
+    ...('ref' in kept ? { output_ref: kept.ref } : {}),
+  }
+}
+
+/** The action is done by now; that its output could not be stored is told, and changes nothing about that. */
+async function keep(text: string, media_type: Parameters<KeepWhole>[1], keepWhole: KeepWhole) {
+  try {
+    return { ref: await keepWhole(text, media_type) }
+  } catch (error) {
+    return { problem: readThrown(error).message.slice(0, 80) }
+  }
+}
+
+const utf8 = new TextEncoder()
+
+const byteLength = (text: string) => utf8.encode(text).length
+
+/** As many whole characters as fit. */
+function beginningOf(text: string, bytes: number): string {
+  const { read } = utf8.encodeInto(text.slice(0, Math.max(bytes, 0)), new Uint8Array(Math.max(bytes, 0)))
+  return text.slice(0, read)
+}

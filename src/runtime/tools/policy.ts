@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Sha256 } from '../../kernel/digest.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { Tool } from './tool.ts'
+
+/** What an agent may do without asking. The whole of it goes into the digest that an approval is bound to. */
+export const permissionPolicy = z.strictObject({
+  mode: z.enum(['read_only', 'auto', 'full_access']).default('auto'),
+  /** By tool name: ask each time, or never. Counts for tools that inherit, and wins over the mode. */
+  per_tool_overrides: z.record(z.string(), z.enum(['always', 'never'])).default({}),
+  /** Names of tools whose approval was given beforehand, for runs that nobody watches as well. */
+  pre_approved: z.array(z.string()).default([]),
+})
+
+export type PermissionPolicy = z.output<typeof permissionPolicy>
+
+export type Verdict =
+  /** `auto_approved`: it needed approval, which was given beforehand. The words are those of the tool machine. */
+  | { readonly verdict: 'run'; readonly on: 'no_approval_needed' | 'auto_approved'; readonly reason: string }
+  | { readonly verdict: 'ask'; readonly reason: string }
+  | { readonly verdict: 'deny'; readonly reason: string }
+
+type RunMode = 'interactive' | 'auto'
+
+/**
+ * The tool's own declaration decides first; for a tool that inherits, the
+ * override for its name, then the mode. What would be asked is run if it was
+ * approved beforehand, and denied if the run has nobody to ask.
+ */
+export function judgeCall(tool: Tool, policy: PermissionPolicy, runMode: RunMode): Verdict {
+  const judged = judge(tool, policy)
+  if (judged.verdict !== 'ask') return judged
+  if (policy.pre_approved.includes(tool.name))
+    return { verdict: 'run', on: 'auto_approved', reason: `${judged.reason} It was approved beforehand.` }
+  if (runMode === 'interactive') return judged
+  return {
+    verdict: 'deny',
+    reason: `${judged.reason} Nobody can be asked in an auto run, and it was not approved beforehand.`,
+  }
+}
+
+function judge(tool: Tool, policy: PermissionPolicy): Verdict {
+  if (tool.approval === 'always') return ask(`${tool.name} is declared to need approval each time.`)
+  if (tool.approval === 'never') return run(`${tool.name} is declared to need no approval.`)
+
+  const override = Object.hasOwn(policy.per_tool_overrides, tool.name)
+    ? policy.per_tool_overrides[tool.name]
+    : undefined
+  if (override === 'always') return ask(`The policy asks for approval of ${tool.name} each time.`)
+  if (override === 'never') return run(`The policy lets ${tool.name} run without approval.`)
+
+  if (policy.mode === 'full_access') return run('The mode full_access lets every tool run.')
+  if (tool.read_only) return run(`${tool.name} changes nothing.`)
+  if (policy.mode === 'auto') return ask(`${tool.name} changes something, which the mode auto lets a person decide.`)
+  return { verdict: 'deny', reason: `${tool.name} changes something, which the mode read_only forbids.` }
+}
+
+const run = (reason: string): Verdict => ({ verdict: 'run', on: 'no_approval_needed', reason })
+const ask = (reason: string): Verdict => ({ verdict: 'ask', reason })
+
+/**
+ * What a person approves: this tool as it is defined now, with these arguments,
+ * under this policy. It is taken again right before the effect; if any of the
+ * four has changed, the approval does not cover it.
+ */
+export function approvalDigest(
+  what: { tool: string; definition_sha256: string; arguments: Json; policy: PermissionPolicy },
+  sha256: Sha256,
+): string {
+  return sha256(
+    canonicalJson({
+      tool: what.tool,
+      definition_sha256: what.definition_sha256,
+      arguments: what.arguments,
+      policy: what.policy,
+    }),
+  )
+}

@@ -1,0 +1,42 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Sha256 } from '../../kernel/digest.ts'
+import type { ToolDescription } from '../model.ts'
+import { definitionDigest } from './define-tool.ts'
+import { inputSchema } from './input-schema.ts'
+import { nearestName } from './nearest-name.ts'
+import type { Tool } from './tool.ts'
+
+/** The tools of one agent. It does not change once it is made. */
+export interface Registry {
+  readonly names: readonly string[]
+  /** What a model is told about the tools, in the order in which they were given. */
+  readonly descriptions: readonly ToolDescription[]
+  find(name: string): Tool | undefined
+  /** Null for a tool nobody knows. */
+  digestOf(name: string): string | null
+  /** The known name that was most likely meant. */
+  nearest(name: string): string | undefined
+}
+
+export function createRegistry(tools: readonly Tool[], sha256: Sha256): Registry {
+  const known = new Map<string, { tool: Tool; digest: string }>()
+  for (const tool of tools) {
+    if (known.has(tool.name))
+      throw faults.bad_definition({ what: 'tool', name: tool.name, problem: 'Another tool has this name already.' })
+    known.set(tool.name, { tool, digest: definitionDigest(tool, sha256) })
+  }
+  const names = [...known.keys()]
+  return {
+    names,
+    descriptions: tools.map(descriptionOf),
+    find: (name) => known.get(name)?.tool,
+    digestOf: (name) => known.get(name)?.digest ?? null,
+    nearest: (name) => nearestName(name, names),
+  }
+}
+
+function descriptionOf({ name, description, input }: Tool): ToolDescription {
+  const described = inputSchema(input)
+  if ('problem' in described) throw faults.bad_definition({ what: 'tool', name, problem: described.problem })
+  return { name, description, input_schema: described.schema }
+}

@@ -1,0 +1,40 @@
+import { expect, test, vi } from 'vitest'
+import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { systemClock } from '../../../src/adapters/system/clock.ts'
+import { createIds } from '../../../src/adapters/system/ids.ts'
+import { systemTimers } from '../../../src/adapters/system/timers.ts'
+
+test('a timer longer than setTimeout can hold fires when it is due, not at once', () => {
+  vi.useFakeTimers()
+  try {
+    const days = 24 * 60 * 60 * 1000
+    const fired = vi.fn()
+    systemTimers.after(60 * days, fired)
+    vi.advanceTimersByTime(59 * days)
+    expect(fired).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(1 * days)
+    expect(fired).toHaveBeenCalledTimes(1)
+
+    const cancelled = vi.fn()
+    const cancel = systemTimers.after(60 * days, cancelled)
+    vi.advanceTimersByTime(30 * days)
+    cancel()
+    vi.advanceTimersByTime(60 * days)
+    expect(cancelled).not.toHaveBeenCalled()
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('an id is its prefix and 16 hex digits, and no two are the same', () => {
+  const ids = createIds(hostPorts.random)
+  const names = Array.from({ length: 2000 }, () => ids.next('exe'))
+  for (const name of names) expect(name).toMatch(/^exe_[0-9a-f]{16}$/)
+  expect(new Set(names).size).toBe(names.length)
+})
+
+test('the clock counts milliseconds since 1970, and its monotonic side does not go back', () => {
+  expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1000)
+  const first = systemClock.monotonic()
+  expect(systemClock.monotonic()).toBeGreaterThanOrEqual(first)
+})

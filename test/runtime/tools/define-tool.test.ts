@@ -1,0 +1,92 @@
+import { expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import { definitionDigest, type ToolDefinition, tool } from '../../../src/runtime/tools/define-tool.ts'
+import { createRegistry } from '../../../src/runtime/tools/registry.ts'
+import type { Tool } from '../../../src/runtime/tools/tool.ts'
+import { sha256 } from '../../support/sha256.ts'
+
+const input = z.object({ order: z.string().describe('Its number'), cents: z.int().default(100) })
+const refund = tool({
+  name: 'payments.refund',
+  input,
+  irreversible: true,
+  run: (args) => {
+    expectTypeOf(args).toEqualTypeOf<{ order: string; cents: number }>()
+    return { refunded: args.cents }
+  },
+})
+
+test('what is not said about a tool has a default on the safe side', () => {
+  const { run, input: shape, ...declared } = refund
+  expect(declared).toEqual({
+    name: 'payments.refund',
+    description: '',
+    irreversible: true,
+    idempotent: false,
+    read_only: false,
+    approval: 'inherit',
+    timeout_ms: 120_000,
+    parallel: false,
+    max_output_bytes: 64_000,
+    key_scope: 'session',
+  })
+})
+
+test('a read-only tool may be repeated and runs beside others, unless it says that it must not', () => {
+  const look = { name: 'look', input: z.object({}), read_only: true, run: () => null }
+  expect(tool(look)).toMatchObject({ idempotent: true, parallel: true })
+  expect(tool({ ...look, parallel: false, idempotent: false })).toMatchObject({ idempotent: true, parallel: false })
+})
+
+test('tools of different inputs fit into one list', () => {
+  const tools: readonly Tool[] = [refund, tool({ name: 'look', input: z.object({ at: z.string() }), run: () => null })]
+  expect(createRegistry(tools, sha256).names).toEqual(['payments.refund', 'look'])
+})
+
+const good = { name: 'look', input: z.object({}), run: () => null }
+const bad: readonly [string, Partial<ToolDefinition<z.ZodType>>, RegExp][] = [
+  ['irreversible and read_only', { irreversible: true, read_only: true }, /drop one of the two/],
+  ['a name with a space', { name: 'look around' }, /letters, digits and underscores/],
+  ['a name that begins with a digit', { name: '1look' }, /begins with a letter/],
+  ['a name that ends in a dot', { name: 'look.' }, /joined by dots/],
+  ['an empty name', { name: '' }, /begins with a letter/],
+  ['the name of the built-in tool', { name: 'ask_person' }, /choose another/],
+  ['no time to run', { timeout_ms: 0 }, /at least 1/],
+  ['half a millisecond', { timeout_ms: 1.5 }, /whole number/],
+  ['an endless timeout', { timeout_ms: Number.POSITIVE_INFINITY }, /whole number/],
+  ['hardly any output', { max_output_bytes: 10 }, /at least 256/],
+  ['a date, which JSON does not have', { input: z.object({ on: z.date() }) }, /plain JSON.*Date/],
+  ['a transform', { input: z.object({ n: z.string().transform(Number) }) }, /plain JSON.*Transform/],
+  ['arguments without names', { input: z.string() }, /must be an object/],
+  ['a union of which one branch has no names', { input: z.union([z.object({}), z.null()]) }, /must be an object/],
+]
+
+test.each(bad)('a tool with %s is refused', (_title, change, sentence) => {
+  expect(() => tool({ ...good, ...change })).toThrow(
+    expect.objectContaining({ code: 'bad_definition', message: expect.stringMatching(sentence) }),
+  )
+})
+
+test('the digest of a definition changes with each thing that is declared, and with nothing else', () => {
+  const changes: Partial<ToolDefinition<typeof input>>[] = [
+    { name: 'payments.pay' },
+    { description: 'Gives money back.' },
+    { irreversible: false },
+    { idempotent: true },
+    { irreversible: false, read_only: true },
+    { approval: 'always' },
+    { timeout_ms: 5 },
+    { parallel: true },
+    { max_output_bytes: 1000 },
+    { key: (args) => args.order },
+    { key_scope: 'global' },
+    { probe: async () => ({ outcome: 'did_not' }) },
+  ]
+  const digests = changes.map((change) => definitionDigest(tool({ ...refund, ...change }), sha256))
+  const other = tool({ ...refund, input: input.extend({ note: z.string() }) })
+  const all = [definitionDigest(refund, sha256), definitionDigest(other, sha256), ...digests]
+  expect(new Set(all).size).toBe(changes.length + 2)
+
+  const same = tool({ ...refund, run: () => 'something else', input: z.object(input.shape) })
+  expect(definitionDigest(same, sha256)).toBe(definitionDigest(refund, sha256))
+})

@@ -1,0 +1,99 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
+import type { Json } from '../../../src/kernel/json.ts'
+import { tool } from '../../../src/runtime/tools/define-tool.ts'
+import { readCall } from '../../../src/runtime/tools/read-call.ts'
+import { createRegistry } from '../../../src/runtime/tools/registry.ts'
+import { sha256 } from '../../support/sha256.ts'
+
+const refund = tool({
+  name: 'payments.refund',
+  input: z.strictObject({
+    order: z.string(),
+    cents: z.int().min(1).default(100),
+    lines: z.array(z.object({ id: z.int() })).optional(),
+  }),
+  run: () => null,
+})
+const ping = tool({ name: 'ping', input: z.object({}), run: () => null })
+const careless = tool({
+  name: 'careless',
+  input: z.object({}).refine(() => {
+    throw new Error('my check broke')
+  }),
+  run: () => null,
+})
+const registry = createRegistry([refund, ping, careless], sha256)
+const read = (name: string, args: string | Json) => readCall(registry, { name, arguments: args })
+
+test('arguments may come as text or as a value, and defaults are filled in', () => {
+  const expected = { tool: refund, args: { order: '42', cents: 100 } }
+  expect(read('payments.refund', '{"order":"42"}')).toEqual(expected)
+  expect(read('payments.refund', { order: '42' })).toEqual(expected)
+})
+
+test.each(['', ' \n', '{}'])('a tool without arguments takes %j', (written) => {
+  expect(read('ping', written)).toEqual({ tool: ping, args: {} })
+})
+
+test('an unknown tool is answered with the likely one and with all there are', () => {
+  expect(read('payments_refund', '{"order":"42"}')).toEqual({
+    problem:
+      'There is no tool "payments_refund". Did you mean payments.refund? There is payments.refund, ping, careless.',
+    args: { order: '42' },
+  })
+  expect(readCall(createRegistry([], sha256), { name: 'x', arguments: '' })).toMatchObject({
+    problem: 'There is no tool "x". This agent has no tools.',
+  })
+})
+
+test('broken JSON is named, and what was written is kept', () => {
+  expect(read('payments.refund', '{"order": "42"')).toEqual({
+    problem: expect.stringMatching(/^The arguments are not JSON: .* payments.refund was not run.$/),
+    args: '{"order": "42"',
+  })
+})
+
+test('everything that does not fit is named at once, with its place', () => {
+  const { problem } = read('payments.refund', { order: 7, cents: 0, lines: [{ id: 1 }, { id: 'x' }], extra: 1 }) as {
+    problem: string
+  }
+  expect(problem).toMatch(/^The arguments do not fit payments.refund: /)
+  for (const place of ['/order: ', '/cents: ', '/lines/1/id: ', '"extra"']) expect(problem).toContain(place)
+})
+
+test('arguments that no record could hold are a problem, not a crash', () => {
+  const deep = '['.repeat(200_000) + ']'.repeat(200_000)
+  expect(read('ping', deep)).toMatchObject({ problem: expect.stringContaining('nested too deeply'), args: deep })
+  expect(read('payments.refund', '{"order":"\\ud800"}')).toMatchObject({
+    problem: expect.stringContaining('lone surrogate'),
+  })
+  expect(read('ping', { at: new Date(0) } as never)).toMatchObject({
+    problem: expect.stringContaining('$.at'),
+    args: null,
+  })
+})
+
+test('a check of the developer that throws is a problem, not a crash', () => {
+  expect(read('careless', {})).toMatchObject({ problem: expect.stringContaining('my check broke') })
+})
+
+test('whatever a model writes, reading it gives a call or a sentence, and something that can be recorded', () => {
+  const written = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.json(),
+    fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>,
+  )
+  const name = fc.oneof(fc.constantFrom('ping', 'payments.refund', 'careless'), fc.string({ unit: 'binary' }))
+  fc.assert(
+    fc.property(name, written, (called, args) => {
+      const answer = read(called, args)
+      expect(() => canonicalJson(answer.args)).not.toThrow()
+      if ('problem' in answer) expect(() => canonicalJson(answer.problem)).not.toThrow()
+      else expect(answer.tool.name).toBe(called)
+    }),
+    { seed: 3, numRuns: process.env.STATEWRIGHT_PROOF ? 20_000 : 500 },
+  )
+})

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { createHandClock } from './clock.ts'
+
+test('timers fire in the order in which they are due, and see their own moment', async () => {
+  const { clock, timers, advance } = createHandClock(0)
+  const seen: string[] = []
+  timers.after(30, () => seen.push(`c at ${clock.now()}`))
+  timers.after(10, () => seen.push(`a at ${clock.now()}`))
+  timers.after(10, () => seen.push(`b at ${clock.now()}`))
+
+  await advance(29)
+  expect(seen).toEqual(['a at 10', 'b at 10'])
+  await advance(1)
+  expect(seen).toEqual(['a at 10', 'b at 10', 'c at 30'])
+})
+
+test('a timer that is set by what another timer set off still fires within the same advance', async () => {
+  const { timers, advance, pending } = createHandClock(0)
+  const seen: string[] = []
+  timers.after(10, () => void Promise.resolve().then(() => timers.after(5, () => seen.push('later'))))
+
+  await advance(20)
+  expect(seen).toEqual(['later'])
+  expect(pending()).toBe(0)
+})
+
+test('a cancelled timer does not fire', async () => {
+  const { timers, advance } = createHandClock(0)
+  const seen: string[] = []
+  const cancel = timers.after(10, () => seen.push('fired'))
+  cancel()
+  await advance(100)
+  expect(seen).toEqual([])
+})
