@@ -68,8 +68,8 @@ function advancePending(
     case 'run':
       all.isBusy = true
       if (!mayBegin(hold, batch, call, calls, all)) return
-      if (judged.approved_by === undefined) openings.started(batch, call)
-      else openings.startedByPolicy(batch, call, judged.digest, judged.approved_by)
+      if (judged.isAutoApproved) openings.startedByPolicy(batch, call, judged.digest, 'policy')
+      else openings.started(batch, call)
       all.begin.push(call)
   }
 }

@@ -31,6 +31,7 @@ export async function drive(
   } finally {
     held.delete(run_id)
     hold.lease.release()
+    hold.over.resolve()
     for (const { abort } of hold.inHand.values()) abort.abort()
   }
 }

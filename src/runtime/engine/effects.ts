@@ -1,6 +1,6 @@
 import type { CallView } from '../../observation/session-state.ts'
 import { about } from '../contracts/about.ts'
-import { carryOut } from '../tools/carry-out.ts'
+import { carryOut, type ProgressStream } from '../tools/carry-out.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
@@ -21,10 +21,10 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
     call_id: call.call_id,
     execution_id: call.execution_id ?? '',
     signal,
-    progress: (chunk: string, stream: 'stdout' | 'stderr' | 'message' = 'message') =>
-      void report(engine, hold, call, chunk, stream),
   }
-  inHand(hold, call, abort, carryOut(tool, call.arguments, context, engine))
+  const { clock, timers, keepWhole } = engine
+  const onProgress = (stream: ProgressStream, chunk: string) => void report(engine, hold, call, chunk, stream)
+  inHand(hold, call, abort, carryOut(tool, call.arguments, context, { clock, timers, keepWhole, onProgress }))
 }
 
 /**
@@ -51,7 +51,12 @@ async function asked(engine: Engine, hold: Hold, call: CallView, abort: AbortCon
     if (found?.outcome === 'happened') return { status: 'success', output: found.result ?? null, duration_ms: 0 }
     if (found?.outcome !== 'did_not') return { status: 'unknown' }
     await until(engine, earliestDidNot(engine, call), signal)
-    return { status: 'error', error: 'The worker was lost, and it did not happen.', error_kind: 'did_not_happen' }
+    return {
+      status: 'error',
+      error: 'The worker was lost, and it did not happen.',
+      error_kind: 'did_not_happen',
+      duration_ms: 0,
+    }
   } catch (error) {
     engine.warn('a probe failed', { call_id: call.call_id, error: String(error) })
     return { status: 'unknown' }
@@ -86,13 +91,7 @@ function inHand(hold: Hold, call: CallView, abort: AbortController, outcome: Pro
 }
 
 /** Progress is decoration: a chunk that comes too late to be recorded is dropped. */
-async function report(
-  engine: Engine,
-  hold: Hold,
-  call: CallView,
-  chunk: string,
-  stream: 'stdout' | 'stderr' | 'message',
-) {
+async function report(engine: Engine, hold: Hold, call: CallView, chunk: string, stream: ProgressStream) {
   if (!hold.inHand.has(call.call_id)) return
   const batch = batchFor(engine, hold)
   const payload = { call_id: call.call_id, stream, chunk }

@@ -5,7 +5,8 @@ import type { AgentDefinition } from '../agents/define-agent.ts'
 import type { Leases } from '../leases.ts'
 import type { Clock, Ids, Timers } from '../ports.ts'
 import type { Sessions } from '../session-cache.ts'
-import type { Policy } from '../tools/policy.ts'
+import type { KeepWhole } from '../tools/limit-output.ts'
+import type { PermissionPolicy } from '../tools/policy.ts'
 
 /** What a worker works with. Everything that differs between a test and a machine room is in here. */
 export interface Engine {
@@ -17,7 +18,7 @@ export interface Engine {
   readonly sha256: Sha256
   readonly leases: Leases
   readonly agents: ReadonlyMap<string, AgentDefinition>
-  readonly policy: Policy
+  readonly policy: PermissionPolicy
   readonly settings: Settings
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void
@@ -26,7 +27,7 @@ export interface Engine {
   /** Tells whoever keeps deadlines that an interaction has one. */
   readonly deadline: (interaction_id: string, session_id: string, at: number) => void
   /** Keeps an output that is too long for the model, and says where. */
-  readonly keepWhole: (text: string) => Promise<string>
+  readonly keepWhole: KeepWhole
   readonly warn: (message: string, details: object) => void
 }
 

@@ -1,9 +1,9 @@
-import type { Json } from '../../kernel/json.ts'
 import type { AgentView, CallView, RunView, SessionState, TurnView } from '../../observation/session-state.ts'
 import type { Concerns, Rune } from '../../runes/rune.ts'
 import type { AgentDefinition } from '../agents/define-agent.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Lease } from '../leases.ts'
+import type { Outcome as Carried } from '../tools/carry-out.ts'
 import type { Engine } from './engine.ts'
 
 /** A run in the hands of this worker, and what only this worker knows about it. */
@@ -22,6 +22,8 @@ export interface Hold {
   changed: PromiseWithResolvers<void>
   /** Stops the stream or the wait that is under way. */
   interruption: AbortController
+  /** Resolves when this worker has let go of the run. */
+  readonly over: PromiseWithResolvers<void>
   /** The process is going down: let go at the next boundary. */
   isLeaving: boolean
 }
@@ -32,14 +34,8 @@ export interface InHand {
   outcome: Outcome | undefined
 }
 
-export type Outcome =
-  | { readonly status: 'success'; readonly output: Json; readonly duration_ms: number; readonly output_ref?: string }
-  | { readonly status: 'error'; readonly error: string; readonly error_kind: string }
-  | { readonly status: 'sandbox_violation'; readonly error: string }
-  | { readonly status: 'timeout' }
-  | { readonly status: 'cancelled' }
-  /** A probe answered that nobody can tell. */
-  | { readonly status: 'unknown' }
+/** What the tool came to, or what a probe found out: also that nobody can tell. */
+export type Outcome = Carried | { readonly status: 'unknown' }
 
 export function turnOf(hold: Hold): TurnView {
   const turn = hold.state.turns.get(hold.run.turn_id ?? '')

@@ -2,18 +2,18 @@ import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { defaultsOf } from '../ecs/answers.ts'
 import { readEcsRequest } from '../ecs/request.ts'
-import { approvalDigest, decide } from '../tools/policy.ts'
+import { approvalDigest, judgeCall as judgeByPolicy } from '../tools/policy.ts'
 import type { Engine } from './engine.ts'
 import type { Hold } from './hold.ts'
 
-/** What is to become of a call, by the tools and the policy as they are now. */
+/** What is to become of a recorded call, by the tools and the policy as they are now. */
 export interface Judged {
   readonly verdict: 'run' | 'ask' | 'deny' | 'broken'
   readonly reason: string
   /** What an approval of this call is bound to. */
   readonly digest: string
-  /** It would need approval, and someone gave it beforehand. */
-  readonly approved_by: string | undefined
+  /** It would need approval, and that was given beforehand. */
+  readonly isAutoApproved: boolean
 }
 
 export function judgeCall(engine: Engine, hold: Hold, call: CallView): Judged {
@@ -21,13 +21,16 @@ export function judgeCall(engine: Engine, hold: Hold, call: CallView): Judged {
   const tool = registry.find(call.name)
   const definition_sha256 = registry.digestOf(call.name)
   if (tool === undefined || definition_sha256 === null)
-    return { verdict: 'broken', reason: `There is no tool ${call.name} any more.`, digest: '', approved_by: undefined }
-  const ruled = decide(engine.policy, tool, hold.run.mode)
-  const digest = approvalDigest(
-    { tool: call.name, definition_sha256, arguments: call.arguments, policy: engine.policy },
-    engine.sha256,
-  )
-  return { verdict: ruled.verdict, reason: ruled.reason, digest, approved_by: ruled.approved_by }
+    return { verdict: 'broken', reason: `There is no tool ${call.name} any more.`, digest: '', isAutoApproved: false }
+  const { policy, sha256 } = engine
+  const ruled = judgeByPolicy(tool, policy, hold.run.mode)
+  const isAutoApproved = ruled.verdict === 'run' && ruled.on === 'auto_approved'
+  // Taken only where someone has to vouch for it: a call that needs no approval is not hashed.
+  const isPlain = ruled.verdict === 'run' && !isAutoApproved && call.contract === 'pending'
+  const digest = isPlain
+    ? ''
+    : approvalDigest({ tool: call.name, definition_sha256, arguments: call.arguments, policy }, sha256)
+  return { verdict: ruled.verdict, reason: ruled.reason, digest, isAutoApproved }
 }
 
 /** What an unanswered step comes to; undefined if its defaults are not complete. */

@@ -6,7 +6,7 @@ import * as endings from '../contracts/endings.ts'
 import * as openings from '../contracts/openings.ts'
 import { askPersonName } from '../ecs/ask-person.ts'
 import { readEcsRequest } from '../ecs/request.ts'
-import { idempotencyKey } from '../tools/policy.ts'
+import { actionOf, idempotencyKey } from '../tools/idempotency-key.ts'
 import { readCall } from '../tools/read-call.ts'
 import { writtenArguments } from '../written-arguments.ts'
 import type { Engine } from './engine.ts'
@@ -76,14 +76,11 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
   const { registry } = hold.definition
   const read = readCall(registry, received)
   const base = blank(engine, hold, received.name, read.args)
-  const dot = received.name.lastIndexOf('.')
-  const service = dot < 0 ? '' : received.name.slice(0, dot)
-  const method = received.name.slice(dot + 1)
   const call: openings.PlannedCall = {
     ...base,
     action_type: 'tool_call',
     action_summary: received.name,
-    action_detail: { service, method, args: read.args },
+    action_detail: { ...actionOf(received.name), args: read.args },
     definition_sha256: registry.digestOf(received.name),
   }
   if ('problem' in read) return { call, problem: read.problem }

@@ -53,6 +53,7 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
     unknown: new Set(),
     changed: Promise.withResolvers<void>(),
     interruption: new AbortController(),
+    over: Promise.withResolvers<void>(),
     isLeaving: false,
   }
 }

@@ -1,0 +1,56 @@
+/** Hands runs to workers of this process. It only wakes: the log decides whether a run may be taken. */
+export interface Dispatcher {
+  wake(session_id: string, run_id: string): void
+  /** Takes nothing more, and resolves when everything under way has ended. */
+  stop(): Promise<void>
+  /** Resolves when nothing is queued or under way. */
+  idle(): Promise<void>
+}
+
+/** At most `limit` runs are worked on at once; the others wait in the order in which they were woken. */
+export function createDispatcher(
+  limit: number,
+  work: (session_id: string, run_id: string) => Promise<void>,
+): Dispatcher {
+  const queue = new Map<string, string>()
+  const busy = new Set<string>()
+  let waiting: PromiseWithResolvers<void> | undefined
+  let isStopping = false
+
+  function pump() {
+    if (!isStopping)
+      for (const [run_id, session_id] of queue) {
+        if (busy.size >= limit) break
+        // Woken again while it is worked on: it is looked at once more after that.
+        if (busy.has(run_id)) continue
+        queue.delete(run_id)
+        busy.add(run_id)
+        void work(session_id, run_id).finally(() => {
+          busy.delete(run_id)
+          pump()
+        })
+      }
+    if (busy.size === 0 && (queue.size === 0 || isStopping)) {
+      waiting?.resolve()
+      waiting = undefined
+    }
+  }
+
+  function idle(): Promise<void> {
+    if (busy.size === 0 && (queue.size === 0 || isStopping)) return Promise.resolve()
+    waiting ??= Promise.withResolvers<void>()
+    return waiting.promise
+  }
+
+  return {
+    wake(session_id, run_id) {
+      queue.set(run_id, session_id)
+      pump()
+    },
+    idle,
+    stop() {
+      isStopping = true
+      return idle()
+    },
+  }
+}

@@ -1,0 +1,34 @@
+import type { ReadModel } from '../../runelog/read-model.ts'
+
+/** What waits for someone, across all sessions: the inbox, and the deadlines that a restart has to keep. */
+export type OpenInteraction = {
+  readonly interaction_id: string
+  readonly session_id: string
+  readonly run_id: string | null
+  readonly call_id: string | null
+  readonly interaction_kind: string
+  readonly prompt: string
+  readonly deadline: number | null
+  readonly opened_at: number
+}
+
+export const openInteractions: ReadModel = {
+  name: 'open_interactions',
+  version: 1,
+  keys: (rune) => (rune.machine === 'interaction' && rune.subject_id !== undefined ? [rune.subject_id] : []),
+  fold(_row, rune, key) {
+    if (rune.kind !== 'interaction.opened') return undefined
+    const { interaction_kind, prompt, deadline } = rune.payload
+    const value: OpenInteraction = {
+      interaction_id: key,
+      session_id: rune.session_id,
+      run_id: rune.run_id ?? null,
+      call_id: rune.call_id ?? null,
+      interaction_kind,
+      prompt,
+      deadline,
+      opened_at: rune.at,
+    }
+    return { key, tag: 'open', sort: rune.at, value }
+  },
+}

@@ -1,0 +1,195 @@
+import { faults } from '../faults/catalogue.ts'
+import type { Sha256 } from '../kernel/digest.ts'
+import type { Json } from '../kernel/json.ts'
+import type { RunView } from '../observation/session-state.ts'
+import type { Runelog } from '../runelog/port.ts'
+import type { AgentDefinition } from './agents/define-agent.ts'
+import { expire } from './commands/expire.ts'
+import { preserve, requeue } from './commands/recover.ts'
+import { type Replied, type Reply, reply } from './commands/reply.ts'
+import { close, finishClosing, goOn, pause } from './commands/session.ts'
+import { isOver, type Stopped, steer, stop } from './commands/stop.ts'
+import { createSession, type Submission, type Submitted, submit } from './commands/submit.ts'
+import { createDeadlines } from './deadlines.ts'
+import { createDispatcher } from './dispatcher.ts'
+import { drive } from './engine/drive.ts'
+import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
+import { type Hold, nudge } from './engine/hold.ts'
+import { type Leases, leasesOfOneProcess } from './leases.ts'
+import type { OpenInteraction } from './models/interactions.ts'
+import type { Clock, Ids, Timers } from './ports.ts'
+import { createSessions } from './session-cache.ts'
+import type { KeepWhole } from './tools/limit-output.ts'
+import type { PermissionPolicy } from './tools/policy.ts'
+
+export interface RuntimePorts {
+  readonly runelog: Runelog
+  /** Nobody else writes to the store while it is open. */
+  readonly isExclusive: boolean
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly ids: Ids
+  readonly sha256: Sha256
+  readonly leases?: Leases
+  readonly keepWhole: KeepWhole
+  readonly warn: (message: string, details: object) => void
+}
+
+export interface RuntimeConfig {
+  readonly agents: ReadonlyMap<string, AgentDefinition>
+  readonly policy: PermissionPolicy
+  readonly settings: Settings
+  readonly max_concurrent_runs: number
+}
+
+export type Runtime = ReturnType<typeof createRuntime>
+
+/** The whole runtime on one store. Nothing runs before `start`, which recovers what the last process left behind. */
+export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
+  const { runelog, clock, timers } = ports
+  const held = new Map<string, Hold>()
+  const listeners = new Set<(delta: EphemeralDelta) => void>()
+  let isStopping = false
+
+  const dispatcher = createDispatcher(config.max_concurrent_runs, work)
+  const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
+    expire(engine, session_id, interaction_id).catch((error) =>
+      ports.warn('a deadline could not be applied', { interaction_id, error: String(error) }),
+    )
+  })
+  const engine: Engine = {
+    ...ports,
+    ...config,
+    leases: ports.leases ?? leasesOfOneProcess(),
+    sessions: createSessions(runelog, ports.isExclusive),
+    ephemeral: (delta) => {
+      for (const listener of listeners) listener(delta)
+    },
+    wake(session_id, run_id) {
+      const hold = held.get(run_id)
+      if (hold !== undefined) nudge(hold)
+      if (!isStopping) dispatcher.wake(session_id, run_id)
+    },
+    deadline: deadlines.add,
+  }
+
+  async function work(session_id: string, run_id: string) {
+    try {
+      await drive(engine, held, session_id, run_id)
+      await follow(session_id, run_id)
+    } catch (error) {
+      ports.warn('a worker stopped', { session_id, run_id, error: String((error as Error)?.stack ?? error) })
+    }
+  }
+
+  /** What the end of a hold leaves to do: requests that came too late for the holder, and the next run of the agent. */
+  async function follow(session_id: string, run_id: string) {
+    const state = await engine.sessions.load(session_id)
+    const run = state.runs.get(run_id)
+    if (run === undefined) return
+    if (run.cancel !== null && !isOver(run) && run.status !== 'running')
+      await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
+    if (!isOver(run)) return
+    const steers = run.steers.splice(0)
+    for (const input of steers) await submit(engine, { agent: run.agent, input, mode: run.mode, session_id })
+    for (const other of state.runs.values())
+      if (other.status === 'queued' && other.agent_id === run.agent_id) dispatcher.wake(session_id, other.run_id)
+  }
+
+  async function find(run_id: string): Promise<{ session_id: string; run: RunView }> {
+    const subject = (await runelog.row('subjects', run_id))?.value as
+      | { machine: string; session_id: string }
+      | undefined
+    if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
+    const state = await engine.sessions.load(subject.session_id)
+    const run = state.runs.get(run_id)
+    if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
+    return { session_id: subject.session_id, run }
+  }
+
+  /** No worker holds a run of the session any more. */
+  async function settled(session_id: string) {
+    while ([...held.values()].some((hold) => hold.state.session_id === session_id)) {
+      for (const hold of held.values()) if (hold.state.session_id === session_id) nudge(hold)
+      await Promise.race([...held.values()].map((hold) => hold.over.promise))
+    }
+  }
+
+  async function stopRun(run_id: string, request: 'cancel' | 'interrupt', reason: string): Promise<Stopped> {
+    const { session_id } = await find(run_id)
+    const stopped = await stop(engine, session_id, run_id, request, reason)
+    engine.wake(session_id, run_id)
+    return stopped
+  }
+
+  return {
+    engine,
+
+    /** Recovers every run that the last process left: what ran is queued again, what waited goes on waiting. */
+    async start(): Promise<{ requeued: number; waiting: number; queued: number }> {
+      const tagged = async (tag: string) =>
+        (await runelog.rows('subjects', { tag })).map((row) => ({
+          id: row.key,
+          session_id: (row.value as { session_id: string }).session_id,
+        }))
+      const [running, waiting, queued, closing] = [
+        await tagged('run:running'),
+        await tagged('run:waiting_user'),
+        await tagged('run:queued'),
+        await tagged('session:closing'),
+      ]
+      for (const { id, session_id } of waiting) await preserve(engine, session_id, id)
+      for (const { id, session_id } of running) await requeue(engine, session_id, id)
+      for (const { id, session_id } of queued) engine.wake(session_id, id)
+      for (const { session_id } of closing) await finishClosing(engine, session_id, 'closing was interrupted', settled)
+      for (const row of await runelog.rows('open_interactions')) {
+        const { interaction_id, session_id, deadline } = row.value as OpenInteraction
+        if (deadline !== null) deadlines.add(interaction_id, session_id, deadline)
+      }
+      return { requeued: running.length, waiting: waiting.length, queued: queued.length }
+    },
+
+    submit: (submission: Submission): Promise<Submitted> => submit(engine, submission),
+    reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
+    cancel: (run_id: string, reason = 'cancelled by request') => stopRun(run_id, 'cancel', reason),
+    interrupt: (run_id: string, reason = 'interrupted by request') => stopRun(run_id, 'interrupt', reason),
+
+    async steer(run_id: string, input: Json): Promise<Stopped> {
+      const { session_id } = await find(run_id)
+      const steered = await steer(engine, session_id, run_id, input)
+      engine.wake(session_id, run_id)
+      return steered
+    },
+
+    createSession: (options: { agent: string; session_budget?: Submission['session_budget'] }) =>
+      createSession(engine, options, null),
+    pause: (session_id: string, reason = 'paused by request') => pause(engine, session_id, reason),
+    resumeSession: (session_id: string) => goOn(engine, session_id, 'resume_requested'),
+    replenish: (session_id: string) => goOn(engine, session_id, 'budget_replenished'),
+    reset: (session_id: string) => goOn(engine, session_id, 'reset'),
+    closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason, settled),
+
+    find,
+    async inbox(): Promise<readonly OpenInteraction[]> {
+      return (await runelog.rows('open_interactions')).map((row) => row.value as OpenInteraction)
+    },
+    /** Text on its way. Returns the way to stop listening. */
+    listen(listener: (delta: EphemeralDelta) => void): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    /** Resolves when no run is worked on or waits for a worker. */
+    idle: dispatcher.idle,
+
+    /** Lets go of every run at its next boundary and takes no more. The store stays open. */
+    async stop(): Promise<void> {
+      isStopping = true
+      deadlines.stop()
+      for (const hold of held.values()) {
+        hold.isLeaving = true
+        nudge(hold)
+      }
+      await dispatcher.stop()
+    },
+  }
+}
