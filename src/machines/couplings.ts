@@ -25,6 +25,7 @@ export const couplings = defineCouplings<MoveName>()({
     parked:                 { by: 'holder',  moves: ['run.turn.needs_input'], meaning: 'What needs no answer is done; the rest waits for a person, and no worker is held.' },
     replied:                { by: 'command', moves: ['run.interaction.reply.accepted'], needs: ['answered'], meaning: 'An answer queues the waiting run.' },
     lapsed:                 { by: 'command', moves: ['run.interaction.auto_decide.timeout'], needs: ['expired'], meaning: 'A deadline decides and queues the waiting run.' },
+    requested:              { by: 'command', moves: ['run.request'], meaning: 'Something is asked of whoever holds the run, or takes it next.' },
     continued:              { by: 'holder',  moves: ['turn.tools_finished'], meaning: 'Every call has its result; the model goes on.' },
 
     succeeded:              { by: 'holder',  moves: ['turn.response_done', 'run.turn.succeeded'], meaning: 'The model has nothing more to call.' },

@@ -3,7 +3,7 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Specification 004. The modes interactive and auto are policies of this one machine. */
 export const runMachine = defineMachine({
   name: 'run',
-  version: 1,
+  version: 2,
   meaning: 'One job asked of an agent, from the queue to its only outcome, across restarts.',
   initial: 'queued',
   opens: 'run.submitted',
@@ -23,6 +23,8 @@ export const runMachine = defineMachine({
     { from: 'queued',       on: 'turn.started',                    to: 'running',      rune: 'run.moved', when: ['session_is_active'] },
     { from: 'queued',       on: 'run.canceled',                    to: 'canceled',     rune: 'run.moved' },
     { from: 'queued',       on: 'restart.reconcile_failed',        to: 'failed',       rune: 'run.moved' },
+    { from: 'queued',       on: 'request',                         to: 'queued',       rune: 'run.requested',
+      extension: 'A request is a move, so that nobody can end the run without having seen it.' },
 
     { from: 'running',      on: 'turn.needs_input',                to: 'waiting_user', rune: 'run.moved', when: ['mode_is_interactive'] },
     { from: 'running',      on: 'turn.succeeded',                  to: 'succeeded',    rune: 'run.moved' },
@@ -31,12 +33,16 @@ export const runMachine = defineMachine({
     { from: 'running',      on: 'restart.requeued',                to: 'queued',       rune: 'run.moved',
       extension: 'A durable runtime continues a run whose worker died; it fails it only when it cannot continue.' },
     { from: 'running',      on: 'restart.reconcile_failed',        to: 'failed',       rune: 'run.moved' },
+    { from: 'running',      on: 'request',                         to: 'running',      rune: 'run.requested',
+      extension: 'A request is a move, so that nobody can end the run without having seen it.' },
 
     { from: 'waiting_user', on: 'interaction.reply.accepted',      to: 'queued',       rune: 'run.moved' },
     { from: 'waiting_user', on: 'interaction.auto_decide.timeout', to: 'queued',       rune: 'run.moved', when: ['reply_is_optional'] },
     { from: 'waiting_user', on: 'restart.preserve_waiting',        to: 'waiting_user', rune: 'run.moved', when: ['interaction_is_open', 'agent_is_configured', 'checkpoint_verifies'] },
     { from: 'waiting_user', on: 'restart.reconcile_failed',        to: 'failed',       rune: 'run.moved' },
     { from: 'waiting_user', on: 'run.canceled',                    to: 'canceled',     rune: 'run.moved' },
+    { from: 'waiting_user', on: 'request',                         to: 'waiting_user', rune: 'run.requested',
+      extension: 'A request is a move, so that nobody can end the run without having seen it.' },
   ],
 
   // biome-ignore format: as above

@@ -82,7 +82,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     }
   }
 
-  /** What the end of a hold leaves to do: requests that came too late for the holder, and the next run of the agent. */
+  /** What the end of a hold leaves to do: a cancel that came when the run was about to wait, and the next run of the agent. */
   async function follow(session_id: string, run_id: string) {
     const state = await engine.sessions.load(session_id)
     const run = state.runs.get(run_id)
@@ -90,8 +90,6 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     if (run.cancel !== null && !isOver(run) && run.status !== 'running')
       await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
     if (!isOver(run)) return
-    const steers = run.steers.splice(0)
-    for (const input of steers) await submit(engine, { agent: run.agent, input, mode: run.mode, session_id })
     for (const other of state.runs.values())
       if (other.status === 'queued' && other.agent_id === run.agent_id) dispatcher.wake(session_id, other.run_id)
   }
@@ -161,8 +159,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       return steered
     },
 
-    createSession: (options: { agent: string; session_budget?: Submission['session_budget'] }) =>
-      createSession(engine, options, null),
+    createSession: (options: Pick<Submission, 'agent' | 'session_budget'>) => createSession(engine, options, null),
     pause: (session_id: string, reason = 'paused by request') => pause(engine, session_id, reason),
     resumeSession: (session_id: string) => goOn(engine, session_id, 'resume_requested'),
     replenish: (session_id: string) => goOn(engine, session_id, 'budget_replenished'),

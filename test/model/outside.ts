@@ -104,20 +104,15 @@ export function people(world: World): Act[] {
   }
   if (waiting) acts.push({ name: 'a cold start keeps it waiting', by: 'command', rows: ['kept_waiting'] })
   if (isOver(world)) return acts
-  if (world.run === 'running' && world.request === null) {
-    acts.push({
-      name: 'someone asks to cancel',
-      after: (w) => {
-        w.request = 'cancel'
-      },
-    })
-    acts.push({
-      name: 'someone steers',
-      after: (w) => {
-        w.request = 'steer'
-      },
-    })
-  }
+  const ask = (request: World['request']): Act => ({
+    name: `someone asks to ${request}`,
+    by: 'command',
+    rows: ['requested'],
+    after: (w) => {
+      w.request = request
+    },
+  })
+  if (world.request === null) acts.push(ask('steer'), ...(world.run === 'running' ? [ask('cancel')] : []))
   if (world.run !== 'running') {
     const rows: RowRef[] = world.turn === 'idle' ? ['canceled_at_rest'] : ['canceled', ...closing(world, null)]
     acts.push({

@@ -32,9 +32,16 @@ export function stop(
     if (isOver(run)) return { answer: () => ({ run_id, status: run.status, accepted: false }) }
     const batch = createBatch(state, engine.clock.now())
     if (run.status === 'running')
-      batch.say('run.requested', { actor: 'human', payload: { request, reason } }, aboutRun(run))
+      batch.move(
+        'run',
+        run_id,
+        'request',
+        'run.requested',
+        { actor: 'human', payload: { request, reason } },
+        aboutRun(run),
+      )
     else cancelAtRest(engine, state, batch, run, reason, 'human')
-    return { batch, read: [run_id], answer: () => ({ run_id, status: run.status, accepted: true }) }
+    return { batch, answer: () => ({ run_id, status: run.status, accepted: true }) }
   })
 }
 
@@ -52,12 +59,9 @@ export function steer(engine: Engine, session_id: string, run_id: string, input:
         legal: [],
       })
     const batch = createBatch(state, engine.clock.now())
-    batch.say(
-      'run.requested',
-      { actor: 'human', payload: { request: 'steer', reason: 'steered', input } },
-      aboutRun(run),
-    )
-    return { batch, read: [run_id], answer: () => ({ run_id, status: run.status, accepted: true }) }
+    const payload = { request: 'steer', reason: 'steered', input } as const
+    batch.move('run', run_id, 'request', 'run.requested', { actor: 'human', payload }, aboutRun(run))
+    return { batch, answer: () => ({ run_id, status: run.status, accepted: true }) }
   })
 }
 

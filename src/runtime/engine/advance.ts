@@ -75,17 +75,13 @@ function advancePending(
 }
 
 function advanceRunning(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
-  if (hold.inHand.has(call.call_id)) {
-    all.isBusy = true
+  if (hold.unknown.has(call.call_id)) {
+    if (hold.run.mode === 'auto') all.unknowable = call
+    else all.ask.push(() => openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call), false))
     return
   }
-  if (!hold.unknown.has(call.call_id)) {
-    all.isBusy = true
-    all.probe.push(call)
-    return
-  }
-  if (hold.run.mode === 'auto') all.unknowable = call
-  else all.ask.push(() => openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call), false))
+  all.isBusy = true
+  if (!hold.inHand.has(call.call_id)) all.probe.push(call)
 }
 
 function advanceWaiting(
@@ -171,12 +167,17 @@ function mayBegin(hold: Hold, batch: Batch, call: CallView, calls: readonly Call
   if (hold.run.cancel !== null || hold.isLeaving) return false
   const isParallel = (c: CallView) => hold.definition.registry.find(c.name)?.parallel === true
   const underWay = calls.filter(
-    (c) => c !== call && (hold.inHand.has(c.call_id) || all.begin.includes(c) || all.probe.includes(c)),
+    (c) => c !== call && (isInHand(hold, c) || all.begin.includes(c) || all.probe.includes(c)),
   )
   if (!isParallel(call)) return underWay.length === 0
   return (
     underWay.every(isParallel) && calls.slice(0, calls.indexOf(call)).every((c) => isParallel(c) || !isDue(batch, c))
   )
+}
+
+function isInHand(hold: Hold, call: CallView): boolean {
+  const entry = hold.inHand.get(call.call_id)
+  return entry !== undefined && entry.outcome === undefined
 }
 
 /** It is yet to run, and waits for nobody. */

@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts'
 import { cancelHeld, crash } from './end.ts'
 import type { Engine } from './engine.ts'
-import { batchFor, callsOf, commit, type Hold, type InHand, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, type InHand, isUnderWay, turnOf } from './hold.ts'
 import { reason } from './reason.ts'
 import { take } from './take.ts'
 import { recordOutcomes, work } from './work.ts'
@@ -22,7 +22,7 @@ export async function drive(
   if (hold === undefined) return
   held.set(run_id, hold)
   try {
-    while ((await step(engine, hold)) === 'on') if (hold.lease.signal.aborted) return
+    while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted) return
   } catch (error) {
     if (isLost(error)) return
     await crash(engine, hold, error).catch((again) => {
@@ -46,9 +46,20 @@ function isLost(error: unknown): boolean {
   return error.code === 'stale_fence'
 }
 
+/** Something was asked of the run while its next move was on the way: what is asked comes first. */
+async function lookAgain(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
+  try {
+    return await step(engine, hold)
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'stale_write') throw error
+    await engine.sessions.refresh(hold.state)
+    return 'on'
+  }
+}
+
 async function step(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
   if (turnOf(hold).state === 'streaming') return reason(engine, hold)
-  if (hold.run.cancel !== null && (hold.run.cancel === 'cancel' || hold.inHand.size === 0)) {
+  if (hold.run.cancel !== null && (hold.run.cancel === 'cancel' || !isUnderWay(hold))) {
     await stopEffects(engine, hold)
     return cancelHeld(engine, hold, '')
   }

@@ -60,10 +60,26 @@ export function batchFor(engine: Engine, hold: Hold): Batch {
   return createBatch(hold.state, engine.clock.now())
 }
 
-/** Records under the fence: an append of a worker that lost its run cannot commit. */
-export function commit(engine: Engine, hold: Hold, batch: Batch): Promise<readonly Rune[]> {
-  const fence = { run_id: hold.run.run_id, epoch: hold.epoch }
-  return engine.sessions.commit(hold.state, batch, { fence })
+/**
+ * Records under the fence: an append of a worker that lost its run cannot
+ * commit. One that moves the run itself also expects that nothing was asked of
+ * it meanwhile: a request is obeyed before the run ends or waits.
+ */
+export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<readonly Rune[]> {
+  const { run_id } = hold.run
+  const fence = { run_id, epoch: hold.epoch }
+  const version = batch.moved[run_id]
+  const terms = version === undefined ? { fence } : { fence, expect: { [run_id]: version } }
+  const runes = await engine.sessions.commit(hold.state, batch, terms)
+  for (const call_id of hold.inHand.keys())
+    if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
+  return runes
+}
+
+/** Some effect has not come to an end yet. */
+export function isUnderWay(hold: Hold): boolean {
+  for (const { outcome } of hold.inHand.values()) if (outcome === undefined) return true
+  return false
 }
 
 /** Wakes the holder: a request was recorded, or something it waits for has changed. */

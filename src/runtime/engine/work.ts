@@ -5,7 +5,7 @@ import { advance } from './advance.ts'
 import { begin, probe } from './effects.ts'
 import { failRun } from './end.ts'
 import type { Engine } from './engine.ts'
-import { aboutRun, aboutTurn, batchFor, callsOf, commit, type Hold, turnOf } from './hold.ts'
+import { aboutRun, aboutTurn, batchFor, callsOf, commit, type Hold, isUnderWay, turnOf } from './hold.ts'
 
 /**
  * Carries out the calls of a round: records what is known, begins what may
@@ -43,7 +43,7 @@ export async function proceed(
     const message = `Nobody can know whether ${action_summary} happened; the question stays open.`
     return failRun(engine, hold, 'OUTCOME_UNKNOWN', message)
   }
-  if (hold.run.cancel !== null && hold.inHand.size === 0) {
+  if (hold.run.cancel !== null && !isUnderWay(hold)) {
     if (batch.runes.length > 0) await commit(engine, hold, batch)
     return 'on'
   }
@@ -65,9 +65,9 @@ function mustStop(hold: Hold): boolean {
 }
 
 async function somethingHappens(hold: Hold) {
-  const outcomes = [...hold.inHand.values()]
-  if (outcomes.some((o) => o.outcome !== undefined)) return
-  await Promise.race([...outcomes.map((o) => o.done), hold.changed.promise])
+  const fresh = [...hold.inHand].filter(([call_id]) => !hold.unknown.has(call_id)).map(([, entry]) => entry)
+  if (fresh.some((entry) => entry.outcome !== undefined)) return
+  await Promise.race([...fresh.map((entry) => entry.done), hold.changed.promise])
 }
 
 /** Puts the outcomes that came in into the batch. What may have happened, and cannot be known, is marked for a person. */
@@ -75,8 +75,7 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
   const at = engine.clock.now()
   for (const call of calls) {
     const outcome = hold.inHand.get(call.call_id)?.outcome
-    if (outcome === undefined) continue
-    hold.inHand.delete(call.call_id)
+    if (outcome === undefined || hold.unknown.has(call.call_id)) continue
     switch (outcome.status) {
       case 'success': {
         const { output, duration_ms, output_ref } = outcome
