@@ -1,0 +1,96 @@
+import type { Json } from '../kernel/json.ts'
+import { runMachine } from '../machines/run.ts'
+import type { Rune } from '../runes/rune.ts'
+import type { EphemeralDelta } from './engine/engine.ts'
+import type { Runtime } from './runtime.ts'
+
+/** What can be heard of a run: its runes, in order and exactly once, and text that is not durable yet. */
+export type RunEvent =
+  | { readonly type: 'rune'; readonly rune: Rune }
+  | { readonly type: 'delta'; readonly delta: EphemeralDelta }
+
+export interface RunResult {
+  readonly run_id: string
+  readonly status: string
+  readonly result: Json | null
+  readonly error_code: string | null
+  readonly message: string | null
+}
+
+export interface RunHandle {
+  readonly session_id: string
+  readonly run_id: string
+  /** Everything from the beginning of the run to its end, live. Leaving the loop stops listening. */
+  events(options?: { after?: number }): AsyncIterable<RunEvent>
+  /** Resolves when the run is over, whatever became of it. */
+  result(): Promise<RunResult>
+  cancel(reason?: string): ReturnType<Runtime['cancel']>
+  interrupt(reason?: string): ReturnType<Runtime['interrupt']>
+  steer(input: Json): ReturnType<Runtime['steer']>
+}
+
+export function createRunHandle(runtime: Runtime, session_id: string, run_id: string): RunHandle {
+  const { runelog } = runtime.engine
+
+  async function* events({ after = 0 }: { after?: number } = {}): AsyncIterable<RunEvent> {
+    const leave = new AbortController()
+    const pending: RunEvent[] = []
+    let bell = Promise.withResolvers<void>()
+    const add = (event: RunEvent) => {
+      pending.push(event)
+      bell.resolve()
+    }
+    const deaf = runtime.listen((delta) => {
+      if (delta.run_id === run_id) add({ type: 'delta', delta })
+    })
+    const following = (async () => {
+      for await (const rune of runelog.follow(session_id, after, leave.signal)) {
+        if (rune.run_id !== run_id || rune.visibility !== 'public') continue
+        add({ type: 'rune', rune })
+        if (isEnd(rune)) return
+      }
+    })()
+    following.catch(() => bell.resolve())
+    try {
+      for (;;) {
+        for (let event = pending.shift(); event !== undefined; event = pending.shift()) {
+          yield event
+          if (event.type === 'rune' && isEnd(event.rune)) return
+        }
+        bell = Promise.withResolvers<void>()
+        if (pending.length === 0) await Promise.race([bell.promise, following])
+        if (pending.length === 0) await following
+      }
+    } finally {
+      deaf()
+      leave.abort()
+    }
+  }
+
+  return {
+    session_id,
+    run_id,
+    events,
+    async result() {
+      const leave = new AbortController()
+      try {
+        for await (const rune of runelog.follow(session_id, 0, leave.signal))
+          if (rune.kind === 'run.moved' && rune.run_id === run_id && isEnd(rune)) {
+            const { result = null, error_code = null, message = null } = rune.payload
+            return { run_id, status: rune.to ?? '', result, error_code, message }
+          }
+      } finally {
+        leave.abort()
+      }
+      throw new Error(`The log of ${session_id} ended before ${run_id} did.`)
+    },
+    cancel: (reason) => runtime.cancel(run_id, reason),
+    interrupt: (reason) => runtime.interrupt(run_id, reason),
+    steer: (input) => runtime.steer(run_id, input),
+  }
+}
+
+function isEnd(rune: Rune): boolean {
+  const { states } = runMachine
+  return rune.kind === 'run.moved' && states[rune.to as keyof typeof states]?.terminal === true
+}

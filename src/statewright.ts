@@ -1,0 +1,111 @@
+import { hostPorts } from './adapters/host/ports.ts'
+import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
+import { systemPorts } from './adapters/system/ports.ts'
+import { faults } from './faults/catalogue.ts'
+import { openMemoryRunelog } from './runelog/memory.ts'
+import type { Runelog } from './runelog/port.ts'
+import type { RunelogOptions, Ports as StorePorts } from './runelog/ports.ts'
+import { createRedactor } from './runelog/redactor.ts'
+import { type Agent, equip } from './runtime/agents/define-agent.ts'
+import type { Submission } from './runtime/commands/submit.ts'
+import type { Settings } from './runtime/engine/engine.ts'
+import { openInteractions } from './runtime/models/interactions.ts'
+import type { Clock, Ids, Timers } from './runtime/ports.ts'
+import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
+import { createRuntime, type Runtime } from './runtime/runtime.ts'
+import { type PermissionPolicy, permissionPolicy } from './runtime/tools/policy.ts'
+
+export interface StatewrightOptions {
+  /** `sqlite:./file.db`, `memory:`, or a store that is open already. */
+  readonly store: string | Runelog
+  readonly agents: Readonly<Record<string, Agent>>
+  /** What agents may do without asking. */
+  readonly policy?: Partial<PermissionPolicy>
+  /** Values that never reach the disk, by name. */
+  readonly secrets?: Readonly<Record<string, string>>
+  readonly settings?: Partial<Settings>
+  readonly max_concurrent_runs?: number
+  readonly warn?: (message: string, details: object) => void
+  /** Time, timers and names; a test moves them by hand. */
+  readonly ports?: Partial<{ clock: Clock; timers: Timers; ids: Ids; store: StorePorts }>
+}
+
+export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine'> {
+  /** Queues a run; resolves once it is recorded. */
+  submit(submission: Submission): Promise<RunHandle>
+  /** A run that was submitted before, perhaps by another process. */
+  run(run_id: string): Promise<RunHandle>
+  readonly runelog: Runelog
+  /** Lets go of every run at its next boundary, and closes the store if it was opened here. */
+  close(): Promise<void>
+}
+
+const usualSettings: Settings = {
+  worker: 'worker',
+  lease_ms: 10_000,
+  reply_timeout_ms: 15 * 60_000,
+  cancel_grace_ms: 5_000,
+  late_worker_ms: null,
+  requeue_limit: 5,
+  error_threshold: 5,
+}
+
+/** Opens the store, recovers what the last process left behind, and begins to work. */
+export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
+  const storePorts = options.ports?.store ?? hostPorts
+  const isOurs = typeof options.store === 'string'
+  const runelog = typeof options.store === 'string' ? await openStore(options.store, storePorts, options) : options.store
+  const agents = new Map(Object.entries(options.agents).map(([name, agent]) => [name, equip(agent, storePorts.sha256)]))
+  const runtime = createRuntime(
+    {
+      runelog,
+      isExclusive: true,
+      clock: options.ports?.clock ?? systemPorts.clock,
+      timers: options.ports?.timers ?? systemPorts.timers,
+      ids: options.ports?.ids ?? systemPorts.ids,
+      sha256: storePorts.sha256,
+      keepWhole: async () => 'not_kept',
+      warn: options.warn ?? ((message, details) => console.error(message, details)),
+    },
+    {
+      agents,
+      policy: permissionPolicy.parse(options.policy ?? {}),
+      settings: { ...usualSettings, ...options.settings },
+      max_concurrent_runs: options.max_concurrent_runs ?? 64,
+    },
+  )
+  await runtime.start()
+  const { engine: _engine, start: _start, stop, submit, ...commands } = runtime
+  return {
+    ...commands,
+    runelog,
+    async submit(submission) {
+      const { session_id, run_id } = await submit(submission)
+      return createRunHandle(runtime, session_id, run_id)
+    },
+    async run(run_id) {
+      const { session_id } = await runtime.find(run_id)
+      return createRunHandle(runtime, session_id, run_id)
+    },
+    async close() {
+      await stop()
+      if (isOurs) await runelog.close()
+    },
+  }
+}
+
+/** The read models that the runtime adds to the log's own. Every process on a store must open it with these. */
+export const runtimeModels = [openInteractions]
+
+async function openStore(url: string, ports: StorePorts, { secrets = {} }: StatewrightOptions): Promise<Runelog> {
+  const options: RunelogOptions = {
+    models: runtimeModels,
+    redactor: createRedactor({ secrets: new Map(Object.entries(secrets)) }),
+  }
+  if (url === 'memory:') return openMemoryRunelog(ports, options)
+  if (url.startsWith('sqlite:')) return openSqliteRunelog(url.slice('sqlite:'.length), ports, options)
+  throw faults.bad_usage({
+    problem: `The store "${url}" is of no kind we know.`,
+    usage: 'sqlite:./file.db, postgres://… or memory:',
+  })
+}
