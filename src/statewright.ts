@@ -1,6 +1,8 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
-import { systemPorts } from './adapters/system/ports.ts'
+import { systemClock } from './adapters/system/clock.ts'
+import { randomIds } from './adapters/system/ids.ts'
+import { systemTimers } from './adapters/system/timers.ts'
 import { faults } from './faults/catalogue.ts'
 import { openMemoryRunelog } from './runelog/memory.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -60,9 +62,9 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
     {
       runelog,
       isExclusive: true,
-      clock: options.ports?.clock ?? systemPorts.clock,
-      timers: options.ports?.timers ?? systemPorts.timers,
-      ids: options.ports?.ids ?? systemPorts.ids,
+      clock: options.ports?.clock ?? systemClock,
+      timers: options.ports?.timers ?? systemTimers,
+      ids: options.ports?.ids ?? randomIds,
       sha256: storePorts.sha256,
       keepWhole: async () => 'not_kept',
       warn: options.warn ?? ((message, details) => console.error(message, details)),

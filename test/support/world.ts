@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import type { Rune } from '../../src/runes/rune.ts'
+import type { Agent } from '../../src/runtime/agents/define-agent.ts'
+import { createStatewright, type Statewright, type StatewrightOptions } from '../../src/statewright.ts'
+import { createHandClock } from './clock.ts'
+
+export type StoreKind = 'memory' | 'sqlite'
+
+export interface WorldOptions extends Partial<Omit<StatewrightOptions, 'agents' | 'store' | 'ports'>> {
+  readonly store?: StoreKind | StatewrightOptions['store']
+  readonly agents: Readonly<Record<string, Agent>>
+}
+
+/** A whole Statewright of real parts, with time and names that the test moves. */
+export async function createWorld({ store = 'memory', agents, ...options }: WorldOptions) {
+  const hand = createHandClock(1_700_000_000_000)
+  const folder = store === 'sqlite' ? mkdtempSync(join(tmpdir(), 'statewright-')) : undefined
+  const url = store === 'memory' ? 'memory:' : store === 'sqlite' ? `sqlite:${folder}/world.db` : store
+  const warnings: { message: string; details: object }[] = []
+  let names = 0
+  const ids = { next: (prefix: string) => `${prefix}_${String(++names).padStart(4, '0')}` }
+
+  const open = (changes: Partial<WorldOptions> = {}): Promise<Statewright> =>
+    createStatewright({
+      store: url,
+      agents,
+      warn: (message, details) => warnings.push({ message, details }),
+      ports: { clock: hand.clock, timers: hand.timers, ids, store: { ...hostPorts, now: hand.clock.now } },
+      ...options,
+      ...(changes as object),
+    })
+
+  let sw = await open()
+  return {
+    get sw() {
+      return sw
+    },
+    hand,
+    warnings,
+    /** Everything recorded in a session, oldest first. */
+    runes: (session_id: string): Promise<readonly Rune[]> => sw.runelog.read(session_id),
+    /** Waits until a rune like this is recorded, and gives it back. */
+    async until(session_id: string, fits: (rune: Rune) => boolean): Promise<Rune> {
+      const leave = new AbortController()
+      const timer = setTimeout(() => leave.abort(), 10_000)
+      try {
+        for await (const rune of sw.runelog.follow(session_id, 0, leave.signal)) if (fits(rune)) return rune
+      } finally {
+        clearTimeout(timer)
+        leave.abort()
+      }
+      throw new Error(`No such rune came within 10 s; there are ${(await sw.runelog.read(session_id)).map((r) => r.kind)}`)
+    },
+    /** The process ends in good order and another one begins on the same store. */
+    async restart(changes: Partial<WorldOptions> = {}) {
+      await sw.close()
+      sw = await open(changes)
+      return sw
+    },
+    async end() {
+      await sw.close()
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export type World = Awaited<ReturnType<typeof createWorld>>
