@@ -1,7 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
-import { createCoalescer } from '../coalesce.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { isMarked, readThrown } from '../thrown.ts'
+import { coalesce } from '../turns/coalesce.ts'
 import { type KeepWhole, limitOutput } from './limit-output.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
@@ -14,15 +14,13 @@ export type Outcome = { readonly duration_ms: number } & (
   | { readonly status: 'sandbox_violation'; readonly error: string }
 )
 
-export type ProgressStream = 'stdout' | 'stderr' | 'message'
-
 export interface CarryOutPorts {
   readonly clock: Clock
   readonly timers: Timers
   readonly keepWhole: KeepWhole
-  /** Gets coalesced chunks while the tool runs; the last one before the outcome is known. */
-  readonly onProgress: (stream: ProgressStream, chunk: string) => void
 }
+
+type ProgressStream = 'stdout' | 'stderr' | 'message'
 
 type End =
   | { readonly by: 'return'; readonly value: unknown }
@@ -34,26 +32,27 @@ type End =
  * Calls a tool once and says what came of it: exactly one outcome, and never
  * later than its timeout, whatever the tool does. `context.signal` cancels. A
  * tool that ignores its own signal is left behind; what it does after that, and
- * what it reports, is no longer heard.
+ * what it reports, is no longer heard. `context.progress` gets the tool's
+ * reports in larger pieces, the last of them before the outcome is known.
  */
 export async function carryOut(
   tool: Tool,
   args: Json,
-  context: Omit<ToolContext, 'progress'>,
-  { clock, timers, keepWhole, onProgress }: CarryOutPorts,
+  context: ToolContext,
+  { clock, timers, keepWhole }: CarryOutPorts,
 ): Promise<Outcome> {
   const began = clock.monotonic()
   if (context.signal.aborted) return { status: 'cancelled', began: false, duration_ms: 0 }
 
   const controller = new AbortController()
-  const progress = createCoalescer(timers, onProgress)
+  const progress = coalesce<ProgressStream>(timers, (stream, chunk) => context.progress(chunk, stream))
   const { promise: end, resolve: endWith } = Promise.withResolvers<End>()
 
   // Why it ends is settled before the tool hears of it: a tool that fails
   // because it was aborted must not make a timeout look like a failure.
   function stop(by: 'timeout' | 'cancel') {
     endWith({ by })
-    progress.close()
+    progress.finish()
     controller.abort(new Error(by === 'timeout' ? `It took longer than ${tool.timeout_ms} ms.` : 'It was cancelled.'))
   }
   const onCancel = () => stop('cancel')
@@ -63,7 +62,7 @@ export async function carryOut(
   const running = call(tool, args, {
     ...context,
     signal: controller.signal,
-    progress: (chunk, stream = 'message') => progress.push(stream, String(chunk)),
+    progress: (chunk, stream = 'message') => progress.add(stream, String(chunk)),
   })
   running.then(
     (value) => endWith({ by: 'return', value }),
@@ -73,7 +72,7 @@ export async function carryOut(
   const ended = await end
   cancelTimer()
   context.signal.removeEventListener('abort', onCancel)
-  progress.close()
+  progress.finish()
   const duration_ms = Math.max(0, Math.round(clock.monotonic() - began))
   return { ...(await outcomeOf(tool, ended, keepWhole)), duration_ms }
 }

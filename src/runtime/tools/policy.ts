@@ -13,13 +13,14 @@ export const permissionPolicy = z.strictObject({
   pre_approved: z.array(z.string()).default([]),
 })
 
-export type PermissionPolicy = z.output<typeof permissionPolicy>
+export type Policy = z.output<typeof permissionPolicy>
 
-export type Verdict =
-  /** `auto_approved`: it needed approval, which was given beforehand. The words are those of the tool machine. */
-  | { readonly verdict: 'run'; readonly on: 'no_approval_needed' | 'auto_approved'; readonly reason: string }
-  | { readonly verdict: 'ask'; readonly reason: string }
-  | { readonly verdict: 'deny'; readonly reason: string }
+export interface Verdict {
+  readonly verdict: 'run' | 'ask' | 'deny'
+  readonly reason: string
+  /** It needed approval, and this is who gave it beforehand. */
+  readonly approved_by: string | undefined
+}
 
 type RunMode = 'interactive' | 'auto'
 
@@ -28,19 +29,16 @@ type RunMode = 'interactive' | 'auto'
  * override for its name, then the mode. What would be asked is run if it was
  * approved beforehand, and denied if the run has nobody to ask.
  */
-export function judgeCall(tool: Tool, policy: PermissionPolicy, runMode: RunMode): Verdict {
+export function decide(policy: Policy, tool: Tool, runMode: RunMode): Verdict {
   const judged = judge(tool, policy)
   if (judged.verdict !== 'ask') return judged
   if (policy.pre_approved.includes(tool.name))
-    return { verdict: 'run', on: 'auto_approved', reason: `${judged.reason} It was approved beforehand.` }
+    return { verdict: 'run', reason: `${judged.reason} It was approved beforehand.`, approved_by: 'policy' }
   if (runMode === 'interactive') return judged
-  return {
-    verdict: 'deny',
-    reason: `${judged.reason} Nobody can be asked in an auto run, and it was not approved beforehand.`,
-  }
+  return deny(`${judged.reason} Nobody can be asked in an auto run, and it was not approved beforehand.`)
 }
 
-function judge(tool: Tool, policy: PermissionPolicy): Verdict {
+function judge(tool: Tool, policy: Policy): Verdict {
   if (tool.approval === 'always') return ask(`${tool.name} is declared to need approval each time.`)
   if (tool.approval === 'never') return run(`${tool.name} is declared to need no approval.`)
 
@@ -53,11 +51,12 @@ function judge(tool: Tool, policy: PermissionPolicy): Verdict {
   if (policy.mode === 'full_access') return run('The mode full_access lets every tool run.')
   if (tool.read_only) return run(`${tool.name} changes nothing.`)
   if (policy.mode === 'auto') return ask(`${tool.name} changes something, which the mode auto lets a person decide.`)
-  return { verdict: 'deny', reason: `${tool.name} changes something, which the mode read_only forbids.` }
+  return deny(`${tool.name} changes something, which the mode read_only forbids.`)
 }
 
-const run = (reason: string): Verdict => ({ verdict: 'run', on: 'no_approval_needed', reason })
-const ask = (reason: string): Verdict => ({ verdict: 'ask', reason })
+const run = (reason: string): Verdict => ({ verdict: 'run', reason, approved_by: undefined })
+const ask = (reason: string): Verdict => ({ verdict: 'ask', reason, approved_by: undefined })
+const deny = (reason: string): Verdict => ({ verdict: 'deny', reason, approved_by: undefined })
 
 /**
  * What a person approves: this tool as it is defined now, with these arguments,
@@ -65,7 +64,7 @@ const ask = (reason: string): Verdict => ({ verdict: 'ask', reason })
  * four has changed, the approval does not cover it.
  */
 export function approvalDigest(
-  what: { tool: string; definition_sha256: string; arguments: Json; policy: PermissionPolicy },
+  what: { tool: string; definition_sha256: string; arguments: Json; policy: Policy },
   sha256: Sha256,
 ): string {
   return sha256(
@@ -76,4 +75,25 @@ export function approvalDigest(
       policy: what.policy,
     }),
   )
+}
+
+/** `payments.refund` is the method `refund` of the service `payments`; a name without a dot has no service. */
+export function actionOf(name: string): { service: string; method: string } {
+  const dot = name.lastIndexOf('.')
+  return { service: dot < 0 ? '' : name.slice(0, dot), method: name.slice(dot + 1) }
+}
+
+/**
+ * Names the action, whoever attempts it and however often. The name of the tool
+ * is part of it even when the tool has a key function: two tools may well both
+ * take the order number for their key.
+ */
+export function idempotencyKey(tool: Pick<Tool, 'name' | 'key'>, args: Json, sha256: Sha256): string {
+  const action = actionOf(tool.name)
+  return sha256(canonicalJson(tool.key === undefined ? { ...action, args } : { ...action, key: tool.key(args) }))
+}
+
+/** The key of "do it again": a person wants the same action once more. The salt names that decision. */
+export function saltedKey(key: string, salt: string, sha256: Sha256): string {
+  return sha256(canonicalJson({ key, salt }))
 }

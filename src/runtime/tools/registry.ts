@@ -18,17 +18,22 @@ export interface Registry {
   nearest(name: string): string | undefined
 }
 
-export function createRegistry(tools: readonly Tool[], sha256: Sha256): Registry {
+/** `builtIn` are tools that the runtime answers itself: the model is told about them, and nobody can look them up. */
+export function createRegistry(
+  tools: readonly Tool[],
+  sha256: Sha256,
+  builtIn: readonly ToolDescription[] = [],
+): Registry {
   const known = new Map<string, { tool: Tool; digest: string }>()
   for (const tool of tools) {
     if (known.has(tool.name))
       throw faults.bad_definition({ what: 'tool', name: tool.name, problem: 'Another tool has this name already.' })
     known.set(tool.name, { tool, digest: definitionDigest(tool, sha256) })
   }
-  const names = [...known.keys()]
+  const names = [...known.keys(), ...builtIn.map((tool) => tool.name)]
   return {
     names,
-    descriptions: tools.map(descriptionOf),
+    descriptions: [...tools.map(descriptionOf), ...builtIn],
     find: (name) => known.get(name)?.tool,
     digestOf: (name) => known.get(name)?.digest ?? null,
     nearest: (name) => nearestName(name, names),

@@ -24,10 +24,9 @@ function start(definition: Partial<ToolDefinition<typeof input>> & Pick<ToolDefi
     const outcome = await carryOut(
       subject,
       {},
-      { ...context, signal: cancel.signal },
+      { ...context, signal: cancel.signal, progress: (chunk, stream) => void progress.push(`${stream}: ${chunk}`) },
       {
         ...hand,
-        onProgress: (stream, chunk) => progress.push(`${stream}: ${chunk}`),
         keepWhole: async (text, media_type) => {
           if (refuseToKeep) throw new Error('disk full')
           kept.set(`blob_${kept.size + 1} ${media_type}`, text)

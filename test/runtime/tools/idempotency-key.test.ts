@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../../src/kernel/json.ts'
-import { actionOf, idempotencyKey, saltedKey } from '../../../src/runtime/tools/idempotency-key.ts'
+import { actionOf, idempotencyKey, saltedKey } from '../../../src/runtime/tools/policy.ts'
 import { sha256 } from '../../support/sha256.ts'
 
 const keyed = (name: string) => ({ name, key: (args: unknown) => (args as { order: string }).order })

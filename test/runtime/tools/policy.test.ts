@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
-import { approvalDigest, judgeCall, permissionPolicy } from '../../../src/runtime/tools/policy.ts'
+import { approvalDigest, decide, permissionPolicy } from '../../../src/runtime/tools/policy.ts'
 import { sha256 } from '../../support/sha256.ts'
 
 const approvals = ['inherit', 'always', 'never'] as const
@@ -22,7 +22,7 @@ const cases = approvals.flatMap((approval) =>
               per_tool_overrides: override === undefined ? { other: 'never' } : { 'a.b': override },
               pre_approved: beforehand ? ['a.b'] : ['a'],
             })
-            return { approval, read_only, mode, override, beforehand, runMode, ...judgeCall(subject, policy, runMode) }
+            return { approval, read_only, mode, override, beforehand, runMode, ...decide(policy, subject, runMode) }
           }),
         ),
       ),
@@ -50,7 +50,7 @@ test('every combination of declaration, override, mode, pre-approval and run is 
     const asked = wanted(c) === 'ask'
     const verdict = !asked ? wanted(c) : c.beforehand ? 'run' : c.runMode === 'auto' ? 'deny' : 'ask'
     expect(c).toMatchObject({ verdict, reason: expect.stringMatching(/\.$/) })
-    if (c.verdict === 'run') expect(c.on).toBe(asked ? 'auto_approved' : 'no_approval_needed')
+    expect(c.approved_by).toBe(asked && c.beforehand ? 'policy' : undefined)
   }
 })
 
@@ -64,7 +64,7 @@ test('a policy that says nothing lets a person decide about what changes somethi
 
 test('a tool that is called like something every object has is not taken for an override', () => {
   const subject = tool({ name: 'constructor', input: z.object({}), run: () => null })
-  expect(judgeCall(subject, permissionPolicy.parse({}), 'interactive').verdict).toBe('ask')
+  expect(decide(permissionPolicy.parse({}), subject, 'interactive').verdict).toBe('ask')
 })
 
 test('an approval covers one tool, definition, argument list and policy, and no other', () => {

@@ -1,9 +1,11 @@
-import type { Cancel, Timers } from './ports.ts'
+import type { Cancel, Timers } from '../ports.ts'
 
-export interface Coalescer<C extends string> {
-  push(channel: C, text: string): void
+export interface Pieces<C extends string> {
+  add(channel: C, text: string): void
   /** Hands on what is held and takes nothing more. */
-  close(): void
+  finish(): void
+  /** Forgets what is held and takes nothing more: for whoever records the whole anyway. */
+  drop(): void
 }
 
 export interface CoalesceLimits {
@@ -17,17 +19,19 @@ const usual: CoalesceLimits = { after_ms: 250, characters: 2_048 }
 /**
  * Gathers small pieces of text into larger ones. They are handed on when the
  * first of them is 250 ms old, when there is enough, or when another channel
- * speaks, so that channels keep their order. Nothing is lost, doubled or moved.
+ * speaks, so that channels keep their order. Nothing is doubled or moved:
+ * `offset` is where the piece begins in all that its channel said.
  */
-export function createCoalescer<C extends string>(
+export function coalesce<C extends string = 'text' | 'reasoning'>(
   timers: Timers,
-  handOn: (channel: C, text: string) => void,
+  handOn: (channel: C, text: string, offset: number) => void,
   limits: CoalesceLimits = usual,
-): Coalescer<C> {
+): Pieces<C> {
+  const offsets = new Map<C, number>()
   let held = ''
   let heldChannel: C | undefined
   let cancelTimer: Cancel | undefined
-  let closed = false
+  let isOver = false
 
   /** A character that came in two halves is not torn: half of it is no text, and could not be recorded. */
   function release(keepHalf: boolean) {
@@ -37,20 +41,28 @@ export function createCoalescer<C extends string>(
     const end = keepHalf && endsInHalf(held) ? held.length - 1 : held.length
     const text = held.slice(0, end).toWellFormed()
     held = held.slice(end)
-    if (text !== '') handOn(heldChannel, text)
+    if (text === '') return
+    const offset = offsets.get(heldChannel) ?? 0
+    offsets.set(heldChannel, offset + text.length)
+    handOn(heldChannel, text, offset)
   }
 
   return {
-    push(channel, text) {
-      if (closed || text === '') return
+    add(channel, text) {
+      if (isOver || text === '') return
       if (heldChannel !== channel) release(false)
       heldChannel = channel
       held += text
       if (held.length >= limits.characters) release(true)
       else cancelTimer ??= timers.after(limits.after_ms, () => release(true))
     },
-    close() {
-      closed = true
+    finish() {
+      isOver = true
+      release(false)
+    },
+    drop() {
+      isOver = true
+      held = ''
       release(false)
     },
   }

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+
+export const fieldTypes = [
+  'text',
+  'textarea',
+  'select',
+  'multiselect',
+  'radio',
+  'checkbox',
+  'number',
+  'slider',
+  'date',
+  'datetime',
+  'boolean',
+] as const
+
+export const option = z.union([
+  z.strictObject({ value: z.string(), label: z.string().optional() }),
+  // Models like to write the bare words.
+  z.string(),
+])
+
+/**
+ * One field of a form. `min` and `max` bound a number, the length of a text,
+ * the count of chosen options, or a date.
+ */
+export const field = z.strictObject({
+  name: z.string().regex(/^[a-zA-Z][a-zA-Z0-9_]*$/, 'A field name is letters, digits and underscores.'),
+  type: z.enum(fieldTypes).default('text'),
+  label: z.string().optional(),
+  required: z.boolean().default(false),
+  placeholder: z.string().optional(),
+  default: z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]).optional(),
+  options: z.array(option).optional().describe('For select, multiselect, radio, and checkbox as a group.'),
+  min: z.union([z.number(), z.string()]).optional(),
+  max: z.union([z.number(), z.string()]).optional(),
+  step: z.number().positive().optional(),
+})
+
+const button = z.strictObject({
+  label: z.string(),
+  style: z.enum(['primary', 'default', 'secondary', 'danger']).default('default'),
+})
+
+const display = z.strictObject({
+  type: z.enum(['table', 'ascii']),
+  data: z.json().describe('For a table: a list of objects, or a list of rows. For ascii: a text.'),
+})
+
+/** What a model writes to hand a step to a person. One flat shape, since providers refuse unions at the top. */
+export const ecsInput = z.strictObject({
+  type: z.enum(['form', 'confirmation', 'display']).default('form'),
+  title: z.string().min(1).describe('What the person is asked, in a few words.'),
+  description: z.string().optional().describe('What the person must know to decide.'),
+  fields: z.array(field).optional().describe('The fields of a form.'),
+  displays: z.array(display).optional().describe('What a display shows.'),
+  actions: z.strictObject({ approve: button, edit: button, reject: button }).partial().optional(),
+  dismiss_label: z.string().optional(),
+  context: z.record(z.string(), z.json()).optional(),
+})
+
+export type FieldType = (typeof fieldTypes)[number]
+
+export type Field = Omit<z.output<typeof field>, 'options' | 'label'> & {
+  readonly label: string
+  readonly options?: readonly { readonly value: string; readonly label: string }[]
+}
+
+export type EcsRequest = Omit<z.output<typeof ecsInput>, 'fields'> & { readonly fields: readonly Field[] }

@@ -1,0 +1,110 @@
+import type { Json } from '../kernel/json.ts'
+import type { Message } from '../observation/dialogue.ts'
+import { askPersonName } from './ecs/ask-person.ts'
+import type { Model, ModelEvent, ModelRequest } from './model.ts'
+
+/** One answer of a scripted model. */
+export interface Scripted {
+  readonly text: string
+  readonly calls: readonly { readonly name: string; readonly arguments: string | Json }[]
+  readonly usage?: { readonly input_tokens: number; readonly output_tokens: number }
+  /** Instead of finishing, the stream breaks after the text. */
+  readonly error?: { readonly error_type: string; readonly message: string; readonly retryable: boolean }
+}
+
+export const say = (text: string): Scripted => ({ text, calls: [] })
+
+/** `args` may be text, to play a model that writes broken JSON. */
+export const call = (name: string, args: string | Json = {}): Scripted => ({
+  text: '',
+  calls: [{ name, arguments: args }],
+})
+
+export const ask = (request: Json): Scripted => call(askPersonName, request)
+
+/** One answer that says and calls all of this. */
+export function together(...parts: readonly Scripted[]): Scripted {
+  return { text: parts.map((part) => part.text).join(''), calls: parts.flatMap((part) => part.calls) }
+}
+
+/**
+ * The stream breaks. In a list it breaks again at each try, since a broken answer does not count as one; to play a
+ * failure that passes, use a function that looks at the dialogue.
+ */
+export const breakOff = (
+  message: string,
+  { error_type = 'scripted_error', retryable = true, text = '' } = {},
+): Scripted => ({
+  text,
+  calls: [],
+  error: { error_type, message, retryable },
+})
+
+type Script = readonly Scripted[] | ((request: ModelRequest, answered: number) => Scripted)
+
+interface Options {
+  /** Into how many deltas a text is cut. */
+  readonly pieces?: number
+  /** Is awaited before each delta, so that a test can stop the model in the middle of a sentence. */
+  readonly beforeDelta?: (index: number, signal: AbortSignal) => Promise<void> | void
+}
+
+/**
+ * A model that plays a script. Which answer comes next follows from the
+ * dialogue alone: from how many answers it has had, not counting those that
+ * were cut short. So it answers the same after a restart, in any process.
+ */
+export function scriptedModel(script: Script, { pieces = 1, beforeDelta }: Options = {}): Model {
+  const answered = createAnswerCount()
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    const count = answered(request.messages)
+    const next = typeof script === 'function' ? script(request, count) : (script[count] ?? ranOut(script.length, count))
+    for (const [index, text] of cut(next.text, pieces).entries()) {
+      await beforeDelta?.(index, signal)
+      if (signal.aborted) return
+      yield { type: 'delta', channel: 'text', text }
+    }
+    for (const { name, arguments: args } of next.calls) yield { type: 'tool_call', name, arguments: args }
+    yield { type: 'usage', input_tokens: 1, output_tokens: 1, ...next.usage }
+    if (next.error === undefined) yield { type: 'done', finish: next.calls.length > 0 ? 'tool_calls' : 'stop' }
+    else yield { type: 'error', ...next.error }
+  }
+  return { id: 'scripted', stream }
+}
+
+function ranOut(length: number, count: number): Scripted {
+  return say(`The script has ended: it has ${length} answers, and this would be number ${count + 1}.`)
+}
+
+function cut(text: string, pieces: number): string[] {
+  if (text === '') return []
+  const size = Math.ceil(text.length / Math.max(1, pieces))
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size))
+}
+
+/**
+ * Counts the answers in a dialogue that grows, without starting over each time:
+ * each answer remembers its number for as long as it stands in the same place.
+ * Forgetting all of it would change nothing but the time it takes.
+ */
+function createAnswerCount(): (messages: readonly Message[]) => number {
+  const known = new WeakMap<Message, { readonly index: number; readonly count: number }>()
+  return (messages) => {
+    let count = 0
+    let last: { message: Message; index: number } | undefined
+    for (let index = messages.length - 1; index >= 0; index--) {
+      const message = messages[index]
+      if (message?.role !== 'assistant' || message.partial === true) continue
+      last ??= { message, index }
+      const remembered = known.get(message)
+      if (remembered?.index === index) {
+        count += remembered.count
+        break
+      }
+      count++
+    }
+    if (last !== undefined) known.set(last.message, { index: last.index, count })
+    return count
+  }
+}

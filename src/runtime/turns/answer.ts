@@ -1,0 +1,168 @@
+import type { Json } from '../../kernel/json.ts'
+import type { Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { Clock, Timers } from '../ports.ts'
+import { isMarked, readThrown } from '../thrown.ts'
+import { eventProblem } from './event-problem.ts'
+
+export interface Usage {
+  readonly input_tokens: number
+  readonly output_tokens: number
+}
+
+export type Answer =
+  | { readonly kind: 'final'; readonly text: string; readonly usage: Usage; readonly finish: Finish }
+  | { readonly kind: 'calls'; readonly text: string; readonly usage: Usage; readonly calls: readonly WrittenCall[] }
+  | StreamError
+  | { readonly kind: 'aborted'; readonly partial: string; readonly usage: Usage }
+
+export interface StreamError {
+  readonly kind: 'error'
+  readonly error_type: string
+  readonly message: string
+  readonly retryable: boolean
+  readonly retry_after_ms?: number
+  /** What was said before the stream broke. */
+  readonly partial: string
+  readonly usage: Usage
+}
+
+export interface WrittenCall {
+  readonly name: string
+  /** As the model wrote them, unchecked. */
+  readonly arguments: string | Json
+}
+
+type Finish = Extract<ModelEvent, { type: 'done' }>['finish']
+
+interface Options {
+  /** Interrupts, steers, the end of a lease. That we stopped is known from here, never from an error. */
+  readonly signal: AbortSignal
+  readonly onDelta: (channel: 'text' | 'reasoning', text: string) => void
+  /** With these, a stream that says nothing for `silence_ms` is given up; a dead connection would hold the run forever. */
+  readonly timers?: Timers
+  readonly clock: Clock
+  readonly silence_ms?: number
+}
+
+type Step =
+  | { readonly event: ModelEvent }
+  | { readonly end: 'stopped' | 'silent' | 'truncated' }
+  | { readonly thrown: unknown }
+
+/**
+ * Lets a model answer once and says how that ended. Never throws and never
+ * waits longer than the signal: a model that does not stop is left behind.
+ */
+export async function answer(model: Model, request: ModelRequest, options: Options): Promise<Answer> {
+  const { signal, onDelta } = options
+  let text = ''
+  let usage: Usage = { input_tokens: 0, output_tokens: 0 }
+  const calls: WrittenCall[] = []
+  const said = () => text.toWellFormed()
+  const broken = (error_type: string, message: string, retryable: boolean): StreamError => ({
+    kind: 'error',
+    error_type,
+    message: message.toWellFormed(),
+    retryable,
+    partial: said(),
+    usage,
+  })
+
+  const stream = open(model, request, options)
+  try {
+    for (;;) {
+      const step = await stream.next()
+      if (signal.aborted) return { kind: 'aborted', partial: said(), usage }
+      if ('thrown' in step) {
+        const { message, kind } = readThrown(step.thrown)
+        return broken(kind === 'thrown' ? 'stream_failed' : kind, message, !isMarked(step.thrown, 'retryable', false))
+      }
+      if ('end' in step)
+        return step.end === 'silent'
+          ? broken('stream_silent', `The model said nothing for ${options.silence_ms ?? usualSilenceMs} ms.`, true)
+          : broken('stream_truncated', 'The stream ended before the answer was complete.', true)
+
+      const { event } = step
+      const problem = eventProblem(event)
+      if (problem !== undefined) return broken('bad_event', problem, true)
+      switch (event.type) {
+        case 'delta':
+          if (event.channel === 'text') text += event.text
+          onDelta(event.channel, event.text)
+          break
+        case 'tool_call':
+          calls.push({ name: event.name, arguments: event.arguments })
+          break
+        case 'usage':
+          usage = { input_tokens: event.input_tokens, output_tokens: event.output_tokens }
+          break
+        case 'error': {
+          const { error_type, message, retryable, retry_after_ms } = event
+          return {
+            ...broken(error_type, message, retryable),
+            ...(retry_after_ms === undefined ? {} : { retry_after_ms }),
+          }
+        }
+        case 'done':
+          // What a filter cut off may be missing half of its calls; none of them is made.
+          if (calls.length > 0 && event.finish !== 'content_filter')
+            return { kind: 'calls', text: said(), usage, calls }
+          return { kind: 'final', text: said(), usage, finish: event.finish }
+      }
+    }
+  } finally {
+    stream.close()
+  }
+}
+
+/** A model may think for a while without a sign; beyond this the connection is dead. */
+const usualSilenceMs = 5 * 60_000
+
+/** The events one by one, with our signal and our patience able to end the waiting for the next. */
+function open(model: Model, request: ModelRequest, { signal, timers, clock, silence_ms = usualSilenceMs }: Options) {
+  let iterator: AsyncIterator<ModelEvent> | undefined
+  let waiter: ((step: Step) => void) | undefined
+  let heardAt = clock.monotonic()
+  let cancelTimer = watch(silence_ms)
+
+  function watch(ms: number) {
+    return timers?.after(ms, () => {
+      const silent = clock.monotonic() - heardAt
+      if (silent >= silence_ms) waiter?.({ end: 'silent' })
+      else cancelTimer = watch(silence_ms - silent)
+    })
+  }
+  const onAbort = () => waiter?.({ end: 'stopped' })
+  signal.addEventListener('abort', onAbort, { once: true })
+
+  return {
+    next: () =>
+      new Promise<Step>((resolve) => {
+        if (signal.aborted) return resolve({ end: 'stopped' })
+        waiter = resolve
+        const heard = (step: Step) => {
+          heardAt = clock.monotonic()
+          resolve(step)
+        }
+        try {
+          iterator ??= model.stream(request, signal)[Symbol.asyncIterator]()
+          Promise.resolve(iterator.next()).then(
+            ({ done, value }) => heard(done === true ? { end: 'truncated' } : { event: value }),
+            (thrown) => heard({ thrown }),
+          )
+        } catch (thrown) {
+          heard({ thrown })
+        }
+      }),
+    /** Tells the model that nobody listens any more, and does not wait for it to hear that. */
+    close() {
+      cancelTimer?.()
+      signal.removeEventListener('abort', onAbort)
+      try {
+        Promise.resolve(iterator?.return?.()).catch(() => {})
+      } catch {
+        // It is of no use to anybody what goes wrong in a stream that is over.
+      }
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import type { ModelEvent } from '../model.ts'
+
+/** What is wrong with an event of a stream, if anything. Checked by hand, since there may be thousands in an answer. */
+export function eventProblem(event: ModelEvent): string | undefined {
+  const given: Readonly<Record<string, unknown>> = Object(event)
+  switch (given.type) {
+    case 'delta':
+      if (given.channel !== 'text' && given.channel !== 'reasoning') return 'A delta names neither text nor reasoning.'
+      return typeof given.text === 'string' ? undefined : 'A delta has no text.'
+    case 'tool_call':
+      if (typeof given.name !== 'string' || given.name === '') return 'A tool call has no name.'
+      return given.arguments === undefined ? `The call of ${given.name} has no arguments.` : undefined
+    case 'usage':
+      return isCount(given.input_tokens) && isCount(given.output_tokens)
+        ? undefined
+        : 'The usage is not in whole tokens.'
+    case 'error':
+      if (typeof given.error_type !== 'string' || typeof given.message !== 'string')
+        return 'An error does not say what it is.'
+      return typeof given.retryable === 'boolean' ? undefined : 'An error does not say whether it can be tried again.'
+    case 'done':
+      return finishes.has(given.finish) ? undefined : `The stream finished with ${shown(given.finish)}.`
+    default:
+      return `The stream had an event of the unknown type ${shown(given.type)}.`
+  }
+}
+
+const finishes: ReadonlySet<unknown> = new Set(['stop', 'tool_calls', 'length', 'content_filter'])
+
+const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
+
+const shown = (value: unknown) => (typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : typeof value)
