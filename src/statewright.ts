@@ -1,7 +1,7 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import { systemClock } from './adapters/system/clock.ts'
-import { randomIds } from './adapters/system/ids.ts'
+import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import { faults } from './faults/catalogue.ts'
 import { openMemoryRunelog } from './runelog/memory.ts'
@@ -15,14 +15,14 @@ import { openInteractions } from './runtime/models/interactions.ts'
 import type { Clock, Ids, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
-import { type PermissionPolicy, permissionPolicy } from './runtime/tools/policy.ts'
+import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
 
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `memory:`, or a store that is open already. */
   readonly store: string | Runelog
   readonly agents: Readonly<Record<string, Agent>>
   /** What agents may do without asking. */
-  readonly policy?: Partial<PermissionPolicy>
+  readonly policy?: Partial<Policy>
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Partial<Settings>
@@ -56,7 +56,8 @@ const usualSettings: Settings = {
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
   const isOurs = typeof options.store === 'string'
-  const runelog = typeof options.store === 'string' ? await openStore(options.store, storePorts, options) : options.store
+  const runelog =
+    typeof options.store === 'string' ? await openStore(options.store, storePorts, options) : options.store
   const agents = new Map(Object.entries(options.agents).map(([name, agent]) => [name, equip(agent, storePorts.sha256)]))
   const runtime = createRuntime(
     {
@@ -64,7 +65,7 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       isExclusive: true,
       clock: options.ports?.clock ?? systemClock,
       timers: options.ports?.timers ?? systemTimers,
-      ids: options.ports?.ids ?? randomIds,
+      ids: options.ports?.ids ?? createIds(hostPorts.random),
       sha256: storePorts.sha256,
       keepWhole: async () => 'not_kept',
       warn: options.warn ?? ((message, details) => console.error(message, details)),

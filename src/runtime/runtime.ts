@@ -20,7 +20,7 @@ import type { OpenInteraction } from './models/interactions.ts'
 import type { Clock, Ids, Timers } from './ports.ts'
 import { createSessions } from './session-cache.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
-import type { PermissionPolicy } from './tools/policy.ts'
+import type { Policy } from './tools/policy.ts'
 
 export interface RuntimePorts {
   readonly runelog: Runelog
@@ -37,7 +37,7 @@ export interface RuntimePorts {
 
 export interface RuntimeConfig {
   readonly agents: ReadonlyMap<string, AgentDefinition>
-  readonly policy: PermissionPolicy
+  readonly policy: Policy
   readonly settings: Settings
   readonly max_concurrent_runs: number
 }

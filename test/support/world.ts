@@ -52,7 +52,9 @@ export async function createWorld({ store = 'memory', agents, ...options }: Worl
         clearTimeout(timer)
         leave.abort()
       }
-      throw new Error(`No such rune came within 10 s; there are ${(await sw.runelog.read(session_id)).map((r) => r.kind)}`)
+      throw new Error(
+        `No such rune came within 10 s; there are ${(await sw.runelog.read(session_id)).map((r) => r.kind)}`,
+      )
     },
     /** The process ends in good order and another one begins on the same store. */
     async restart(changes: Partial<WorldOptions> = {}) {

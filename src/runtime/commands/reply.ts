@@ -52,6 +52,7 @@ async function decide(
   if (question === undefined || question.state !== 'open') return closed(engine, state, interaction_id, given)
 
   const { interaction_kind, request, digest } = question.opened
+  if (interaction_kind === 'question_pack') throw new Error('Question packs are answered through their coordination.')
   const checked = checkReply(interaction_kind, request, given.reply)
   if ('problems' in checked) throw faults.reply_unfit({ interaction_id, problems: checked.problems })
   const named = (given.reply as { digest?: string }).digest

@@ -1,6 +1,6 @@
 import type { CallView } from '../../observation/session-state.ts'
 import { about } from '../contracts/about.ts'
-import { carryOut, type ProgressStream } from '../tools/carry-out.ts'
+import { carryOut } from '../tools/carry-out.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
@@ -21,10 +21,9 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
     call_id: call.call_id,
     execution_id: call.execution_id ?? '',
     signal,
+    progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, chunk, stream),
   }
-  const { clock, timers, keepWhole } = engine
-  const onProgress = (stream: ProgressStream, chunk: string) => void report(engine, hold, call, chunk, stream)
-  inHand(hold, call, abort, carryOut(tool, call.arguments, context, { clock, timers, keepWhole, onProgress }))
+  inHand(hold, call, abort, carryOut(tool, call.arguments, context, engine))
 }
 
 /**
@@ -89,6 +88,8 @@ function inHand(hold: Hold, call: CallView, abort: AbortController, outcome: Pro
   })
   hold.inHand.set(call.call_id, Object.assign(entry, { done }))
 }
+
+type ProgressStream = 'stdout' | 'stderr' | 'message'
 
 /** Progress is decoration: a chunk that comes too late to be recorded is dropped. */
 async function report(engine: Engine, hold: Hold, call: CallView, chunk: string, stream: ProgressStream) {

@@ -6,7 +6,7 @@ import type { Leases } from '../leases.ts'
 import type { Clock, Ids, Timers } from '../ports.ts'
 import type { Sessions } from '../session-cache.ts'
 import type { KeepWhole } from '../tools/limit-output.ts'
-import type { PermissionPolicy } from '../tools/policy.ts'
+import type { Policy } from '../tools/policy.ts'
 
 /** What a worker works with. Everything that differs between a test and a machine room is in here. */
 export interface Engine {
@@ -18,7 +18,7 @@ export interface Engine {
   readonly sha256: Sha256
   readonly leases: Leases
   readonly agents: ReadonlyMap<string, AgentDefinition>
-  readonly policy: PermissionPolicy
+  readonly policy: Policy
   readonly settings: Settings
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void

@@ -2,7 +2,7 @@ import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { defaultsOf } from '../ecs/answers.ts'
 import { readEcsRequest } from '../ecs/request.ts'
-import { approvalDigest, judgeCall as judgeByPolicy } from '../tools/policy.ts'
+import { approvalDigest, decide } from '../tools/policy.ts'
 import type { Engine } from './engine.ts'
 import type { Hold } from './hold.ts'
 
@@ -23,8 +23,8 @@ export function judgeCall(engine: Engine, hold: Hold, call: CallView): Judged {
   if (tool === undefined || definition_sha256 === null)
     return { verdict: 'broken', reason: `There is no tool ${call.name} any more.`, digest: '', isAutoApproved: false }
   const { policy, sha256 } = engine
-  const ruled = judgeByPolicy(tool, policy, hold.run.mode)
-  const isAutoApproved = ruled.verdict === 'run' && ruled.on === 'auto_approved'
+  const ruled = decide(policy, tool, hold.run.mode)
+  const isAutoApproved = ruled.approved_by !== undefined
   // Taken only where someone has to vouch for it: a call that needs no approval is not hashed.
   const isPlain = ruled.verdict === 'run' && !isAutoApproved && call.contract === 'pending'
   const digest = isPlain
