@@ -8,7 +8,15 @@ export default defineConfig({
   test: {
     reporters: ['default', './scripts/reporter.ts'],
     projects: [
-      { test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: ['test/slow/**'], ...proof } },
+      {
+        test: {
+          name: 'fast',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/slow/**'],
+          testTimeout: 30_000,
+          ...proof,
+        },
+      },
       {
         test: {
           name: 'slow',

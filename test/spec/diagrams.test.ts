@@ -14,7 +14,7 @@ const drawn = {
   turn: { arrows: 12, extensions: 0, labels: 'triggers' },
   agent: { arrows: 9, extensions: 1, labels: 'triggers' },
   session: { arrows: 11, extensions: 1, labels: 'triggers' },
-  run: { arrows: 13, extensions: 1, labels: 'triggers' },
+  run: { arrows: 13, extensions: 4, labels: 'triggers' },
   coordination: { arrows: 21, extensions: 3, labels: 'prose' },
   goal: { arrows: 13, extensions: 6, labels: 'triggers' },
 } as const satisfies Record<string, { arrows: number; extensions: number; labels: Labels }>
