@@ -11,18 +11,24 @@ const explains: { readonly [T in FcmpType]?: (change: Change) => boolean } = {
   'assistant.message.final': ({ data }) => data.trigger === 'turn.succeeded',
 }
 
+/** What is known about the run from elsewhere. */
+export interface Expected {
+  readonly run_id?: string
+  readonly status?: RunStatus
+}
+
 /**
- * Checks a stream of a run from its first event on. Returns what is wrong with
- * it, in order. A run that is `over` has exactly one terminal change, the last
- * event; one that is not has none.
+ * Checks the stream of a run from its first event on. Returns what is wrong
+ * with it, in order. Only one that knows the `status` of the run can tell that
+ * the last events are missing, its terminal change among them.
  */
-export function checkFcmp(events: readonly FcmpEvent[], { over }: { readonly over?: boolean } = {}): readonly string[] {
+export function checkFcmp(events: readonly FcmpEvent[], { run_id, status }: Expected = {}): readonly string[] {
   const problems: string[] = []
   let at: RunStatus = runMachine.initial
   let attempt = 0
   for (const [i, event] of events.entries()) {
     const say = (problem: string) => problems.push(`event ${i + 1} (${event.type}): ${problem}`)
-    for (const problem of envelope(event, i, events[0])) say(problem)
+    for (const problem of envelope(event, i, run_id ?? events[0]?.run_id)) say(problem)
     if (isTerminal(at)) say(`it comes after the run was ${at}`)
 
     if (event.type === 'conversation.state.changed') {
@@ -35,17 +41,17 @@ export function checkFcmp(events: readonly FcmpEvent[], { over }: { readonly ove
 
     if (event.meta.attempt !== attempt) say(`it says attempt ${event.meta.attempt}, but this is attempt ${attempt}`)
   }
-  if (over === true && !isTerminal(at)) problems.push(`the run is over, but the stream leaves it ${at}`)
-  if (over === false && isTerminal(at)) problems.push(`the run is not over, but the stream says that it is ${at}`)
-  return problems
+  return status === undefined || status === at
+    ? problems
+    : [...problems, `the run is ${status}, but the stream leaves it ${at}`]
 }
 
 const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
-function envelope({ protocol_version, run_id, seq, ts }: FcmpEvent, i: number, first: FcmpEvent | undefined) {
+function envelope({ protocol_version, run_id, seq, ts }: FcmpEvent, i: number, expected: string | undefined) {
   return [
     ...(protocol_version === fcmpVersion ? [] : [`it speaks ${protocol_version}, not ${fcmpVersion}`]),
-    ...(run_id === first?.run_id ? [] : [`it belongs to ${run_id}, the stream to ${first?.run_id}`]),
+    ...(run_id === expected ? [] : [`it belongs to ${run_id}, the stream to ${expected}`]),
     ...(seq === i + 1 ? [] : [`it has seq ${seq}, not ${i + 1}`]),
     ...(instant.test(ts) ? [] : [`its time is ${ts}, which is not ISO 8601 in UTC`]),
   ]

@@ -141,6 +141,13 @@ describe('consequence view', () => {
   })
 })
 
+test('only a contract that waits has an unknown outcome, whatever its last rune gives as a reason', () => {
+  const { opened, moves } = walked(true, [])
+  const failed = { ...opened, kind: 'contract.moved', from: 'running', to: 'failed', trigger: 'fail' }
+  const history = [opened, ...moves, { ...failed, payload: { reason: 'outcome_unknown' } }]
+  expect(consequenceView(history as unknown as ContractHistory).consequence_label).toBe('FAILED')
+})
+
 test('transition records number the moves from 0, in order, and say who made them', () => {
   const { story, refund, history } = refundStory()
   story.park({ row: 'approval_asked', call: refund })

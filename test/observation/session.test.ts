@@ -58,6 +58,7 @@ describe('graph state', () => {
     expect(graph).toMatchObject({ session_id: 'ses_1', event_id: story.runes.length, status: 'suspended' })
     expect(graph.pending_executions).toEqual([])
     expect(graph.completed_executions.map((e) => e.current_status)).toEqual(['completed', 'waiting'])
+    expect(graph.completed_executions.map((e) => e.duration_in_state_ms)).toEqual([10, 0])
     expect(graph.expected_waiting).toEqual(['exe_2'])
     expect(graph.dialogue.map((message) => message.role)).toEqual(['user', 'assistant', 'tool'])
     expect(graph.execution_trace).toEqual(executionTrace(story.runes))
@@ -225,7 +226,9 @@ describe('state at', () => {
 
 test('the times in each state add up to the whole life of a subject', () => {
   const { story } = halfDone()
-  story.later(1_000)
+  story.later(490)
+  story.append({ row: 'kept_waiting' })
+  story.later(500)
   expect(durations(story.runes, 'run_1', story.now())).toEqual([
     { state: 'queued', visits: 1, total_ms: 10 },
     { state: 'running', visits: 1, total_ms: 40 },
