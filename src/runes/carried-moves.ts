@@ -35,6 +35,12 @@ export function carries(kind: string): boolean {
   return edges.has(kind)
 }
 
+/** The subjects that a rune may move along, whatever state they are in. */
+export function carriedSubjects(rune: Carrier): readonly string[] {
+  const candidates = edges.get(rune.kind) ?? []
+  return [...new Set(candidates.flatMap(({ machine }) => subjectOf[machine]?.(rune) ?? []))]
+}
+
 /**
  * The moves that a rune makes in machines other than its own. A subject that is
  * not where the declared edge begins stays where it is: a turn may end while

@@ -1,0 +1,57 @@
+import type { Machine } from '../kernel/machine.ts'
+import { type MachineName, machines } from '../machines/all.ts'
+import { carriedMoves } from '../runes/carried-moves.ts'
+import type { Rune } from '../runes/rune.ts'
+
+/** One move of one subject, whoever recorded it. An opening has no `from` and no `trigger`. */
+export interface SubjectMove {
+  readonly machine: MachineName
+  readonly subject_id: string
+  readonly from: string | null
+  readonly to: string
+  readonly trigger: string | null
+  readonly at: number
+  readonly event_id: number
+}
+
+const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
+
+/**
+ * Every move in the runes of a session, oldest first: those they record, those
+ * they carry along in other machines, and those that the fold makes by itself.
+ * The runes are read from the first one on.
+ */
+export function* subjectMoves(runes: Iterable<Rune>): Generator<SubjectMove> {
+  const states = new Map<string, string>()
+  for (const rune of runes) {
+    const { at, event_id } = rune
+    for (const move of movesOf(rune, states)) {
+      states.set(move.subject_id, move.to)
+      yield { ...move, at, event_id }
+    }
+  }
+}
+
+type Bare = Omit<SubjectMove, 'at' | 'event_id'>
+
+function movesOf(rune: Rune, states: ReadonlyMap<string, string>): readonly Bare[] {
+  const { machine, subject_id, from = null, to, trigger = null } = rune
+  const carried = carriedMoves(rune, (id) => states.get(id)) as readonly Bare[]
+  if (machine === undefined || subject_id === undefined || to === undefined) return carried
+  const own: Bare = { machine: machine as MachineName, subject_id, from, to, trigger }
+  return [own, ...onward(own), ...carried]
+}
+
+/** The moves that no rune records and that follow this one at once. */
+function onward(move: Bare): readonly Bare[] {
+  const moves: Bare[] = []
+  const { transitions } = byName.get(move.machine) ?? { transitions: [] }
+  let { to: at } = move
+  while (moves.length < transitions.length) {
+    const edge = transitions.find((t) => t.from === at && t.rune === null)
+    if (edge === undefined) break
+    moves.push({ ...move, from: edge.from, to: edge.to, trigger: edge.on })
+    at = edge.to
+  }
+  return moves
+}

@@ -1,0 +1,43 @@
+import type { Draft } from '../runes/rune.ts'
+import { summary } from './summary.ts'
+
+/** One entry of the execution trace (specification 000). */
+export interface ExecutionStep {
+  /** Who did it. */
+  readonly node_id: string
+  readonly timestamp: number
+  readonly action: string
+  /** The beginning of the result or of the error; the snapshot has the whole of it. */
+  readonly result: string | null
+  readonly metadata: {
+    readonly trigger: string | null
+    readonly actor: string
+    readonly contract_id: string
+    readonly irreversible: boolean
+  }
+}
+
+/** What was done to contracts, oldest first: every opening, every move. */
+export function executionTrace(runes: Iterable<Draft>): readonly ExecutionStep[] {
+  const irreversible = new Map<string, boolean>()
+  const steps: ExecutionStep[] = []
+  for (const rune of runes) {
+    const { execution_id: id } = rune
+    if (id === undefined) continue
+    if (rune.kind === 'contract.opened') {
+      irreversible.set(id, rune.payload.irreversible)
+      steps.push(step(rune, id, `create_contract:${id}`, null, rune.payload.irreversible))
+    } else if (rune.kind === 'contract.moved') {
+      const { result = null, error_message = null } = rune.payload
+      const outcome = error_message ?? result
+      const action = `transition:${id}:${rune.from}→${rune.to}`
+      steps.push(step(rune, id, action, outcome === null ? null : summary(outcome), irreversible.get(id) ?? false))
+    }
+  }
+  return steps
+}
+
+function step(rune: Draft, contract_id: string, action: string, result: string | null, irreversible: boolean) {
+  const { actor, at: timestamp, trigger = null } = rune
+  return { node_id: actor, timestamp, action, result, metadata: { trigger, actor, contract_id, irreversible } }
+}

@@ -1,0 +1,297 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type RunStatus, runMachine } from '../../src/machines/run.ts'
+import { createFcmp, fcmpStream } from '../../src/observation/fcmp.ts'
+import { checkFcmp } from '../../src/observation/fcmp-check.ts'
+import type { FcmpEvent } from '../../src/observation/fcmp-event.ts'
+import { isoTime } from '../../src/observation/iso-time.ts'
+import { anyDice, randomRun } from '../support/random-run.ts'
+import { type Call, createStory, type Story } from '../support/runes.ts'
+
+const runs = process.env.STATEWRIGHT_PROOF === '1' ? 20_000 : 500
+
+function waiting() {
+  const story = createStory()
+  story.begin()
+  story.submit('Refund order 42')
+  story.take()
+  const [refund, form] = story.calls([
+    { name: 'payments.refund', irreversible: true },
+    { kind: 'step', name: 'ask_human' },
+  ]) as [Call, Call]
+  story.park({ row: 'approval_asked', call: refund }, { row: 'step_asked', call: form })
+  return { story, refund, form }
+}
+
+const stream = (story: Story) => fcmpStream(story.runes, 'run_1')
+
+function shape(event: FcmpEvent): string {
+  if (event.type !== 'conversation.state.changed') return event.type
+  return `${event.data.from} → ${event.data.to} (${event.data.trigger})`
+}
+
+const expected = (story: Story) => ({ run_id: 'run_1', status: story.stateOf('run_1') as RunStatus })
+
+describe('FCMP stream', () => {
+  test('a reply: the questions stand right before waiting_user, the reply right before queued', () => {
+    const { story, refund } = waiting()
+    story.append({ row: 'answered', call: refund }, { row: 'replied' })
+    expect(stream(story).map(shape)).toEqual([
+      'queued → running (turn.started)',
+      'user.input.required',
+      'user.input.required',
+      'running → waiting_user (turn.needs_input)',
+      'interaction.reply.accepted',
+      'waiting_user → queued (interaction.reply.accepted)',
+    ])
+    expect(stream(story)[1]).toEqual({
+      protocol_version: 'fcmp/1.0',
+      run_id: 'run_1',
+      seq: 2,
+      ts: new Date(story.now() - 10).toISOString(),
+      type: 'user.input.required',
+      data: { kind: 'confirm', prompt: 'What about payments.refund?', interaction_id: 'int_1' },
+      meta: { attempt: 1 },
+    })
+    expect(stream(story)[3]?.data).toMatchObject({ pending_interaction_id: 'int_1' })
+    expect(stream(story)[4]?.data).toEqual({
+      interaction_id: 'int_1',
+      resolution_mode: 'user_reply',
+      accepted_at: new Date(story.now()).toISOString(),
+    })
+    expect(checkFcmp(stream(story), expected(story))).toEqual([])
+  })
+
+  test('a deadline: its event says what silence did', () => {
+    const { story, form } = waiting()
+    story.append(
+      { row: 'expired', call: form, says: { 'interaction.expire': { effect: 'use_default' } } },
+      { row: 'lapsed' },
+    )
+    expect(stream(story).slice(-2).map(shape)).toEqual([
+      'interaction.auto_decide.timeout',
+      'waiting_user → queued (interaction.auto_decide.timeout)',
+    ])
+    expect(stream(story).at(-2)?.data).toMatchObject({ interaction_id: 'int_2', policy: 'use_default' })
+  })
+
+  test('when the run waits again, only what is still open is asked, and the attempt has gone up', () => {
+    const { story, refund } = waiting()
+    story.append({ row: 'answered', call: refund }, { row: 'replied' })
+    story.take()
+    story.append({ row: 'denied', call: refund }, { row: 'parked' })
+    expect(stream(story).slice(-2)).toMatchObject([
+      { type: 'user.input.required', data: { interaction_id: 'int_2' }, meta: { attempt: 2 } },
+      { data: { to: 'waiting_user', pending_interaction_id: 'int_2' }, meta: { attempt: 2 } },
+    ])
+  })
+
+  test('after a restart the same questions are asked again, before a change that leads back', () => {
+    const { story } = waiting()
+    story.append({ row: 'kept_waiting' })
+    expect(stream(story).slice(-3).map(shape)).toEqual([
+      'user.input.required',
+      'user.input.required',
+      'waiting_user → waiting_user (restart.preserve_waiting)',
+    ])
+  })
+
+  test('a success says its last word first; a failure says why; each ends once, with the true from', () => {
+    const story = createStory()
+    story.begin()
+    story.submit()
+    story.take()
+    story.append({ row: 'succeeded', says: { 'turn.response_done': { final_output: 'Done.' } } })
+    expect(stream(story).slice(1)).toMatchObject([
+      { type: 'assistant.message.final', data: { message_id: 'trn_1', text: 'Done.' } },
+      { data: { from: 'running', to: 'succeeded', terminal: { status: 'succeeded' } } },
+    ])
+
+    const { story: other, refund, form } = waiting()
+    const says = { 'run.restart.reconcile_failed': { error_code: 'SESSION_RESUME_FAILED', message: 'No agent.' } }
+    other.append(
+      { row: 'cancelled_waiting', call: refund },
+      { row: 'step_cancelled', call: form },
+      { row: 'unrecoverable_in_tools', says },
+    )
+    expect(stream(other).at(-1)?.data).toMatchObject({
+      from: 'waiting_user',
+      to: 'failed',
+      terminal: {
+        status: 'failed',
+        error: { category: 'recovery', code: 'SESSION_RESUME_FAILED', message: 'No agent.' },
+      },
+    })
+  })
+
+  test('a run that is cancelled before any worker took it was never attempted', () => {
+    const story = createStory()
+    story.begin()
+    story.submit()
+    story.append({ row: 'canceled_at_rest' })
+    expect(stream(story)).toMatchObject([{ seq: 1, data: { from: 'queued', to: 'canceled' }, meta: { attempt: 0 } }])
+  })
+
+  test('trouble that the run survives is a warning', () => {
+    const { story } = waiting()
+    story.say('run.misaligned', { expected: ['exe_1'], found: [] })
+    expect(stream(story).at(-1)).toMatchObject({
+      type: 'diagnostic.warning',
+      data: { code: 'resume_misaligned', detail: { expected: ['exe_1'], found: [] } },
+    })
+  })
+
+  test('after the end there is nothing more to say, whatever is recorded', () => {
+    const story = createStory()
+    story.begin()
+    story.submit()
+    story.append({ row: 'canceled_at_rest' })
+    const ended = stream(story)
+    story.say('run.misaligned', { expected: [], found: ['exe_1'] })
+    expect(stream(story)).toEqual(ended)
+  })
+
+  test('two runs in one session have a stream each', () => {
+    const { story } = waiting()
+    const first = stream(story)
+    story.submit('something else')
+    expect(stream(story)).toEqual(first)
+    expect(fcmpStream(story.runes, 'run_2')).toEqual([])
+  })
+
+  test('however a run goes, its stream passes, and it is the same rune by rune', () => {
+    const seen = new Set<string>()
+    fc.assert(
+      fc.property(anyDice, (dice) => {
+        const story = randomRun(dice)
+        const events = stream(story)
+        expect(checkFcmp(events, expected(story))).toEqual([])
+        const fcmp = createFcmp('run_1')
+        expect(story.runes.flatMap((rune) => [...fcmp.tell(rune)])).toEqual(events)
+        for (const event of events) seen.add(shape(event))
+      }),
+      { numRuns: runs, seed: 7 },
+    )
+    const changes = runMachine.transitions.map((t) => `${t.from} → ${t.to} (${t.on})`)
+    expect([...seen]).toEqual(expect.arrayContaining(changes))
+  })
+})
+
+describe('FCMP checker', () => {
+  type Mutation = (events: readonly FcmpEvent[], i: number) => readonly FcmpEvent[]
+  const change = (event: FcmpEvent, fields: object) => ({ ...event, ...fields }) as FcmpEvent
+  const renumber = (events: readonly FcmpEvent[]) => events.map((event, i) => change(event, { seq: i + 1 }))
+  const dataOf = (event: FcmpEvent) => event.data as object
+  const withData =
+    (fields: object): Mutation =>
+    (events, i) =>
+      events.with(i, change(events[i] as FcmpEvent, { data: { ...dataOf(events[i] as FcmpEvent), ...fields } }))
+  /** Positions where the mutation makes a stream that no run has. */
+  const isChange = (event: FcmpEvent) => event.type === 'conversation.state.changed'
+  const isBound = (event: FcmpEvent) => event.type !== 'diagnostic.warning'
+  const isEnd = (event: FcmpEvent) => isChange(event) && 'terminal' in event.data
+
+  const mutations: Readonly<Record<string, readonly [Mutation, (event: FcmpEvent) => boolean]>> = {
+    'an event without its number': [(events, i) => events.toSpliced(i, 1), () => true],
+    'a change is missing': [(events, i) => renumber(events.toSpliced(i, 1)), (e) => isChange(e) && !leadsBack(e)],
+    'an explanation is missing': [
+      (events, i) => renumber(events.toSpliced(i, 1)),
+      (e) => isBound(e) && !isChange(e) && e.type !== 'user.input.required',
+    ],
+    'an event twice': [(events, i) => renumber(events.toSpliced(i, 0, events[i] as FcmpEvent)), (e) => isChange(e)],
+    'another from': [withData({ from: 'succeeded' }), isChange],
+    'another to': [withData({ to: 'somewhere' }), isChange],
+    'another trigger': [withData({ trigger: 'made.up' }), isChange],
+    'an end that is none': [withData({ terminal: { status: 'running' } }), (e) => isChange(e) && !isEnd(e)],
+    'an end as something else': [withData({ terminal: { status: 'queued' } }), isEnd],
+    'a change at another time': [withData({ updated_at: '1999-12-31T23:59:59.999Z' }), isChange],
+    'a question that nobody asked': [
+      withData({ pending_interaction_id: 'int_99' }),
+      (e) => e.type === 'conversation.state.changed' && e.data.to === 'running',
+    ],
+    'another run': [(events, i) => events.with(i, change(events[i] as FcmpEvent, { run_id: 'run_9' })), () => true],
+    'another protocol': [
+      (events, i) => events.with(i, change(events[i] as FcmpEvent, { protocol_version: 'fcmp/0.9' })),
+      () => true,
+    ],
+    'another attempt': [
+      (events, i) =>
+        events.with(i, change(events[i] as FcmpEvent, { meta: { attempt: (events[i]?.meta.attempt ?? 0) + 1 } })),
+      () => true,
+    ],
+    'a time that is none': [
+      (events, i) => events.with(i, change(events[i] as FcmpEvent, { ts: 'yesterday' })),
+      () => true,
+    ],
+    'an end that does not say how': [
+      (events, i) => {
+        const { terminal: _, ...rest } = dataOf(events[i] as FcmpEvent) as { terminal?: object }
+        return events.with(i, change(events[i] as FcmpEvent, { data: rest }))
+      },
+      isEnd,
+    ],
+    'something between an explanation and its change': [
+      (events, i) =>
+        renumber(
+          events.toSpliced(
+            i + 1,
+            0,
+            change(events[i] as FcmpEvent, { type: 'diagnostic.warning', data: { code: 'x', message: '' } }),
+          ),
+        ),
+      (e) => isBound(e) && !isChange(e) && e.type !== 'user.input.required',
+    ],
+    'something after the end': [
+      (events, i) =>
+        renumber([
+          ...events,
+          change(events[i] as FcmpEvent, { type: 'diagnostic.warning', data: { code: 'x', message: '' } }),
+        ]),
+      isEnd,
+    ],
+  }
+
+  test.each(Object.entries(mutations))('%s is caught wherever it happens', (_name, [mutate, applies]) => {
+    let tried = 0
+    fc.assert(
+      fc.property(anyDice, (dice) => {
+        const story = randomRun(dice)
+        const events = stream(story)
+        for (const [i, event] of events.entries()) {
+          const last = i === events.length - 1
+          const mutated = mutate(events, i)
+          // A warning cut from the end leaves a stream that is right as far as it goes.
+          if (!applies(event) || (last && !isBound(event) && mutated.length < events.length)) continue
+          tried += 1
+          expect(checkFcmp(mutated, expected(story)), shape(event)).not.toEqual([])
+        }
+      }),
+      { numRuns: 300, seed: 7 },
+    )
+    expect(tried).toBeGreaterThan(20)
+  })
+
+  function leadsBack(event: FcmpEvent): boolean {
+    return event.type === 'conversation.state.changed' && event.data.from === event.data.to
+  }
+
+  test('what the run is now must be where its stream leaves it', () => {
+    const { story } = waiting()
+    expect(checkFcmp(stream(story), { status: 'failed' })).toEqual([
+      'the run is failed, but the stream leaves it waiting_user',
+    ])
+    expect(checkFcmp([], { status: 'queued' })).toEqual([])
+  })
+})
+
+test('ISO times are those of the platform: every day of the 400 years after which the calendar repeats itself', () => {
+  const day = 86_400_000
+  const wrong: string[] = []
+  for (let i = 0; i < 146_097; i++) {
+    const ms = (i - 40_000) * day + ((i * 7_919) % day)
+    if (isoTime(ms) !== new Date(ms).toISOString()) wrong.push(isoTime(ms))
+  }
+  expect(wrong).toEqual([])
+  for (const ms of [0, -1, day - 1, Date.parse('0000-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')])
+    expect(isoTime(ms)).toBe(new Date(ms).toISOString())
+})
