@@ -7,6 +7,7 @@ import type { AgentDefinition } from './agents/define-agent.ts'
 import { expire } from './commands/expire.ts'
 import { preserve, requeue } from './commands/recover.ts'
 import { type Replied, type Reply, reply } from './commands/reply.ts'
+import { type Resumed, type Resumption, resume } from './commands/resume.ts'
 import { close, finishClosing, goOn, pause } from './commands/session.ts'
 import { isOver, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type Submission, type Submitted, submit } from './commands/submit.ts'
@@ -149,6 +150,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
     submit: (submission: Submission): Promise<Submitted> => submit(engine, submission),
     reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
+    /** Answers the question that one waiting contract has open, after a look at where it stands. */
+    resume: (execution_id: string, given: Resumption): Promise<Resumed> => resume(engine, execution_id, given),
     cancel: (run_id: string, reason = 'cancelled by request') => stopRun(run_id, 'cancel', reason),
     interrupt: (run_id: string, reason = 'interrupted by request') => stopRun(run_id, 'interrupt', reason),
 
