@@ -4,13 +4,15 @@ import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import { faults } from './faults/catalogue.ts'
+import type { Sha256 } from './kernel/digest.ts'
 import { openMemoryRunelog } from './runelog/memory.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { RunelogOptions, Ports as StorePorts } from './runelog/ports.ts'
 import { createRedactor } from './runelog/redactor.ts'
 import { type Agent, equip } from './runtime/agents/define-agent.ts'
 import type { Submission } from './runtime/commands/submit.ts'
-import type { Settings } from './runtime/engine/engine.ts'
+import { delegateTool } from './runtime/delegation.ts'
+import type { Engine, Settings } from './runtime/engine/engine.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
 import type { Clock, Ids, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
@@ -58,8 +60,8 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
   const isOurs = typeof options.store === 'string'
   const runelog =
     typeof options.store === 'string' ? await openStore(options.store, storePorts, options) : options.store
-  const agents = new Map(Object.entries(options.agents).map(([name, agent]) => [name, equip(agent, storePorts.sha256)]))
-  const runtime = createRuntime(
+  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine)
+  const runtime: Runtime = createRuntime(
     {
       runelog,
       isExclusive: true,
@@ -95,6 +97,23 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       if (isOurs) await runelog.close()
     },
   }
+}
+
+/** Every agent with its tools by name, and with a tool for each agent that it may hand tasks to. */
+function equipAll(agents: Readonly<Record<string, Agent>>, sha256: Sha256, engineOf: () => Engine) {
+  return new Map(
+    Object.entries(agents).map(([name, agent]) => {
+      for (const other of agent.delegates)
+        if (!Object.hasOwn(agents, other))
+          throw faults.bad_definition({
+            what: 'agent',
+            name,
+            problem: `It delegates to ${other}, which is not configured; there is ${Object.keys(agents).join(', ')}.`,
+          })
+      const delegating = agent.delegates.map((other) => delegateTool(other, engineOf))
+      return [name, equip(agent, sha256, delegating)] as const
+    }),
+  )
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store must open it with these. */

@@ -71,6 +71,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       if (hold !== undefined) nudge(hold)
       if (!isStopping) dispatcher.wake(session_id, run_id)
     },
+    lendSlot: dispatcher.lend,
     deadline: deadlines.add,
   }
 

@@ -12,6 +12,8 @@ export interface Sessions {
   commit(state: SessionState, batch: Batch, terms: Pick<Append, 'expect' | 'fence'>): Promise<readonly Rune[]>
   /** Folds in what others recorded. */
   refresh(state: SessionState): Promise<void>
+  /** Calls back whenever something new was folded into a session. Returns the way to stop. */
+  listen(session_id: string, listener: () => void): () => void
 }
 
 /** How many sessions stay folded. One that nobody worked on for a while is folded anew when it is needed. */
@@ -25,7 +27,26 @@ export function createSessions(runelog: Runelog, exclusive: boolean): Sessions {
   const states = new Map<string, SessionState>()
   const loading = new Map<string, Promise<SessionState>>()
 
+  const listeners = new Map<string, Set<() => void>>()
+  const told = ({ session_id }: SessionState) => {
+    for (const listener of listeners.get(session_id) ?? []) listener()
+  }
+  // What other processes record is folded in for those who listen; everyone else looks when he needs it.
+  if (!exclusive)
+    runelog.watch((session_ids) => {
+      for (const session_id of session_ids) {
+        const state = listeners.has(session_id) ? states.get(session_id) : undefined
+        if (state !== undefined) void refresh(state)
+      }
+    })
+
   async function refresh(state: SessionState) {
+    const from = state.event_id
+    await readOn(state)
+    if (state.event_id !== from) told(state)
+  }
+
+  async function readOn(state: SessionState) {
     for (;;) {
       const runes = await runelog.read(state.session_id, { after: state.event_id, limit: 10_000 })
       const before = state.event_id
@@ -45,9 +66,12 @@ export function createSessions(runelog: Runelog, exclusive: boolean): Sessions {
   function keep(state: SessionState) {
     states.delete(state.session_id)
     states.set(state.session_id, state)
-    if (states.size > kept) {
-      const [oldest] = states.keys()
-      if (oldest !== undefined) states.delete(oldest)
+    if (states.size <= kept) return
+    // A session that someone works on stays: two folds of it would not know of each other's moves.
+    for (const [id, { runs }] of states) {
+      if ([...runs.values()].some((run) => run.status === 'running')) continue
+      states.delete(id)
+      if (states.size <= kept) return
     }
   }
 
@@ -73,12 +97,22 @@ export function createSessions(runelog: Runelog, exclusive: boolean): Sessions {
         if (rune.event_id <= state.event_id) continue
         // Someone else's runes came in between: take everything from the log, in its order.
         if (rune.event_id !== state.event_id + 1) {
-          await refresh(state)
+          await readOn(state)
           break
         }
         foldSession(state, rune)
       }
+      told(state)
       return runes
+    },
+
+    listen(session_id, listener) {
+      const all = listeners.get(session_id) ?? new Set()
+      listeners.set(session_id, all.add(listener))
+      return () => {
+        all.delete(listener)
+        if (all.size === 0) listeners.delete(session_id)
+      }
     },
   }
 }
