@@ -62,8 +62,8 @@ const usualSettings: Settings = {
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
   const isOurs = typeof options.store === 'string'
-  const runelog =
-    typeof options.store === 'string' ? await openStore(options.store, storePorts, options) : options.store
+  const { runelog, blobs, isExclusive } =
+    typeof options.store === 'string' ? await openStore(options.store, storePorts, options.secrets) : options.store
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine)
   const runtime: Runtime = createRuntime(
     {

@@ -12,12 +12,9 @@ export function fileBlobs(folder: string): Blobs {
       const ref = `blob_${hash('sha256', text)}`
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const draft = join(folder, `.${randomUUID()}`)
-      await using file = await open(draft, 'wx', 0o600)
-      await file.writeFile(text)
-      await file.sync()
+      await writeSynced(draft, text)
       await rename(draft, join(folder, ref))
-      await using directory = await open(folder, 'r')
-      await directory.sync()
+      await syncFolder(folder)
       return ref
     },
     async fetch(ref) {
@@ -29,5 +26,25 @@ export function fileBlobs(folder: string): Blobs {
         throw error
       }
     },
+  }
+}
+
+async function writeSynced(path: string, text: string) {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The name is safe only when the folder is. */
+async function syncFolder(path: string) {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
   }
 }
