@@ -4,6 +4,7 @@ import type { Json } from '../kernel/json.ts'
 import type { RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
+import { allowAgain } from './commands/allow-again.ts'
 import { expire } from './commands/expire.ts'
 import { preserve, requeue } from './commands/recover.ts'
 import { type Replied, type Reply, reply } from './commands/reply.ts'
@@ -153,6 +154,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
     /** Answers the question that one waiting contract has open, after a look at where it stands. */
     resume: (execution_id: string, given: Resumption): Promise<Resumed> => resume(engine, execution_id, given),
+    /** Lets an irreversible action that was done be done once more. */
+    allowAgain: (execution_id: string, allowed_by = 'human') => allowAgain(engine, execution_id, allowed_by),
     cancel: (run_id: string, reason = 'cancelled by request') => stopRun(run_id, 'cancel', reason),
     interrupt: (run_id: string, reason = 'interrupted by request') => stopRun(run_id, 'interrupt', reason),
 
