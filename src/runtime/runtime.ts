@@ -4,6 +4,7 @@ import type { Json } from '../kernel/json.ts'
 import type { RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import { allowAgain } from './commands/allow-again.ts'
 import { expire } from './commands/expire.ts'
 import { preserve, requeue } from './commands/recover.ts'
@@ -34,6 +35,7 @@ export interface RuntimePorts {
   readonly sha256: Sha256
   readonly leases?: Leases
   readonly keepWhole: KeepWhole
+  readonly checkpoints?: Checkpoints
   readonly warn: (message: string, details: object) => void
 }
 
@@ -63,7 +65,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     ...ports,
     ...config,
     leases: ports.leases ?? leasesOfOneProcess(),
-    sessions: createSessions(runelog, ports.isExclusive),
+    sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
     },
@@ -172,6 +174,12 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     replenish: (session_id: string) => goOn(engine, session_id, 'budget_replenished'),
     reset: (session_id: string) => goOn(engine, session_id, 'reset'),
     closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason, settled),
+
+    /** Erases the content of one rune. It goes from the store, from what is cached of it, and from what models will see. */
+    async redact(session_id: string, event_id: number, reason: string): Promise<void> {
+      await runelog.redact(session_id, event_id, reason)
+      engine.sessions.forget(session_id)
+    },
 
     find,
     async inbox(): Promise<readonly OpenInteraction[]> {
