@@ -42,9 +42,7 @@ function judge(tool: Tool, policy: Policy): Verdict {
   if (tool.approval === 'always') return ask(`${tool.name} is declared to need approval each time.`)
   if (tool.approval === 'never') return run(`${tool.name} is declared to need no approval.`)
 
-  const override = Object.hasOwn(policy.per_tool_overrides, tool.name)
-    ? policy.per_tool_overrides[tool.name]
-    : undefined
+  const override = policy.per_tool_overrides[tool.name]
   if (override === 'always') return ask(`The policy asks for approval of ${tool.name} each time.`)
   if (override === 'never') return run(`The policy lets ${tool.name} run without approval.`)
 
