@@ -5,8 +5,75 @@ export const faults = defineFaults({
   transition_refused: {
     http: 409,
     retry: 'never',
-    says: (d: { machine: string; id: string; from: string; on: string; refusal: string; legal: readonly string[] }) =>
-      `${d.machine} ${d.id} is ${d.from} and refuses "${d.on}"${d.refusal === 'guarded' ? ' because its conditions do not hold' : ''}; it accepts ${d.legal.join(', ') || 'nothing'}.`,
+    says: (d: {
+      machine: string
+      id: string
+      from: string
+      on: string
+      refusal: string
+      legal: readonly string[]
+      /** The state from which the move was asked for, where that is not the one it is in. */
+      believed?: string
+    }) =>
+      `${d.machine} ${d.id} is ${d.from} and refuses "${d.on}"${d.believed === undefined ? '' : ` as a move from ${d.believed}`}${d.refusal === 'guarded' ? ' because its conditions do not hold' : ''}; it accepts ${d.legal.join(', ') || 'nothing'}.`,
+  },
+  stale_write: {
+    http: 409,
+    retry: 'never',
+    says: (d: { subject_id: string; expected: number; actual: number }) =>
+      `${d.subject_id} is at version ${d.actual}, not ${d.expected}; read it again before deciding.`,
+  },
+  stale_fence: {
+    http: 409,
+    retry: 'never',
+    says: (d: { run_id: string; epoch: number; actual: number }) =>
+      `Run ${d.run_id} is at epoch ${d.actual}, not ${d.epoch}; another worker holds it, so stop.`,
+  },
+  key_taken: {
+    http: 409,
+    retry: 'never',
+    says: (d: { key: string; execution_id: string; session_id: string; state: string }) =>
+      `The key ${d.key} belongs to ${d.execution_id} of ${d.session_id}, which is ${d.state}; a new attempt is accepted once that one has failed, been rejected or been cancelled.`,
+  },
+  subject_exists: {
+    http: 409,
+    retry: 'never',
+    says: (d: { subject_id: string; machine: string; session_id: string }) =>
+      `${d.subject_id} exists already, as a ${d.machine} of ${d.session_id}; choose another id.`,
+  },
+  log_sealed: {
+    http: 409,
+    retry: 'never',
+    says: (d: { session_id: string; kind: string; accepted: readonly string[] }) =>
+      `The log of ${d.session_id} is sealed and refuses ${d.kind}; it accepts ${d.accepted.join(', ')}.`,
+  },
+  rune_malformed: {
+    http: 422,
+    retry: 'never',
+    says: (d: { kind: string; problem: string }) => `A rune of kind ${d.kind} was refused: ${d.problem}`,
+  },
+  not_redactable: {
+    http: 409,
+    retry: 'never',
+    says: (d: { session_id: string; event_id: number; problem: string }) =>
+      `Event ${d.event_id} of ${d.session_id} was not redacted: ${d.problem}`,
+  },
+  store_poisoned: {
+    http: 503,
+    retry: 'later',
+    says: (d: { outcome: 'unknown'; cause: string }) =>
+      `The store stopped after an error while writing (${d.cause}). Whether the last append was recorded is unknown; open the store again and read.`,
+  },
+  store_locked: {
+    http: 503,
+    retry: 'later',
+    says: (d: { store: string; pid: number }) =>
+      `${d.store} is held by process ${d.pid}; stop that one, or ask it for what you need.`,
+  },
+  store_unusable: {
+    http: 503,
+    retry: 'never',
+    says: (d: { store: string; problem: string }) => `${d.store} cannot be used: ${d.problem}`,
   },
   not_found: {
     http: 404,

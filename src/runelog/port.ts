@@ -1,3 +1,5 @@
+import type { Actor } from '../runes/actor.ts'
+import type { StoredRecord } from '../runes/record.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
 import type { ModelQuery, Row } from './read-model.ts'
 
@@ -44,10 +46,10 @@ export interface Runelog {
   records(session_id: string, after?: number): AsyncIterable<StoredRecord>
 
   /** Erases the content of one payload and its salt, and records that. The chain still verifies. */
-  redact(session_id: string, event_id: number, reason: string): Promise<void>
+  redact(session_id: string, event_id: number, reason: string, actor?: Actor): Promise<void>
 
   /** Moves the runes of a closed session to a compressed segment beside the store. Reading goes on as before. */
-  archive(session_id: string): Promise<void>
+  archive(session_id: string, actor?: Actor): Promise<void>
 
   /** Drops every read model and folds it anew from the runes. Returns how many runes were folded. */
   rebuild(): Promise<number>
@@ -84,14 +86,4 @@ export interface Head {
   readonly hash: string
   readonly sealed: boolean
   readonly archived: boolean
-}
-
-/** A rune as it stands in storage. `header` is canonical JSON; `hash` covers `prev_hash` and these very bytes. */
-export interface StoredRecord {
-  readonly event_id: number
-  readonly header: string
-  readonly hash: string
-  readonly payload: string
-  /** Null after redaction: what was hashed can no longer be tried. */
-  readonly salt: string | null
 }

@@ -9,16 +9,22 @@ import type { Rune } from '../runes/rune.ts'
  */
 export interface ReadModel {
   readonly name: string
-  /** Goes up when the fold changes; a store that holds another version rebuilds the model when it opens. */
+  /** Goes up when the fold changes; a store that holds another version rebuilds the models when it opens. */
   readonly version: number
-  /** The rows that a rune touches. Must be answerable before the rune has its `event_id`. */
-  readonly keys: (rune: RuneToFold) => readonly string[]
+  /**
+   * A row may follow from runes of several sessions. The fold then must not read what a redaction can erase, since a row
+   * is folded anew after one from the runes of its own session only.
+   */
+  readonly shared?: true
+  /** The rows that a rune touches. `look` shows rows of this model as they stand before the rune. */
+  readonly keys: (rune: FoldableRune, look: (key: string) => Row | undefined) => readonly string[]
   /** The row after the rune; `undefined` removes it; a fault refuses the whole append. Pure. */
-  readonly fold: (row: Row | undefined, rune: Rune, key: string) => Row | undefined | Fault
+  readonly fold: (row: Row | undefined, rune: FoldableRune, key: string) => Row | undefined | Fault
 }
 
-/** A rune that may not have been placed in its log yet. */
-export type RuneToFold = Omit<Rune, 'event_id' | 'rune_id' | 'payload_sha256' | 'prev_hash' | 'hash'>
+/** A rune that is judged before its proof is computed: it knows its place, not yet its hash. */
+export type FoldableRune = Omit<Rune, 'kind' | 'payload' | 'rune_id' | 'payload_sha256' | 'prev_hash' | 'hash'> &
+  { [K in Rune['kind']]: Pick<Rune<K>, 'kind' | 'payload'> }[Rune['kind']]
 
 export interface Row {
   readonly key: string

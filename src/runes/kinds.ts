@@ -28,3 +28,10 @@ export type Payload<K extends Kind> = z.infer<(typeof kinds)[K]>
 export function isKind(kind: string): kind is Kind {
   return Object.hasOwn(kinds, kind)
 }
+
+/** What is wrong with a payload; nothing if it has the shape of its kind. */
+export function payloadProblem(kind: Kind, payload: unknown): string | undefined {
+  const checked = (kinds[kind] as z.ZodType).safeParse(payload)
+  if (checked.success) return undefined
+  return checked.error.issues.map((issue) => `payload ${issue.path.join('.')}: ${issue.message}`).join('; ')
+}

@@ -12,6 +12,9 @@ export const sessionKinds = {
   'session.closed': z.strictObject({ final_stats: jsonObject }),
   /** The log ends here: `runes` earlier ones stand in a segment whose bytes have this digest. */
   'session.archived': z.strictObject({ segment: z.string(), runes: z.int(), sha256: z.string() }),
-  /** The payload of an earlier rune was erased. Its header, and so the chain, is untouched. */
-  'rune.redacted': z.strictObject({ event_id: z.int(), reason: z.string() }),
+  /**
+   * The payload of an earlier rune was erased. Its header, and so the chain, is
+   * untouched; what is left of the payload is vouched for by this digest instead.
+   */
+  'rune.redacted': z.strictObject({ event_id: z.int(), reason: z.string(), remains_sha256: z.string() }),
 }

@@ -1,0 +1,38 @@
+export interface Bell {
+  /** After a commit: wakes who waits for one of these sessions, and every listener. */
+  ring(session_ids: readonly string[]): void
+  /** Wakes everyone who waits for a session: notices may have been lost, so each has to look for itself. */
+  ringAll(): void
+  listen(listener: (session_ids: readonly string[]) => void): () => void
+  /** Calls back whenever this session is rung. Returns the way to stop. */
+  on(session_id: string, wake: () => void): () => void
+}
+
+/** Thousands may wait, each for one session: a commit wakes those it concerns, not all. */
+export function createBell(): Bell {
+  const listeners = new Set<(session_ids: readonly string[]) => void>()
+  const waiting = new Map<string, Set<() => void>>()
+
+  return {
+    ring(session_ids) {
+      for (const session_id of session_ids) for (const wake of waiting.get(session_id) ?? []) wake()
+      for (const listener of listeners) listener(session_ids)
+    },
+    ringAll() {
+      for (const wakes of waiting.values()) for (const wake of wakes) wake()
+      for (const listener of listeners) listener([...waiting.keys()])
+    },
+    listen(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    on(session_id, wake) {
+      const wakes = waiting.get(session_id) ?? new Set()
+      waiting.set(session_id, wakes.add(wake))
+      return () => {
+        wakes.delete(wake)
+        if (wakes.size === 0 && waiting.get(session_id) === wakes) waiting.delete(session_id)
+      }
+    },
+  }
+}

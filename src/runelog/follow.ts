@@ -1,0 +1,45 @@
+import type { Rune } from '../runes/rune.ts'
+import type { Bell } from './bell.ts'
+import type { Runelog } from './port.ts'
+
+const atOnce = 256
+
+/**
+ * Everything after a cursor, first what is there, then what comes. It always
+ * reads from the log and uses the bell only to know when to look again, so a
+ * lost or doubled notice can neither lose nor double a rune.
+ */
+export async function* follow(
+  { read, bell }: { readonly read: Runelog['read']; readonly bell: Bell },
+  session_id: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<Rune, void, void> {
+  let cursor = after
+  let rung = false
+  let wake = () => {}
+  const ring = () => {
+    rung = true
+    wake()
+  }
+  const stop = bell.on(session_id, ring)
+  signal.addEventListener('abort', ring)
+  try {
+    while (!signal.aborted) {
+      rung = false
+      const runes = await read(session_id, { after: cursor, limit: atOnce })
+      for (const rune of runes) {
+        if (signal.aborted) return
+        yield rune
+        cursor = rune.event_id
+      }
+      if (runes.length > 0 || rung) continue
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  } finally {
+    stop()
+    signal.removeEventListener('abort', ring)
+  }
+}

@@ -1,0 +1,131 @@
+import { faults } from '../faults/catalogue.ts'
+import { Fault } from '../faults/fault.ts'
+import type { Sha256 } from '../kernel/digest.ts'
+import { genesis, headerText, link } from '../runes/chain.ts'
+import type { StoredRecord } from '../runes/record.ts'
+import type { Rune } from '../runes/rune.ts'
+import type { Epoch } from './models/epochs.ts'
+import type { Subject } from './models/subjects.ts'
+import type { Head } from './port.ts'
+import type { Prepared } from './prepare.ts'
+import type { FoldableRune, ReadModel, Row } from './read-model.ts'
+
+/** A row as of the last commit, or as it will be after the appends that are ahead in the queue. */
+export type Look = (model: string, key: string) => Row | undefined
+
+/** A row to be written, or to be removed where `row` is undefined. */
+export interface Change {
+  readonly model: string
+  readonly key: string
+  readonly row: Row | undefined
+}
+
+/** What a sealed log still takes: its archiving, redactions, and the settling of outcomes nobody knew. */
+const acceptedWhenSealed: readonly string[] = [
+  'session.archived',
+  'rune.redacted',
+  'contract.moved',
+  'interaction.answered',
+  'memory.committed',
+]
+
+/**
+ * Decides whether a prepared batch may be recorded, and what becomes of the
+ * read models if it is. It reads rows only through `look`; a store that has to
+ * fetch rows first calls it again once it has those that were asked for.
+ */
+export function judge(
+  batch: Prepared,
+  head: Head | undefined,
+  look: Look,
+  models: readonly ReadModel[],
+): readonly Change[] | Fault {
+  const { session_id, runes, expect, fence } = batch
+  if (head === undefined) {
+    const [first] = runes
+    if (first?.kind !== 'session.created' || first.subject_id !== session_id)
+      return faults.not_found({ what: 'session', id: session_id })
+  }
+  if (fence !== undefined) {
+    const actual = (look('epochs', fence.run_id)?.value as Epoch | undefined)?.epoch ?? 0
+    if (actual !== fence.epoch) return faults.stale_fence({ ...fence, actual })
+  }
+  for (const [subject_id, expected] of expect) {
+    const actual = (look('subjects', subject_id)?.value as Subject | undefined)?.version ?? 0
+    if (actual !== expected) return faults.stale_write({ subject_id, expected, actual })
+  }
+
+  let sealed = head?.sealed ?? false
+  let event_id = head?.event_id ?? 0
+  const folding = startFold(models, look)
+  for (const rune of runes) {
+    if (sealed && !acceptedWhenSealed.includes(rune.kind))
+      return faults.log_sealed({ session_id, kind: rune.kind, accepted: acceptedWhenSealed })
+    event_id += 1
+    const fault = folding.fold({ ...rune, event_id })
+    if (fault !== undefined) return fault
+    if (rune.kind === 'session.closed') sealed = true
+  }
+  return folding.changes()
+}
+
+export interface Folding {
+  fold(rune: FoldableRune): Fault | undefined
+  /** The rows that differ from what `look` shows. */
+  changes(): readonly Change[]
+}
+
+/** Folds runes into rows, on top of what `look` shows. Appending, redacting and rebuilding all go through here. */
+export function startFold(models: readonly ReadModel[], look: Look): Folding {
+  const overlays = models.map(() => new Map<string, Row | undefined>())
+
+  return {
+    fold(rune) {
+      for (let i = 0; i < models.length; i++) {
+        const model = models[i] as ReadModel
+        const overlay = overlays[i] as Map<string, Row | undefined>
+        const current = (key: string) => (overlay.has(key) ? overlay.get(key) : look(model.name, key))
+        for (const key of model.keys(rune, current)) {
+          const before = current(key)
+          const after = model.fold(before, rune, key)
+          if (after instanceof Fault) return after
+          if (after !== before) overlay.set(key, after)
+        }
+      }
+      return undefined
+    },
+    changes: () =>
+      models.flatMap(({ name }, i) =>
+        [...(overlays[i] as Map<string, Row | undefined>)].map(([key, row]) => ({ model: name, key, row })),
+      ),
+  }
+}
+
+export interface Inscribed {
+  readonly runes: readonly Rune[]
+  readonly records: readonly StoredRecord[]
+  readonly head: Head
+}
+
+/** Gives each rune of an accepted batch its place and its proof. */
+export function inscribe(batch: Prepared, head: Head | undefined, sha256: Sha256): Inscribed {
+  let {
+    event_id,
+    hash: prev_hash,
+    sealed,
+    archived,
+  } = head ?? { event_id: 0, hash: genesis, sealed: false, archived: false }
+  const runes: Rune[] = []
+  const records: StoredRecord[] = []
+  for (const { stored, ...placed } of batch.runes) {
+    event_id += 1
+    const header = headerText({ ...placed, event_id })
+    const hash = link(prev_hash, header, sha256)
+    runes.push({ ...placed, event_id, prev_hash, hash } as Rune)
+    records.push({ event_id, header, hash, ...stored })
+    prev_hash = hash
+    sealed ||= placed.kind === 'session.closed'
+    archived ||= placed.kind === 'session.archived'
+  }
+  return { runes, records, head: { session_id: batch.session_id, event_id, hash: prev_hash, sealed, archived } }
+}

@@ -1,0 +1,103 @@
+import { Fault } from '../faults/fault.ts'
+import type { Actor } from '../runes/actor.ts'
+import { genesis } from '../runes/chain.ts'
+import { type StoredRecord, toRune } from '../runes/record.ts'
+import { createBell } from './bell.ts'
+import { follow } from './follow.ts'
+import { type Change, inscribe, judge, type Look, startFold } from './judge.ts'
+import { allModels } from './models/built-in.ts'
+import { archival, redaction } from './own-runes.ts'
+import type { Append, Head, Range, Runelog } from './port.ts'
+import type { Ports, RunelogOptions } from './ports.ts'
+import { type Prepared, prepare } from './prepare.ts'
+import type { Row } from './read-model.ts'
+import { refoldSession, refuseNothing } from './refold.ts'
+import { segmentText } from './segment.ts'
+import { selectRows } from './select-rows.ts'
+
+/** The reference store: everything the port promises, except that it ends with the process. */
+export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): Runelog {
+  const models = allModels(options.models)
+  const preparing = { ...ports, redactor: options.redactor }
+  const bell = createBell()
+  const heads = new Map<string, Head>()
+  const logs = new Map<string, StoredRecord[]>()
+  /** Every record in the order of its commit: what a rebuild folds. */
+  const order: { readonly session_id: string; readonly event_id: number }[] = []
+  const tables = new Map(models.map(({ name }) => [name, new Map<string, Row>()]))
+
+  const look: Look = (model, key) => tables.get(model)?.get(key)
+  const log = (session_id: string) => logs.get(session_id) ?? []
+
+  function write(changes: readonly Change[]) {
+    for (const { model, key, row } of changes) {
+      if (row === undefined) tables.get(model)?.delete(key)
+      else tables.get(model)?.set(key, row)
+    }
+  }
+
+  function record(batch: Prepared) {
+    const { session_id } = batch
+    const head = heads.get(session_id)
+    const changes = judge(batch, head, look, models)
+    if (changes instanceof Fault) throw changes
+    const inscribed = inscribe(batch, head, ports.sha256)
+    logs.set(session_id, log(session_id).concat(inscribed.records))
+    order.push(...inscribed.records.map(({ event_id }) => ({ session_id, event_id })))
+    heads.set(session_id, inscribed.head)
+    write(changes)
+    bell.ring([session_id])
+    return inscribed.runes
+  }
+
+  const store: Runelog = {
+    async append(batch: Append) {
+      return record(prepare(batch, preparing))
+    },
+
+    async read(session_id, { after = 0, before = Number.POSITIVE_INFINITY, limit, backward = false }: Range = {}) {
+      const records = log(session_id)
+      const chosen = records.filter(({ event_id }) => event_id > after && event_id < before)
+      if (backward) chosen.reverse()
+      return chosen.slice(0, limit).map((r) => toRune(r, records[r.event_id - 2]?.hash ?? genesis))
+    },
+
+    follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
+    head: async (session_id) => heads.get(session_id),
+    row: async (model, key) => look(model, key),
+    rows: async (model, query) => selectRows(tables.get(model)?.values() ?? [], query),
+    watch: bell.listen,
+
+    async *records(session_id, after = 0) {
+      yield* log(session_id).slice(after)
+    },
+
+    async redact(session_id, event_id, reason, actor: Actor = 'human') {
+      const asked = { session_id, event_id, reason }
+      const who = { actor, at: ports.now(), sha256: ports.sha256 }
+      const { rune, payload } = redaction(log(session_id)[event_id - 1], asked, who)
+      record(prepare({ session_id, runes: [rune] }, preparing, true))
+      const records = log(session_id).map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
+      logs.set(session_id, records)
+      write(refoldSession(models, records))
+    },
+
+    async archive(session_id, actor: Actor = 'human') {
+      const segment = { segment: `${session_id}.memory`, sha256: ports.sha256(segmentText(log(session_id))) }
+      const rune = archival(heads.get(session_id), session_id, segment, { actor, at: ports.now() })
+      record(prepare({ session_id, runes: [rune] }, preparing, true))
+    },
+
+    async rebuild() {
+      for (const table of tables.values()) table.clear()
+      const folding = startFold(models, () => undefined)
+      for (const { session_id, event_id } of order)
+        refuseNothing(folding.fold(toRune(log(session_id)[event_id - 1] as StoredRecord, '')))
+      write(folding.changes())
+      return order.length
+    },
+
+    async close() {},
+  }
+  return store
+}

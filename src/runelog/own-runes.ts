@@ -1,0 +1,63 @@
+import { faults } from '../faults/catalogue.ts'
+import { canonicalJson } from '../kernel/canonical-json.ts'
+import type { Sha256 } from '../kernel/digest.ts'
+import type { Json } from '../kernel/json.ts'
+import type { Actor } from '../runes/actor.ts'
+import { erasedPayload } from '../runes/erased-payload.ts'
+import type { Kind } from '../runes/kinds.ts'
+import type { StoredRecord } from '../runes/record.ts'
+import type { Draft } from '../runes/rune.ts'
+import type { Head } from './port.ts'
+
+/** The runes that a store writes of its own accord: what it did to a log is itself on the log. */
+
+export interface Redaction {
+  readonly rune: Draft<'rune.redacted'>
+  /** What is stored in place of the payload. The salt goes. */
+  readonly payload: string
+}
+
+export function redaction(
+  record: StoredRecord | undefined,
+  asked: { readonly session_id: string; readonly event_id: number; readonly reason: string },
+  who: { readonly actor: Actor; readonly at: number; readonly sha256: Sha256 },
+): Redaction {
+  const { session_id, event_id, reason } = asked
+  if (record === undefined) throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
+  const refuse = (problem: string) => faults.not_redactable({ session_id, event_id, problem })
+  if (record.salt === null) throw refuse('it is redacted already.')
+  const { kind } = JSON.parse(record.header) as { kind: Kind }
+  if (kind === 'rune.redacted' || kind === 'session.archived')
+    throw refuse(`a ${kind} vouches for what was done to the log, and holds no content of its own.`)
+
+  const payload = canonicalJson(erasedPayload(kind, JSON.parse(record.payload) as Readonly<Record<string, Json>>))
+  return {
+    payload,
+    rune: {
+      kind: 'rune.redacted',
+      at: who.at,
+      actor: who.actor,
+      payload: { event_id, reason, remains_sha256: who.sha256(payload) },
+    },
+  }
+}
+
+export function archival(
+  head: Head | undefined,
+  session_id: string,
+  segment: { readonly segment: string; readonly sha256: string },
+  who: { readonly actor: Actor; readonly at: number },
+): Draft<'session.archived'> {
+  if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
+  return {
+    kind: 'session.archived',
+    at: who.at,
+    actor: who.actor,
+    machine: 'session',
+    subject_id: session_id,
+    from: 'closed',
+    to: 'archived',
+    trigger: 'archive_requested',
+    payload: { ...segment, runes: head.event_id },
+  }
+}

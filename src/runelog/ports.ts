@@ -1,0 +1,19 @@
+import type { Sha256 } from '../kernel/digest.ts'
+import type { ReadModel } from './read-model.ts'
+import type { Redactor } from './redactor.ts'
+
+/** What a store needs from the machine it runs on. */
+export interface Ports {
+  readonly sha256: Sha256
+  /** Lower-case hex of that many unpredictable bytes. */
+  readonly random: (bytes: number) => string
+  /** Milliseconds since 1970, UTC. Asked only for the runes that the store writes of its own accord. */
+  readonly now: () => number
+}
+
+export interface RunelogOptions {
+  /** Read models beside the built-in ones. */
+  readonly models?: readonly ReadModel[]
+  /** Takes secrets out of payloads before anything else sees them. */
+  readonly redactor?: Redactor
+}

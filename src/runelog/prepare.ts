@@ -1,0 +1,128 @@
+import { faults } from '../faults/catalogue.ts'
+import type { Fault } from '../faults/fault.ts'
+import { canonicalJson } from '../kernel/canonical-json.ts'
+import type { Json } from '../kernel/json.ts'
+import { type ActorCategory, actorCategory, actors } from '../runes/actor.ts'
+import { payloadDigest } from '../runes/chain.ts'
+import { isKind, payloadProblem } from '../runes/kinds.ts'
+import { concernNames, type Draft, type Visibility, visibilities } from '../runes/rune.ts'
+import { schemaVersion } from '../runes/upcast.ts'
+import { moveProblem } from './declared-moves.ts'
+import type { Append, Fence } from './port.ts'
+import type { Ports } from './ports.ts'
+import type { Redactor } from './redactor.ts'
+
+/** A batch that is sound by itself. Whether it fits the log is for `judge` to say. */
+export interface Prepared {
+  readonly session_id: string
+  readonly runes: readonly PreparedRune[]
+  readonly expect: readonly (readonly [subject_id: string, version: number])[]
+  readonly fence: Fence | undefined
+}
+
+export type PreparedRune = Draft & {
+  readonly rune_id: string
+  readonly session_id: string
+  readonly visibility: Visibility
+  readonly actor_category: ActorCategory
+  readonly payload_sha256: string
+  readonly schema_version: number
+  /** What will be stored; the names above are what its header is made of. */
+  readonly stored: { readonly payload: string; readonly salt: string }
+}
+
+/** The store writes these itself, together with what they vouch for. */
+const reserved: ReadonlySet<string> = new Set(['rune.redacted', 'session.archived'])
+
+const idPattern = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/
+const draftNames: ReadonlySet<string> = new Set([
+  'kind',
+  'visibility',
+  'at',
+  'actor',
+  'payload',
+  ...concernNames,
+  'machine',
+  'subject_id',
+  'from',
+  'to',
+  'trigger',
+])
+const actorNames: ReadonlySet<string> = new Set(actors)
+const visibilityNames: ReadonlySet<string> = new Set(visibilities)
+
+export interface Preparing extends Pick<Ports, 'sha256' | 'random'> {
+  readonly redactor: Redactor | undefined
+}
+
+/**
+ * Checks everything about a batch that can be checked without the log, takes
+ * its secrets out, and hashes its payloads. Throws `rune_malformed`.
+ */
+export function prepare(batch: Append, ports: Preparing, own = false): Prepared {
+  const { session_id, runes, expect, fence } = batch
+  if (!idPattern.test(session_id)) throw malformed('any', `"${session_id}" is not an id.`)
+  if (runes.length === 0) throw malformed('any', 'A batch has at least one rune.')
+  return {
+    session_id,
+    runes: runes.map((draft) => prepareRune(session_id, draft, ports, own)),
+    expect: expect === undefined ? [] : Object.entries(expect),
+    fence,
+  }
+}
+
+function malformed(kind: string, problem: string): Fault {
+  return faults.rune_malformed({ kind, problem })
+}
+
+function prepareRune(session_id: string, draft: Draft, ports: Preparing, own: boolean): PreparedRune {
+  const { kind } = draft
+  if (!isKind(kind)) throw malformed(String(kind), 'There is no such kind.')
+  if (reserved.has(kind) && !own) throw malformed(kind, 'Only the store writes it, when it redacts or archives.')
+  const problem = headerProblem(draft, session_id, ports.redactor) ?? moveProblem(draft)
+  if (problem !== undefined) throw malformed(kind, problem)
+
+  const { value: payload, text } = clean(draft, ports.redactor)
+  const shape = payloadProblem(kind, payload)
+  if (shape !== undefined) throw malformed(kind, shape)
+
+  const salt = ports.random(16)
+  return {
+    ...draft,
+    payload,
+    rune_id: `rune_${ports.random(12)}`,
+    session_id,
+    visibility: draft.visibility ?? 'public',
+    actor_category: actorCategory(draft.actor),
+    payload_sha256: payloadDigest(salt, text, ports.sha256),
+    schema_version: schemaVersion(kind),
+    stored: { payload: text, salt },
+  } as PreparedRune
+}
+
+function clean(draft: Draft, redactor: Redactor | undefined): { readonly value: Json; readonly text: string } {
+  const payload = draft.payload as Json
+  try {
+    return redactor === undefined ? { value: payload, text: canonicalJson(payload) } : redactor.clean(payload)
+  } catch (error) {
+    throw malformed(draft.kind, error instanceof Error ? error.message : String(error))
+  }
+}
+
+function headerProblem(draft: Draft, session_id: string, redactor: Redactor | undefined): string | undefined {
+  if (!actorNames.has(draft.actor)) return `There is no actor "${draft.actor}".`
+  if (!Number.isSafeInteger(draft.at) || draft.at < 0) return `"at" is ${draft.at}, not a time in milliseconds.`
+  if (draft.visibility !== undefined && !visibilityNames.has(draft.visibility))
+    return `There is no visibility "${draft.visibility}".`
+  for (const name in draft) if (!draftNames.has(name)) return `A rune has no field "${name}".`
+  for (const name of concernNames) {
+    const id = draft[name]
+    if (id === undefined) continue
+    if (typeof id !== 'string' || !idPattern.test(id)) return `${name} "${id}" is not an id.`
+    if (redactor?.find(id) !== undefined) return `${name} contains the secret ${redactor.find(id)}.`
+  }
+  const { subject_id } = draft
+  if (subject_id !== undefined && !idPattern.test(subject_id)) return `subject_id "${subject_id}" is not an id.`
+  const secret = redactor?.find(`${session_id} ${subject_id ?? ''}`)
+  return secret === undefined ? undefined : `An id contains the secret ${secret}.`
+}

@@ -1,0 +1,22 @@
+import type { ModelQuery, Row } from './read-model.ts'
+
+/** The order of rows in every store: by `sort`, those without one first, then by key. */
+export function rowOrder(a: Pick<Row, 'sort' | 'key'>, b: Pick<Row, 'sort' | 'key'>): number {
+  const left = a.sort ?? Number.NEGATIVE_INFINITY
+  const right = b.sort ?? Number.NEGATIVE_INFINITY
+  if (left !== right) return left < right ? -1 : 1
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
+}
+
+export function selectRows(rows: Iterable<Row>, query: ModelQuery = {}): readonly Row[] {
+  const { tag, sort_from, sort_to, after, limit, backward = false } = query
+  const order = backward ? (a: Row, b: Row) => rowOrder(b, a) : rowOrder
+  const chosen = [...rows].filter(
+    (row) =>
+      (tag === undefined || row.tag === tag) &&
+      (sort_from === undefined || (row.sort !== null && row.sort >= sort_from)) &&
+      (sort_to === undefined || (row.sort !== null && row.sort <= sort_to)) &&
+      (after === undefined || (backward ? rowOrder(row, after) < 0 : rowOrder(row, after) > 0)),
+  )
+  return chosen.sort(order).slice(0, limit)
+}

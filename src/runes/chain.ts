@@ -1,0 +1,56 @@
+import type { Sha256 } from '../kernel/digest.ts'
+import type { Kind } from './kinds.ts'
+import { type Concerns, concernNames, type Header, type RecordedMove } from './rune.ts'
+
+/** What stands before the first rune of every session. */
+export const genesis = '0'.repeat(64)
+
+/** The part of a rune that the chain covers: all but the payload, which is covered by its digest, and the links. */
+export type ChainedHeader = Omit<Header, 'prev_hash' | 'hash' | 'redacted'> &
+  Concerns &
+  Partial<RecordedMove> & { readonly kind: Kind }
+
+/** Every name a header may have, in canonical order. */
+export const headerNames = [
+  'event_id',
+  'rune_id',
+  'session_id',
+  'kind',
+  'visibility',
+  'at',
+  'actor',
+  'actor_category',
+  ...concernNames,
+  'machine',
+  'subject_id',
+  'from',
+  'to',
+  'trigger',
+  'payload_sha256',
+  'schema_version',
+].sort() as readonly (keyof ChainedHeader)[]
+
+const labels = headerNames.map((name) => `${JSON.stringify(name)}:`)
+
+/**
+ * The canonical JSON of a header. A header is flat and its names are known, so
+ * this need not sort; a test compares it with `canonicalJson`.
+ */
+export function headerText(header: ChainedHeader): string {
+  let text = ''
+  for (let i = 0; i < headerNames.length; i++) {
+    const value = header[headerNames[i] as keyof ChainedHeader]
+    if (value === undefined) continue
+    text += `${text === '' ? '{' : ','}${labels[i]}${typeof value === 'string' ? JSON.stringify(value) : value}`
+  }
+  return `${text}}`
+}
+
+/** A payload is hashed with a salt, so that after erasure its text cannot be guessed from the digest. */
+export function payloadDigest(salt: string, payload: string, sha256: Sha256): string {
+  return sha256(salt + payload)
+}
+
+export function link(prev_hash: string, header: string, sha256: Sha256): string {
+  return sha256(prev_hash + header)
+}

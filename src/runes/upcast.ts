@@ -1,0 +1,20 @@
+import type { Json } from '../kernel/json.ts'
+import type { Kind } from './kinds.ts'
+
+/**
+ * How a payload of an old version becomes one of the next. The stored bytes
+ * stay as they are, since their hash is in the chain; only the reader sees the
+ * new shape. A kind without an entry has had one shape from the beginning.
+ */
+const steps: { readonly [K in Kind]?: readonly ((payload: Json) => Json)[] } = {}
+
+/** The version that is written today: one more than there are steps. */
+export function schemaVersion(kind: Kind): number {
+  return (steps[kind]?.length ?? 0) + 1
+}
+
+export function upcast(kind: Kind, version: number, payload: Json): Json {
+  const remaining = steps[kind]?.slice(version - 1)
+  if (remaining === undefined || remaining.length === 0) return payload
+  return remaining.reduce((value, step) => step(value), payload)
+}

@@ -1,0 +1,20 @@
+import { describe } from 'vitest'
+import { describeKeeping, describeReopening } from './runelog/keeping.ts'
+import { describeRaces } from './runelog/races.ts'
+import { describeReading } from './runelog/reading.ts'
+import type { OpenStore } from './runelog/store.ts'
+import { describeWriting } from './runelog/writing.ts'
+
+/**
+ * What every store must do. `open` gives a new, empty one; the suite disposes
+ * of it. A lasting store outlives its process, and can be opened again.
+ */
+export function describeRunelog(name: string, open: OpenStore, { lasting = true } = {}): void {
+  describe(`the runelog in ${name}`, () => {
+    describeWriting(open)
+    describeRaces(open)
+    describeReading(open)
+    describeKeeping(open)
+    if (lasting) describeReopening(open)
+  })
+}
