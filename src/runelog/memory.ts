@@ -12,7 +12,6 @@ import type { Ports, RunelogOptions } from './ports.ts'
 import { type Prepared, prepare } from './prepare.ts'
 import type { Row } from './read-model.ts'
 import { refoldSession, refuseNothing } from './refold.ts'
-import { segmentText } from './segment.ts'
 import { selectRows } from './select-rows.ts'
 
 /** The reference store: everything the port promises, except that it ends with the process. */
@@ -83,7 +82,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     },
 
     async archive(session_id, actor: Actor = 'human') {
-      const segment = { segment: `${session_id}.memory`, sha256: ports.sha256(segmentText(log(session_id))) }
+      const segment = { segment: `${session_id}.memory`, sha256: ports.sha256(JSON.stringify(log(session_id))) }
       const rune = archival(heads.get(session_id), session_id, segment, { actor, at: ports.now() })
       record(prepare({ session_id, runes: [rune] }, preparing, true))
     },

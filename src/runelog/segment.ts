@@ -1,10 +1,74 @@
+import { createHash } from 'node:crypto'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
 import type { StoredRecord } from '../runes/record.ts'
 
-/** One line of an archived session, or of a bundle: the stored bytes as they were. */
-export function recordLine({ event_id, header, payload, salt, hash }: StoredRecord): string {
-  return `${JSON.stringify({ event_id, header, payload, salt, hash })}\n`
+/** A record of an archived session, with its place in the order of all commits, which a rebuild needs. */
+export interface ArchivedRecord extends StoredRecord {
+  readonly position: number
 }
 
-export function segmentText(records: readonly StoredRecord[]): string {
-  return records.map(recordLine).join('')
+export interface Segments {
+  /** Puts the records into a file that is on disk, name and all, when the promise resolves. Same records, same file. */
+  write(session_id: string, records: readonly ArchivedRecord[]): Promise<{ segment: string; sha256: string }>
+  read(segment: string): Promise<readonly ArchivedRecord[]>
+  remove(segment: string): Promise<void>
+}
+
+/**
+ * Cold storage: one compressed file per archived session. A file is complete
+ * before it has its name, and is named by its content, so a crash leaves at
+ * worst a file that nothing refers to.
+ */
+export function createSegments(folder: string): Segments {
+  let last: { readonly segment: string; readonly records: readonly ArchivedRecord[] } | undefined
+
+  return {
+    async write(session_id, records) {
+      const bytes = await promisify(gzip)(records.map((record) => `${JSON.stringify(record)}\n`).join(''))
+      const sha256 = createHash('sha256').update(bytes).digest('hex')
+      const segment = `${session_id.replaceAll(':', '~')}-${sha256.slice(0, 16)}.ndjson.gz`
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const path = join(folder, segment)
+      const file = await open(`${path}.part`, 'w', 0o600)
+      try {
+        await file.writeFile(bytes)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await rename(`${path}.part`, path)
+      await syncFolder(folder)
+      await syncFolder(dirname(folder))
+      return { segment, sha256 }
+    },
+
+    async read(segment) {
+      if (last?.segment === segment) return last.records
+      const text = (await promisify(gunzip)(await readFile(join(folder, segment)))).toString()
+      const records = text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as ArchivedRecord)
+      last = { segment, records }
+      return records
+    },
+
+    async remove(segment) {
+      if (last?.segment === segment) last = undefined
+      await rm(join(folder, segment), { force: true })
+      await syncFolder(folder)
+    },
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }

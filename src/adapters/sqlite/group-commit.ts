@@ -1,0 +1,113 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Fault } from '../../faults/fault.ts'
+import { causeOf } from './open-database.ts'
+import type { Step } from './statements.ts'
+
+/** What an accepted request writes, and what its caller is told once that is on disk. */
+export interface Decided<T> {
+  readonly steps: readonly Step[]
+  readonly session_id: string
+  readonly answer: T
+}
+
+export interface GroupCommit {
+  /** `decide` is called in the order of the requests, and sees what those ahead of it will have written. */
+  submit<T>(decide: () => Decided<T> | Fault): Promise<T>
+  /** Throws once the store is poisoned. */
+  check(): void
+  /** Resolves when nothing is queued or under way. */
+  settled(): Promise<void>
+  /** Keeps all requests waiting while the work is done; what the work submits itself is committed at once. */
+  hold<T>(work: (submit: GroupCommit['submit']) => Promise<T>): Promise<T>
+}
+
+interface Request {
+  readonly decide: () => Decided<unknown> | Fault
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (reason: unknown) => void
+}
+
+export interface GroupPorts {
+  /** All steps in one transaction. An error means that nobody knows whether they are on disk. */
+  readonly commit: (steps: readonly Step[]) => void
+  /** After each commit, before anyone is answered. */
+  readonly committed: (session_ids: readonly string[]) => void
+}
+
+/**
+ * Requests that arrive in one turn of the event loop share one transaction and
+ * one fsync. Nobody waits for company: the turn ends at once when nothing else
+ * is there.
+ */
+export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommit {
+  let queue: Request[] = []
+  let idle: (() => void)[] = []
+  let held = false
+  let poison: Fault | undefined
+
+  function flush() {
+    if (held) return
+    const requests = queue
+    queue = []
+    run(requests)
+    for (const resolve of idle) resolve()
+    idle = []
+  }
+
+  function run(requests: readonly Request[]) {
+    const accepted: { readonly request: Request; readonly decided: Decided<unknown> }[] = []
+    const refused: { readonly request: Request; readonly reason: unknown }[] = []
+    for (const request of requests) {
+      const decided = poison ?? attempt(request.decide)
+      if (decided instanceof Error) refused.push({ request, reason: decided })
+      else accepted.push({ request, decided })
+    }
+    try {
+      if (accepted.length > 0) commit(accepted.flatMap(({ decided }) => decided.steps))
+    } catch (error) {
+      poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })
+      for (const { request } of accepted) request.reject(poison)
+      accepted.length = 0
+    }
+    if (accepted.length > 0) committed([...new Set(accepted.map(({ decided }) => decided.session_id))])
+    for (const { request, decided } of accepted) request.resolve(decided.answer)
+    // A refusal may rest on what this very group wrote; it is told only when that is on disk.
+    for (const { request, reason } of refused) request.reject(poison ?? reason)
+  }
+
+  const settled = () => (queue.length === 0 ? Promise.resolve() : new Promise<void>((resolve) => idle.push(resolve)))
+
+  return {
+    submit: (decide) =>
+      request(decide, (asked) => {
+        queue.push(asked)
+        if (queue.length === 1) setImmediate(flush)
+      }),
+    check() {
+      if (poison !== undefined) throw poison
+    },
+    settled,
+    async hold(work) {
+      await settled()
+      held = true
+      try {
+        return await work((decide) => request(decide, (asked) => run([asked])))
+      } finally {
+        held = false
+        if (queue.length > 0) flush()
+      }
+    },
+  }
+}
+
+function request<T>(decide: () => Decided<T> | Fault, ask: (request: Request) => void): Promise<T> {
+  return new Promise((resolve, reject) => ask({ decide, resolve: resolve as (answer: unknown) => void, reject }))
+}
+
+function attempt(decide: () => Decided<unknown> | Fault): Decided<unknown> | Error {
+  try {
+    return decide()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}

@@ -1,0 +1,79 @@
+/** Says that a file is ours: "rune" in ASCII. */
+export const applicationId = 0x72756e65
+
+export const schemaNumber = 1
+
+/**
+ * `position` is the order of all commits: a rebuild folds in it, since a row
+ * may depend on runes of several sessions. A rowid table rather than one keyed
+ * by (session, event_id): the latter would keep rows in an index tree, where
+ * one of more than a quarter page spills into a page of its own.
+ *
+ * The triggers hold whoever opens the file to the rules of the log. A payload
+ * is erased only after a rune that says so; a rune leaves the table only when
+ * a segment holds it.
+ */
+export const schema = `
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE session (id INTEGER PRIMARY KEY, session_id TEXT NOT NULL UNIQUE) STRICT;
+
+CREATE TABLE rune (
+  position INTEGER PRIMARY KEY,
+  session  INTEGER NOT NULL REFERENCES session (id),
+  event_id INTEGER NOT NULL,
+  header   TEXT NOT NULL,
+  payload  TEXT NOT NULL,
+  salt     TEXT,
+  hash     TEXT NOT NULL,
+  UNIQUE (session, event_id)
+) STRICT;
+
+CREATE TABLE segment (
+  session        INTEGER PRIMARY KEY REFERENCES session (id),
+  file           TEXT NOT NULL,
+  runes          INTEGER NOT NULL,
+  first_position INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE model_row (
+  model TEXT NOT NULL,
+  key   TEXT NOT NULL,
+  tag   TEXT,
+  sort  REAL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (model, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX model_row_by_tag ON model_row (model, tag, sort, key);
+
+CREATE TRIGGER rune_is_never_changed BEFORE UPDATE ON rune
+WHEN NOT (
+  NEW.position IS OLD.position AND NEW.session IS OLD.session AND NEW.event_id IS OLD.event_id
+  AND NEW.header IS OLD.header AND NEW.hash IS OLD.hash
+  AND NEW.salt IS NULL AND OLD.salt IS NOT NULL
+  AND EXISTS (
+    SELECT 1 FROM rune AS voucher
+    WHERE voucher.session = OLD.session AND voucher.event_id > OLD.event_id
+    AND voucher.header ->> '$.kind' = 'rune.redacted' AND voucher.payload ->> '$.event_id' = OLD.event_id
+  )
+)
+BEGIN SELECT RAISE(ABORT, 'the runelog is append-only'); END;
+
+CREATE TRIGGER rune_is_never_deleted BEFORE DELETE ON rune
+WHEN NOT EXISTS (SELECT 1 FROM segment WHERE segment.session = OLD.session AND OLD.event_id <= segment.runes)
+BEGIN SELECT RAISE(ABORT, 'the runelog is append-only'); END;
+
+CREATE TRIGGER session_is_never_changed BEFORE UPDATE ON session
+BEGIN SELECT RAISE(ABORT, 'the runelog is append-only'); END;
+CREATE TRIGGER session_is_never_deleted BEFORE DELETE ON session
+BEGIN SELECT RAISE(ABORT, 'the runelog is append-only'); END;
+
+CREATE TRIGGER segment_only_changes_its_file BEFORE UPDATE ON segment
+WHEN NOT (NEW.session IS OLD.session AND NEW.runes IS OLD.runes AND NEW.first_position IS OLD.first_position)
+BEGIN SELECT RAISE(ABORT, 'the runelog is append-only'); END;
+CREATE TRIGGER segment_is_never_deleted BEFORE DELETE ON segment
+BEGIN SELECT RAISE(ABORT, 'the runelog is append-only'); END;
+
+PRAGMA application_id = ${applicationId};
+PRAGMA user_version = ${schemaNumber};
+`

@@ -1,0 +1,49 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+/** Everything that is ever written, by name. */
+const writing = {
+  addSession: 'INSERT INTO session (id, session_id) VALUES (?, ?)',
+  addRune: 'INSERT INTO rune (session, event_id, header, payload, salt, hash) VALUES (?, ?, ?, ?, ?, ?)',
+  putRow:
+    'INSERT INTO model_row (model, key, tag, sort, value) VALUES (?, ?, ?, ?, ?) ON CONFLICT (model, key) DO UPDATE SET tag = excluded.tag, sort = excluded.sort, value = excluded.value',
+  removeRow: 'DELETE FROM model_row WHERE model = ? AND key = ?',
+  eraseRows: 'DELETE FROM model_row',
+  erasePayload: 'UPDATE rune SET payload = ?, salt = NULL WHERE session = ? AND event_id = ?',
+  addSegment: 'INSERT INTO segment (session, file, runes, first_position) VALUES (?, ?, ?, ?)',
+  changeSegment: 'UPDATE segment SET file = ? WHERE session = ?',
+  dropArchived: 'DELETE FROM rune WHERE session = ? AND event_id <= ?',
+  setMeta: 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+} as const
+
+export type Value = string | number | null
+/** One statement of a transaction, with its parameters. */
+export type Step = readonly [name: keyof typeof writing, ...values: Value[]]
+
+const reading = {
+  sessionKey: 'SELECT id FROM session WHERE session_id = ?',
+  lastSession: 'SELECT coalesce(max(id), 0) FROM session',
+  lastRune: 'SELECT event_id, hash FROM rune WHERE session = ? ORDER BY event_id DESC LIMIT 1',
+  hash: 'SELECT hash FROM rune WHERE session = ? AND event_id = ?',
+  forward:
+    'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE session = ? AND event_id > ? AND event_id < ? ORDER BY event_id LIMIT ?',
+  backward:
+    'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE session = ? AND event_id > ? AND event_id < ? ORDER BY event_id DESC LIMIT ?',
+  allRunes:
+    'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE position > ? ORDER BY position LIMIT ?',
+  row: 'SELECT tag, sort, value FROM model_row WHERE model = ? AND key = ?',
+  segment: 'SELECT file, runes FROM segment WHERE session = ?',
+  segments: 'SELECT file, first_position FROM segment ORDER BY first_position',
+  meta: 'SELECT value FROM meta WHERE name = ?',
+} as const
+
+export type Statements = { readonly [K in keyof typeof writing | keyof typeof reading]: StatementSync }
+
+/** Rows come back as arrays: with few columns that is the cheapest form. */
+export function prepareStatements(db: DatabaseSync): Statements {
+  const entries = Object.entries({ ...writing, ...reading }).map(([name, sql]) => {
+    const statement = db.prepare(sql)
+    statement.setReturnArrays(true)
+    return [name, statement] as const
+  })
+  return Object.fromEntries(entries) as Statements
+}
