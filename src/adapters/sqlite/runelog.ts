@@ -21,7 +21,7 @@ import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { openDatabase } from './open-database.ts'
 import { createReader } from './reader.ts'
-import { prepareStatements, type Step } from './statements.ts'
+import { prepareStatements, type Step, step } from './statements.ts'
 import { createWriter } from './writer.ts'
 
 export interface SqliteRunelog extends Runelog {
@@ -93,8 +93,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   function writeRows(changes: readonly Change[]): readonly Step[] {
     return changes.map(({ model, key, row }) => {
       rows.set(`${model} ${key}`, row)
-      if (row === undefined) return ['removeRow', model, key]
-      return ['putRow', model, key, row.tag, row.sort, canonicalJson(row.value)]
+      if (row === undefined) return step('removeRow', model, key)
+      return step('putRow', model, key, row.tag, row.sort, canonicalJson(row.value))
     })
   }
 
@@ -106,9 +106,9 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     const { runes, records, head } = inscribe(batch, before?.head, ports.sha256)
     const place = { session: before?.session ?? ++lastSession, head }
     places.set(session_id, place)
-    const steps: Step[] = before === undefined ? [['addSession', place.session, session_id]] : []
+    const steps: Step[] = before === undefined ? [step('addSession', place.session, session_id)] : []
     for (const { event_id, header, payload, salt, hash } of records)
-      steps.push(['addRune', place.session, event_id, header, payload, salt, hash])
+      steps.push(step('addRune', place.session, event_id, header, payload, salt, hash))
     steps.push(...writeRows(changes))
     return { steps, session_id, answer: runes, place }
   }
@@ -131,7 +131,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     }
     rows.clear()
     const versions = JSON.stringify(models.map(({ name, version }) => [name, version]))
-    commit([['eraseRows'], ...writeRows(folding.changes()), ['setMeta', 'models', versions]])
+    commit([step('eraseRows'), ...writeRows(folding.changes()), step('setMeta', 'models', versions)])
     return count
   }
 
@@ -195,8 +195,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           const prepared = prepare({ session_id, runes: [rune] }, preparing, true)
           const erase: Step =
             written === undefined
-              ? ['erasePayload', payload, session, event_id]
-              : ['changeSegment', written.segment, session]
+              ? step('erasePayload', payload, session, event_id)
+              : step('changeSegment', written.segment, session)
 
           await submit(() => {
             const decided = decide(prepared)
@@ -234,8 +234,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
             const first = records[0]?.position ?? 0
             const steps: Step[] = [
               ...decided.steps,
-              ['addSegment', place.session, segment, records.length, first],
-              ['dropArchived', place.session, records.length],
+              step('addSegment', place.session, segment, records.length, first),
+              step('dropArchived', place.session, records.length),
             ]
             return { steps, session_id, answer: true }
           })

@@ -17,7 +17,14 @@ const writing = {
 
 export type Value = string | number | null
 /** One statement of a transaction, with its parameters. */
-export type Step = readonly [name: keyof typeof writing, ...values: Value[]]
+export interface Step {
+  readonly name: keyof typeof writing
+  readonly values: readonly Value[]
+}
+
+export function step(name: Step['name'], ...values: Value[]): Step {
+  return { name, values }
+}
 
 const reading = {
   sessionKey: 'SELECT id FROM session WHERE session_id = ?',
