@@ -75,6 +75,11 @@ export const faults = defineFaults({
     retry: 'never',
     says: (d: { store: string; problem: string }) => `${d.store} cannot be used: ${d.problem}`,
   },
+  file_unusable: {
+    http: 422,
+    retry: 'never',
+    says: (d: { file: string; problem: string }) => `${d.file} cannot be used: ${d.problem}`,
+  },
   not_found: {
     http: 404,
     retry: 'never',

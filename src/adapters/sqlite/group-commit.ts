@@ -55,22 +55,29 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
   }
 
   function run(requests: readonly Request[]) {
-    const accepted: { readonly request: Request; readonly decided: Decided<unknown> }[] = []
+    const accepted: { readonly request: Request; readonly answer: unknown }[] = []
     const refused: { readonly request: Request; readonly reason: unknown }[] = []
-    for (const request of requests) {
-      const decided = poison ?? attempt(request.decide)
-      if (decided instanceof Error) refused.push({ request, reason: decided })
-      else accepted.push({ request, decided })
+    const steps: Step[] = []
+    const session_ids = new Set<string>()
+    for (const asked of requests) {
+      const decided = poison ?? attempt(asked.decide)
+      if (decided instanceof Error) {
+        refused.push({ request: asked, reason: decided })
+        continue
+      }
+      accepted.push({ request: asked, answer: decided.answer })
+      for (const one of decided.steps) steps.push(one)
+      session_ids.add(decided.session_id)
     }
     try {
-      if (accepted.length > 0) commit(accepted.flatMap(({ decided }) => decided.steps))
+      if (steps.length > 0) commit(steps)
     } catch (error) {
       poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })
       for (const { request } of accepted) request.reject(poison)
       accepted.length = 0
     }
-    if (accepted.length > 0) committed([...new Set(accepted.map(({ decided }) => decided.session_id))])
-    for (const { request, decided } of accepted) request.resolve(decided.answer)
+    if (accepted.length > 0) committed([...session_ids])
+    for (const { request, answer } of accepted) request.resolve(answer)
     // A refusal may rest on what this very group wrote; it is told only when that is on disk.
     for (const { request, reason } of refused) request.reject(poison ?? reason)
   }

@@ -164,6 +164,11 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       return reader.head(session_id)
     },
 
+    async sessionIds() {
+      group.check()
+      return reader.sessionIds()
+    },
+
     async row(model, key) {
       group.check()
       return reader.row(model, key)

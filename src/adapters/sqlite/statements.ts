@@ -28,6 +28,7 @@ export function step(name: Step['name'], ...values: Value[]): Step {
 
 const reading = {
   sessionKey: 'SELECT id FROM session WHERE session_id = ?',
+  sessionIds: 'SELECT session_id FROM session ORDER BY id',
   lastSession: 'SELECT coalesce(max(id), 0) FROM session',
   lastRune: 'SELECT event_id, hash FROM rune WHERE session = ? ORDER BY event_id DESC LIMIT 1',
   hash: 'SELECT hash FROM rune WHERE session = ? AND event_id = ?',

@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs'
+import { hostPorts } from './adapters/host/ports.ts'
+import { openSigner } from './adapters/host/signing-key.ts'
+import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
+import type { Store } from './cli/command.ts'
+import { faults } from './faults/catalogue.ts'
+
+/** Opens a store that exists, by its name. Wiring, like `main`: nothing in a room imports this. */
+export async function openStore(url: string): Promise<Store> {
+  const [scheme = ''] = url.split(':', 1)
+  const refuse = (problem: string) => faults.store_unusable({ store: url, problem })
+  if (scheme !== 'sqlite') throw refuse('a store is named sqlite:FILE.')
+  const path = url.slice('sqlite:'.length)
+  if (!existsSync(path)) throw refuse('there is no such file.')
+  return { runelog: await openSqliteRunelog(path, hostPorts), signer: () => openSigner(`${path}.key`) }
+}
