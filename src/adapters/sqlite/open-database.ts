@@ -58,9 +58,9 @@ export function causeOf(error: unknown): string {
   return message ?? String(error)
 }
 
-function explain(error: unknown, path: string): unknown {
+/** An error of SQLite or of the file system as a fault; anything else as it is. */
+export function explain(error: unknown, path: string): unknown {
   const { errcode, code } = error as { errcode?: number; code?: string }
-  if (errcode === undefined && (code === undefined || code === 'transition_refused' || !/^E[A-Z]+$/.test(code)))
-    return error
+  if (errcode === undefined && !/^E[A-Z]+$/.test(code ?? '')) return error
   return faults.store_unusable({ store: path, problem: `${causeOf(error)}.` }, { cause: error })
 }

@@ -19,7 +19,7 @@ import type { Rune } from '../../runes/rune.ts'
 import { createCache } from './cache.ts'
 import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
-import { openDatabase } from './open-database.ts'
+import { explain, openDatabase } from './open-database.ts'
 import { createReader } from './reader.ts'
 import { prepareStatements, type Step, step } from './statements.ts'
 import { createWriter } from './writer.ts'
@@ -39,12 +39,13 @@ export async function openSqliteRunelog(
   ports: Ports,
   options: RunelogOptions = {},
 ): Promise<SqliteRunelog> {
-  const lock = takeLock(path)
+  let lock: Lock | undefined
   try {
+    lock = takeLock(path)
     return await open(path, lock, ports, options)
   } catch (error) {
-    lock.release()
-    throw error
+    lock?.release()
+    throw explain(error, path)
   }
 }
 
