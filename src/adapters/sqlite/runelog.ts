@@ -21,11 +21,17 @@ import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { explain, openDatabase } from './open-database.ts'
 import { createReader } from './reader.ts'
+import { startWriterThread } from './start-writer-thread.ts'
 import { prepareStatements, type Step, step } from './statements.ts'
 import { createWriter } from './writer.ts'
 
 export interface SqliteRunelog extends Runelog {
   readonly announce: Lock['announce']
+}
+
+export interface SqliteOptions extends RunelogOptions {
+  /** Commit in a thread of its own. */
+  readonly thread?: boolean
 }
 
 interface Place {
@@ -37,7 +43,7 @@ interface Place {
 export async function openSqliteRunelog(
   path: string,
   ports: Ports,
-  options: RunelogOptions = {},
+  options: SqliteOptions = {},
 ): Promise<SqliteRunelog> {
   let lock: Lock | undefined
   try {
@@ -49,13 +55,14 @@ export async function openSqliteRunelog(
   }
 }
 
-async function open(path: string, lock: Lock, ports: Ports, options: RunelogOptions): Promise<SqliteRunelog> {
+async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptions): Promise<SqliteRunelog> {
   const db = openDatabase(path)
   const statements = prepareStatements(db)
   const segmentFolder = `${path}.segments`
   const segments = createSegments(segmentFolder)
   const reader = createReader(db, statements, segments)
-  const commit = createWriter(db, statements)
+  const thread = options.thread ? await startWriterThread(path) : undefined
+  const commit = thread?.commit ?? createWriter(db, statements)
   const models = allModels(options.models)
   const preparing = { ...ports, redactor: options.redactor }
   const bell = createBell()
@@ -132,7 +139,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     }
     rows.clear()
     const versions = JSON.stringify(models.map(({ name, version }) => [name, version]))
-    commit([step('eraseRows'), ...writeRows(folding.changes()), step('setMeta', 'models', versions)])
+    await commit([step('eraseRows'), ...writeRows(folding.changes()), step('setMeta', 'models', versions)])
     return count
   }
 
@@ -228,7 +235,6 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           if (trial instanceof Fault) throw trial
           if (place === undefined) throw faults.not_found({ what: 'session', id: session_id })
 
-          await group.settled()
           const records = reader.positioned(place.session)
           const { segment, sha256 } = await segments.write(session_id, records)
           const prepared = prepare({ session_id, runes: [draft(segment, sha256)] }, preparing, true)
@@ -254,7 +260,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
 
     async close() {
       await turn
-      await group.settled()
+      await group.drained()
+      if (db.isOpen) await thread?.close()
       if (db.isOpen) db.close()
       lock.release()
     },
