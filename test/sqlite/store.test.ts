@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { openSqliteRunelog, type SqliteOptions } from '../../src/adapters/sqlite/runelog.ts'
 import { collect, refusal, verify } from '../conformance/runelog/store.ts'
 import { closed, created, opening, plain } from '../support/drafts.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
-async function store(folder = temporaryFolder()) {
+async function store(folder = temporaryFolder(), options: SqliteOptions = {}) {
   const path = join(folder, 'store.db')
-  const runelog = await openSqliteRunelog(path, hostPorts)
+  const runelog = await openSqliteRunelog(path, hostPorts, options)
   onTestFinished(() => runelog.close())
   return { runelog, path, folder }
 }
 
-async function withSession() {
-  const opened = await store()
+async function withSession(options?: SqliteOptions) {
+  const opened = await store(undefined, options)
   await opened.runelog.append({
     session_id: 'ses_1',
     runes: [created('ses_1'), opening('interaction', 'int_1', { prompt: 'code 4711?' })],
@@ -188,22 +188,25 @@ test('a file that may not be written is refused when the store opens', async () 
   expect(said).toContain('it may be read but not written')
 })
 
-test('after an error while writing the store says unknown to everything, and opening it again tells the truth', async () => {
-  const { runelog, path, folder } = await withSession()
-  const intruder = new DatabaseSync(path)
-  intruder.exec("CREATE TRIGGER sabotage BEFORE INSERT ON model_row BEGIN SELECT RAISE(ABORT, 'sabotage'); END")
-  intruder.close()
+test.each([false, true])(
+  'after an error while writing (in a thread: %s) the store says unknown to everything, and opening it again tells the truth',
+  async (thread) => {
+    const { runelog, path, folder } = await withSession({ thread })
+    const intruder = new DatabaseSync(path)
+    intruder.exec("CREATE TRIGGER sabotage BEFORE INSERT ON model_row BEGIN SELECT RAISE(ABORT, 'sabotage'); END")
+    intruder.close()
 
-  const poisoned = { code: 'store_poisoned', details: { outcome: 'unknown', cause: 'sabotage' } }
-  const request = runelog.append({ session_id: 'ses_1', runes: [opening('contract', 'exe_1')] })
-  expect(await refusal(request)).toMatchObject(poisoned)
-  expect(await refusal(runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] }))).toMatchObject(
-    poisoned,
-  )
-  expect(await refusal(runelog.read('ses_1'))).toMatchObject(poisoned)
-  await runelog.close()
+    const poisoned = { code: 'store_poisoned', details: { outcome: 'unknown', cause: 'sabotage' } }
+    const request = runelog.append({ session_id: 'ses_1', runes: [opening('contract', 'exe_1')] })
+    expect(await refusal(request)).toMatchObject(poisoned)
+    expect(
+      await refusal(runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] })),
+    ).toMatchObject(poisoned)
+    expect(await refusal(runelog.read('ses_1'))).toMatchObject(poisoned)
+    await runelog.close()
 
-  const again = (await store(folder)).runelog
-  expect(await again.read('ses_1')).toHaveLength(2)
-  expect(await verify(again, 'ses_1')).toBeUndefined()
-})
+    const again = (await store(folder)).runelog
+    expect(await again.read('ses_1')).toHaveLength(2)
+    expect(await verify(again, 'ses_1')).toBeUndefined()
+  },
+)

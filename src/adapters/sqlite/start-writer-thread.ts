@@ -3,43 +3,50 @@ import { Worker } from 'node:worker_threads'
 import type { Step } from './statements.ts'
 
 export interface WriterThread {
+  /** One commit at a time. */
   readonly commit: (steps: readonly Step[]) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Commits in a thread of their own: while one waits for the disk, the event loop goes on. One commit at a time. */
+/** What the thread says: that it is ready, that a commit is done, or why not. */
+export type Said = 'ready' | 'done' | { readonly message: string; readonly errcode?: number; readonly code?: string }
+
+/** Commits in a thread of their own: while one waits for the disk, the event loop goes on. */
 export async function startWriterThread(path: string): Promise<WriterThread> {
   const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js'
   const worker = new Worker(new URL(file, import.meta.url), { workerData: path })
-  let settle: { resolve: () => void; reject: (error: unknown) => void } | undefined
-  worker.on('message', (error: object | null) => {
-    const waiting = settle
-    settle = undefined
-    if (error === null) waiting?.resolve()
-    else waiting?.reject(Object.assign(new Error(), error))
-  })
-  worker.on('error', (error) => settle?.reject(error))
-  await once(worker, 'online')
-  worker.unref()
+  let waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void } | undefined
+  let dead: Error | undefined
 
+  function settle(error?: unknown) {
+    worker.unref()
+    if (error === undefined) waiting?.resolve()
+    else waiting?.reject(error)
+    waiting = undefined
+  }
+  worker.on('message', (said: Said) => settle(typeof said === 'string' ? undefined : Object.assign(new Error(), said)))
+  worker.on('error', (error) => {
+    dead = error
+    settle(error)
+  })
+
+  /** A thread at rest does not keep the process alive; one at work does. */
+  const ask = (request: () => void) =>
+    new Promise<void>((resolve, reject) => {
+      if (dead !== undefined) return reject(dead)
+      waiting = { resolve, reject }
+      worker.ref()
+      request()
+    })
+
+  await ask(() => {})
   return {
-    commit: (steps) =>
-      new Promise((resolve, reject) => {
-        worker.ref()
-        settle = {
-          resolve: () => {
-            worker.unref()
-            resolve()
-          },
-          reject,
-        }
-        worker.postMessage(steps)
-      }),
+    commit: (steps) => ask(() => worker.postMessage(steps)),
     async close() {
-      const gone = once(worker, 'exit')
+      if (dead !== undefined) return
       worker.ref()
       worker.postMessage(null)
-      await gone
+      await once(worker, 'exit')
     },
   }
 }
