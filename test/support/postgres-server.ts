@@ -24,7 +24,7 @@ const nobody = 65_534
  * reason, even `kill -9` of the test run, it stops the server and removes its
  * files: nothing is left behind.
  */
-const KEEPER = `
+const keeperScript = `
 base=$1 port=$2 pid=
 start() {
   "$base/native/bin/postgres" -D "$base/data" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \\
@@ -57,7 +57,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 
   const port = await freePort()
-  const keeper = spawn('sh', ['-c', KEEPER, 'keeper', base, String(port)], {
+  const keeper = spawn('sh', ['-c', keeperScript, 'keeper', base, String(port)], {
     ...(asRoot ? { uid: nobody, gid: nobody } : {}),
     cwd: '/',
     // Away from the terminal's group: Ctrl-C reaches the test run, whose end the keeper then sees.
