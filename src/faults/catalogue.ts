@@ -80,6 +80,12 @@ export const faults = defineFaults({
     retry: 'never',
     says: (d: { file: string; problem: string }) => `${d.file} cannot be used: ${d.problem}`,
   },
+  store_unreachable: {
+    http: 503,
+    retry: 'later',
+    says: (d: { store: string; cause: string }) =>
+      `${d.store} cannot be reached (${d.cause}). Nothing of this request was recorded; it may be sent again.`,
+  },
   not_found: {
     http: 404,
     retry: 'never',
