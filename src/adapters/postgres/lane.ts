@@ -43,7 +43,7 @@ const collisionLimit = 20
  * lane, so its appends keep their order and never collide within a process.
  */
 export function createLane(ports: LanePorts): Lane {
-  let queue: Job[] = []
+  const queue: Job[] = []
   let connection: Connection | undefined
   let running: Promise<void> | undefined
 
@@ -73,7 +73,11 @@ export function createLane(ports: LanePorts): Lane {
       const answers: unknown[] = []
       try {
         connection = await connected(deadline)
-        transaction = await beginTransaction(connection, jobs.map(({ batch }) => batch), ports)
+        transaction = await beginTransaction(
+          connection,
+          jobs.map(({ batch }) => batch),
+          ports,
+        )
         for (const job of jobs) answers.push(await job.work(transaction))
         isCommitting = true
         if (!(await transaction.commit())) throw new Error('The server undid a transaction without saying why.')
@@ -87,7 +91,10 @@ export function createLane(ports: LanePorts): Lane {
           if (fate instanceof Fault) return refuse(jobs, fate)
           if (fate === 'committed') return settle(jobs, answers)
           if (Date.now() > deadline)
-            return refuse(jobs, faults.store_unreachable({ store: ports.store, cause: causeOf(error) }, { cause: error }))
+            return refuse(
+              jobs,
+              faults.store_unreachable({ store: ports.store, cause: causeOf(error) }, { cause: error }),
+            )
           continue
         }
         await connection.send('rollback').catch(() => {})

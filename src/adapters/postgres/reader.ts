@@ -125,7 +125,10 @@ export async function* inOrder(
     for (;;) {
       while (waiting[0] !== undefined && waiting[0].first_position < limit)
         open.push([...((await segments?.read(waiting.shift()?.file ?? '')) ?? [])].reverse())
-      const least = open.reduce<ArchivedRecord[] | undefined>((a, b) => (a === undefined || next(b) < next(a) ? b : a), undefined)
+      const least = open.reduce<ArchivedRecord[] | undefined>(
+        (a, b) => (a === undefined || next(b) < next(a) ? b : a),
+        undefined,
+      )
       if (least === undefined || next(least) > limit) return
       yield bare(least.pop() as ArchivedRecord)
     }

@@ -47,7 +47,17 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   const poisoned = (fault: Fault) => {
     poison = fault
   }
-  const lanePorts = { ...ports, url, store: name, models, fingerprint, origin, patience, committed: bell.ring, poisoned }
+  const lanePorts = {
+    ...ports,
+    url,
+    store: name,
+    models,
+    fingerprint,
+    origin,
+    patience,
+    committed: bell.ring,
+    poisoned,
+  }
   const lanes: readonly Lane[] = Array.from({ length: laneCount }, () => createLane(lanePorts))
 
   function check() {

@@ -8,8 +8,7 @@ export const statements = {
   transaction: 'SELECT pg_current_xact_id()::text AS xid',
   fateOf: 'SELECT pg_xact_status($1::xid8) AS fate',
   meta: 'SELECT value FROM statewright.meta WHERE name = $1',
-  setMeta:
-    'INSERT INTO statewright.meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  setMeta: 'INSERT INTO statewright.meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
 
   // Locks are taken in the order of the keys, so that two writers never wait for each other.
   lockHeads: `SELECT id::float8 AS id, session_id, event_id, hash, sealed, archived FROM statewright.session
