@@ -3,7 +3,7 @@ import { bytesOf, type Call, pathOf } from './strace.ts'
 
 /** What a program did to one folder, in order, and what it told the world meanwhile. */
 type Deed =
-  | { readonly did: 'create' | 'remove'; readonly path: string }
+  | { readonly did: 'create' | 'make_folder' | 'remove'; readonly path: string }
   | { readonly did: 'rename'; readonly path: string; readonly to: string }
   | {
       readonly did: 'write'
@@ -17,7 +17,7 @@ type Deed =
   | { readonly did: 'tell'; readonly text: string }
 
 type Change = Extract<Deed, { did: 'write' | 'truncate' }>
-type Naming = Extract<Deed, { did: 'create' | 'remove' | 'rename' }>
+type Naming = Extract<Deed, { did: 'create' | 'make_folder' | 'remove' | 'rename' }>
 
 export const recordedCalls = [
   'openat',
@@ -47,8 +47,9 @@ export interface Image {
   readonly files: ReadonlyMap<string, Buffer>
 }
 
-/** A file: what is certainly on the disk, and what the system only promised. */
+/** A file, or a folder: what is certainly on the disk, and what the system only promised. */
 interface Inode {
+  readonly isFolder: boolean
   synced: Buffer
   promised: Change[]
 }
@@ -95,7 +96,8 @@ export function deeds(calls: readonly Call[], folder: string): readonly Deed[] {
       known.delete(path)
       known.add(to)
       add({ did: 'rename', path, to })
-    } else throw new Error(`The power-cut model does not know ${name}(${args.join(', ')}).`)
+    } else if (name === 'mkdir') add({ did: 'make_folder', path })
+    else throw new Error(`The power-cut model does not know ${name}(${args.join(', ')}).`)
   }
   return found.sort((a, b) => a.at - b.at).map(({ deed }) => deed)
 }
@@ -108,6 +110,7 @@ export function deeds(calls: readonly Call[], folder: string): readonly Deed[] {
  */
 export function* images(
   done: readonly Deed[],
+  folder: string,
   chance: () => number,
   fatesPerCut: readonly Fate[] = fates,
 ): Generator<Image> {
@@ -127,7 +130,7 @@ export function* images(
         inode?.promised.push(deed)
         break
       case 'sync': {
-        if (inode !== undefined) {
+        if (inode?.isFolder === false) {
           const covered = (change: Change) => change.ended < deed.began
           inode.synced = inode.promised.filter(covered).reduce(apply, inode.synced)
           inode.promised = inode.promised.filter((change) => !covered(change))
@@ -139,7 +142,9 @@ export function* images(
         break
       }
       default: {
-        const made = deed.did === 'create' ? { synced: Buffer.alloc(0), promised: [] } : inode
+        const isFolder = deed.did === 'make_folder'
+        const isNew = isFolder || deed.did === 'create'
+        const made = isNew ? { isFolder, synced: Buffer.alloc(0), promised: [] } : inode
         rename(present, deed, made)
         namings.push({ naming: deed, inode: made })
       }
@@ -148,16 +153,23 @@ export function* images(
       const names = new Map(certain)
       const survived = fate === 'nothing' ? 0 : Math.floor(chance() * (namings.length + 1))
       for (const { naming, inode } of namings.slice(0, survived)) rename(names, naming, inode)
-      const files = new Map([...names].map(([path, inode]) => [path, survive(inode, fate, chance)]))
+      const kept = [...names].filter(([path, { isFolder }]) => !isFolder && isReachable(path, names, folder))
+      const files = new Map(kept.map(([path, inode]) => [path, survive(inode, fate, chance)]))
       yield { cut: index + 1, fate, told, files }
     }
   }
 }
 
 function rename(names: Map<string, Inode>, naming: Naming, inode: Inode | undefined) {
-  if (naming.did !== 'create') names.delete(naming.path)
+  if (naming.did === 'remove' || naming.did === 'rename') names.delete(naming.path)
   if (naming.did === 'remove' || inode === undefined) return
   names.set(naming.did === 'rename' ? naming.to : naming.path, inode)
+}
+
+/** A file whose folder was lost is lost with it. */
+function isReachable(path: string, names: ReadonlyMap<string, Inode>, folder: string): boolean {
+  const parent = dirname(path)
+  return parent === folder || (names.has(parent) && isReachable(parent, names, folder))
 }
 
 function survive({ synced, promised }: Inode, fate: Fate, chance: () => number): Buffer {

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { differences } from '../support/acknowledged.ts'
+import { deeds, fates, type Image, images, recordedCalls } from '../support/power-cut.ts'
+import { createChance, isProof, sample, seed } from '../support/sampling.ts'
+import { trace } from '../support/strace.ts'
+
+const base = mkdtempSync(join(tmpdir(), 'statewright-power-cut-'))
+afterAll(() => rmSync(base, { recursive: true }))
+
+async function record(synchronous: readonly string[]) {
+  const folder = mkdtempSync(join(base, 'recorded-'))
+  const program = ['test/support/durable-workload.ts', join(folder, 'statewright.db'), isProof ? '8' : '3']
+  const command = [process.execPath, ...program, ...synchronous]
+  const recording = await trace(command, { calls: recordedCalls, bytes: true })
+  expect(recording).toMatchObject({ code: 0, stdout: expect.stringContaining('closed') })
+  return { folder, done: deeds(recording.calls, folder), told: recording.stdout }
+}
+
+/** Different disks only: equal ones would be counted for nothing. */
+function distinct(all: Iterable<Image>): readonly Image[] {
+  const seen = new Map<string, Image>()
+  for (const image of all) {
+    const sum = createHash('sha256').update(image.told)
+    for (const [path, bytes] of image.files) sum.update(`${path} ${bytes.length} `).update(bytes)
+    seen.set(sum.digest('hex'), image)
+  }
+  return [...seen.values()]
+}
+
+async function found({ files, told }: Image, folder: string): Promise<readonly string[]> {
+  const disk = mkdtempSync(join(base, 'disk-'))
+  for (const [path, bytes] of files) {
+    // The index of the write-ahead log is memory that happens to have a name; a restart makes it anew.
+    if (path.endsWith('-shm')) continue
+    const copy = disk + path.slice(folder.length)
+    mkdirSync(dirname(copy), { recursive: true })
+    writeFileSync(copy, bytes)
+  }
+  try {
+    return await differences(join(disk, 'statewright.db'), told)
+  } catch (error) {
+    return [`the store does not open: ${error}`]
+  } finally {
+    rmSync(disk, { recursive: true })
+  }
+}
+
+const bounds = isProof ? { rounds: 6, images: 5000 } : { rounds: 1, images: 500 }
+
+async function judged(synchronous: readonly string[]) {
+  const { folder, done, told } = await record(synchronous)
+  const chance = createChance()
+  const many = Array.from({ length: bounds.rounds }, () => fates).flat()
+  const all = distinct(images(done, folder, chance, many))
+  const chosen = isProof ? all : sample(all, bounds.images, chance)
+  const bad: string[] = []
+  for (const image of chosen) {
+    const [first] = await found(image, folder)
+    if (first !== undefined) bad.push(`cut ${image.cut}, ${image.fate} (seed ${seed}): ${first}`)
+  }
+  return { all, chosen, bad, told }
+}
+
+test('no power cut loses an acknowledged rune, whatever became of the writes that were not synced', async () => {
+  const { chosen, bad, told } = await judged([])
+  expect(chosen.length).toBeGreaterThanOrEqual(bounds.images)
+  expect(bad).toEqual([])
+  // The last disks hold everything, so the images do reach to the end.
+  expect(chosen.some((image) => image.told === told)).toBe(true)
+})
+
+test('the same test finds the loss when the store syncs less', async () => {
+  const { chosen, bad } = await judged(['NORMAL'])
+  const lost = bad.filter((sentence) => sentence.includes('was acknowledged and is lost'))
+  expect(lost.length).toBeGreaterThan(chosen.length / 20)
+})
