@@ -11,9 +11,12 @@ import { trace } from '../support/strace.ts'
 const base = mkdtempSync(join(tmpdir(), 'statewright-power-cut-'))
 afterAll(() => rmSync(base, { recursive: true }))
 
+/** Rounds of the workload, disks to look at, and how often each fate is tried at each cut. */
+const bounds = isProof ? { program: '6', images: 5000, per_cut: 5 } : { program: '3', images: 500, per_cut: 1 }
+
 async function record(synchronous: readonly string[]) {
   const folder = mkdtempSync(join(base, 'recorded-'))
-  const program = ['test/support/durable-workload.ts', join(folder, 'statewright.db'), isProof ? '8' : '3']
+  const program = ['test/support/durable-workload.ts', join(folder, 'statewright.db'), bounds.program]
   const command = [process.execPath, ...program, ...synchronous]
   const recording = await trace(command, { calls: recordedCalls, bytes: true })
   expect(recording).toMatchObject({ code: 0, stdout: expect.stringContaining('closed') })
@@ -49,14 +52,12 @@ async function found({ files, told }: Image, folder: string): Promise<readonly s
   }
 }
 
-const bounds = isProof ? { rounds: 6, images: 5000 } : { rounds: 1, images: 500 }
-
 async function judged(synchronous: readonly string[]) {
   const { folder, done, told } = await record(synchronous)
   const chance = createChance()
-  const many = Array.from({ length: bounds.rounds }, () => fates).flat()
+  const many = Array.from({ length: bounds.per_cut }, () => fates).flat()
   const all = distinct(images(done, folder, chance, many))
-  const chosen = isProof ? all : sample(all, bounds.images, chance)
+  const chosen = sample(all, bounds.images, chance)
   const bad: string[] = []
   for (const image of chosen) {
     const [first] = await found(image, folder)
@@ -71,10 +72,10 @@ test('no power cut loses an acknowledged rune, whatever became of the writes tha
   expect(bad).toEqual([])
   // The last disks hold everything, so the images do reach to the end.
   expect(chosen.some((image) => image.told === told)).toBe(true)
-})
+}, 600_000)
 
 test('the same test finds the loss when the store syncs less', async () => {
   const { chosen, bad } = await judged(['NORMAL'])
   const lost = bad.filter((sentence) => sentence.includes('was acknowledged and is lost'))
   expect(lost.length).toBeGreaterThan(chosen.length / 20)
-})
+}, 600_000)
