@@ -27,7 +27,7 @@ export interface Lane {
 interface Job {
   readonly session_id: string
   /** What to lock and load in advance. */
-  readonly batch: Pick<Prepared, 'session_id' | 'runes' | 'expect' | 'fence'>
+  readonly batch: Prepared
   readonly isAlone: boolean
   readonly work: (transaction: Transaction) => Promise<unknown>
   readonly resolve: (answer: unknown) => void
@@ -193,6 +193,9 @@ function explain(error: unknown, job: Job, store: string): unknown {
   if (code === undefined) return error
   // Text that PostgreSQL cannot hold, such as a zero byte in a key.
   if (code.startsWith('22'))
-    return faults.rune_malformed({ kind: job.batch.runes[0]?.kind ?? 'any', problem: causeOf(error) }, { cause: error })
+    return faults.rune_malformed(
+      { kind: job.batch.runes[0]?.rune.kind ?? 'any', problem: causeOf(error) },
+      { cause: error },
+    )
   return faults.store_unusable({ store, problem: `${causeOf(error)}; nothing was recorded.` }, { cause: error })
 }

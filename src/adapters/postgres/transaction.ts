@@ -6,7 +6,7 @@ import { type Change, type Inscribed, inscribe, judge } from '../../runelog/judg
 import type { Head } from '../../runelog/port.ts'
 import type { Ports } from '../../runelog/ports.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
-import type { FoldableRune, ReadModel, Row } from '../../runelog/read-model.ts'
+import type { ReadModel, Row } from '../../runelog/read-model.ts'
 import type { Connection } from './connection.ts'
 import { channel, storeLock } from './schema.ts'
 import type { StatementName } from './statements.ts'
@@ -55,7 +55,7 @@ const nameOf = (model: string, key: string) => `${model} ${key}`
  */
 export async function beginTransaction(
   connection: Connection,
-  batches: readonly Pick<Prepared, 'session_id' | 'runes' | 'expect' | 'fence'>[],
+  batches: readonly Prepared[],
   ports: TransactionPorts,
 ): Promise<Transaction> {
   const { models } = ports
@@ -185,19 +185,16 @@ export async function beginTransaction(
 }
 
 /** The rows that a batch will look at, as far as that can be known before any is seen. */
-function wantedBy(
-  { session_id, runes, expect, fence }: Pick<Prepared, 'session_id' | 'runes' | 'expect' | 'fence'>,
-  models: readonly ReadModel[],
-): readonly Wanted[] {
+function wantedBy({ runes, expect, fence }: Prepared, models: readonly ReadModel[]): readonly Wanted[] {
   const wanted: Wanted[] = expect.map(([key]) => ({ model: 'subjects', key }))
   if (fence !== undefined) wanted.push({ model: 'epochs', key: fence.run_id })
-  for (const rune of runes) {
+  for (const { rune } of runes) {
     for (const { name: model, keys } of models) {
       const look = (key: string) => {
         wanted.push({ model, key })
         return undefined
       }
-      for (const key of keys({ ...rune, session_id, event_id: 0 } as FoldableRune, look)) wanted.push({ model, key })
+      for (const key of keys(rune, look)) wanted.push({ model, key })
     }
   }
   return wanted
