@@ -1,19 +1,16 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { differences } from '../support/acknowledged.ts'
 import { createChance, each, isProof, sample, seed } from '../support/sampling.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
 import { type Call, pathOf, type Traced, trace } from '../support/strace.ts'
 
-const base = mkdtempSync(join(tmpdir(), 'statewright-crash-'))
-afterAll(() => rmSync(base, { recursive: true }))
+const { fresh: freshFolder } = scratchFolder('crash')
 
 /** Whatever changes a disk, or tells somebody something. */
 const calls = ['write', 'pwrite64', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'rename']
 
-let folders = 0
-const freshFolder = () => mkdtempSync(join(base, `${folders++}-`))
 const workload = (folder: string, rounds: number) => [
   process.execPath,
   'test/support/durable-workload.ts',

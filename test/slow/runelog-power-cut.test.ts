@@ -1,23 +1,20 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { differences } from '../support/acknowledged.ts'
 import { deeds, fates, type Image, images, recordedCalls } from '../support/power-cut.ts'
 import { createChance, isProof, sample, seed } from '../support/sampling.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
 import { trace } from '../support/strace.ts'
 
-/** The disks are looked at in memory where that is possible: what was synced is decided already. */
-const memory = '/dev/shm'
-const base = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'statewright-power-cut-'))
-afterAll(() => rmSync(base, { recursive: true }))
+const scratch = scratchFolder('power-cut')
 
 /** Rounds of the workload, disks to look at, and how often each fate is tried at each cut. */
 const bounds = isProof ? { program: '6', images: 5000, per_cut: 5 } : { program: '3', images: 500, per_cut: 1 }
 
 async function record(synchronous: readonly string[]) {
-  const folder = mkdtempSync(join(base, 'recorded-'))
+  const folder = scratch.fresh()
   const program = ['test/support/durable-workload.ts', join(folder, 'statewright.db'), bounds.program]
   const command = [process.execPath, ...program, ...synchronous]
   const recording = await trace(command, { calls: recordedCalls, bytes: true })
@@ -37,7 +34,7 @@ function distinct(all: Iterable<Image>): readonly Image[] {
 }
 
 async function found({ files, told }: Image, folder: string): Promise<readonly string[]> {
-  const disk = mkdtempSync(join(base, 'disk-'))
+  const disk = scratch.fresh()
   for (const [path, bytes] of files) {
     // The index of the write-ahead log is memory that happens to have a name; a restart makes it anew.
     if (path.endsWith('-shm')) continue
