@@ -86,6 +86,12 @@ export const faults = defineFaults({
     says: (d: { store: string; cause: string }) =>
       `${d.store} cannot be reached (${d.cause}). Nothing of this request was recorded; it may be sent again.`,
   },
+  segment_unwritable: {
+    http: 503,
+    retry: 'later',
+    says: (d: { session_id: string; folder: string; cause: string }) =>
+      `A segment of ${d.session_id} could not be written to ${d.folder} (${d.cause}). Nothing was changed; its runes are where they were.`,
+  },
   not_found: {
     http: 404,
     retry: 'never',

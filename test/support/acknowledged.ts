@@ -11,11 +11,13 @@ export async function differences(database: string, told: string): Promise<reado
   const wrong: string[] = []
   // The last line may be cut short; nobody was told then.
   const lines = told.slice(0, told.lastIndexOf('\n') + 1).split('\n')
-  const acknowledged = lines.filter((line) => line !== '').map((line) => line.split(' '))
+  const acknowledged = lines
+    .filter((line) => /^(recorded|redacted|archived) /.test(line))
+    .map((line) => line.split(' '))
   const runelog = await openSqliteRunelog(database, hostPorts)
   try {
-    const sessions = new Set((await runelog.rows('sessions')).map(({ key }) => key))
-    for (const [, session_id = ''] of acknowledged) if (session_id !== '') sessions.add(session_id)
+    const sessions = new Set(await runelog.sessionIds())
+    for (const [, session_id = ''] of acknowledged) sessions.add(session_id)
 
     const hashes = new Map<string, string>()
     for (const session_id of sessions) {

@@ -29,6 +29,8 @@ export interface Tracing {
   readonly calls: readonly string[]
   /** As strace spells it: `fsync:error=EIO:when=3`. */
   readonly inject?: string
+  /** Only calls that concern this path count. */
+  readonly path?: string
   /** Also keeps what was written. */
   readonly bytes?: boolean
 }
@@ -45,6 +47,7 @@ export async function trace(command: readonly string[], tracing: Tracing): Promi
   const options = ['-f', '-y', '-xx', '-s', tracing.bytes ? '1048576' : '0', '-e', 'signal=none', '-o', log]
   options.push('-e', `trace=${tracing.calls.join(',')}`)
   if (tracing.inject !== undefined) options.push('-e', `inject=${tracing.inject}`)
+  if (tracing.path !== undefined) options.push('-P', tracing.path)
   const child = spawn('strace', [...options, ...command], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_COMPILE_CACHE: compiled },

@@ -109,7 +109,11 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
     return found.map((r) => readRow(r.key, r.tag, r.sort, r.value))
   }
 
-  return { place, head, whole, read, records, row, rows }
+  async function sessionIds(): Promise<readonly string[]> {
+    return (await ask<{ session_id: string }>('sessionIds')).map(({ session_id }) => session_id)
+  }
+
+  return { place, head, whole, read, records, row, rows, sessionIds }
 }
 
 /** Every record of the store in the order of the commits, cold ones in their old places. */

@@ -102,6 +102,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     rows: reader.rows,
     watch: bell.listen,
     records: reader.records,
+    sessionIds: reader.sessionIds,
 
     async redact(session_id, event_id, reason, actor = 'human') {
       check()

@@ -46,6 +46,7 @@ export const statements = {
 
   head: `SELECT s.id::float8 AS id, s.session_id, s.event_id, s.hash, s.sealed, s.archived, g.file, g.runes
     FROM statewright.session s LEFT JOIN statewright.segment g ON g.session = s.id WHERE s.session_id = $1`,
+  sessionIds: 'SELECT session_id FROM statewright.session ORDER BY id',
   forward: `SELECT event_id, header, payload, salt, hash, position::float8 AS position FROM statewright.rune
     WHERE session = $1 AND event_id > $2 AND event_id < $3 ORDER BY event_id LIMIT $4`,
   backward: `SELECT event_id, header, payload, salt, hash, position::float8 AS position FROM statewright.rune
