@@ -25,10 +25,10 @@ const nobody = 65_534
  * files: nothing is left behind.
  */
 const keeperScript = `
-base=$1 port=$2 pid=
+base=$1 port=$2 fsync=$3 pid=
 start() {
   "$base/native/bin/postgres" -D "$base/data" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \\
-    -c max_connections=60 -c shared_buffers=32MB -c log_checkpoints=off >>"$base/log" 2>&1 & pid=$!
+    -c fsync="$fsync" -c max_connections=60 -c shared_buffers=32MB -c log_checkpoints=off >>"$base/log" 2>&1 & pid=$!
 }
 "$base/native/bin/initdb" -D "$base/data" -U postgres -A trust -E UTF8 --no-locale --no-sync >"$base/log" 2>&1 && start
 while read -r order; do
@@ -45,8 +45,11 @@ rm -rf "$base"
  * as root, so root starts it as nobody, from a copy that nobody may read. The
  * package needs its library links restored after unpacking; doing that in the
  * copy spares us its install script.
+ *
+ * It does not sync unless asked to: that matters when the machine loses power,
+ * which no test makes it do, and a crash of the server alone loses nothing.
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({ fsync = false } = {}): Promise<PostgresServer> {
   const base = await mkdtemp(join(tmpdir(), 'statewright-postgres-'))
   await copyBinaries(join(base, 'native'))
   const asRoot = process.getuid?.() === 0
@@ -57,7 +60,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 
   const port = await freePort()
-  const keeper = spawn('sh', ['-c', keeperScript, 'keeper', base, String(port)], {
+  const keeper = spawn('sh', ['-c', keeperScript, 'keeper', base, String(port), fsync ? 'on' : 'off'], {
     ...(asRoot ? { uid: nobody, gid: nobody } : {}),
     cwd: '/',
     // Away from the terminal's group: Ctrl-C reaches the test run, whose end the keeper then sees.

@@ -4,7 +4,7 @@ import { Fault } from '../../faults/fault.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { type Connection, causeOf, connect, isCollision, isConnectionLost } from './connection.ts'
-import { beginTransaction, type Transaction, type TransactionPorts } from './transaction.ts'
+import { beginTransaction, type Transaction, type TransactionPorts, type Witness } from './transaction.ts'
 
 export interface LanePorts extends TransactionPorts {
   readonly url: string
@@ -12,6 +12,8 @@ export interface LanePorts extends TransactionPorts {
   readonly patience: number
   /** After each commit, before anyone is answered. */
   readonly committed: (session_ids: readonly string[]) => void
+  /** Whether a rune was recorded, wherever it is kept by now. */
+  readonly has: (connection: Connection, witness: Witness) => Promise<boolean>
   /** Called when nobody can say whether something was recorded. The store then takes no more. */
   readonly poisoned: (poison: Fault) => void
 }
@@ -87,7 +89,7 @@ export function createLane(ports: LanePorts): Lane {
         if (connection === undefined || !connection.isOpen() || isConnectionLost(error)) {
           await connection?.end()
           connection = undefined
-          const fate = isCommitting && transaction !== undefined ? await fateOf(transaction.xid, error) : 'aborted'
+          const fate = isCommitting && transaction !== undefined ? await fateOf(transaction, error) : 'undone'
           if (fate instanceof Fault) return refuse(jobs, fate)
           if (fate === 'committed') return settle(jobs, answers)
           if (Date.now() > deadline)
@@ -117,22 +119,26 @@ export function createLane(ports: LanePorts): Lane {
 
   /**
    * The connection was lost while a commit was under way. Unlike a disk, the
-   * server can be asked afterwards what became of the transaction. Only where it
-   * cannot be asked, the outcome stays unknown.
+   * server can be asked afterwards: once the transaction is over, its runes are
+   * there or they are not. The server's own word for its fate does not
+   * count, since after a crash another transaction may bear the same number.
+   * Only where the server cannot be asked, the outcome stays unknown.
    */
-  async function fateOf(xid: string, lost: unknown): Promise<'committed' | 'aborted' | Fault> {
+  async function fateOf({ xid, witness }: Transaction, lost: unknown): Promise<'committed' | 'undone' | Fault> {
+    const proof = witness()
     const deadline = Date.now() + ports.patience
     let cause = lost
-    while (Date.now() < deadline) {
+    while (proof !== undefined && Date.now() < deadline) {
       try {
         connection = await connected(deadline)
         const [answer] = await connection.send<{ fate: string | null }>('fateOf', xid)
-        if (answer?.fate === 'committed' || answer?.fate === 'aborted') return answer.fate
+        if (answer?.fate !== 'in progress') return (await ports.has(connection, proof)) ? 'committed' : 'undone'
         await delay(20)
       } catch (error) {
         cause = error
       }
     }
+    if (proof === undefined) return 'undone'
     const poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(cause) }, { cause })
     ports.poisoned(poison)
     return poison

@@ -8,13 +8,14 @@ import type { Runelog } from '../../runelog/port.ts'
 import type { Ports, RunelogOptions } from '../../runelog/ports.ts'
 import { prepare } from '../../runelog/prepare.ts'
 import { createSegments } from '../../runelog/segment.ts'
-import { clientOptions, isConnectionLost, unusable, withoutPassword } from './connection.ts'
+import { type Connection, clientOptions, isConnectionLost, unusable, withoutPassword } from './connection.ts'
 import { archiveIn, redactIn } from './keeping.ts'
 import { createLane, type Lane, reconnect } from './lane.ts'
 import { listen } from './listener.ts'
 import { createOwnership } from './ownership.ts'
 import { createReader } from './reader.ts'
 import { statements } from './statements.ts'
+import type { Witness } from './transaction.ts'
 
 export interface PostgresOptions extends RunelogOptions {
   /** Where archived sessions are kept. Without it, nothing can be archived. */
@@ -47,6 +48,10 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   const poisoned = (fault: Fault) => {
     poison = fault
   }
+  const has = async ({ send, text }: Connection, { session_id, event_id, hash }: Witness) => {
+    const [rune] = await createReader(send, text, segments).read(session_id, { after: event_id - 1, limit: 1 })
+    return rune?.hash === hash
+  }
   const lanePorts = {
     ...ports,
     url,
@@ -56,6 +61,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     origin,
     patience,
     committed: bell.ring,
+    has,
     poisoned,
   }
   const lanes: readonly Lane[] = Array.from({ length: laneCount }, () => createLane(lanePorts))

@@ -21,7 +21,7 @@ export interface TransactionPorts extends Pick<Ports, 'sha256'> {
 }
 
 export interface Transaction {
-  /** The server's name for it: by this it can be asked later what became of it. */
+  /** The server's name for it: by this it can be asked whether it is over. */
   readonly xid: string
   readonly connection: Connection
   /** Judges a batch on top of those before it. */
@@ -29,12 +29,20 @@ export interface Transaction {
   /** Judges a batch, and takes note of what it writes. */
   record(batch: Prepared): Promise<Inscribed | Fault>
   headOf(session_id: string): (Head & { readonly id: number }) | undefined
+  /** A rune by which it can be seen later whether this transaction was committed; undefined if it writes none. */
+  witness(): Witness | undefined
   /** Writes rows whatever they were before. */
   replaceRows(changes: readonly Change[]): Promise<void>
   /** A statement for after the runes and rows are written. */
   also(name: StatementName, ...values: readonly unknown[]): void
   /** Sends everything noted, and the commit, in one flight. False: the server undid it all. */
   commit(): Promise<boolean>
+}
+
+export interface Witness {
+  readonly session_id: string
+  readonly event_id: number
+  readonly hash: string
 }
 
 interface Wanted {
@@ -168,6 +176,10 @@ export async function beginTransaction(
     judge: judged,
     record,
     headOf: (session_id) => heads.get(session_id),
+    witness() {
+      const last = inscribed.at(-1)?.result.head
+      return last === undefined ? undefined : { session_id: last.session_id, event_id: last.event_id, hash: last.hash }
+    },
     async replaceRows(changes) {
       await load(changes)
       for (const change of changes) rows.set(nameOf(change.model, change.key), change)
