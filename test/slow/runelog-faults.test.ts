@@ -1,20 +1,13 @@
 import { statSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { differences } from '../support/acknowledged.ts'
 import { each, isProof, sample, seed } from '../support/sampling.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 import { type Call, pathOf, trace } from '../support/strace.ts'
+import { databaseIn, type Writer, workload, writers } from '../support/workload-command.ts'
 
 const { fresh } = scratchFolder('faults')
 const calls = ['openat', 'pwrite64', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'rename']
-const workload = (folder: string) => [
-  process.execPath,
-  'test/support/durable-workload.ts',
-  join(folder, 'statewright.db'),
-  '1',
-]
-
 interface Told {
   readonly code: string
   readonly message: string
@@ -22,15 +15,15 @@ interface Told {
 }
 
 /** Runs the workload with a fault in its way, and says what the store told its caller, and what was left. */
-async function suffer(inject: string) {
+async function suffer(inject: string, writer: Writer) {
   const folder = fresh()
-  const { stdout, stderr, code, struck, calls: made } = await trace(workload(folder), { calls, inject })
+  const { stdout, stderr, code, struck, calls: made } = await trace(workload(folder, 1, writer), { calls, inject })
   const told = (when: string) => {
     const line = stdout.split('\n').find((text) => text.startsWith(`${when} `))
     return line === undefined ? undefined : (JSON.parse(line.slice(when.length + 1)) as Told)
   }
   return {
-    at: `${inject} (seed ${seed})`,
+    at: `${inject}, writer ${writer} (seed ${seed})`,
     struck,
     stderr,
     code,
@@ -40,7 +33,7 @@ async function suffer(inject: string) {
     next: told('then'),
     wentOn: stdout.includes('went on'),
     isClosed: stdout.includes('closed\n'),
-    wrong: await differences(join(folder, 'statewright.db'), stdout),
+    wrong: await differences(databaseIn(folder), stdout),
   }
 }
 
@@ -61,8 +54,8 @@ const wasInjected = ({ name }: Call) => name === 'fsync' || name === 'fdatasync'
 const isFolder = ([target = '']: Call['args']) => statSync(pathOf(target)).isDirectory()
 
 /** How often the busiest thread makes a call: that many faults can be injected. */
-async function countOf(name: string): Promise<number> {
-  const { calls: made, code } = await trace(workload(fresh()), { calls })
+async function countOf(name: string, writer: Writer): Promise<number> {
+  const { calls: made, code } = await trace(workload(fresh(), 1, writer), { calls })
   expect(code).toBe(0)
   const perThread = Map.groupBy(
     made.filter((call) => call.name === name),
@@ -73,10 +66,10 @@ async function countOf(name: string): Promise<number> {
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
 
-async function sufferEach(faults: readonly string[]): Promise<ReadonlyMap<string, number>> {
+async function sufferEach(faults: readonly string[], writer: Writer): Promise<ReadonlyMap<string, number>> {
   const answers = new Map<string, number>()
   await each(faults, 2, async (fault) => {
-    const suffered = await suffer(fault)
+    const suffered = await suffer(fault, writer)
     const given = answer(suffered)
     expect(suffered).toMatchObject({ struck: expect.any(Number), stderr: '', wrong: [] })
     expect(suffered.struck, suffered.at).toBeGreaterThan(0)
@@ -86,28 +79,52 @@ async function sufferEach(faults: readonly string[]): Promise<ReadonlyMap<string
   return answers
 }
 
-test('a sync that fails stops the store, and a restart tells what was recorded', async () => {
-  const all = upTo(await countOf('fsync'))
-  const chosen = isProof ? all : [2, ...sample(all.slice(2), 9)]
-  const answers = await sufferEach(chosen.map((k) => `fsync:error=EIO:when=${k}`))
-  expect(answers.get('it stopped, and said it does not know')).toBeGreaterThan(3)
-  expect(answers.get('it did not archive, and went on')).toBe(1)
+test.each(writers)(
+  'a sync that fails stops the store, and a restart tells what was recorded (writer: %s)',
+  async (writer) => {
+    const all = upTo(await countOf('fsync', writer))
+    const chosen = isProof ? all : sample(all, 8)
+    const answers = await sufferEach(
+      chosen.map((k) => `fsync:error=EIO:when=${k}`),
+      writer,
+    )
+    expect(answers.get('it stopped, and said it does not know')).toBeGreaterThan(1)
+  },
+)
+
+test.each(writers)('a full disk stops the store, and nothing acknowledged is lost (writer: %s)', async (writer) => {
+  const all = upTo(await countOf('pwrite64', writer))
+  const chosen = isProof ? all : [...sample(all.slice(0, -9), 6), all.length - 8]
+  const answers = await sufferEach(
+    chosen.map((k) => `pwrite64:error=ENOSPC:when=${k}+`),
+    writer,
+  )
+  expect(answers.get('it stopped, and said it does not know')).toBeGreaterThan(1)
+
+  const { refused } = await suffer(`pwrite64:error=ENOSPC:when=${all.length - 8}+`, writer)
+  expect(refused?.message).toContain('the disk is full')
+  expect(refused?.details).toMatchObject({ outcome: 'unknown' })
 })
 
-test('a full disk stops the store with a clear fault, and nothing acknowledged is lost', async () => {
-  const all = upTo(await countOf('pwrite64'))
-  const answers = await sufferEach((isProof ? all : sample(all, 10)).map((k) => `pwrite64:error=ENOSPC:when=${k}+`))
-  expect(answers.get('it stopped, and said it does not know')).toBeGreaterThan(3)
-
-  const last = await suffer(`pwrite64:error=ENOSPC:when=${all.length - 8}+`)
-  expect(last.refused?.message).toContain('the disk is full')
-  expect(last.refused?.details).toMatchObject({ outcome: 'unknown' })
+test('a segment that is not surely on disk is not counted as one, and the store goes on', async () => {
+  const folder = fresh()
+  const path = `${databaseIn(folder)}.segments`
+  const command = workload(folder, 1, 'in_place')
+  const { struck, stdout } = await trace(command, { calls, path, inject: 'fsync:error=EIO:when=1+' })
+  expect(struck).toBeGreaterThan(0)
+  expect(stdout).toContain('"code":"segment_unwritable"')
+  expect(stdout).toContain('went on')
+  expect(await differences(databaseIn(folder), stdout)).toEqual([])
 })
 
 test('a file that may not be written is refused when the store opens', async () => {
   const folder = fresh()
-  const path = join(folder, 'statewright.db')
-  const { struck, stdout } = await trace(workload(folder), { calls, path, inject: 'openat:error=EROFS:when=1+' })
+  const path = databaseIn(folder)
+  const { struck, stdout } = await trace(workload(folder, 1, 'in_place'), {
+    calls,
+    path,
+    inject: 'openat:error=EROFS:when=1+',
+  })
   expect(struck).toBeGreaterThan(0)
   expect(stdout).toContain('"code":"store_unusable"')
   expect(stdout).toContain('it may be read but not written')

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { differences } from '../support/acknowledged.ts'
 import { deeds, fates, type Image, images, recordedCalls } from '../support/power-cut.ts'
 import { createChance, isProof, sample, seed } from '../support/sampling.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 import { trace } from '../support/strace.ts'
+import { databaseIn, type Writer, workload, writers } from '../support/workload-command.ts'
 
 const scratch = scratchFolder('power-cut')
 
 /** Rounds of the workload, disks to look at, and how often each fate is tried at each cut. */
-const bounds = isProof ? { program: '6', images: 5000, per_cut: 5 } : { program: '3', images: 500, per_cut: 1 }
+const bounds = isProof ? { program: 6, images: 5000, per_cut: 5 } : { program: 3, images: 500, per_cut: 1 }
 
-async function record(synchronous: readonly string[]) {
+async function record(writer: Writer, ...weakened: readonly string[]) {
   const folder = scratch.fresh()
-  const program = ['test/support/durable-workload.ts', join(folder, 'statewright.db'), bounds.program]
-  const command = [process.execPath, ...program, ...synchronous]
+  const command = workload(folder, bounds.program, writer, ...weakened)
   const recording = await trace(command, { calls: recordedCalls, bytes: true })
   expect(recording).toMatchObject({ code: 0, stdout: expect.stringContaining('closed') })
   return { folder, done: deeds(recording.calls, folder), told: recording.stdout }
@@ -43,7 +43,7 @@ async function found({ files, told }: Image, folder: string): Promise<readonly s
     writeFileSync(copy, bytes)
   }
   try {
-    return await differences(join(disk, 'statewright.db'), told)
+    return await differences(databaseIn(disk), told)
   } catch (error) {
     return [`the store does not open: ${error}`]
   } finally {
@@ -51,8 +51,8 @@ async function found({ files, told }: Image, folder: string): Promise<readonly s
   }
 }
 
-async function judged(synchronous: readonly string[]) {
-  const { folder, done, told } = await record(synchronous)
+async function judged(writer: Writer, ...weakened: readonly string[]) {
+  const { folder, done, told } = await record(writer, ...weakened)
   const chance = createChance()
   const many = Array.from({ length: bounds.per_cut }, () => fates).flat()
   const all = distinct(images(done, folder, chance, many))
@@ -65,16 +65,19 @@ async function judged(synchronous: readonly string[]) {
   return { all, chosen, bad, told }
 }
 
-test('no power cut loses an acknowledged rune, whatever became of the writes that were not synced', async () => {
-  const { chosen, bad, told } = await judged([])
-  expect(chosen.length).toBeGreaterThanOrEqual(bounds.images)
-  expect(bad).toEqual([])
-  // The last disks hold everything, so the images do reach to the end.
-  expect(chosen.some((image) => image.told === told)).toBe(true)
-})
+test.each(writers)(
+  'no power cut loses an acknowledged rune, whatever of the unsynced writes survives (writer: %s)',
+  async (writer) => {
+    const { chosen, bad, told } = await judged(writer)
+    expect(chosen.length).toBeGreaterThanOrEqual(bounds.images)
+    expect(bad).toEqual([])
+    // The last disks hold everything, so the images do reach to the end.
+    expect(chosen.some((image) => image.told === told)).toBe(true)
+  },
+)
 
 test('the same test finds the loss when the store syncs less', async () => {
-  const { chosen, bad } = await judged(['NORMAL'])
+  const { chosen, bad } = await judged('in_place', 'NORMAL')
   const lost = bad.filter((sentence) => sentence.includes('was acknowledged and is lost'))
   expect(lost.length).toBeGreaterThan(chosen.length / 20)
 })
