@@ -62,7 +62,9 @@ async function judged(writer: Writer, ...weakened: readonly string[]) {
     const [first] = await found(image, folder)
     if (first !== undefined) bad.push(`cut ${image.cut}, ${image.fate} (seed ${seed}): ${first}`)
   }
-  return { all, chosen, bad, told }
+  const how = [writer, ...weakened].join(', ')
+  console.log(`power cut, ${how}: ${bad.length} of ${chosen.length} disks lost something (seed ${seed})`)
+  return { chosen, bad, told }
 }
 
 test.each(writers)(
