@@ -28,7 +28,7 @@ export interface PostgresOptions extends RunelogOptions {
 
 /** The store for several processes or machines: PostgreSQL holds them apart by row locks and unique keys. */
 export async function openPostgresRunelog(url: string, ports: Ports, options: PostgresOptions = {}): Promise<Runelog> {
-  const { patience = 10_000, lanes: laneCount = 4 } = options
+  const { patience = 10_000, lanes: laneCount = 2 } = options
   const name = withoutPassword(url)
   const models = allModels(options.models)
   const fingerprint = JSON.stringify(models.map((model) => [model.name, model.version]))
