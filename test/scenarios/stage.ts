@@ -48,7 +48,12 @@ export function on<P extends Props>(
     const opened = await store.open()
     const props = make()
     const stage = await setUp(opened.runelog, props)
-    await play(stage, props)
+    await play(stage, props).catch((error) => {
+      const { warnings } = stage.world
+      throw warnings.length === 0
+        ? error
+        : new Error(`${error.message}\nwarned of: ${JSON.stringify(warnings, null, 2)}`)
+    })
     await stage.world.sw.close()
 
     expect(stage.world.warnings.map(({ message }) => message).sort()).toEqual([...(props.warnings ?? [])].sort())
