@@ -90,7 +90,8 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
         break
       case 'timeout':
         if (isSafeToDrop(hold, call)) endings.timedOut(batch, call, at)
-        else hold.unknown.add(call.call_id)
+        // It is as if its worker were gone: the tool is asked about it, if it can be.
+        else hold.inHand.delete(call.call_id)
         break
       default:
         hold.unknown.add(call.call_id)
@@ -98,10 +99,9 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
   }
 }
 
-/** An execution timeout of what cannot be undone leaves its outcome unknown; of anything else it is a failure. */
+/** An execution timeout of what cannot be undone or repeated leaves its outcome unknown; of anything else it is a failure. */
 function isSafeToDrop(hold: Hold, call: CallView): boolean {
-  const tool = hold.definition.registry.find(call.name)
-  return !call.irreversible && tool !== undefined
+  return !call.irreversible || hold.definition.registry.find(call.name)?.idempotent === true
 }
 
 function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]) {
