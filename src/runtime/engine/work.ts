@@ -40,6 +40,9 @@ export async function proceed(
   if (next.unknowable !== undefined) {
     const { action_summary } = next.unknowable
     if (batch.runes.length > 0) await commit(engine, hold, batch)
+    for (const call of next.probe) probe(engine, hold, call)
+    // The run fails over it, but not over what is still under way beside it: that comes to its end first.
+    if (isUnderWay(hold)) return 'wait'
     const message = `Nobody can know whether ${action_summary} happened; the question stays open.`
     return failRun(engine, hold, 'OUTCOME_UNKNOWN', message)
   }
