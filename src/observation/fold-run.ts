@@ -173,12 +173,22 @@ function spendTokens(
   spend(state, rune, run, { tokens: input_tokens + output_tokens, tool_calls: 0, wall_time_ms: 0 })
 }
 
+/** What a sub-agent spends, its parents spend too. */
 function spend(state: SessionState, rune: Rune, run: RunView | undefined, amount: Used) {
-  const agent: AgentView | undefined = state.agents.get(rune.agent_id ?? '')
-  for (const used of [state.used, agent?.used, run?.used]) {
-    if (used === undefined) continue
-    used.tokens += amount.tokens
-    used.tool_calls += amount.tool_calls
-    used.wall_time_ms += amount.wall_time_ms
+  add(state.used, amount)
+  for (let at: AgentView | undefined = state.agents.get(rune.agent_id ?? ''); at !== undefined; ) {
+    add(at.used, amount)
+    at = at.parent_id === null ? undefined : state.agents.get(at.parent_id)
   }
+  for (let at = run; at !== undefined; ) {
+    add(at.used, amount)
+    const parent_call: string | null = at.parent_call_id
+    at = parent_call === null ? undefined : state.runs.get(state.calls.get(parent_call)?.run_id ?? '')
+  }
+}
+
+function add(used: Used, { tokens, tool_calls, wall_time_ms }: Used) {
+  used.tokens += tokens
+  used.tool_calls += tool_calls
+  used.wall_time_ms += wall_time_ms
 }

@@ -1,6 +1,8 @@
 /** Hands runs to workers of this process. It only wakes: the log decides whether a run may be taken. */
 export interface Dispatcher {
   wake(session_id: string, run_id: string): void
+  /** A run that only waits does not count; the returned function makes it count again. */
+  lend(run_id: string): () => void
   /** Takes nothing more, and resolves when everything under way has ended. */
   stop(): Promise<void>
   /** Resolves when nothing is queued or under way. */
@@ -14,13 +16,14 @@ export function createDispatcher(
 ): Dispatcher {
   const queue = new Map<string, string>()
   const busy = new Set<string>()
+  const lent = new Map<string, number>()
   let waiting: PromiseWithResolvers<void> | undefined
   let isStopping = false
 
   function pump() {
     if (!isStopping)
       for (const [run_id, session_id] of queue) {
-        if (busy.size >= limit) break
+        if (busy.size - lent.size >= limit) break
         // Woken again while it is worked on: it is looked at once more after that.
         if (busy.has(run_id)) continue
         queue.delete(run_id)
@@ -46,6 +49,15 @@ export function createDispatcher(
     wake(session_id, run_id) {
       queue.set(run_id, session_id)
       pump()
+    },
+    lend(run_id) {
+      lent.set(run_id, (lent.get(run_id) ?? 0) + 1)
+      pump()
+      return () => {
+        const left = (lent.get(run_id) ?? 1) - 1
+        if (left === 0) lent.delete(run_id)
+        else lent.set(run_id, left)
+      }
     },
     idle,
     stop() {

@@ -1,9 +1,11 @@
 import { faults } from '../faults/catalogue.ts'
 import { foldSession, newSessionState } from '../observation/fold-session.ts'
+import { fromParts, toParts } from '../observation/session-parts.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import type { Append, Runelog } from '../runelog/port.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Batch } from './batch.ts'
+import { type Checkpoints, noCheckpoints } from './checkpoints.ts'
 
 export interface Sessions {
   /** The state of a session as of its last rune. The same object each time: it changes as runes are folded in. */
@@ -12,20 +14,51 @@ export interface Sessions {
   commit(state: SessionState, batch: Batch, terms: Pick<Append, 'expect' | 'fence'>): Promise<readonly Rune[]>
   /** Folds in what others recorded. */
   refresh(state: SessionState): Promise<void>
+  /** Folds the session anew when it is needed next: something in it was redacted. */
+  forget(session_id: string): void
+  /** Calls back whenever something new was folded into a session. Returns the way to stop. */
+  listen(session_id: string, listener: () => void): () => void
 }
 
 /** How many sessions stay folded. One that nobody worked on for a while is folded anew when it is needed. */
 const kept = 2_000
 
+/** How many runes a session grows by between two checkpoints. */
+const checkpointEvery = 2_000
+
 /**
  * Folded sessions, kept at hand. `exclusive` says that nobody else writes to
  * the store, so that what was folded once stays current by itself.
  */
-export function createSessions(runelog: Runelog, exclusive: boolean): Sessions {
+export function createSessions(
+  runelog: Runelog,
+  exclusive: boolean,
+  checkpoints: Checkpoints = noCheckpoints,
+): Sessions {
   const states = new Map<string, SessionState>()
   const loading = new Map<string, Promise<SessionState>>()
+  const saved = new WeakMap<SessionState, { readonly event_id: number; readonly written: ReadonlySet<string> }>()
+
+  const listeners = new Map<string, Set<() => void>>()
+  const told = ({ session_id }: SessionState) => {
+    for (const listener of listeners.get(session_id) ?? []) listener()
+  }
+  // What other processes record is folded in for those who listen; everyone else looks when he needs it.
+  if (!exclusive)
+    runelog.watch((session_ids) => {
+      for (const session_id of session_ids) {
+        const state = listeners.has(session_id) ? states.get(session_id) : undefined
+        if (state !== undefined) void refresh(state)
+      }
+    })
 
   async function refresh(state: SessionState) {
+    const from = state.event_id
+    await readOn(state)
+    if (state.event_id !== from) told(state)
+  }
+
+  async function readOn(state: SessionState) {
     for (;;) {
       const runes = await runelog.read(state.session_id, { after: state.event_id, limit: 10_000 })
       const before = state.event_id
@@ -35,19 +68,42 @@ export function createSessions(runelog: Runelog, exclusive: boolean): Sessions {
   }
 
   async function first(session_id: string): Promise<SessionState> {
-    const state = newSessionState(session_id)
+    const state = (await fromCheckpoint(session_id)) ?? newSessionState(session_id)
     await refresh(state)
     if (state.event_id === 0) throw faults.not_found({ what: 'session', id: session_id })
     keep(state)
     return state
   }
 
+  async function fromCheckpoint(session_id: string): Promise<SessionState | undefined> {
+    const parts = checkpoints.load(session_id)
+    const found = parts === undefined ? undefined : fromParts(session_id, parts)
+    if (parts === undefined || found === undefined) return undefined
+    const { state, hash } = found
+    const [last] = await runelog.read(session_id, { after: state.event_id - 1, limit: 1 })
+    if (last?.hash !== hash) return undefined
+    saved.set(state, { event_id: state.event_id, written: new Set(parts.keys()) })
+    return state
+  }
+
+  /** A short session is folded as quickly as its checkpoint is read, so only long ones get one. */
+  function checkpoint(state: SessionState, { hash }: Rune) {
+    const last = saved.get(state)
+    if (checkpoints === noCheckpoints || state.event_id - (last?.event_id ?? 0) < checkpointEvery) return
+    const parts = toParts(state, last?.written ?? new Set(), hash)
+    checkpoints.save(state.session_id, parts)
+    saved.set(state, { event_id: state.event_id, written: new Set([...(last?.written ?? []), ...parts.keys()]) })
+  }
+
   function keep(state: SessionState) {
     states.delete(state.session_id)
     states.set(state.session_id, state)
-    if (states.size > kept) {
-      const [oldest] = states.keys()
-      if (oldest !== undefined) states.delete(oldest)
+    if (states.size <= kept) return
+    // A session that someone works on stays: two folds of it would not know of each other's moves.
+    for (const [id, { runs }] of states) {
+      if ([...runs.values()].some((run) => run.status === 'running')) continue
+      states.delete(id)
+      if (states.size <= kept) return
     }
   }
 
@@ -73,12 +129,29 @@ export function createSessions(runelog: Runelog, exclusive: boolean): Sessions {
         if (rune.event_id <= state.event_id) continue
         // Someone else's runes came in between: take everything from the log, in its order.
         if (rune.event_id !== state.event_id + 1) {
-          await refresh(state)
+          await readOn(state)
           break
         }
         foldSession(state, rune)
       }
+      const last = runes.at(-1)
+      if (last !== undefined && last.event_id === state.event_id) checkpoint(state, last)
+      told(state)
       return runes
+    },
+
+    forget(session_id) {
+      states.delete(session_id)
+      checkpoints.forget(session_id)
+    },
+
+    listen(session_id, listener) {
+      const all = listeners.get(session_id) ?? new Set()
+      listeners.set(session_id, all.add(listener))
+      return () => {
+        all.delete(listener)
+        if (all.size === 0) listeners.delete(session_id)
+      }
     },
   }
 }

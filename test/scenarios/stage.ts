@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../../src/kernel/json.ts'
 import { consequenceView, contractHistories, snapshot } from '../../src/observation/contract.ts'
+import type { Store as OpenStore } from '../../src/open-store.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Kind } from '../../src/runes/kinds.ts'
 import type { Rune } from '../../src/runes/rune.ts'
@@ -47,7 +48,8 @@ export function on<P extends Props>(
   return async ({ record }) => {
     const opened = await store.open()
     const props = make()
-    const stage = await setUp(opened.runelog, props)
+    const { runelog } = opened.store
+    const stage = await setUp(opened.store, props)
     await play(stage, props).catch((error) => {
       const { warnings } = stage.world
       throw warnings.length === 0
@@ -57,13 +59,13 @@ export function on<P extends Props>(
     await stage.world.sw.close()
 
     expect(stage.world.warnings.map(({ message }) => message).sort()).toEqual([...(props.warnings ?? [])].sort())
-    const rows = await dump(opened.runelog, [openInteractions.name])
-    for (const { key } of await opened.runelog.rows('sessions')) {
-      record(await opened.runelog.read(key))
-      expect(await verify(opened.runelog, key)).toBeUndefined()
+    const rows = await dump(runelog, [openInteractions.name])
+    for (const { key } of await runelog.rows('sessions')) {
+      record(await runelog.read(key))
+      expect(await verify(runelog, key)).toBeUndefined()
     }
-    await opened.runelog.rebuild()
-    expect(await dump(opened.runelog, [openInteractions.name])).toBe(rows)
+    await runelog.rebuild()
+    expect(await dump(runelog, [openInteractions.name])).toBe(rows)
     await opened.dispose()
   }
 }
@@ -73,11 +75,11 @@ export function play(title: string, acts: Play): void {
   test(title, () => perform(acts))
 }
 
-async function setUp(runelog: Runelog, { tools = [], script = [], model, agents, behind, ...options }: Props) {
+async function setUp(store: OpenStore, { tools = [], script = [], model, agents, behind, ...options }: Props) {
   const usual = agent({ role: 'support', model: model ?? scriptedModel(script), tools: [...tools] })
   const { policy = { mode: 'full_access' }, settings = {} } = options
   const world = await createWorld({
-    store: behind === undefined ? runelog : behind(runelog),
+    store: behind === undefined ? store : { ...store, runelog: behind(store.runelog) },
     agents: agents ?? { support: usual },
     policy,
     settings,

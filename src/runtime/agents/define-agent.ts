@@ -21,6 +21,8 @@ export interface Agent {
   readonly retries: RetryPolicy
   /** It may hand a step to a person through the built-in tool. */
   readonly may_ask: boolean
+  /** Names of agents that it may hand tasks to, each through a tool `delegate.<name>`. */
+  readonly delegates: readonly string[]
 }
 
 /** An agent as the runtime works with it. */
@@ -29,7 +31,7 @@ export interface AgentDefinition extends Agent {
 }
 
 type Given = Pick<Agent, 'role' | 'model'> &
-  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask'>> & {
+  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates'>> & {
     readonly budget?: Budget
     readonly retries?: Partial<RetryPolicy>
   }
@@ -44,6 +46,7 @@ export function agent(given: Given): Agent {
     max_rounds: given.max_rounds ?? 50,
     retries: { ...usualRetries, ...given.retries },
     may_ask: given.may_ask ?? true,
+    delegates: [...(given.delegates ?? [])],
   }
   const problem = problemWith(defined)
   if (problem !== undefined) throw faults.bad_definition({ what: 'agent', name: String(given.role), problem })
@@ -51,8 +54,9 @@ export function agent(given: Given): Agent {
 }
 
 /** Makes an agent ready for work: its tools by name, each with the digest of its definition. */
-export function equip(agent: Agent, sha256: Sha256): AgentDefinition {
-  return { ...agent, registry: createRegistry(agent.tools, sha256, agent.may_ask ? [askPerson] : []) }
+export function equip(agent: Agent, sha256: Sha256, more: readonly Tool[] = []): AgentDefinition {
+  const registry = createRegistry([...agent.tools, ...more], sha256, agent.may_ask ? [askPerson] : [])
+  return { ...agent, registry }
 }
 
 function problemWith({ role, model, tools, budget, max_rounds, retries }: Agent): string | undefined {

@@ -26,6 +26,8 @@ export interface Engine {
   readonly ephemeral: (delta: EphemeralDelta) => void
   /** Tells the dispatcher that a run may be taken. */
   readonly wake: (session_id: string, run_id: string) => void
+  /** Gives the worker's place to others while a run only waits. Returns the way to take it back. */
+  readonly lendSlot: (run_id: string) => () => void
   /** Tells whoever keeps deadlines that an interaction has one. */
   readonly deadline: (interaction_id: string, session_id: string, at: number) => void
   /** Keeps an output that is too long for the model, and says where. */

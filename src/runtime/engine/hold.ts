@@ -76,7 +76,8 @@ export async function commit(
   const fence = { run_id, epoch: hold.epoch }
   const version = batch.moved[run_id]
   const seen = read.map((id) => [id, hold.state.subjects.get(id)?.version ?? 0])
-  const terms = version === undefined ? { fence } : { fence, expect: { ...Object.fromEntries(seen), [run_id]: version } }
+  const terms =
+    version === undefined ? { fence } : { fence, expect: { ...Object.fromEntries(seen), [run_id]: version } }
   const runes = await engine.sessions.commit(hold.state, batch, terms)
   for (const call_id of hold.inHand.keys())
     if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)

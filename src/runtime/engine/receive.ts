@@ -117,8 +117,14 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
   }
   if (!tool.irreversible) return { call: planned }
   const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
-  const claim = (await engine.runelog.row('claims', `${scope}:${key}`))?.value as Claim | undefined
-  return claim === undefined ? { call: planned } : refused(planned, await alreadyThere(engine, hold, claim))
+  const claimOn = async (taken: string) =>
+    (await engine.runelog.row('claims', `${scope}:${taken}`))?.value as Claim | undefined
+  const claim = await claimOn(key)
+  if (claim === undefined) return { call: planned }
+  const again = hold.state.repeats.get(key)
+  if (again === undefined || (await claimOn(again)) !== undefined)
+    return refused(planned, await alreadyThere(engine, hold, claim))
+  return { call: { ...planned, idempotency_key: again } }
 }
 
 /** The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash. */

@@ -61,7 +61,7 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
   const said = () => text.toWellFormed()
   const broken = (error_type: string, message: string, retryable: boolean): StreamError => ({
     kind: 'error',
-    error_type,
+    error_type: error_type.toWellFormed(),
     message: message.toWellFormed(),
     retryable,
     partial: said(),
@@ -91,7 +91,7 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
           onDelta(event.channel, event.text)
           break
         case 'tool_call':
-          calls.push({ name: event.name, arguments: event.arguments })
+          calls.push({ name: event.name.toWellFormed(), arguments: event.arguments })
           break
         case 'usage':
           usage = { input_tokens: event.input_tokens, output_tokens: event.output_tokens }

@@ -9,11 +9,14 @@ export function consequenceLine(view: ConsequenceView): string {
   const marks = [
     `[${view.consequence_label}]`,
     ...(view.has_side_effects ? ['IRREVERSIBLE'] : []),
-    ...(view.was_suspended && !view.is_still_pending ? ['(human-confirmed)'] : []),
+    ...(view.was_suspended && wasLetGoOn.has(view.consequence_label) ? ['(human-confirmed)'] : []),
   ].join(' ')
   const outcome = view.error_message ?? textOf(view)
   return `${marks} ${view.action_summary}${outcome === '' ? '' : `: ${outcome}`}`
 }
+
+/** What waited and was then carried out; what was refused, or given up because nobody answered, nobody confirmed. */
+const wasLetGoOn: ReadonlySet<ConsequenceView['consequence_label']> = new Set(['SUCCESS', 'FAILED'])
 
 function textOf({ result }: ConsequenceView): string {
   if (result === null) return ''

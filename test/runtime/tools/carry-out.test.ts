@@ -8,6 +8,8 @@ import { type ToolDefinition, tool } from '../../../src/runtime/tools/define-too
 import type { ToolContext } from '../../../src/runtime/tools/tool.ts'
 import { createHandClock, settled } from '../../support/clock.ts'
 
+const proof = process.env.STATEWRIGHT_PROOF === '1'
+
 const input = z.object({})
 
 /** Starts one call; the test moves the time and looks at what came out. */
@@ -288,6 +290,6 @@ test('whatever a tool does and whenever it is stopped, there is one outcome that
       if (how === 'never' || endsAt > stopAt) expect(['timeout', 'cancelled']).toContain(outcome?.status)
       expect(outcome?.duration_ms).toBe(Math.min(how === 'never' ? 1000 : endsAt, stopAt))
     }),
-    { seed: 4, numRuns: process.env.STATEWRIGHT_PROOF ? 5000 : 200 },
+    { seed: 4, numRuns: proof ? 3_000 : 100 },
   )
 })

@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import type { RunView } from '../observation/session-state.ts'
+import { createBatch } from './batch.ts'
+import { attempt } from './commands/attempt.ts'
+import { isOver, stop } from './commands/stop.ts'
+import { openRun, spawn } from './commands/submit.ts'
+import type { Engine } from './engine/engine.ts'
+import { tool } from './tools/define-tool.ts'
+import type { Tool, ToolContext } from './tools/tool.ts'
+
+/** A delegated task may take days, if its agent waits for a person. */
+const patience_ms = 2 ** 31 - 1
+
+/**
+ * The tool through which an agent hands a task to another one. It is idempotent:
+ * the id of the child's run follows from the id of the call, so that doing it
+ * again after a crash finds the child where it is.
+ */
+export function delegateTool(name: string, engineOf: () => Engine): Tool {
+  return tool({
+    name: `delegate.${name}`,
+    description: `Hands a task to the agent ${name} and waits for its answer.`,
+    input: z.object({ task: z.string().min(1) }),
+    idempotent: true,
+    parallel: true,
+    approval: 'never',
+    timeout_ms: patience_ms,
+    run: ({ task }, context) => delegate(engineOf(), name, task, context),
+  })
+}
+
+async function delegate(engine: Engine, name: string, task: string, context: ToolContext) {
+  const { session_id, call_id, signal } = context
+  const child = `run_${engine.sha256(call_id).slice(0, 16)}`
+  await attempt(engine, session_id, (state) => {
+    const parent = state.runs.get(context.run_id)
+    if (state.runs.has(child) || parent === undefined) return { answer: () => undefined }
+    const batch = createBatch(state, engine.clock.now())
+    const agent_id = spawn(engine, batch, name, parent.agent_id)
+    const { mode, strict: interactive_require_user_reply } = parent
+    openRun(batch, child, agent_id, { agent: name, input: task, mode, interactive_require_user_reply }, call_id)
+    return { batch, answer: () => undefined }
+  })
+  engine.wake(session_id, child)
+  // The parent waits without a worker's slot, or parents could take all of them and their children none.
+  const takeBack = engine.lendSlot(context.run_id)
+  const cancel = () =>
+    void stop(engine, session_id, child, 'cancel', 'the task was withdrawn').then(() => engine.wake(session_id, child))
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    const run = await ended(engine, session_id, child)
+    await dismiss(engine, session_id, run.agent_id)
+    if (run.status === 'succeeded') return run.result
+    throw new Error(
+      `${name} did not finish its task (${run.status}): ${run.message ?? run.error_code ?? 'no reason given'}`,
+    )
+  } finally {
+    takeBack()
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+function ended(engine: Engine, session_id: string, run_id: string): Promise<RunView> {
+  return new Promise((resolve, reject) => {
+    const look = () =>
+      engine.sessions.load(session_id).then((state) => {
+        const run = state.runs.get(run_id)
+        if (run === undefined || !isOver(run)) return
+        deaf()
+        resolve(run)
+      }, reject)
+    const deaf = engine.sessions.listen(session_id, () => void look())
+    void look()
+  })
+}
+
+async function dismiss(engine: Engine, session_id: string, agent_id: string) {
+  await attempt(engine, session_id, (state) => {
+    if (state.subjects.get(agent_id)?.state !== 'idle') return { answer: () => undefined }
+    const batch = createBatch(state, engine.clock.now())
+    const stats = { ...state.agents.get(agent_id)?.used }
+    const payload = { agent_id, reason: 'its task is over', stats: stats as Record<string, number> }
+    batch.move('agent', agent_id, 'kill', 'agent.terminated', { actor: 'graph_runner', payload }, { agent_id })
+    return { batch, answer: () => undefined }
+  })
+}

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest'
+import type { ConsequenceView } from '../../src/observation/consequence.ts'
+import type { Message } from '../../src/observation/dialogue.ts'
+import { ask, breakOff, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { answer } from '../../src/runtime/turns/answer.ts'
+import { createHandClock, settled } from '../support/clock.ts'
+
+const { clock } = createHandClock()
+const consequence = {} as ConsequenceView
+const request = (messages: readonly Message[]) => ({ instructions: '', messages, tools: [], memories: [] })
+const hear = (model: ReturnType<typeof scriptedModel>, messages: readonly Message[] = [], deltas: string[] = []) =>
+  answer(model, request(messages), {
+    signal: new AbortController().signal,
+    onDelta: (_, text) => void deltas.push(text),
+    clock,
+  })
+
+const said = (text: string, partial?: true): Message => ({
+  role: 'assistant',
+  text,
+  calls: [],
+  ...(partial && { partial }),
+})
+const user: Message = { role: 'user', content: 'hi' }
+const result: Message = { role: 'tool', call_id: 'c', consequence }
+
+const script = [
+  call('look', { at: 1 }),
+  together(say('Both.'), call('a'), call('b', '{"x":')),
+  ask({ title: 'Sure?' }),
+  say('Done.'),
+]
+
+test('each answer of the script is played in its place', async () => {
+  const model = scriptedModel(script)
+  expect(model.id).toBe('scripted')
+  const dialogue: Message[] = [user]
+  expect(await hear(model, dialogue)).toMatchObject({ kind: 'calls', calls: [{ name: 'look', arguments: { at: 1 } }] })
+  dialogue.push(said(''), result)
+  expect(await hear(model, dialogue)).toMatchObject({
+    text: 'Both.',
+    calls: [{ name: 'a' }, { name: 'b', arguments: '{"x":' }],
+  })
+  dialogue.push(said(''), result, result)
+  expect(await hear(model, dialogue)).toMatchObject({ calls: [{ name: 'ask_person', arguments: { title: 'Sure?' } }] })
+  dialogue.push(said(''), result)
+  expect(await hear(model, dialogue)).toMatchObject({ kind: 'final', text: 'Done.', finish: 'stop' })
+  dialogue.push(said('Done.'))
+  expect(await hear(model, dialogue)).toMatchObject({
+    kind: 'final',
+    text: 'The script has ended: it has 4 answers, and this would be number 5.',
+  })
+})
+
+test('the same dialogue gets the same answer from a model that never heard of it, and from one that heard others', async () => {
+  const used = scriptedModel(script)
+  const longer = [user, said('1'), said('2'), said('3')]
+  await hear(used, longer)
+  for (let length = 0; length <= longer.length; length++) {
+    const dialogue = longer.slice(0, length)
+    expect(await hear(used, dialogue)).toEqual(await hear(scriptedModel(script), dialogue))
+  }
+  // The same messages with another past: what was remembered about them must not count.
+  const shifted = longer.slice(2)
+  expect(await hear(used, shifted)).toEqual(await hear(scriptedModel(script), [...shifted]))
+})
+
+test('an answer that was cut short is given again', async () => {
+  const model = scriptedModel([say('one'), say('two')])
+  expect(await hear(model, [user, said('on', true), user])).toMatchObject({ text: 'one' })
+  expect(await hear(model, [user, said('one'), said('tw', true)])).toMatchObject({ text: 'two' })
+})
+
+test('a function decides by the request and by how many answers there were', async () => {
+  const model = scriptedModel((req, answered) => say(`${answered} of ${req.messages.length}`))
+  expect(await hear(model, [user, said('a'), user])).toMatchObject({ text: '1 of 3' })
+})
+
+test('a broken answer is an error with what was said before it', async () => {
+  const model = scriptedModel([breakOff('overloaded', { error_type: 'rate_limit', text: 'so' })])
+  expect(await hear(model)).toMatchObject({ kind: 'error', error_type: 'rate_limit', retryable: true, partial: 'so' })
+})
+
+test('a text comes in as many pieces as were asked for', async () => {
+  const deltas: string[] = []
+  await hear(scriptedModel([say('abcdefg')], { pieces: 3 }), [], deltas)
+  expect(deltas).toEqual(['abc', 'def', 'g'])
+})
+
+test('a test can stop it in the middle of a sentence', async () => {
+  const abort = new AbortController()
+  const model = scriptedModel([say('abcd')], {
+    pieces: 4,
+    beforeDelta: (i) => (i === 2 ? new Promise(() => {}) : undefined),
+  })
+  const heard = answer(model, request([]), { signal: abort.signal, onDelta: () => {}, clock })
+  await settled()
+  abort.abort()
+  expect(await heard).toMatchObject({ kind: 'aborted', partial: 'ab' })
+})
+
+test('a step costs the same however long the dialogue is', async () => {
+  const model = scriptedModel(Array.from({ length: 10_000 }, (_, i) => call('step', { i })))
+  const messages: Message[] = [user]
+  let looks = 0
+  const watched = new Proxy(messages, {
+    get(target, key, receiver) {
+      if (typeof key === 'string' && /^\d+$/.test(key)) looks++
+      return Reflect.get(target, key, receiver)
+    },
+  })
+  for (let i = 0; i < 10_000; i++) {
+    const stream = model.stream(request(watched), new AbortController().signal)
+    for await (const event of stream) if (event.type === 'tool_call') expect(event.arguments).toEqual({ i })
+    messages.push(said(''), result)
+  }
+  expect(looks).toBeLessThan(10_000 * 5)
+})

@@ -1,0 +1,275 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
+import type { Json } from '../../../src/kernel/json.ts'
+import type { Model, ModelEvent, ModelRequest } from '../../../src/runtime/model.ts'
+import { type Answer, answer } from '../../../src/runtime/turns/answer.ts'
+import { createHandClock, settled } from '../../support/clock.ts'
+import { roughText } from '../../support/rough-text.ts'
+
+const proof = process.env.STATEWRIGHT_PROOF === '1'
+
+const request: ModelRequest = { instructions: '', messages: [], tools: [], memories: [] }
+
+const delta = (text: string, channel: 'text' | 'reasoning' = 'text'): ModelEvent => ({ type: 'delta', channel, text })
+const done = (finish: 'stop' | 'tool_calls' | 'length' | 'content_filter' = 'stop'): ModelEvent => ({
+  type: 'done',
+  finish,
+})
+const toolCall = (name: string, args: Json = {}): ModelEvent => ({ type: 'tool_call', name, arguments: args })
+const usage: ModelEvent = { type: 'usage', input_tokens: 7, output_tokens: 3 }
+
+function start(stream: Model['stream'], silence_ms?: number) {
+  const hand = createHandClock()
+  const abort = new AbortController()
+  const deltas: string[] = []
+  const answers: Answer[] = []
+  const options = {
+    ...hand,
+    signal: abort.signal,
+    onDelta: (channel: string, text: string) => void deltas.push(`${channel}: ${text}`),
+    ...(silence_ms === undefined ? {} : { silence_ms }),
+  }
+  const promise = answer({ id: 'test', stream }, request, options).then((a) => {
+    answers.push(a)
+    return a
+  })
+  return { ...hand, abort, deltas, answers, promise }
+}
+
+const playing = (...events: readonly unknown[]) =>
+  start(async function* () {
+    for (const event of events) yield event as ModelEvent
+  })
+
+test('an answer without calls is final, with its text, usage and finish', async () => {
+  const { promise, deltas, pending } = playing(
+    delta('think', 'reasoning'),
+    delta('Hel'),
+    delta('lo'),
+    usage,
+    done('length'),
+  )
+  expect(await promise).toEqual({
+    kind: 'final',
+    text: 'Hello',
+    usage: { input_tokens: 7, output_tokens: 3 },
+    finish: 'length',
+  })
+  expect(deltas).toEqual(['reasoning: think', 'text: Hel', 'text: lo'])
+  expect(pending()).toBe(0)
+})
+
+test('an answer with calls has them in order, as they were written', async () => {
+  const { promise } = playing(delta('One moment.'), toolCall('a.b', '{"x":'), toolCall('c', { y: 1 }), done('stop'))
+  expect(await promise).toEqual({
+    kind: 'calls',
+    text: 'One moment.',
+    calls: [
+      { name: 'a.b', arguments: '{"x":' },
+      { name: 'c', arguments: { y: 1 } },
+    ],
+    usage: { input_tokens: 0, output_tokens: 0 },
+  })
+})
+
+test('what a filter cut off makes no calls', async () => {
+  expect(await playing(toolCall('a'), done('content_filter')).promise).toMatchObject({
+    kind: 'final',
+    finish: 'content_filter',
+  })
+})
+
+test('nothing after done counts', async () => {
+  expect(await playing(delta('a'), done(), delta('b'), toolCall('x')).promise).toMatchObject({
+    kind: 'final',
+    text: 'a',
+  })
+})
+
+test('a stream that ends without done is truncated, and what was said is kept', async () => {
+  expect(await playing(delta('Hal'), usage, toolCall('a')).promise).toEqual({
+    kind: 'error',
+    error_type: 'stream_truncated',
+    message: 'The stream ended before the answer was complete.',
+    retryable: true,
+    partial: 'Hal',
+    usage: { input_tokens: 7, output_tokens: 3 },
+  })
+})
+
+test('an error of the provider is handed on with its own terms', async () => {
+  const error = { type: 'error', error_type: 'rate_limit', message: 'slow down', retryable: true, retry_after_ms: 900 }
+  expect(await playing(delta('x'), error).promise).toMatchObject({
+    kind: 'error',
+    error_type: 'rate_limit',
+    retryable: true,
+    retry_after_ms: 900,
+    partial: 'x',
+  })
+})
+
+test('a stream that throws, at once or later, is an error', async () => {
+  const atOnce = start(() => {
+    throw Object.assign(new Error('no key'), { code: 'unauthorized', retryable: false })
+  })
+  expect(await atOnce.promise).toMatchObject({
+    kind: 'error',
+    error_type: 'unauthorized',
+    message: 'no key',
+    retryable: false,
+  })
+  const later = start(async function* () {
+    yield delta('so ')
+    throw new Error('socket hang up')
+  })
+  expect(await later.promise).toMatchObject({
+    error_type: 'stream_failed',
+    message: 'socket hang up',
+    retryable: true,
+    partial: 'so ',
+  })
+})
+
+const brokenEvents: readonly unknown[] = [
+  undefined,
+  null,
+  'text',
+  {},
+  { type: 'surprise' },
+  { type: 'delta', channel: 'text' },
+  { type: 'delta', channel: 'smell', text: 'x' },
+  { type: 'tool_call', arguments: {} },
+  { type: 'tool_call', name: 'a' },
+  { type: 'usage', input_tokens: 1.5, output_tokens: 0 },
+  { type: 'usage', input_tokens: -1, output_tokens: 0 },
+  { type: 'error', message: 'x' },
+  { type: 'done', finish: 'bored' },
+  { type: 'done', finish: Symbol('s') },
+]
+test.each(brokenEvents)('the broken event %j is an error that keeps what was said', async (event) => {
+  expect(await playing(delta('so far'), event, done()).promise).toMatchObject({
+    kind: 'error',
+    error_type: 'bad_event',
+    partial: 'so far',
+  })
+})
+
+test('an abort is known from our signal, whatever the stream makes of it', async () => {
+  const reactions: Model['stream'][] = [
+    // It ignores the signal and never says anything again.
+    async function* () {
+      yield delta('half')
+      await new Promise(() => {})
+    },
+    // It throws what nobody would take for an abort.
+    async function* (_request, signal) {
+      yield delta('half')
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new TypeError('terminated'))))
+    },
+    // It pretends to be done.
+    async function* (_request, signal) {
+      yield delta('half')
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      yield done()
+    },
+  ]
+  for (const stream of reactions) {
+    const { promise, abort, pending } = start(stream)
+    await settled()
+    abort.abort()
+    expect(await promise).toEqual({ kind: 'aborted', partial: 'half', usage: { input_tokens: 0, output_tokens: 0 } })
+    expect(pending()).toBe(0)
+  }
+})
+
+test('an AbortError that we did not ask for is an error', async () => {
+  const { promise } = start(async function* () {
+    yield delta('x')
+    throw new DOMException('This operation was aborted', 'AbortError')
+  })
+  expect(await promise).toMatchObject({ kind: 'error', retryable: true })
+})
+
+test('after an abort the model is not called, and the stream is told to end', async () => {
+  let opened = 0
+  let closed = 0
+  const stream = async function* () {
+    opened++
+    try {
+      for (;;) yield delta('x')
+    } finally {
+      closed++
+    }
+  }
+  const before = start(stream)
+  before.abort.abort()
+  expect(await before.promise).toMatchObject({ kind: 'aborted' })
+  // The first event is asked for before anybody can abort; nothing more is.
+  expect(opened).toBeLessThanOrEqual(1)
+
+  const first = opened
+  const during = start(stream)
+  await Promise.resolve()
+  during.abort.abort()
+  expect(await during.promise).toMatchObject({ kind: 'aborted' })
+  await settled()
+  expect(opened).toBe(first + 1)
+  expect(closed).toBe(opened)
+})
+
+test('a stream that falls silent is given up, one that keeps talking is not', async () => {
+  const { promise: never, resolve: speak } = Promise.withResolvers<void>()
+  const { advance, answers, pending } = start(async function* () {
+    yield delta('hm')
+    await never
+    yield delta('m')
+    await new Promise(() => {})
+  }, 1000)
+  await advance(900)
+  speak()
+  await advance(900)
+  expect(answers).toEqual([])
+  await advance(100)
+  expect(answers).toMatchObject([{ kind: 'error', error_type: 'stream_silent', retryable: true, partial: 'hmm' }])
+  expect(pending()).toBe(0)
+})
+
+test('a character that came in two halves is whole in the text, and half a one can be recorded', async () => {
+  const [high = '', low = ''] = '😀'.split('')
+  expect(await playing(delta(high), delta(low), done()).promise).toMatchObject({ text: '😀' })
+  expect(await playing(toolCall(high), done()).promise).toMatchObject({ calls: [{ name: '\ufffd' }] })
+  expect(await playing(delta(`a${high}`), done()).promise).toMatchObject({ text: 'a\ufffd' })
+})
+
+test('whatever a stream does, there is one answer that can be recorded', async () => {
+  const event = fc.oneof(
+    fc.constantFrom<unknown>(
+      ...brokenEvents,
+      usage,
+      toolCall('a', { x: 1 }),
+      done(),
+      done('tool_calls'),
+      new Error('thrown'),
+    ),
+    roughText().map((text) => delta(text)),
+    roughText({ minLength: 1 }).map((name) => toolCall(name)),
+    fc.anything(),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { maxLength: 8 }), async (events) => {
+      const { promise } = start(async function* () {
+        for (const each of events) {
+          if (each instanceof Error) throw each
+          yield each as ModelEvent
+        }
+      })
+      const said = await promise
+      expect(['final', 'calls', 'error']).toContain(said.kind)
+      const { calls, ...recorded } = { calls: [], ...said }
+      for (const { name } of calls) expect(name.isWellFormed()).toBe(true)
+      expect(() => canonicalJson(recorded as unknown as Json)).not.toThrow()
+    }),
+    { seed: 9, numRuns: proof ? 5_000 : 120 },
+  )
+})

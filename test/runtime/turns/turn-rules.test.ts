@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest'
+import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
+import type { Json } from '../../../src/kernel/json.ts'
+import type { ConsequenceView } from '../../../src/observation/consequence.ts'
+import type { Message } from '../../../src/observation/dialogue.ts'
+import { consequenceLine } from '../../../src/runtime/turns/consequence-line.ts'
+import { isRepeated } from '../../../src/runtime/turns/repeated-calls.ts'
+import { buildRequest } from '../../../src/runtime/turns/request.ts'
+import { retryDelay, usualRetries } from '../../../src/runtime/turns/retry.ts'
+
+const view: ConsequenceView = {
+  execution_id: 'exe_1',
+  action_type: 'tool_call',
+  action_summary: 'mail.send',
+  consequence_label: 'SUCCESS',
+  result: { id: 7 },
+  error_message: null,
+  has_side_effects: false,
+  was_suspended: false,
+  is_still_pending: false,
+  total_duration_ms: 5,
+}
+
+test('a stream is tried three times, with longer and longer waits', () => {
+  expect([1, 2, 3, 4].map((failed) => retryDelay(failed, usualRetries))).toEqual([1000, 2000, undefined, undefined])
+  const patient = { tries: 100, first_delay_ms: 1000, longest_delay_ms: 30_000 }
+  expect([5, 6, 50].map((failed) => retryDelay(failed, patient))).toEqual([16_000, 30_000, 30_000])
+  expect(retryDelay(1, { ...patient, tries: 1 })).toBeUndefined()
+})
+
+test('a provider that asks for more time gets it, within reason', () => {
+  expect(retryDelay(1, usualRetries, 7_000)).toBe(7_000)
+  expect(retryDelay(2, usualRetries, 500)).toBe(2_000)
+  expect(retryDelay(1, usualRetries, 3_600_000)).toBeUndefined()
+})
+
+const round = (...calls: readonly (readonly [string, Json])[]): Message[] => [
+  {
+    role: 'assistant',
+    text: '',
+    calls: calls.map(([name, args], i) => ({ call_id: `call_${i}`, name, arguments: args })),
+  },
+  ...calls.map((_, i) => ({ role: 'tool', call_id: `call_${i}`, consequence: view }) as const),
+]
+const again = { name: 'a', arguments: { x: 1, y: 2 } }
+const repeated = (...messages: readonly Message[]) => isRepeated(messages, [again], canonicalJson)
+
+test('the third identical call in a row is a loop, the second is not', () => {
+  const same = round(['a', { y: 2, x: 1 }])
+  expect(repeated()).toBe(false)
+  expect(repeated(...same)).toBe(false)
+  expect(repeated(...same, ...same)).toBe(true)
+  expect(repeated(...same, ...same, ...same, ...same)).toBe(true)
+})
+
+test('other arguments, another tool, or anything said in between is no loop', () => {
+  const same = round(['a', { x: 1, y: 2 }])
+  expect(repeated(...same, ...round(['a', { x: 1, y: 3 }]))).toBe(false)
+  expect(repeated(...same, ...round(['b', { x: 1, y: 2 }]))).toBe(false)
+  expect(repeated(...same, ...same, { role: 'user', content: 'try again' })).toBe(false)
+  expect(repeated(...same, { role: 'user', content: 'go on' }, ...same)).toBe(false)
+  expect(repeated(...same, { role: 'assistant', text: 'done', calls: [] }, ...same)).toBe(false)
+})
+
+test('a call that comes back among others is a loop too, and text is compared by what it says', () => {
+  const among = [...round(['b', 1], ['a', { x: 1, y: 2 }]), ...round(['a', { x: 1, y: 2 }], ['c', 1])]
+  expect(repeated(...among)).toBe(true)
+  expect(isRepeated(among, [{ name: 'a', arguments: ' {"y":2, "x":1}' }], canonicalJson)).toBe(true)
+  expect(isRepeated(among, [{ name: 'a', arguments: '{"y":2' }], canonicalJson)).toBe(false)
+  expect(isRepeated(among, [{ name: 'b', arguments: 1 }], canonicalJson)).toBe(false)
+})
+
+test('three identical calls in one answer are not three rounds', () => {
+  expect(isRepeated([], [again, again, again], canonicalJson)).toBe(false)
+})
+
+test('only the end of a dialogue is looked at', () => {
+  const touched: number[] = []
+  const long = new Proxy(Array.from({ length: 5_000 }, () => round(['z', 0])).flat(), {
+    get(target, key, receiver) {
+      if (typeof key === 'string' && /^\d+$/.test(key)) touched.push(Number(key))
+      return Reflect.get(target, key, receiver)
+    },
+  })
+  expect(isRepeated(long, [{ name: 'z', arguments: 0 }], canonicalJson)).toBe(true)
+  expect(touched.length).toBeLessThan(10)
+})
+
+test('a request hands the dialogue on as it is, and tells an agent with tools what the labels mean', () => {
+  const messages = round(['a', {}])
+  const tools = [{ name: 'a', description: '', input_schema: {} }]
+  const request = buildRequest({ instructions: 'Be kind.', messages, tools, memories: ['m'] })
+  expect(request.messages).toBe(messages)
+  expect(request.memories).toEqual(['m'])
+  expect(request.instructions).toMatch(/^Be kind\.\n\n.*UNKNOWN.*IRREVERSIBLE/s)
+  expect(buildRequest({ instructions: 'Be kind.', messages, tools: [], memories: [] }).instructions).toBe('Be kind.')
+})
+
+test('a consequence is told with its label, whether it can be undone, and whether a person had a say', () => {
+  expect(consequenceLine(view)).toBe('[SUCCESS] mail.send: {"id":7}')
+  expect(consequenceLine({ ...view, has_side_effects: true, was_suspended: true, result: 'sent' })).toBe(
+    '[SUCCESS] IRREVERSIBLE (human-confirmed) mail.send: sent',
+  )
+  expect(consequenceLine({ ...view, consequence_label: 'FAILED', result: null, error_message: 'no such box' })).toBe(
+    '[FAILED] mail.send: no such box',
+  )
+  const lapsed = {
+    consequence_label: 'CANCELLED',
+    result: null,
+    error_message: 'too late',
+    was_suspended: true,
+  } as const
+  expect(consequenceLine({ ...view, ...lapsed })).toBe('[CANCELLED] mail.send: too late')
+  const waiting = { consequence_label: 'UNKNOWN', result: null, was_suspended: true, is_still_pending: true } as const
+  expect(consequenceLine({ ...view, ...waiting })).toBe('[UNKNOWN] mail.send')
+})
