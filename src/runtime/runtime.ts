@@ -66,6 +66,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     ...config,
     leases: ports.leases ?? leasesOfOneProcess(),
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
+    atWork: new Set(),
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
     },

@@ -111,6 +111,7 @@ export function endTurn(
   error_type: string,
   message: string,
   partial: string,
+  retryable = false,
 ) {
   const turn = turnOf(hold)
   const inTools = turn.state === 'tool_executing'
@@ -118,7 +119,7 @@ export function endTurn(
   const payload = {
     error_type,
     message,
-    retryable: false,
+    retryable,
     ...(partial === '' ? {} : { partial_output: partial }),
   }
   batch.move(
