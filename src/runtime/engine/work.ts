@@ -142,7 +142,8 @@ async function park(
     aboutRun(hold.run),
     { mode_is_interactive: hold.run.mode === 'interactive' },
   )
-  const runes = await commit(engine, hold, batch)
+  // An answer that comes while the run is about to wait for it would be recorded and never used.
+  const runes = await commit(engine, hold, batch, open)
   for (const rune of runes)
     if (rune.kind === 'interaction.opened' && rune.payload.deadline !== null)
       engine.deadline(rune.interaction_id ?? '', hold.state.session_id, rune.payload.deadline)
