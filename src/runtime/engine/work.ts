@@ -1,3 +1,5 @@
+import type { ContractStatus } from '../../machines/contract.ts'
+import { consequenceLabels } from '../../observation/contract-status.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
@@ -106,8 +108,8 @@ function isSafeToDrop(hold: Hold, call: CallView): boolean {
 
 function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]) {
   const results = calls.map((call) => {
-    const status = batch.stateOf(call.execution_id ?? '') ?? call.contract ?? 'rejected'
-    return { call_id: call.call_id, label: status, summary: call.action_summary }
+    const status = (batch.stateOf(call.execution_id ?? '') ?? call.contract ?? 'rejected') as ContractStatus
+    return { call_id: call.call_id, label: consequenceLabels[status], summary: call.action_summary }
   })
   batch.move(
     'turn',
