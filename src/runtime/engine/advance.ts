@@ -33,7 +33,15 @@ export interface Advance {
  * found: what is on record decides, and what this worker has in hand.
  */
 export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonly CallView[]): Advance {
-  const all: Advance = { begin: [], probe: [], held: [], ask: [], isBusy: false, isAsking: false, unknowable: undefined }
+  const all: Advance = {
+    begin: [],
+    probe: [],
+    held: [],
+    ask: [],
+    isBusy: false,
+    isAsking: false,
+    unknowable: undefined,
+  }
   for (const call of calls) {
     const status = batch.stateOf(call.execution_id ?? '') ?? call.contract
     if (call.action_type === 'ecs_request') advanceStep(engine, hold, batch, call, status, all)
