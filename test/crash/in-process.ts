@@ -1,6 +1,5 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore, type Store } from '../../src/open-store.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
 import { createStatewright } from '../../src/statewright.ts'
 import { createHandClock, settled } from '../support/clock.ts'
@@ -8,7 +7,7 @@ import { drive } from './driver.ts'
 import { dyingStore } from './dying-store.ts'
 import { createLife, type Life } from './life.ts'
 import { createOutside, type Outside } from './outside.ts'
-import { createModel, type Play } from './plays.ts'
+import { createAgents, type Play } from './plays.ts'
 import { createTools } from './tools.ts'
 import { verdict } from './verdict.ts'
 
@@ -59,7 +58,7 @@ export async function playThrough(
     const { store, tools, outside: told } = build(parts, life)
     const sw = await createStatewright({
       store,
-      agents: { clerk: agent({ role: 'clerk', model: createModel(roles), tools }) },
+      agents: createAgents(roles, tools),
       warn: (message, details) => void problems.push(`${message}: ${JSON.stringify(details)}`),
       ports: { clock: hand.clock, timers: hand.timers, ids, store: { ...hostPorts, now: hand.clock.now } },
     })

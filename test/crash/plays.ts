@@ -1,5 +1,7 @@
+import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { ModelRequest } from '../../src/runtime/model.ts'
 import { ask, call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import type { Tool } from '../../src/runtime/tools/tool.ts'
 import type { ToolName } from './tools.ts'
 
 /** One run of a play, and what its client does beside waiting for it. */
@@ -15,6 +17,8 @@ export interface Role {
   readonly stop?: { readonly by: 'cancel' | 'close'; readonly once: 'submitted' | 'waiting' | 'begun' }
   /** What the model says and calls, answer by answer. */
   readonly script: readonly Scripted[]
+  /** The same for the tasks that it hands to others. */
+  readonly tasks?: Readonly<Record<string, readonly Scripted[]>>
 }
 
 export interface Play {
@@ -23,6 +27,8 @@ export interface Play {
 }
 
 const act = (name: ToolName, what: string) => call(name, { what })
+
+const delegate = (task: string) => call('delegate.helper', { task })
 
 const form = (title: string) =>
   ask({
@@ -112,11 +118,39 @@ export const plays: readonly Play[] = [
       { tag: 'left', with: 'closed', script: [say('Too late.')] },
     ],
   },
+  {
+    name: 'delegated',
+    roles: [
+      {
+        tag: 'shared',
+        script: [together(delegate('collect'), delegate('report')), act('payments.charge', 'order 10'), say('Shared.')],
+        tasks: {
+          collect: [act('payments.charge', 'order 11'), act('payments.refund', 'order 12'), say('Collected.')],
+          report: [act('mail.send', 'report 2'), say('Reported.')],
+        },
+      },
+      {
+        tag: 'recalled',
+        stop: { by: 'cancel', once: 'begun' },
+        script: [together(act('notes.write', 'a plan'), delegate('wait')), say('Never.')],
+        tasks: { wait: [act('payments.refund', 'order 13'), say('Never.')] },
+      },
+    ],
+  },
 ]
 
+/** The agents of one life: one that runs for clients, and one that it hands tasks to. */
+export function createAgents(roles: readonly Role[], tools: readonly Tool[]) {
+  const model = createModel(roles)
+  return {
+    clerk: agent({ role: 'clerk', model, tools, delegates: ['helper'] }),
+    helper: agent({ role: 'helper', model, tools }),
+  }
+}
+
 /** Plays each role by its script. What was tried and did not happen is tried once more; then it goes on. */
-export function createModel(roles: readonly Role[]) {
-  const scripts = new Map(roles.map(({ tag, script }) => [tag, script]))
+function createModel(roles: readonly Role[]) {
+  const scripts = new Map(roles.flatMap(({ tag, script, tasks = {} }) => [[tag, script], ...Object.entries(tasks)]))
   return scriptedModel(({ messages }) => {
     const from = messages.findLastIndex((m) => m.role === 'user' && scripts.has(String(m.content)))
     const asked = messages[from]

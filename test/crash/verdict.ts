@@ -5,7 +5,7 @@ import { createVerifier } from '../../src/runes/verify.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { sha256 } from '../support/sha256.ts'
 import type { Effect, Note, Outside } from './outside.ts'
-import { isRepeatable } from './tools.ts'
+import { declarations, isRepeatable } from './tools.ts'
 
 /** Everything that is wrong with what is on disk and in the world, when all is said and done. */
 export async function verdict(disk: Runelog, outside: Outside): Promise<readonly string[]> {
@@ -19,6 +19,7 @@ export async function verdict(disk: Runelog, outside: Outside): Promise<readonly
     ...(await Promise.all(sessions.map((session_id) => chainProblems(disk, session_id, notes)))).flat(),
     ...unfinished(runes),
     ...callProblems(runes),
+    ...logs.flatMap(orphanProblems),
     ...effectProblems(runes, await outside.effects()),
     ...notes.flatMap((note) => noteProblems(runes, note)),
   ]
@@ -62,6 +63,22 @@ function callProblems(runes: readonly Rune[]): readonly string[] {
   })
 }
 
+/** A task that was handed to another agent does not go on to its end when whoever gave it is over. */
+function orphanProblems(log: readonly Rune[]): readonly string[] {
+  const runOf = new Map(log.flatMap((r) => (r.kind === 'tool.call' ? [[r.call_id, r.run_id]] : [])))
+  const over = new Set<string | undefined>()
+  const parents = new Map<string | undefined, string | undefined>()
+  return log.flatMap((rune) => {
+    if (rune.kind === 'run.submitted') parents.set(rune.run_id, runOf.get(rune.payload.parent_call_id ?? ''))
+    if (rune.kind !== 'run.moved' || !endings.run?.includes(rune.to ?? '')) return []
+    over.add(rune.run_id)
+    const parent = parents.get(rune.run_id)
+    return rune.to === 'succeeded' && parent !== undefined && over.has(parent)
+      ? [`${rune.run_id} went on to its end after ${parent} was over`]
+      : []
+  })
+}
+
 /** What the record says happened is what happened, and nothing that cannot be undone happened twice. */
 function effectProblems(runes: readonly Rune[], effects: readonly Effect[]): readonly string[] {
   const problems: string[] = []
@@ -75,7 +92,7 @@ function effectProblems(runes: readonly Rune[], effects: readonly Effect[]): rea
 
   const contracts = new Map<string, { tool: string; irreversible: boolean; status: string }>()
   for (const rune of runes)
-    if (rune.kind === 'contract.opened' && rune.payload.action_type === 'tool_call') {
+    if (rune.kind === 'contract.opened' && rune.payload.action_summary in declarations) {
       const { action_summary, irreversible } = rune.payload
       contracts.set(rune.execution_id ?? '', { tool: action_summary, irreversible, status: 'pending' })
     } else if (rune.kind === 'contract.moved') {
