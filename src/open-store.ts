@@ -1,4 +1,5 @@
 import { fileBlobs } from './adapters/files/blobs.ts'
+import { openCheckpoints } from './adapters/sqlite/checkpoints.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import { faults } from './faults/catalogue.ts'
 import { openMemoryRunelog } from './runelog/memory.ts'
@@ -6,11 +7,13 @@ import type { Runelog } from './runelog/port.ts'
 import type { Ports, RunelogOptions } from './runelog/ports.ts'
 import { createRedactor, type Redactor } from './runelog/redactor.ts'
 import { type Blobs, memoryBlobs } from './runtime/blobs.ts'
+import { type Checkpoints, noCheckpoints } from './runtime/checkpoints.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
 
 export interface Store {
   readonly runelog: Runelog
   readonly blobs: Blobs
+  readonly checkpoints: Checkpoints
   /** Nobody else writes to it while it is open here. */
   readonly isExclusive: boolean
 }
@@ -28,12 +31,13 @@ export async function openStore(
   const options: RunelogOptions = { models, redactor }
   if (url === 'memory:') {
     const blobs = withoutSecrets(memoryBlobs(ports.sha256), redactor)
-    return { runelog: openMemoryRunelog(ports, options), blobs, isExclusive: true }
+    return { runelog: openMemoryRunelog(ports, options), blobs, checkpoints: noCheckpoints, isExclusive: true }
   }
   if (url.startsWith('sqlite:')) {
     const path = url.slice('sqlite:'.length)
     const runelog = await openSqliteRunelog(path, ports, options)
-    return { runelog, blobs: withoutSecrets(fileBlobs(`${path}.blobs`), redactor), isExclusive: true }
+    const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
+    return { runelog, blobs, checkpoints: openCheckpoints(`${path}.cache`), isExclusive: true }
   }
   throw faults.bad_usage({
     problem: `The store "${url}" is of no kind we know.`,

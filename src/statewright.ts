@@ -62,7 +62,7 @@ const usualSettings: Settings = {
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
   const isOurs = typeof options.store === 'string'
-  const { runelog, blobs, isExclusive } =
+  const { runelog, blobs, checkpoints, isExclusive } =
     typeof options.store === 'string' ? await openStore(options.store, storePorts, options.secrets) : options.store
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine)
   const runtime: Runtime = createRuntime(
@@ -74,6 +74,7 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       ids: options.ports?.ids ?? createIds(hostPorts.random),
       sha256: storePorts.sha256,
       keepWhole: blobs.keep,
+      checkpoints,
       warn: options.warn ?? ((message, details) => console.error(message, details)),
     },
     {
@@ -99,7 +100,9 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
     },
     async close() {
       await stop()
-      if (isOurs) await runelog.close()
+      if (!isOurs) return
+      checkpoints.close()
+      await runelog.close()
     },
   }
 }

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import { answer } from '../turns/answer.ts'
+import { readCall } from '../tools/read-call.ts'
+import { answer, type WrittenCall } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { isRepeated } from '../turns/repeated-calls.ts'
 import { buildRequest } from '../turns/request.ts'
@@ -26,7 +27,12 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
   if (hold.run.cancel !== null || hold.run.steers.length > 0 || hold.isLeaving) hold.interruption.abort()
   const signal = AbortSignal.any([hold.interruption.signal, hold.lease.signal])
   const deltas = writeDeltas(engine, hold)
-  const said = await answer(hold.definition.model, request, { signal, onDelta: deltas.add, clock: engine.clock })
+  const said = await answer(hold.definition.model, request, {
+    signal,
+    onDelta: deltas.add,
+    clock: engine.clock,
+    timers: engine.timers,
+  })
   await deltas.finish()
   if (hold.lease.signal.aborted) return 'over'
 
@@ -65,13 +71,18 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
           `The turn took ${turn.round} rounds of calls, which is the limit.`,
           said.text,
         )
-      if (isRepeated(hold.agent.dialogue.messages, said.calls, canonicalJson))
+      if (isRepeated(hold.agent.dialogue.messages, asRecorded(hold, said.calls), canonicalJson))
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', said.text)
       const over = await stopBefore(engine, hold, said.calls.length, said.text)
       if (over !== undefined) return over
       return receive(engine, hold, said.text, said.calls, said.usage)
     }
   }
+}
+
+/** The dialogue has the arguments as they were read, with defaults filled in. */
+function asRecorded(hold: Hold, calls: readonly WrittenCall[]) {
+  return calls.map((call) => ({ name: call.name, arguments: readCall(hold.definition.registry, call).args }))
 }
 
 /** Checked before each step begins: a budget that is used up, a session that may not go on. */

@@ -96,8 +96,12 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
   }
   if (!tool.irreversible) return { call: planned }
   const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
-  const claim = await engine.runelog.row('claims', `${scope}:${key}`)
-  return claim === undefined ? { call: planned } : refused(planned, claim.value)
+  const claimOn = async (taken: string) => (await engine.runelog.row('claims', `${scope}:${taken}`))?.value
+  const claim = await claimOn(key)
+  if (claim === undefined) return { call: planned }
+  const again = hold.state.repeats.get(key)
+  if (again === undefined || (await claimOn(again)) !== undefined) return refused(planned, claim)
+  return { call: { ...planned, idempotency_key: again } }
 }
 
 /** It gets no contract, and so no execution of its own. */

@@ -94,7 +94,12 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
         if (isSafeToDrop(hold, call)) endings.timedOut(batch, call, at)
         else hold.unknown.add(call.call_id)
         break
-      default:
+      case 'cancelled':
+        // The lease or the cancel came first: the tool was never called.
+        if (outcome.began) hold.unknown.add(call.call_id)
+        else endings.failed(batch, call, 'It was stopped before it began.', 'not_begun', at)
+        break
+      case 'unknown':
         hold.unknown.add(call.call_id)
     }
   }
