@@ -2,12 +2,13 @@ import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore, type Store } from '../../src/open-store.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
 import { createStatewright } from '../../src/statewright.ts'
-import { createHandClock, settled } from '../support/clock.ts'
+import { createHandClock } from '../support/clock.ts'
 import { drive } from './driver.ts'
 import { dyingStore } from './dying-store.ts'
 import { createLife, type Life } from './life.ts'
 import { createOutside, type Outside } from './outside.ts'
 import { createAgents, type Play } from './plays.ts'
+import { quiet } from './quiet.ts'
 import { createTools } from './tools.ts'
 import { verdict } from './verdict.ts'
 
@@ -62,15 +63,11 @@ export async function playThrough(
       warn: (message, details) => void problems.push(`${message}: ${JSON.stringify(details)}`),
       ports: { clock: hand.clock, timers: hand.timers, ids, store: { ...hostPorts, now: hand.clock.now } },
     })
-    const quiet = async () => {
-      for (let before = -1; before !== life.passed(); await settled()) before = life.passed()
-      await life.alive()
-    }
     await drive(
       {
         sw,
         outside: told,
-        quiet,
+        quiet: () => quiet(life),
         letTimePass: async () => {
           await hand.advance(16 * 60_000)
           now = hand.clock.now()
@@ -90,7 +87,7 @@ export async function playThrough(
     points.push(life.passed())
     if (!life.isOver()) break
   }
-  return { problems: [...problems, ...(await verdict(disk.runelog, outside))], points, deaths: died, disk }
+  return { problems: [...problems, ...(await verdict(disk.runelog, outside, roles))], points, deaths: died, disk }
 }
 
 async function within(work: Promise<void>): Promise<void> {

@@ -15,6 +15,8 @@ export interface Role {
   readonly silent?: true
   /** It is cancelled, or its session closed, once this is so. */
   readonly stop?: { readonly by: 'cancel' | 'close'; readonly once: 'submitted' | 'waiting' | 'begun' }
+  /** How it may end, if not only in success. */
+  readonly ends?: readonly string[]
   /** What the model says and calls, answer by answer. */
   readonly script: readonly Scripted[]
   /** The same for the tasks that it hands to others. */
@@ -40,6 +42,9 @@ const form = (title: string) =>
     ],
   })
 const confirmation = ask({ type: 'form', title: 'Which copy?', fields: [{ name: 'copy', default: 'the first' }] })
+
+/** A crash may let it run on before its client can stop it. */
+const stopped = ['canceled', 'succeeded']
 
 export const plays: readonly Play[] = [
   {
@@ -77,12 +82,24 @@ export const plays: readonly Play[] = [
   {
     name: 'stopped',
     roles: [
-      { tag: 'aborted', stop: { by: 'cancel', once: 'begun' }, script: [act('rockets.launch', 'one'), say('Up.')] },
+      {
+        tag: 'aborted',
+        stop: { by: 'cancel', once: 'begun' },
+        ends: stopped,
+        script: [act('rockets.launch', 'one'), say('Up.')],
+      },
       { tag: 'next', with: 'aborted', script: [act('payments.charge', 'order 6'), say('Charged.')] },
-      { tag: 'unwanted', with: 'aborted', stop: { by: 'cancel', once: 'submitted' }, script: [say('Too late.')] },
+      {
+        tag: 'unwanted',
+        with: 'aborted',
+        stop: { by: 'cancel', once: 'submitted' },
+        ends: stopped,
+        script: [say('Too late.')],
+      },
       {
         tag: 'withdrawn',
         stop: { by: 'cancel', once: 'waiting' },
+        ends: ['canceled'],
         script: [together(act('payments.refund', 'order 7'), act('notes.write', 'why'), form('Why?')), say('Why not.')],
       },
     ],
@@ -93,6 +110,8 @@ export const plays: readonly Play[] = [
       {
         tag: 'auto',
         mode: 'auto',
+        // Nobody can be asked what became of an action whose worker died.
+        ends: ['succeeded', 'failed'],
         script: [
           together(act('accounts.delete', 'jo'), confirmation),
           act('mail.send', 'report'),
@@ -114,8 +133,13 @@ export const plays: readonly Play[] = [
   {
     name: 'closing',
     roles: [
-      { tag: 'closed', stop: { by: 'close', once: 'begun' }, script: [act('rockets.launch', 'two'), say('Up.')] },
-      { tag: 'left', with: 'closed', script: [say('Too late.')] },
+      {
+        tag: 'closed',
+        stop: { by: 'close', once: 'begun' },
+        ends: stopped,
+        script: [act('rockets.launch', 'two'), say('Up.')],
+      },
+      { tag: 'left', with: 'closed', ends: stopped, script: [say('Too late.')] },
     ],
   },
   {
@@ -132,6 +156,7 @@ export const plays: readonly Play[] = [
       {
         tag: 'recalled',
         stop: { by: 'cancel', once: 'begun' },
+        ends: stopped,
         script: [together(act('notes.write', 'a plan'), delegate('wait')), say('Never.')],
         tasks: { wait: [act('payments.refund', 'order 13'), say('Never.')] },
       },

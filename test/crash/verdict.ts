@@ -5,10 +5,11 @@ import { createVerifier } from '../../src/runes/verify.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { sha256 } from '../support/sha256.ts'
 import type { Effect, Note, Outside } from './outside.ts'
+import type { Role } from './plays.ts'
 import { declarations, isRepeatable } from './tools.ts'
 
 /** Everything that is wrong with what is on disk and in the world, when all is said and done. */
-export async function verdict(disk: Runelog, outside: Outside): Promise<readonly string[]> {
+export async function verdict(disk: Runelog, outside: Outside, roles: readonly Role[]): Promise<readonly string[]> {
   const rows = await disk.rows('subjects')
   const sessions = [...new Set(rows.map((row) => (row.value as { session_id: string }).session_id))]
   const logs = await Promise.all(sessions.map((session_id) => disk.read(session_id)))
@@ -18,6 +19,7 @@ export async function verdict(disk: Runelog, outside: Outside): Promise<readonly
     ...auditRunes(runes),
     ...(await Promise.all(sessions.map((session_id) => chainProblems(disk, session_id, notes)))).flat(),
     ...unfinished(runes),
+    ...roles.flatMap((role) => endProblems(runes, role)),
     ...callProblems(runes),
     ...logs.flatMap(orphanProblems),
     ...effectProblems(runes, await outside.effects()),
@@ -49,6 +51,13 @@ function unfinished(runes: readonly Rune[]): readonly string[] {
   return [...at.values()].flatMap(({ machine = '', subject_id, to = '' }) =>
     endings[machine]?.includes(to) === false ? [`${machine} ${subject_id} is still ${to}`] : [],
   )
+}
+
+/** A crash may cost time; it does not change what a run comes to. */
+function endProblems(runes: readonly Rune[], { tag, ends = ['succeeded'] }: Role): readonly string[] {
+  const run = runes.find((r) => r.kind === 'run.submitted' && r.payload.input === tag)?.run_id
+  const to = runes.findLast((r) => r.kind === 'run.moved' && r.run_id === run)?.to ?? 'nowhere'
+  return ends.includes(to) ? [] : [`${tag} was to end as ${ends.join(' or ')}, and it is ${to}`]
 }
 
 function callProblems(runes: readonly Rune[]): readonly string[] {
