@@ -14,6 +14,7 @@ import { close, finishClosing, goOn, pause } from './commands/session.ts'
 import { isOver, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type Submission, type Submitted, submit } from './commands/submit.ts'
 import { createDeadlines } from './deadlines.ts'
+import { withdrawOrphans } from './delegation.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { drive } from './engine/drive.ts'
 import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
@@ -96,6 +97,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     if (run.cancel !== null && !isOver(run) && run.status !== 'running')
       await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
     if (!isOver(run)) return
+    await withdrawOrphans(engine, session_id)
     for (const other of state.runs.values())
       if (other.status === 'queued' && other.agent_id === run.agent_id) dispatcher.wake(session_id, other.run_id)
   }
@@ -142,6 +144,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
         await tagged('run:queued'),
         await tagged('session:closing'),
       ]
+      const sessions = new Set([...running, ...waiting, ...queued].map(({ session_id }) => session_id))
+      for (const session_id of sessions) await withdrawOrphans(engine, session_id)
       for (const { id, session_id } of waiting) await preserve(engine, session_id, id)
       for (const { id, session_id } of running) await requeue(engine, session_id, id)
       for (const { id, session_id } of queued) engine.wake(session_id, id)

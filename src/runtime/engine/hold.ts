@@ -63,8 +63,8 @@ export function batchFor(engine: Engine, hold: Hold): Batch {
 /**
  * Records under the fence: an append of a worker that lost its run cannot
  * commit. One that moves the run itself also expects that nothing was asked of
- * it meanwhile: a request is obeyed before the run ends or waits. `read` are
- * subjects of others that must not have moved either.
+ * it meanwhile: a request is obeyed before the run ends or waits. `read` names
+ * the subjects that the decision rests on without moving them.
  */
 export async function commit(
   engine: Engine,
@@ -74,11 +74,10 @@ export async function commit(
 ): Promise<readonly Rune[]> {
   const { run_id } = hold.run
   const fence = { run_id, epoch: hold.epoch }
+  const expect = Object.fromEntries(read.map((id) => [id, hold.state.subjects.get(id)?.version ?? 0]))
   const version = batch.moved[run_id]
-  const seen = read.map((id) => [id, hold.state.subjects.get(id)?.version ?? 0])
-  const terms =
-    version === undefined ? { fence } : { fence, expect: { ...Object.fromEntries(seen), [run_id]: version } }
-  const runes = await engine.sessions.commit(hold.state, batch, terms)
+  if (version !== undefined) expect[run_id] = version
+  const runes = await engine.sessions.commit(hold.state, batch, { fence, expect })
   for (const call_id of hold.inHand.keys())
     if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes
