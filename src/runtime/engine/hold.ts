@@ -63,14 +63,17 @@ export function batchFor(engine: Engine, hold: Hold): Batch {
 /**
  * Records under the fence: an append of a worker that lost its run cannot
  * commit. One that moves the run itself also expects that nothing was asked of
- * it meanwhile: a request is obeyed before the run ends or waits.
+ * it meanwhile: a request is obeyed before the run ends or waits. The session,
+ * too, moves only from where it was seen: others may be about to suspend it.
  */
 export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<readonly Rune[]> {
   const { run_id } = hold.run
   const fence = { run_id, epoch: hold.epoch }
-  const version = batch.moved[run_id]
-  const terms = version === undefined ? { fence } : { fence, expect: { [run_id]: version } }
-  const runes = await engine.sessions.commit(hold.state, batch, terms)
+  const seen = [run_id, hold.state.session_id].flatMap((id) => {
+    const version = batch.moved[id]
+    return version === undefined ? [] : [[id, version] as const]
+  })
+  const runes = await engine.sessions.commit(hold.state, batch, { fence, expect: Object.fromEntries(seen) })
   for (const call_id of hold.inHand.keys())
     if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes
