@@ -1,27 +1,24 @@
 import { hostPorts } from './adapters/host/ports.ts'
-import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
-import { openMemoryRunelog } from './runelog/memory.ts'
+import { openStore, type Store } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
-import type { RunelogOptions, Ports as StorePorts } from './runelog/ports.ts'
-import { createRedactor } from './runelog/redactor.ts'
+import type { Ports as StorePorts } from './runelog/ports.ts'
 import { type Agent, equip } from './runtime/agents/define-agent.ts'
 import type { Submission } from './runtime/commands/submit.ts'
 import { delegateTool } from './runtime/delegation.ts'
 import type { Engine, Settings } from './runtime/engine/engine.ts'
-import { openInteractions } from './runtime/models/interactions.ts'
 import type { Clock, Ids, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
 
 export interface StatewrightOptions {
-  /** `sqlite:./file.db`, `memory:`, or a store that is open already. */
-  readonly store: string | Runelog
+  /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
+  readonly store: string | Store
   readonly agents: Readonly<Record<string, Agent>>
   /** What agents may do without asking. */
   readonly policy?: Partial<Policy>
@@ -40,8 +37,15 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
   /** A run that was submitted before, perhaps by another process. */
   run(run_id: string): Promise<RunHandle>
   readonly runelog: Runelog
+  /** The whole of an output that was too long for the model, by its reference. */
+  output(ref: string): Promise<string | undefined>
   /** Lets go of every run at its next boundary, and closes the store if it was opened here. */
   close(): Promise<void>
+}
+
+/** What `statewright.config.ts` exports: the command line and the server make the same Statewright of it. */
+export function defineConfig(options: StatewrightOptions): StatewrightOptions {
+  return options
 }
 
 const usualSettings: Settings = {
@@ -58,18 +62,19 @@ const usualSettings: Settings = {
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
   const isOurs = typeof options.store === 'string'
-  const runelog =
-    typeof options.store === 'string' ? await openStore(options.store, storePorts, options) : options.store
+  const { runelog, blobs, checkpoints, isExclusive } =
+    typeof options.store === 'string' ? await openStore(options.store, storePorts, options.secrets) : options.store
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine)
   const runtime: Runtime = createRuntime(
     {
       runelog,
-      isExclusive: true,
+      isExclusive,
       clock: options.ports?.clock ?? systemClock,
       timers: options.ports?.timers ?? systemTimers,
       ids: options.ports?.ids ?? createIds(hostPorts.random),
       sha256: storePorts.sha256,
-      keepWhole: async () => 'not_kept',
+      keepWhole: blobs.keep,
+      checkpoints,
       warn: options.warn ?? ((message, details) => console.error(message, details)),
     },
     {
@@ -84,6 +89,7 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
   return {
     ...commands,
     runelog,
+    output: blobs.fetch,
     async submit(submission) {
       const { session_id, run_id } = await submit(submission)
       return createRunHandle(runtime, session_id, run_id)
@@ -94,7 +100,9 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
     },
     async close() {
       await stop()
-      if (isOurs) await runelog.close()
+      if (!isOurs) return
+      checkpoints.close()
+      await runelog.close()
     },
   }
 }
@@ -114,20 +122,4 @@ function equipAll(agents: Readonly<Record<string, Agent>>, sha256: Sha256, engin
       return [name, equip(agent, sha256, delegating)] as const
     }),
   )
-}
-
-/** The read models that the runtime adds to the log's own. Every process on a store must open it with these. */
-export const runtimeModels = [openInteractions]
-
-async function openStore(url: string, ports: StorePorts, { secrets = {} }: StatewrightOptions): Promise<Runelog> {
-  const options: RunelogOptions = {
-    models: runtimeModels,
-    redactor: createRedactor({ secrets: new Map(Object.entries(secrets)) }),
-  }
-  if (url === 'memory:') return openMemoryRunelog(ports, options)
-  if (url.startsWith('sqlite:')) return openSqliteRunelog(url.slice('sqlite:'.length), ports, options)
-  throw faults.bad_usage({
-    problem: `The store "${url}" is of no kind we know.`,
-    usage: 'sqlite:./file.db, postgres://… or memory:',
-  })
 }

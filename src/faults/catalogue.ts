@@ -146,6 +146,12 @@ export const faults = defineFaults({
     says: (d: { idempotency_key: string; what: string }) =>
       `The idempotency key ${d.idempotency_key} was used for ${d.what} with another content; use a new key.`,
   },
+  not_repeatable: {
+    http: 409,
+    retry: 'never',
+    says: (d: { execution_id: string; status: string; irreversible: boolean }) =>
+      `${d.execution_id} is ${d.status}${d.irreversible ? '' : ' and not irreversible'}; only an irreversible action that is completed needs leave to be done again.`,
+  },
   too_early: {
     http: 409,
     retry: 'later',

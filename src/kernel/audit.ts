@@ -28,8 +28,19 @@ export function audit(machine: Machine, moves: readonly Move[]): readonly string
   })
 }
 
+const resting = new WeakMap<object, Map<string, string>>()
+
 /** Where a subject comes to rest: follows the edges that the fold applies by itself. */
 export function settled<S extends string>(machine: Machine<S>, state: S): S {
+  let known = resting.get(machine)
+  if (known === undefined) {
+    known = new Map(Object.keys(machine.states).map((s) => [s, follow(machine, s)]))
+    resting.set(machine, known)
+  }
+  return (known.get(state) ?? state) as S
+}
+
+function follow(machine: Machine, state: string): string {
   let at = state
   for (let steps = 0; steps < machine.transitions.length; steps++) {
     const onward = machine.transitions.find((t) => t.from === at && t.rune === null)

@@ -1,3 +1,4 @@
+import type { State } from '../kernel/machine.ts'
 import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import type { ConsequenceLabel } from './consequence.ts'
 
@@ -18,9 +19,20 @@ export function hasHappened(status: ContractStatus): boolean {
   return consequenceLabels[status] === 'SUCCESS'
 }
 
+export interface StatusFlags {
+  readonly is_terminal: boolean
+  readonly is_stable: boolean
+  readonly is_resumable: boolean
+}
+
+const flags = Object.fromEntries(
+  Object.entries<State>(contractMachine.states).map(([status, { terminal, stable, resumable }]) => {
+    const is_terminal = terminal === true
+    return [status, { is_terminal, is_stable: is_terminal || stable === true, is_resumable: resumable === true }]
+  }),
+) as { readonly [S in ContractStatus]: StatusFlags }
+
 /** What the declaration says about a status. */
-export function statusFlags(status: ContractStatus) {
-  const state = contractMachine.states[status]
-  const is_terminal = state.terminal === true
-  return { is_terminal, is_stable: is_terminal || state.stable === true, is_resumable: state.resumable === true }
+export function statusFlags(status: ContractStatus): StatusFlags {
+  return flags[status]
 }

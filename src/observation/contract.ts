@@ -92,9 +92,9 @@ export function snapshot(history: ContractHistory, now: number): ExecutionSnapsh
 
 /** The only view that reasoning gets. */
 export function consequenceView(history: ContractHistory): ConsequenceView {
-  const [opened, ...moves] = history
+  const [opened] = history
   const { payload } = opened
-  const last = moves.at(-1)
+  const last = lastMove(history)
   const status = statusOf(history)
   const { is_terminal } = statusFlags(status)
 
@@ -106,7 +106,7 @@ export function consequenceView(history: ContractHistory): ConsequenceView {
     result: last?.payload.result ?? null,
     error_message: last?.payload.error_message ?? null,
     has_side_effects: payload.irreversible && hasHappened(status),
-    was_suspended: moves.some((move) => statusFlags(move.to as ContractStatus).is_resumable),
+    was_suspended: history.some((rune) => rune.kind === 'contract.moved' && leadsToWaiting(rune)),
     is_still_pending: !is_terminal,
     total_duration_ms: is_terminal ? elapsed(opened.at, (last ?? opened).at) : null,
   }
@@ -154,13 +154,20 @@ export function executionFact(history: ContractHistory): Payload<'memory.committ
 
 /** It waits because nobody can know whether the action happened. */
 export function outcomeIsUnknown(history: ContractHistory): boolean {
-  const last = history.at(-1)
-  if (last?.kind !== 'contract.moved' || last.payload.reason !== 'outcome_unknown') return false
-  return statusFlags(statusOf(history)).is_resumable
+  return lastMove(history)?.payload.reason === 'outcome_unknown' && statusFlags(statusOf(history)).is_resumable
 }
 
 export function statusOf(history: ContractHistory): ContractStatus {
   return (history.at(-1)?.to as ContractStatus | undefined) ?? contractMachine.initial
+}
+
+function leadsToWaiting({ to }: Draft<'contract.moved'>): boolean {
+  return statusFlags(to as ContractStatus).is_resumable
+}
+
+function lastMove(history: ContractHistory): Draft<'contract.moved'> | undefined {
+  const last = history.at(-1)
+  return last?.kind === 'contract.moved' ? last : undefined
 }
 
 function idOf([opened]: ContractHistory): string {

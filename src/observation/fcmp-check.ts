@@ -11,6 +11,9 @@ const explains: { readonly [T in FcmpType]?: (change: Change) => boolean } = {
   'assistant.message.final': ({ data }) => data.trigger === 'turn.succeeded',
 }
 
+/** A request is a move of the run, too, and changes nothing that a client could see. */
+const changes = runMachine.transitions.filter((t) => t.rune === 'run.moved')
+
 /** What is known about the run from elsewhere. */
 export interface Expected {
   readonly run_id?: string
@@ -59,7 +62,7 @@ function envelope({ protocol_version, run_id, seq, ts }: FcmpEvent, i: number, e
 
 function change({ data, ts }: Change): readonly string[] {
   const { from, to, trigger, terminal, updated_at } = data
-  const declared = runMachine.transitions.some((t) => t.from === from && t.on === trigger && t.to === to)
+  const declared = changes.some((t) => t.from === from && t.on === trigger && t.to === to)
   return [
     ...(declared ? [] : [`${runMachine.name} v${runMachine.version} has no ${from} → ${to} on ${trigger}`]),
     ...(terminal === undefined && isTerminal(to) ? [`the run ends as ${to} and does not say how`] : []),

@@ -22,6 +22,7 @@ export function newSessionState(session_id: string): SessionState {
     turns: new Map(),
     calls: new Map(),
     interactions: new Map(),
+    repeats: new Map(),
     config: {},
     root_agent_id: '',
     turn_errors_in_a_row: 0,

@@ -23,6 +23,8 @@ export interface SessionState {
   readonly turns: Map<string, TurnView>
   readonly calls: Map<string, CallView>
   readonly interactions: Map<string, InteractionView>
+  /** Irreversible actions that a person wants done once more: the key that is taken, and the one to use instead. */
+  readonly repeats: Map<string, string>
   config: Readonly<Record<string, Json>>
   root_agent_id: string
   turn_errors_in_a_row: number

@@ -4,7 +4,9 @@ import type { Json } from '../kernel/json.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
+import { allowAgain } from './commands/allow-again.ts'
 import { expire } from './commands/expire.ts'
 import { listSessions, type SessionQuery } from './commands/list-sessions.ts'
 import { failOrphans } from './commands/orphans.ts'
@@ -36,6 +38,7 @@ export interface RuntimePorts {
   readonly sha256: Sha256
   readonly leases?: Leases
   readonly keepWhole: KeepWhole
+  readonly checkpoints?: Checkpoints
   readonly warn: (message: string, details: object) => void
 }
 
@@ -65,7 +68,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     ...ports,
     ...config,
     leases: ports.leases ?? leasesOfOneProcess(),
-    sessions: createSessions(runelog, ports.isExclusive),
+    sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
     },
@@ -137,6 +140,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
     /** Answers the question that one waiting contract has open, after a look at where it stands. */
     resume: (execution_id: string, given: Resumption): Promise<Resumed> => resume(engine, execution_id, given),
+    /** Lets an irreversible action that was done be done once more. */
+    allowAgain: (execution_id: string, allowed_by = 'human') => allowAgain(engine, execution_id, allowed_by),
     cancel: (run_id: string, reason = 'cancelled by request') => stopRun(run_id, 'cancel', reason),
     interrupt: (run_id: string, reason = 'interrupted by request') => stopRun(run_id, 'interrupt', reason),
 
@@ -163,6 +168,12 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     spawnAgent: (session_id: string, agent: string, how?: Spawn) => spawnAgent(engine, session_id, agent, how),
     async killAgent(agent_id: string, how?: { reason?: string; force?: boolean }): Promise<void> {
       await killAgent(engine, await sessionOf('agent', agent_id), agent_id, how)
+    },
+
+    /** Erases the content of one rune. It goes from the store, from what is cached of it, and from what models will see. */
+    async redact(session_id: string, event_id: number, reason: string): Promise<void> {
+      await runelog.redact(session_id, event_id, reason)
+      engine.sessions.forget(session_id)
     },
 
     find,

@@ -1,9 +1,11 @@
 import { faults } from '../faults/catalogue.ts'
 import { foldSession, newSessionState } from '../observation/fold-session.ts'
+import { fromParts, toParts } from '../observation/session-parts.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import type { Append, Runelog } from '../runelog/port.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Batch } from './batch.ts'
+import { type Checkpoints, noCheckpoints } from './checkpoints.ts'
 
 export interface Sessions {
   /** The state of a session as of its last rune. The same object each time: it changes as runes are folded in. */
@@ -12,6 +14,8 @@ export interface Sessions {
   commit(state: SessionState, batch: Batch, terms: Pick<Append, 'expect' | 'fence'>): Promise<readonly Rune[]>
   /** Folds in what others recorded. */
   refresh(state: SessionState): Promise<void>
+  /** Folds the session anew when it is needed next: something in it was redacted. */
+  forget(session_id: string): void
   /** Calls back whenever something new was folded into a session. Returns the way to stop. */
   listen(session_id: string, listener: () => void): () => void
 }
@@ -19,13 +23,21 @@ export interface Sessions {
 /** How many sessions stay folded. One that nobody worked on for a while is folded anew when it is needed. */
 const kept = 2_000
 
+/** How many runes a session grows by between two checkpoints. */
+const checkpointEvery = 2_000
+
 /**
  * Folded sessions, kept at hand. `exclusive` says that nobody else writes to
  * the store, so that what was folded once stays current by itself.
  */
-export function createSessions(runelog: Runelog, exclusive: boolean): Sessions {
+export function createSessions(
+  runelog: Runelog,
+  exclusive: boolean,
+  checkpoints: Checkpoints = noCheckpoints,
+): Sessions {
   const states = new Map<string, SessionState>()
   const loading = new Map<string, Promise<SessionState>>()
+  const saved = new WeakMap<SessionState, { readonly event_id: number; readonly written: ReadonlySet<string> }>()
 
   const listeners = new Map<string, Set<() => void>>()
   const told = ({ session_id }: SessionState) => {
@@ -56,11 +68,31 @@ export function createSessions(runelog: Runelog, exclusive: boolean): Sessions {
   }
 
   async function first(session_id: string): Promise<SessionState> {
-    const state = newSessionState(session_id)
+    const state = (await fromCheckpoint(session_id)) ?? newSessionState(session_id)
     await refresh(state)
     if (state.event_id === 0) throw faults.not_found({ what: 'session', id: session_id })
     keep(state)
     return state
+  }
+
+  async function fromCheckpoint(session_id: string): Promise<SessionState | undefined> {
+    const parts = checkpoints.load(session_id)
+    const found = parts === undefined ? undefined : fromParts(session_id, parts)
+    if (parts === undefined || found === undefined) return undefined
+    const { state, hash } = found
+    const [last] = await runelog.read(session_id, { after: state.event_id - 1, limit: 1 })
+    if (last?.hash !== hash) return undefined
+    saved.set(state, { event_id: state.event_id, written: new Set(parts.keys()) })
+    return state
+  }
+
+  /** A short session is folded as quickly as its checkpoint is read, so only long ones get one. */
+  function checkpoint(state: SessionState, { hash }: Rune) {
+    const last = saved.get(state)
+    if (checkpoints === noCheckpoints || state.event_id - (last?.event_id ?? 0) < checkpointEvery) return
+    const parts = toParts(state, last?.written ?? new Set(), hash)
+    checkpoints.save(state.session_id, parts)
+    saved.set(state, { event_id: state.event_id, written: new Set([...(last?.written ?? []), ...parts.keys()]) })
   }
 
   function keep(state: SessionState) {
@@ -102,8 +134,15 @@ export function createSessions(runelog: Runelog, exclusive: boolean): Sessions {
         }
         foldSession(state, rune)
       }
+      const last = runes.at(-1)
+      if (last !== undefined && last.event_id === state.event_id) checkpoint(state, last)
       told(state)
       return runes
+    },
+
+    forget(session_id) {
+      states.delete(session_id)
+      checkpoints.forget(session_id)
     },
 
     listen(session_id, listener) {

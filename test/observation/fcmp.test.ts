@@ -172,7 +172,8 @@ describe('FCMP stream', () => {
       }),
       { numRuns: runs, seed: 7 },
     )
-    const changes = runMachine.transitions.map((t) => `${t.from} → ${t.to} (${t.on})`)
+    const recorded = runMachine.transitions.filter((t) => t.rune === 'run.moved')
+    const changes = recorded.map((t) => `${t.from} → ${t.to} (${t.on})`)
     expect([...seen]).toEqual(expect.arrayContaining(changes))
   })
 })
@@ -209,6 +210,7 @@ describe('FCMP checker', () => {
       withData({ pending_interaction_id: 'int_99' }),
       (e) => e.type === 'conversation.state.changed' && e.data.to === 'running',
     ],
+    'a request that passes for a change': [withData({ to: 'running', from: 'running', trigger: 'request' }), isChange],
     'another run': [(events, i) => events.with(i, change(events[i] as FcmpEvent, { run_id: 'run_9' })), () => true],
     'another protocol': [
       (events, i) => events.with(i, change(events[i] as FcmpEvent, { protocol_version: 'fcmp/0.9' })),

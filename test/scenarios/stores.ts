@@ -2,22 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
-import { openMemoryRunelog } from '../../src/runelog/memory.ts'
-import type { Runelog } from '../../src/runelog/port.ts'
-import { runtimeModels } from '../../src/statewright.ts'
+import { type Store as Opened, openStore } from '../../src/open-store.ts'
 
 /** Somewhere to play. Every play runs on every store; another kind of store is one more entry. */
 export interface Store {
   readonly name: string
-  open(): Promise<{ readonly runelog: Runelog; readonly dispose: () => Promise<void> }>
+  open(): Promise<Opened & { readonly dispose: () => Promise<void> }>
 }
 
 const memory: Store = {
   name: 'memory',
   async open() {
-    const runelog = openMemoryRunelog(hostPorts, { models: runtimeModels })
-    return { runelog, dispose: () => runelog.close() }
+    const store = await openStore('memory:', hostPorts)
+    return { ...store, dispose: () => store.runelog.close() }
   },
 }
 
@@ -25,11 +22,12 @@ const sqlite: Store = {
   name: 'SQLite',
   async open() {
     const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
-    const runelog = await openSqliteRunelog(join(folder, 'store.db'), hostPorts, { models: runtimeModels })
+    const store = await openStore(`sqlite:${join(folder, 'store.db')}`, hostPorts)
     return {
-      runelog,
+      ...store,
       async dispose() {
-        await runelog.close()
+        store.checkpoints.close()
+        await store.runelog.close()
         rmSync(folder, { recursive: true })
       },
     }

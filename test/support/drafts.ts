@@ -69,6 +69,7 @@ export const payloads: { readonly [K in Kind]: Payload<K> } = {
     key_scope: 'session',
     timeout_ms: null,
   },
+  'contract.repeat_allowed': { idempotency_key: 'k', salted_key: 's', allowed_by: 'someone' },
   'contract.moved': {},
   'interaction.opened': {
     interaction_kind: 'question',

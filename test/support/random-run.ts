@@ -53,27 +53,31 @@ function next(story: Story, round: { calls: readonly Call[] }): readonly Option[
   const calls = round.calls
   const endAll = calls.flatMap((call) => closing(story, call))
 
+  const take: Option = () => taken(story)
+
   if (run === 'queued' && turn === 'idle')
-    return [() => taken(story), rows({ row: 'canceled_at_rest' }), rows({ row: 'unrecoverable' }), () => taken(story)]
-  if (run === 'queued')
     return [
-      () => taken(story),
-      rows(...endAll, { row: 'canceled' }),
-      rows(...endAll, { row: 'unrecoverable_in_tools' }),
+      ...often(take),
+      rows({ row: 'requested' }),
+      rows({ row: 'canceled_at_rest' }),
+      rows({ row: 'unrecoverable' }),
     ]
-  if (run === 'running' && turn === 'streaming')
+  if (run === 'queued')
+    return [...often(take), rows(...endAll, { row: 'canceled' }), rows(...endAll, { row: 'unrecoverable_in_tools' })]
+  if (run === 'running' && turn === 'streaming') {
+    const said = { 'run.turn.failed': { error_code: 'MODEL_ERROR', message: 'It broke.' } }
     return [
-      ...[...specs, ...specs].map((spec) => () => {
-        round.calls = story.calls(spec, 'Let me see.')
-        return ['frame calls_received']
-      }),
+      ...often(
+        ...specs.map((spec) => () => {
+          round.calls = story.calls(spec, 'Let me see.')
+          return ['frame calls_received']
+        }),
+      ),
       rows({ row: 'succeeded' }),
-      rows({ row: 'steered', says: { 'turn.interrupt': { partial_output: 'I was' } } }),
+      rows({ row: 'requested' }),
+      rows({ row: 'steered', says: { 'turn.steer': { partial_output: 'I was' } } }),
       rows({ row: 'retried', says: { 'turn.start_turn': { input: null } } }),
-      rows({
-        row: 'failed_in_stream',
-        says: { 'run.turn.failed': { error_code: 'MODEL_ERROR', message: 'It broke.' } },
-      }),
+      rows({ row: 'failed_in_stream', says: said }),
       rows({ row: 'canceled' }),
       rows({ row: 'lost_in_stream' }),
       rows({ row: 'released' }),
@@ -81,33 +85,28 @@ function next(story: Story, round: { calls: readonly Call[] }): readonly Option[
       rows({ row: 'agent_crashed_in_stream' }),
       rows({ row: 'unrecoverable_in_stream' }),
     ]
+  }
   if (run === 'running') {
-    const steps = calls.flatMap((call) => stepsOf(story, call)).map((row) => rows(row))
     const rest = calls.filter((call) => !isOver(story, call))
-    const waiting = rest.flatMap((call) => question(story, call))
-    const parkable = waiting.length > 0 && rest.every((call) => question(story, call).length > 0)
-    const lost = [
-      rows({ row: 'lost' }),
-      rows(...endAll, { row: 'canceled' }),
-      rows(...endAll, { row: 'failed_in_tools' }),
-    ]
     if (rest.length === 0)
-      return [
-        rows({ row: 'continued' }),
-        rows({ row: 'continued' }),
-        rows({ row: 'succeeded_by_tools' }),
-        lost[0] as Option,
-      ]
-    const park = rows(...waiting.filter((row): row is Row => row !== 'open'), { row: 'parked' })
-    return [...steps, ...steps, ...(parkable ? [park, park] : []), ...lost]
+      return [...often(rows({ row: 'continued' })), rows({ row: 'succeeded_by_tools' }), rows({ row: 'lost' })]
+    const steps = rest.flatMap((call) => stepsOf(story, call)).map((row) => rows(row))
+    const waiting = rest.flatMap((call) => question(story, call))
+    const asked = waiting.filter((row): row is Row => row !== 'open')
+    const park = waiting.length === rest.length ? [rows(...asked, { row: 'parked' })] : []
+    const ends = [rows(...endAll, { row: 'canceled' }), rows(...endAll, { row: 'failed_in_tools' })]
+    return [...often(...steps, ...park, ...park), rows({ row: 'lost' }), ...ends]
   }
   if (run === 'waiting_user') {
     const open = calls.filter((call) => stateOf(call.interaction_id ?? '') === 'open')
-    const settlement = (call: Call) => stateOf(call.call_id) === 'executing'
+    const lapsing = open.filter((call) => stateOf(call.call_id) !== 'executing')
     return [
-      ...open.map((call) => rows({ row: 'answered', call }, { row: 'replied' })),
-      ...open.filter((call) => !settlement(call)).map((call) => rows({ row: 'expired', call }, { row: 'lapsed' })),
+      ...often(
+        ...open.map((call) => rows({ row: 'answered', call }, { row: 'replied' })),
+        ...lapsing.map((call) => rows({ row: 'expired', call }, { row: 'lapsed' })),
+      ),
       rows({ row: 'kept_waiting' }),
+      rows({ row: 'requested' }),
       rows(...endAll, { row: 'canceled' }),
       rows(...endAll, { row: 'unrecoverable_in_tools' }),
     ]
@@ -122,6 +121,11 @@ function next(story: Story, round: { calls: readonly Call[] }): readonly Option[
       ...Array(12).fill(nobody),
     ]
   })
+}
+
+/** Four times as likely as what stands beside it. */
+function often(...options: readonly Option[]): readonly Option[] {
+  return [...options, ...options, ...options, ...options]
 }
 
 function taken(story: Story): readonly string[] {
@@ -148,7 +152,8 @@ function stepsOf(story: Story, call: Call): readonly Row[] {
     return interaction === 'expired' ? [row('step_lapsed')] : []
   }
   if (contract === 'pending') return [row('started'), row('started_by_policy'), row('denied_by_policy')]
-  if (contract === 'running') return [row('succeeded'), row('failed'), ...(call.irreversible ? [] : [row('timed_out')])]
+  if (contract === 'running')
+    return [row('progressed'), row('succeeded'), row('failed'), ...(call.irreversible ? [] : [row('timed_out')])]
   if (tool === 'executing') return interaction === 'answered' ? [row('settled_happened'), row('settled_did_not')] : []
   if (interaction === 'answered') return [row('approved'), row('denied')]
   return interaction === 'expired' ? [row('approval_lapsed')] : []

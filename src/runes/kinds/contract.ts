@@ -11,6 +11,12 @@ export const contractKinds = {
     key_scope: z.enum(['session', 'global']),
     timeout_ms: z.int().nullable(),
   }),
+  /** A person wants an irreversible action done once more. The next call for it gets the salted key, once. */
+  'contract.repeat_allowed': z.strictObject({
+    idempotency_key: z.string(),
+    salted_key: z.string(),
+    allowed_by: z.string(),
+  }),
   /** `reason` says why a contract waits: for approval, for a person's step, or because its outcome is unknown. */
   'contract.moved': z.strictObject({
     result: jsonValue.optional(),

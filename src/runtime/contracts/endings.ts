@@ -1,6 +1,6 @@
-import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
+import { summary } from '../../observation/summary.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
@@ -292,8 +292,6 @@ function reject(batch: Batch, call: CallView, reason: string, actor: Actor, at: 
   remember(batch, call, 'rejected', { error: reason }, at)
 }
 
-const summaryLength = 200
-
 function remember(
   batch: Batch,
   call: CallView,
@@ -303,7 +301,7 @@ function remember(
 ) {
   const { action_type, action_summary, irreversible, opened_at } = call
   const result_summary = outcome.result === undefined ? null : summary(outcome.result)
-  const error_summary = outcome.error === undefined ? null : outcome.error.slice(0, summaryLength)
+  const error_summary = outcome.error === undefined ? null : summary(outcome.error)
   batch.say(
     'memory.committed',
     {
@@ -322,8 +320,4 @@ function remember(
     },
     about(call),
   )
-}
-
-function summary(result: Json): string {
-  return (typeof result === 'string' ? result : canonicalJson(result)).slice(0, summaryLength)
 }

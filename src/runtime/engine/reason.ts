@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import { answer, type StreamError } from '../turns/answer.ts'
+import { readCall } from '../tools/read-call.ts'
+import { answer, type StreamError, type WrittenCall } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { isRepeated } from '../turns/repeated-calls.ts'
 import { buildRequest } from '../turns/request.ts'
@@ -67,13 +68,18 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
           `The turn took ${turn.round} rounds of calls, which is the limit.`,
           cut,
         )
-      if (isRepeated(hold.agent.dialogue.messages, said.calls, canonicalJson))
+      if (isRepeated(hold.agent.dialogue.messages, asRecorded(hold, said.calls), canonicalJson))
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
       const over = await stopBefore(engine, hold, said.calls.length, cut)
       if (over !== undefined) return over
       return receive(engine, hold, said.text, said.calls, said.usage)
     }
   }
+}
+
+/** The dialogue has the arguments as they were read, with defaults filled in. */
+function asRecorded(hold: Hold, calls: readonly WrittenCall[]) {
+  return calls.map((call) => ({ name: call.name, arguments: readCall(hold.definition.registry, call).args }))
 }
 
 async function stopped(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over'> {

@@ -96,8 +96,17 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
   }
   if (!tool.irreversible) return { call: planned }
   const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
-  const claim = await engine.runelog.row('claims', `${scope}:${key}`)
-  return claim === undefined ? { call: planned } : { call: planned, duplicate: alreadyThere(claim.value) }
+  const claimOn = async (taken: string) => (await engine.runelog.row('claims', `${scope}:${taken}`))?.value
+  const claim = await claimOn(key)
+  if (claim === undefined) return { call: planned }
+  const again = hold.state.repeats.get(key)
+  if (again === undefined || (await claimOn(again)) !== undefined) return refused(planned, claim)
+  return { call: { ...planned, idempotency_key: again } }
+}
+
+/** It gets no contract, and so no execution of its own. */
+function refused(call: openings.PlannedCall, claim: Json): Planned {
+  return { call: { ...call, execution_id: null, contract: null }, duplicate: alreadyThere(claim) }
 }
 
 function alreadyThere(claim: Json): string {
@@ -157,6 +166,6 @@ function markDuplicates(planned: Planned[]) {
     const key = canonicalJson([call.key_scope, call.idempotency_key])
     const first = seen.get(key)
     if (first === undefined) seen.set(key, call.execution_id)
-    else planned[i] = { call, duplicate: alreadyThere({ execution_id: first, state: 'pending' }) }
+    else planned[i] = refused(call, { execution_id: first, state: 'pending' })
   }
 }

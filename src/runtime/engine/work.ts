@@ -1,3 +1,5 @@
+import type { ContractStatus } from '../../machines/contract.ts'
+import { consequenceLabels } from '../../observation/contract-status.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
@@ -92,7 +94,12 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
         if (isSafeToDrop(hold, call)) endings.timedOut(batch, call, at)
         else hold.unknown.add(call.call_id)
         break
-      default:
+      case 'cancelled':
+        // The lease or the cancel came first: the tool was never called.
+        if (outcome.began) hold.unknown.add(call.call_id)
+        else endings.failed(batch, call, 'It was stopped before it began.', 'not_begun', at)
+        break
+      case 'unknown':
         hold.unknown.add(call.call_id)
     }
   }
@@ -106,8 +113,8 @@ function isSafeToDrop(hold: Hold, call: CallView): boolean {
 
 function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]) {
   const results = calls.map((call) => {
-    const status = batch.stateOf(call.execution_id ?? '') ?? call.contract ?? 'rejected'
-    return { call_id: call.call_id, label: status, summary: call.action_summary }
+    const status = (batch.stateOf(call.execution_id ?? '') ?? call.contract ?? 'rejected') as ContractStatus
+    return { call_id: call.call_id, label: consequenceLabels[status], summary: call.action_summary }
   })
   batch.move(
     'turn',

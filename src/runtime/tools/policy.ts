@@ -25,8 +25,9 @@ export interface Verdict {
 type RunMode = 'interactive' | 'auto'
 
 /**
- * The tool's own declaration decides first; for a tool that inherits, the
- * override for its name, then the mode. What would be asked is run if it was
+ * The mode read_only is a limit: only an override for a tool by its name lifts
+ * it. Below it whoever asks for approval gets it, the tool or the policy; then
+ * whoever waives it; then the mode decides. What would be asked is run if it was
  * approved beforehand, and denied if the run has nobody to ask.
  */
 export function decide(policy: Policy, tool: Tool, runMode: RunMode): Verdict {
@@ -39,19 +40,17 @@ export function decide(policy: Policy, tool: Tool, runMode: RunMode): Verdict {
 }
 
 function judge(tool: Tool, policy: Policy): Verdict {
+  const override = policy.per_tool_overrides[tool.name]
+  if (policy.mode === 'read_only' && !tool.read_only && override !== 'never')
+    return deny(`${tool.name} changes something, which the mode read_only forbids.`)
   if (tool.approval === 'always') return ask(`${tool.name} is declared to need approval each time.`)
-  if (tool.approval === 'never') return run(`${tool.name} is declared to need no approval.`)
-
-  const override = Object.hasOwn(policy.per_tool_overrides, tool.name)
-    ? policy.per_tool_overrides[tool.name]
-    : undefined
   if (override === 'always') return ask(`The policy asks for approval of ${tool.name} each time.`)
   if (override === 'never') return run(`The policy lets ${tool.name} run without approval.`)
+  if (tool.approval === 'never') return run(`${tool.name} is declared to need no approval.`)
 
   if (policy.mode === 'full_access') return run('The mode full_access lets every tool run.')
   if (tool.read_only) return run(`${tool.name} changes nothing.`)
-  if (policy.mode === 'auto') return ask(`${tool.name} changes something, which the mode auto lets a person decide.`)
-  return deny(`${tool.name} changes something, which the mode read_only forbids.`)
+  return ask(`${tool.name} changes something, which the mode auto lets a person decide.`)
 }
 
 const run = (reason: string): Verdict => ({ verdict: 'run', reason, approved_by: undefined })

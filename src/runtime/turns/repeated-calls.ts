@@ -22,7 +22,7 @@ export function isRepeated(messages: readonly Message[], calls: readonly Call[],
   for (let i = messages.length - 1; i >= 0 && rounds < limit && repeated.size > 0; i--) {
     const message = messages[i]
     if (message?.role === 'tool') continue
-    if (message?.role !== 'assistant' || message.partial === true) return false
+    if (message?.role !== 'assistant') return false
     repeated = repeated.intersection(new Set(message.calls.map((call) => identity(call, textOf))))
     rounds++
   }

@@ -12,6 +12,7 @@ test('an agent has defaults for what was not said', () => {
   expect(agent({ role: 'support', model })).toEqual({
     role: 'support',
     model,
+    delegates: [],
     tools: [],
     instructions: '',
     budget: null,

@@ -33,13 +33,11 @@ const cases = approvals.flatMap((approval) =>
 /** What is decided before anybody asks who could answer: the first line that fits. */
 function wanted(c: (typeof cases)[number]): 'run' | 'ask' | 'deny' {
   const table = [
-    [c.approval === 'always', 'ask'],
-    [c.approval === 'never', 'run'],
-    [c.override === 'always', 'ask'],
-    [c.override === 'never', 'run'],
+    [c.mode === 'read_only' && !c.read_only && c.override !== 'never', 'deny'],
+    [c.approval === 'always' || c.override === 'always', 'ask'],
+    [c.approval === 'never' || c.override === 'never', 'run'],
     [c.mode === 'full_access' || c.read_only, 'run'],
-    [c.mode === 'auto', 'ask'],
-    [true, 'deny'],
+    [true, 'ask'],
   ] as const
   return table.find(([fits]) => fits)?.[1] ?? 'deny'
 }

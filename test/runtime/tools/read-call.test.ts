@@ -79,6 +79,12 @@ test('arguments that no record could hold are a problem, not a crash', () => {
   })
 })
 
+test('a schema that makes something of the arguments that is not JSON is a problem, not a crash', () => {
+  const odd = tool({ name: 'odd', input: z.object({ a: z.string().overwrite((a) => `${a}\ud800`) }), run: () => null })
+  const answer = readCall(createRegistry([odd], sha256), { name: 'odd', arguments: { a: 'x' } })
+  expect(answer).toEqual({ problem: expect.stringContaining('lone surrogate'), args: { a: 'x' } })
+})
+
 test('a check of the developer that throws is a problem, not a crash', () => {
   expect(read('careless', {})).toMatchObject({ problem: expect.stringContaining('my check broke') })
 })

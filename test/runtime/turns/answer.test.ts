@@ -238,6 +238,7 @@ test('a stream that falls silent is given up, one that keeps talking is not', as
 test('a character that came in two halves is whole in the text, and half a one can be recorded', async () => {
   const [high = '', low = ''] = '😀'.split('')
   expect(await playing(delta(high), delta(low), done()).promise).toMatchObject({ text: '😀' })
+  expect(await playing(toolCall(high), done()).promise).toMatchObject({ calls: [{ name: '\ufffd' }] })
   expect(await playing(delta(`a${high}`), done()).promise).toMatchObject({ text: 'a\ufffd' })
 })
 

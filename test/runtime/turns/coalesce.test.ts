@@ -37,6 +37,22 @@ test('2,048 characters are handed on at once', () => {
   expect(pending()).toBe(0)
 })
 
+test('a character whose halves come apart is handed on whole', async () => {
+  const { add, advance, pieces, finish } = start()
+  const [high = '', low = ''] = '😀'.split('')
+  add('text', 'x'.repeat(2047))
+  add('text', high)
+  expect(pieces).toEqual([['text', 'x'.repeat(2047), 0]])
+  add('text', low)
+  await advance(250)
+  expect(pieces.at(-1)).toEqual(['text', '😀', 2047])
+  add('text', `y${high}`)
+  await advance(250)
+  expect(pieces.at(-1)).toEqual(['text', 'y', 2049])
+  finish()
+  expect(pieces.at(-1)).toEqual(['text', '\ufffd', 2050])
+})
+
 test('channels keep their order, and each counts its own text', () => {
   const { add, finish, pieces } = start()
   add('reasoning', 'hm')

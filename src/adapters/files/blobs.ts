@@ -1,0 +1,50 @@
+import { hash, randomUUID } from 'node:crypto'
+import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Blobs } from '../../runtime/blobs.ts'
+
+const reference = /^blob_[0-9a-f]{64}$/
+
+/** One file per text, in a folder beside the store. A reference is minted here and never taken for a path. */
+export function fileBlobs(folder: string): Blobs {
+  return {
+    async keep(text) {
+      const ref = `blob_${hash('sha256', text)}`
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const draft = join(folder, `.${randomUUID()}`)
+      await writeSynced(draft, text)
+      await rename(draft, join(folder, ref))
+      await syncFolder(folder)
+      return ref
+    },
+    async fetch(ref) {
+      if (!reference.test(ref)) return undefined
+      try {
+        return await readFile(join(folder, ref), 'utf8')
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+        throw error
+      }
+    },
+  }
+}
+
+async function writeSynced(path: string, text: string) {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The name is safe only when the folder is. */
+async function syncFolder(path: string) {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,111 @@
+import type { Json } from '../kernel/json.ts'
+import type { Message } from './dialogue.ts'
+import { newSessionState } from './fold-session.ts'
+import type { SessionState } from './session-state.ts'
+
+/** Goes up when the fold or its shape changes: a checkpoint of another version is not read. */
+export const foldVersion = 2
+
+/** How many messages of a dialogue form one part. A part that is complete is never written again. */
+const partSize = 500
+
+/**
+ * A folded session as texts. The head holds everything but the older messages;
+ * those stand in parts of their own, so that a checkpoint costs what is new and
+ * not what the session has become.
+ */
+export function toParts(state: SessionState, written: ReadonlySet<string>, hash: string): Map<string, string> {
+  const parts = new Map<string, string>()
+  const agents = [...state.agents.values()].map((agent) => {
+    const { messages, open, calls: _, ...rest } = agent.dialogue
+    const complete = completeParts(messages, [...open.values()])
+    for (let n = 0; n < complete; n++) {
+      const name = `${agent.agent_id}/${n}`
+      if (!written.has(name)) parts.set(name, JSON.stringify(messages.slice(n * partSize, (n + 1) * partSize)))
+    }
+    const recent = messages.slice(complete * partSize)
+    return { ...agent, dialogue: { ...rest, complete, recent, open: [...open] } }
+  })
+  const head = {
+    fold_version: foldVersion,
+    hash,
+    ...state,
+    subjects: [...state.subjects],
+    agents,
+    runs: [...state.runs.values()],
+    turns: [...state.turns.values()],
+    calls: [...state.calls.values()],
+    interactions: [...state.interactions.values()],
+    repeats: [...state.repeats],
+  }
+  parts.set('head', JSON.stringify(head))
+  return parts
+}
+
+/** A message that may still be replaced keeps its part, and those after it, in the head. */
+function completeParts(messages: readonly Message[], open: readonly { position: number | null }[]): number {
+  let first = messages.length
+  for (const { position } of open) if (position !== null && position < first) first = position
+  return (first - (first % partSize)) / partSize
+}
+
+export interface FromParts {
+  readonly state: SessionState
+  /** The hash of the last rune that is in it: the log must have that rune, or this is of another log. */
+  readonly hash: string
+}
+
+/** Undefined if it was written by another version or parts of it are missing. */
+export function fromParts(session_id: string, parts: ReadonlyMap<string, string>): FromParts | undefined {
+  const text = parts.get('head')
+  if (text === undefined) return undefined
+  const head = JSON.parse(text) as Head
+  if (head.fold_version !== foldVersion || head.session_id !== session_id) return undefined
+
+  const state = newSessionState(session_id)
+  for (const { dialogue, ...agent } of head.agents) {
+    const messages: Message[] = []
+    for (let n = 0; n < dialogue.complete; n++) {
+      const part = parts.get(`${agent.agent_id}/${n}`)
+      if (part === undefined) return undefined
+      for (const message of JSON.parse(part) as Message[]) messages.push(message)
+    }
+    for (const message of dialogue.recent) messages.push(message)
+    state.agents.set(agent.agent_id, { ...agent, dialogue: { messages, open: new Map(dialogue.open), calls: [] } })
+  }
+  for (const [id, subject] of head.subjects) state.subjects.set(id, subject)
+  for (const run of head.runs) state.runs.set(run.run_id, run)
+  for (const turn of head.turns) state.turns.set(turn.turn_id, turn)
+  for (const call of head.calls) state.calls.set(call.call_id, call)
+  for (const question of head.interactions) state.interactions.set(question.interaction_id, question)
+  for (const [key, salted] of head.repeats) state.repeats.set(key, salted)
+  const { event_id, config, root_agent_id, turn_errors_in_a_row, used } = head
+  return {
+    state: Object.assign(state, { event_id, config, root_agent_id, turn_errors_in_a_row, used }),
+    hash: head.hash,
+  }
+}
+
+type Values<K extends keyof SessionState> = SessionState[K] extends Map<string, infer V> ? V : never
+type Agent = Values<'agents'>
+type Open = Agent['dialogue']['open'] extends Map<string, infer V> ? V : never
+
+interface Head {
+  readonly fold_version: number
+  readonly hash: string
+  readonly session_id: string
+  readonly event_id: number
+  readonly config: Readonly<Record<string, Json>>
+  readonly root_agent_id: string
+  readonly turn_errors_in_a_row: number
+  readonly used: SessionState['used']
+  readonly subjects: [string, Values<'subjects'>][]
+  readonly agents: (Omit<Agent, 'dialogue'> & {
+    readonly dialogue: { readonly complete: number; readonly recent: Message[]; readonly open: [string, Open][] }
+  })[]
+  readonly runs: Values<'runs'>[]
+  readonly turns: Values<'turns'>[]
+  readonly calls: Values<'calls'>[]
+  readonly interactions: Values<'interactions'>[]
+  readonly repeats: [string, string][]
+}

@@ -1,0 +1,22 @@
+/**
+ * Whole outputs that were too long for the model and the log. They are named by
+ * their content, so that keeping one twice keeps it once.
+ */
+export interface Blobs {
+  /** Resolves once the text is safe; the reference goes into a rune after that. */
+  keep(text: string): Promise<string>
+  /** Undefined if nothing is kept under this reference. */
+  fetch(ref: string): Promise<string | undefined>
+}
+
+export function memoryBlobs(sha256: (text: string) => string): Blobs {
+  const kept = new Map<string, string>()
+  return {
+    async keep(text) {
+      const ref = `blob_${sha256(text)}`
+      kept.set(ref, text)
+      return ref
+    },
+    fetch: async (ref) => kept.get(ref),
+  }
+}

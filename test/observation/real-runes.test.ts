@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { RunStatus } from '../../src/machines/run.ts'
+import { consequenceView, contractHistories, executionFact } from '../../src/observation/contract.ts'
+import { fcmpStream } from '../../src/observation/fcmp.ts'
+import { checkFcmp } from '../../src/observation/fcmp-check.ts'
+import { graphState } from '../../src/observation/graph-state.ts'
+import { stateAt } from '../../src/observation/state-at.ts'
+import { runLine } from '../../src/observation/waiting-line.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { auditRunes } from '../support/audit-runes.ts'
+import { createWorld } from '../support/world.ts'
+
+const refund = tool({
+  name: 'payments.refund',
+  description: 'Pays money back.',
+  input: z.object({ order: z.int() }),
+  irreversible: true,
+  approval: 'always',
+  run: ({ order }) => ({ refunded: order }),
+})
+
+test('the views of what the runtime itself writes: asked, approved, done', async () => {
+  const model = scriptedModel([call('payments.refund', { order: 42 }), say('Order 42 is refunded.')])
+  const world = await createWorld({ agents: { support: agent({ role: 'support', model, tools: [refund] }) } })
+  const run = await world.sw.submit({ agent: 'support', input: 'Refund order 42', mode: 'interactive' })
+  const { session_id, run_id } = run
+
+  const waits = await world.until(session_id, (rune) => rune.to === 'waiting_user')
+  const waiting = await world.runes(session_id)
+  const { interaction_id = '' } = waiting.find((rune) => rune.kind === 'interaction.opened') ?? {}
+  expect(graphState(waiting)).toMatchObject({ status: 'suspended', expected_waiting: [expect.any(String)] })
+  expect(runLine(waiting, run_id, waits.at)).toContain(interaction_id)
+
+  await world.sw.reply(interaction_id, { reply: { decision: 'approve' } })
+  await run.result()
+  const runes = await world.runes(session_id)
+  expect(auditRunes(runes)).toEqual([])
+
+  const stream = fcmpStream(runes, run_id)
+  const status = stateAt(runes).get(run_id)?.state as RunStatus
+  expect(checkFcmp(stream, { run_id, status })).toEqual([])
+  expect(stream.at(-2)).toMatchObject({ type: 'assistant.message.final', data: { text: 'Order 42 is refunded.' } })
+  expect(stream.find((event) => event.type === 'user.input.required')?.data).toMatchObject({ interaction_id })
+
+  const graph = graphState(runes)
+  expect(graph.status).toBe('idle')
+  expect(graph.dialogue).toMatchObject([
+    { role: 'user', content: 'Refund order 42' },
+    { role: 'assistant', calls: [{ name: 'payments.refund', arguments: { order: 42 } }] },
+    {
+      role: 'tool',
+      consequence: {
+        consequence_label: 'SUCCESS',
+        has_side_effects: true,
+        was_suspended: true,
+        result: { refunded: 42 },
+      },
+    },
+    { role: 'assistant', text: 'Order 42 is refunded.', calls: [] },
+  ])
+
+  const [history] = contractHistories(runes).values()
+  if (history === undefined) throw new Error('no contract was opened')
+  expect(consequenceView(history).consequence_label).toBe('SUCCESS')
+  const recorded = runes.find((rune) => rune.kind === 'memory.committed')
+  expect(recorded?.payload).toEqual(executionFact(history))
+  await world.end()
+})
