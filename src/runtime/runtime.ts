@@ -59,10 +59,12 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   let isStopping = false
 
   const dispatcher = createDispatcher(config.max_concurrent_runs, work)
+  const applying = new Set<Promise<void>>()
   const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
-    expire(engine, session_id, interaction_id).catch((error) =>
-      ports.warn('a deadline could not be applied', { interaction_id, error: String(error) }),
-    )
+    const applied = expire(engine, session_id, interaction_id)
+      .catch((error) => ports.warn('a deadline could not be applied', { interaction_id, error: String(error) }))
+      .finally(() => applying.delete(applied))
+    applying.add(applied)
   })
   const engine: Engine = {
     ...ports,
@@ -185,8 +187,13 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    /** Resolves when no run is worked on or waits for a worker. */
-    idle: dispatcher.idle,
+    /** Resolves when no run is worked on or waits for a worker, and no deadline is being applied. */
+    async idle(): Promise<void> {
+      do {
+        await Promise.all(applying)
+        await dispatcher.idle()
+      } while (applying.size > 0)
+    },
 
     /** Lets go of every run at its next boundary and takes no more. The store stays open. */
     async stop(): Promise<void> {
@@ -196,6 +203,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
         hold.isLeaving = true
         nudge(hold)
       }
+      await Promise.all(applying)
       await dispatcher.stop()
     },
   }
