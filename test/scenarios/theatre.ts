@@ -96,7 +96,7 @@ async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, .
     restart: (changes: Partial<Omit<Props, 'warnings'>> = {}) => world.restart({ store: anew(), ...changes }),
     /** It is killed where it stands, and another one begins. `doomed` says when that one dies in turn. */
     async kill(changes: Partial<Omit<Props, 'warnings'>> = {}, doomed?: (next: Connection) => void) {
-      connection.die()
+      await connection.die()
       const store = anew()
       doomed?.(connection)
       return world.revive({ store, ...changes })

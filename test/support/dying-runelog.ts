@@ -1,5 +1,5 @@
 import { faults } from '../../src/faults/catalogue.ts'
-import type { Runelog } from '../../src/runelog/port.ts'
+import type { Append, Runelog } from '../../src/runelog/port.ts'
 
 /**
  * One process's connection to a store, which dies with the process. From then
@@ -7,9 +7,14 @@ import type { Runelog } from '../../src/runelog/port.ts'
  * behind can neither read nor write, as if it had been killed.
  */
 export function connect(runelog: Runelog) {
-  let death: { readonly at: number; readonly when: 'before' | 'after' } | undefined
+  let doom: { readonly at: number; readonly when: 'before' | 'after' } | undefined
   let appends = 0
   let isDead = false
+  const death = Promise.withResolvers<void>()
+  const die = () => {
+    isDead = true
+    death.resolve()
+  }
 
   const poisoned = () => faults.store_poisoned({ outcome: 'unknown', cause: 'the process was killed' })
   const alive =
@@ -23,13 +28,23 @@ export function connect(runelog: Runelog) {
     async (...args: A): Promise<R> =>
       alive(call)(...args)
 
+  /** What was on its way to the disk when the process died; the next process begins after that. */
+  const under_way = new Set<Promise<unknown>>()
+  function write(batch: Append) {
+    const written = runelog.append(batch)
+    const over = written.catch(() => undefined).finally(() => under_way.delete(over))
+    under_way.add(over)
+    return written
+  }
+
   const connected: Runelog = {
     async append(batch) {
       if (isDead) throw poisoned()
       appends += 1
-      if (appends !== death?.at) return runelog.append(batch)
+      if (appends !== doom?.at) return write(batch)
       isDead = true
-      if (death.when === 'after') await runelog.append(batch)
+      if (doom.when === 'after') await write(batch)
+      die()
       throw poisoned()
     },
     read: later(runelog.read),
@@ -48,12 +63,16 @@ export function connect(runelog: Runelog) {
     runelog: connected,
     appends: () => appends,
     isDead: () => isDead,
-    die() {
-      isDead = true
+    /** Resolves when nothing it did can still reach the disk. */
+    async die() {
+      die()
+      await Promise.all(under_way)
     },
+    /** Resolves when the process is dead. */
+    death: death.promise,
     /** The n-th append from now is the last thing the process does: it is recorded (`after`) or not (`before`). */
     dieAt(n: number, when: 'before' | 'after') {
-      death = { at: appends + n, when }
+      doom = { at: appends + n, when }
     },
   }
 }
