@@ -12,7 +12,7 @@ import { aboutRun, type Hold } from './hold.ts'
 export async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
   const state = await engine.sessions.load(session_id)
   const run = state.runs.get(run_id)
-  if (run === undefined || run.status !== 'queued') return undefined
+  if (run === undefined || run.status !== 'queued' || !engine.agents.has(run.agent)) return undefined
   const session = state.subjects.get(session_id)
   const agent = state.agents.get(run.agent_id)
   if (session?.state !== 'active' || agent === undefined || !isFree(state, run)) return undefined
