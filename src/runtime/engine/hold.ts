@@ -92,6 +92,13 @@ export function isUnderWay(hold: Hold): boolean {
   return false
 }
 
+/** The lease is gone: the stream and every effect under way are told, and nothing may be begun. */
+export function stopEverything(hold: Hold) {
+  hold.interruption.abort()
+  for (const { abort } of hold.inHand.values()) abort.abort()
+  hold.changed.resolve()
+}
+
 /** Wakes the holder: a request was recorded, or something it waits for has changed. */
 export function nudge(hold: Hold) {
   hold.changed.resolve()

@@ -24,8 +24,8 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
     memories: hold.agent.facts,
   })
   hold.interruption = new AbortController()
-  if (isAskedToStop(hold) || hold.isLeaving) hold.interruption.abort()
-  const signal = AbortSignal.any([hold.interruption.signal, hold.lease.signal])
+  if (isAskedToStop(hold) || hold.isLeaving || hold.lease.signal.aborted) hold.interruption.abort()
+  const { signal } = hold.interruption
   const deltas = writeDeltas(engine, hold)
   const { clock, timers } = engine
   const said = await answer(hold.definition.model, request, { signal, onDelta: deltas.add, clock, timers })
