@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
+import { cleanStream } from '../clean-stream.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type StreamError, type WrittenCall } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -186,8 +187,11 @@ function writeDeltas(engine: Engine, hold: Hold) {
     // It is heard of in `finish`; until then nobody waits for it, and that must not end the process.
     writing.catch(() => undefined)
   })
+  const clean = { text: cleanStream(engine.redactor), reasoning: cleanStream(engine.redactor) }
   return {
-    add(channel: 'text' | 'reasoning', text: string) {
+    add(channel: 'text' | 'reasoning', raw: string) {
+      const text = clean[channel].add(raw)
+      if (text === '') return
       const { session_id } = hold.state
       engine.ephemeral({ session_id, run_id: hold.run.run_id, turn_id, round, offset: offsets[channel], channel, text })
       offsets[channel] += text.length
