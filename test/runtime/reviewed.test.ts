@@ -29,7 +29,10 @@ describe('secrets', () => {
       name: 'site.login',
       input: z.object({ word: z.string() }),
       approval: 'always',
-      run: (args) => (seen.push(args), 'in') as string,
+      run: (args) => {
+        seen.push(args)
+        return 'in'
+      },
     })
     const model = scriptedModel([call('site.login', { word: secret }), say('done')])
     const world = await createWorld({
