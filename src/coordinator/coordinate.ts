@@ -26,7 +26,7 @@ export interface Coordination {
  * and nothing that executes can be reached from here.
  */
 export function coordinate(input: CoordinationInput, answers: readonly AnswerRound[], ports: Ports): Coordination {
-  return coordinationOf(advance(arrive(begin(input, ports), answers), ports), ports)
+  return coordinationOf(advance(arrive(begin(input, ports), answers, ports), ports), ports)
 }
 
 /** What can be seen of a coordination under way. */

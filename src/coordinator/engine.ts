@@ -3,7 +3,7 @@ import { type CoordinationState, coordinationMachine } from '../machines/coordin
 import { checksumOf, idOf } from './checksum.ts'
 import type { AuditDraft, Outcome, Produced, WorkingState } from './handler.ts'
 import { artifactId } from './outputs/artifacts.ts'
-import { originsOf, runIdOf } from './outputs/lineage.ts'
+import { inputChecksum, originsOf, runIdOf } from './outputs/lineage.ts'
 import type { AnswerRound, Artifacts, CoordinationInput, Ports, Progress } from './progress.ts'
 import type { AuditEntry } from './schemas/audit-log.ts'
 import { handlers } from './states/all.ts'
@@ -68,7 +68,8 @@ export function advance(progress: Progress, ports: Ports): Progress {
 }
 
 /** Hands over what arrived from outside. Nothing is read before the coordination waits for it. */
-export function arrive(progress: Progress, rounds: readonly AnswerRound[]): Progress {
+export function arrive(progress: Progress, rounds: readonly AnswerRound[], { sha256 }: Ports): Progress {
+  for (const round of rounds) inputChecksum('answer pack', round, sha256)
   return { ...progress, ledger: { ...progress.ledger, arrived: [...progress.ledger.arrived, ...rounds] } }
 }
 

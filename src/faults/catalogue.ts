@@ -103,4 +103,10 @@ export const faults = defineFaults({
     retry: 'never',
     says: (d: { problem: string; usage: string }) => `${d.problem}\nusage: ${d.usage}`,
   },
+  not_plain_json: {
+    http: 422,
+    retry: 'never',
+    says: (d: { what: string; problem: string }) =>
+      `The ${d.what} cannot be given a checksum: ${d.problem} Send plain JSON with well-formed text.`,
+  },
 })

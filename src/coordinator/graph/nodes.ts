@@ -69,7 +69,7 @@ export function categoryGate(category: ReviewCategory, { phase, workflow_id }: P
     workflow_ref: workflow_id,
     phase_ref: phase,
     review_category: category,
-    review_criteria: [`The intent requires a ${category} review of the plan.`],
+    review_criteria: [`The intent requires a review of the plan: ${category}.`],
   }
 }
 

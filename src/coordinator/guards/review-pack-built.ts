@@ -13,9 +13,9 @@ export const reviewGuards = {
     ),
   impact_within_budgets: ({ change_impact }: ReviewPack): Finding =>
     unless(
-      Object.entries(change_impact)
-        .filter(([, { is_within }]) => !is_within)
-        .map(([what, { estimated, allowed }]) => `${what} ${estimated} of ${allowed}`),
+      (['files', 'commits', 'tokens', 'cost_usd'] as const)
+        .filter((what) => !change_impact[what].is_within)
+        .map((what) => `${what} ${change_impact[what].estimated} of ${change_impact[what].allowed}`),
       'The estimates keep every budget.',
       'Over budget',
     ),

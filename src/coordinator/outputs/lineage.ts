@@ -1,3 +1,6 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Sha256 } from '../../kernel/digest.ts'
+import type { Json } from '../../kernel/json.ts'
 import { checksumOf, isRecord } from '../checksum.ts'
 import { type CoordinationInput, coordinatorVersion, type Ports, type Progress } from '../progress.ts'
 import type { Lineage } from '../schemas/lineage.ts'
@@ -14,12 +17,22 @@ export function originsOf(input: CoordinationInput, { sha256, rules }: Ports): O
     coordinator_version: coordinatorVersion,
     rule_engine: rules.version,
     derived_from_intent: typeof id === 'string' ? id : null,
-    intent_checksum: checksumOf(input.intent, sha256),
-    policy_checksum: checksumOf(input.policy, sha256),
-    memory_checksum: checksumOf(input.memory, sha256),
-    facts_checksum: checksumOf(input.facts, sha256),
+    intent_checksum: inputChecksum('intent', input.intent, sha256),
+    policy_checksum: inputChecksum('policy', input.policy, sha256),
+    memory_checksum: inputChecksum('memory pack', input.memory, sha256),
+    facts_checksum: inputChecksum('fact pack', input.facts, sha256),
     registry_snapshot_id: input.registry.snapshot_id,
     recovers: input.recovers ?? null,
+  }
+}
+
+/** JSON can be parsed and still have no canonical text: half of a surrogate pair is refused by name. */
+export function inputChecksum(what: string, value: Json, sha256: Sha256): string {
+  try {
+    return checksumOf(value, sha256)
+  } catch (error) {
+    if (error instanceof TypeError) throw faults.not_plain_json({ what, problem: error.message }, { cause: error })
+    throw error
   }
 }
 
@@ -34,7 +47,9 @@ export function lineageOf({ run_id, input, artifacts, ledger, entries }: Progres
     schema_version: '1.0.0',
     coordinator_run_id: run_id,
     ...originsOf(input, ports),
-    answer_checksums: ledger.arrived.slice(0, ledger.read).map((round) => checksumOf(round, ports.sha256)),
+    answer_checksums: ledger.arrived
+      .slice(0, ledger.read)
+      .map((round) => inputChecksum('answer pack', round, ports.sha256)),
     registry_versions: artifacts.precheck_report?.registry.confirmed ?? [],
     outputs: entries.flatMap(({ outputs_produced }) => outputs_produced),
   }

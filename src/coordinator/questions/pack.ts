@@ -43,5 +43,5 @@ function withConflicts(question: Question, { conflicts }: Progress['ledger']): Q
   const earlier = conflicts.filter(({ question_id }) => question_id === question.question_id)
   if (earlier.length === 0) return question
   const told = earlier.map(({ value, step_id, reason }) => `"${value}" cannot stand: ${step_id}: ${reason}`)
-  return { ...question, context: [question.context, ...new Set(told)].join(' ').slice(0, 8000) }
+  return { ...question, context: [question.context, ...new Set(told)].join(' ').slice(0, 8000).toWellFormed() }
 }

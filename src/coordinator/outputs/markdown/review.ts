@@ -1,6 +1,9 @@
 import type { ReviewPack } from '../../schemas/review-pack.ts'
 import { bullets, page, plain, table } from './text.ts'
 
+/** In this order, whatever the order of the members. */
+const measures = ['files', 'commits', 'tokens', 'cost_usd'] as const
+
 export function reviewMarkdown(pack: ReviewPack): string {
   const { plan_summary: plan, risk, change_impact: impact } = pack
   return page(
@@ -17,13 +20,15 @@ export function reviewMarkdown(pack: ReviewPack): string {
     '## Impact',
     table(
       ['What', 'Estimated', 'Allowed', 'Within', 'Not estimated'],
-      Object.entries(impact).map(([what, m]) => [
-        plain(what),
-        String(m.estimated),
-        String(m.allowed),
-        m.is_within ? 'yes' : '**no**',
-        m.not_estimated.map(plain).join(', '),
-      ]),
+      measures
+        .map((what) => [what, impact[what]] as const)
+        .map(([what, m]) => [
+          plain(what),
+          String(m.estimated),
+          String(m.allowed),
+          m.is_within ? 'yes' : '**no**',
+          m.not_estimated.map(plain).join(', '),
+        ]),
     ),
     '## Who has to look',
     bullets(
