@@ -2,11 +2,13 @@ import { hash } from 'node:crypto'
 import { createCedarRuleEngine } from '../../src/adapters/cedar/rule-engine.ts'
 import { intentChecksum } from '../../src/coordinator/checksum.ts'
 import { coordinate } from '../../src/coordinator/coordinate.ts'
-import type { AnswerRound, CoordinationInput, Ports } from '../../src/coordinator/progress.ts'
+import { step } from '../../src/coordinator/engine.ts'
+import type { AnswerRound, CoordinationInput, Ports, Progress } from '../../src/coordinator/progress.ts'
 import { admitRegistry } from '../../src/coordinator/registry/admission.ts'
 import type { QuestionPack } from '../../src/coordinator/schemas/question-pack.ts'
 import type { RegistrySnapshot } from '../../src/coordinator/schemas/registry.ts'
 import type { Json } from '../../src/kernel/json.ts'
+import type { CoordinationState } from '../../src/machines/coordination.ts'
 
 /** Real parts: Cedar in WebAssembly and SHA-256 from Node. */
 export const ports: Ports = { sha256: (text) => hash('sha256', text), rules: createCedarRuleEngine() }
@@ -239,4 +241,23 @@ export function answering(pack: QuestionPack | null, choices: Readonly<Record<st
       answers,
     },
   }
+}
+
+/** The small registry with other rules: nothing is allowed but by what is given. */
+export function rulesOnly(...rules: readonly Draft[]): RegistrySnapshot {
+  return registryOf([...content.filter(({ kind }) => kind !== 'rule'), ...rules])
+}
+
+/** The small registry with some entries replaced by ones of the same kind and id. */
+export function registryWith(...entries: readonly Draft[]): RegistrySnapshot {
+  const replaced = (one: Draft) => entries.some(({ kind, id }) => kind === one.kind && id === one.id)
+  return registryOf([...content.filter((one) => !replaced(one)), ...entries])
+}
+
+/** Steps until the state is reached, so that its work can be looked at, or tampered with, before it is done. */
+export function until(state: CoordinationState, progress: Progress): Progress {
+  let at = progress
+  for (let i = 0; i < 50 && at.state !== state; i++) at = step(at, ports)
+  if (at.state !== state) throw new Error(`It never came to ${state}.`)
+  return at
 }
