@@ -56,43 +56,48 @@ describe('Red line 1: no execution payload', () => {
 })
 
 describe('Red line 2: full_auto never asks', () => {
-  scenario('CO-18', 'Whatever is open, full_auto never emits a question', () => {
-    const question = fc.record({
-      type: fc.constantFrom('clarification', 'blocker', 'optimization', 'risk_mitigation'),
-      blocking_level: fc.constantFrom('critical', 'high', 'medium', 'low'),
-      default_strategy: fc.constantFrom(
-        { action: 'use', value: 'go', explanation: 'Go.' },
-        { action: 'block', explanation: 'Stop.' },
-      ),
-    })
-    fc.assert(
-      fc.property(
-        fc.array(question, { minLength: 1, maxLength: 6 }),
-        fc.constantFrom('interactive', 'semi_auto', 'full_auto'),
-        fc.nat(50),
-        (questions, mode, question_budget) => {
-          // GIVEN any open questions, an intent in full_auto, and whatever policy
-          const intent = intentOf((i) => ({
-            ...i,
-            interaction: fullAuto,
-            open_questions: questions.map((more, n) => openQuestion(`open_${n}`, more)),
-          }))
-          const result = plan({ intent, policy: { ...(policy as object), mode, question_budget } as never })
-          // THEN no question is ever asked: defaults settle all, or it is blocked
-          expect(
-            result.tape.entries.some(
-              ({ to_state }) => to_state === 'QUESTIONS_EMITTED' || to_state === 'AWAITING_ANSWERS',
-            ),
-          ).toBe(false)
-          expect(result.artifacts.question_pack).toEqual([])
-          expect(result.state).toBe(
-            questions.some(({ default_strategy }) => default_strategy.action === 'block') ? 'BLOCKED' : 'DONE',
-          )
-        },
-      ),
-      { numRuns: 40, seed: 18 },
-    )
-  })
+  scenario(
+    'CO-18',
+    'Whatever is open, full_auto never emits a question',
+    () => {
+      const question = fc.record({
+        type: fc.constantFrom('clarification', 'blocker', 'optimization', 'risk_mitigation'),
+        blocking_level: fc.constantFrom('critical', 'high', 'medium', 'low'),
+        default_strategy: fc.constantFrom(
+          { action: 'use', value: 'go', explanation: 'Go.' },
+          { action: 'block', explanation: 'Stop.' },
+        ),
+      })
+      fc.assert(
+        fc.property(
+          fc.array(question, { minLength: 1, maxLength: 6 }),
+          fc.constantFrom('interactive', 'semi_auto', 'full_auto'),
+          fc.nat(50),
+          (questions, mode, question_budget) => {
+            // GIVEN any open questions, an intent in full_auto, and whatever policy
+            const intent = intentOf((i) => ({
+              ...i,
+              interaction: fullAuto,
+              open_questions: questions.map((more, n) => openQuestion(`open_${n}`, more)),
+            }))
+            const result = plan({ intent, policy: { ...(policy as object), mode, question_budget } as never })
+            // THEN no question is ever asked: defaults settle all, or it is blocked
+            expect(
+              result.tape.entries.some(
+                ({ to_state }) => to_state === 'QUESTIONS_EMITTED' || to_state === 'AWAITING_ANSWERS',
+              ),
+            ).toBe(false)
+            expect(result.artifacts.question_pack).toEqual([])
+            expect(result.state).toBe(
+              questions.some(({ default_strategy }) => default_strategy.action === 'block') ? 'BLOCKED' : 'DONE',
+            )
+          },
+        ),
+        { numRuns: 40, seed: 18 },
+      )
+    },
+    30_000,
+  )
 
   scenario('CO-18', 'The same question is asked in interactive', () => {
     const intent = intentOf((i) => ({ ...i, open_questions: [openQuestion('which_way')] }))

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { payloadType } from './statement.ts'
 
 /** Signs and checks bytes. Ed25519 gives the same signature for the same bytes, so signing keeps runs comparable. */
@@ -12,11 +13,13 @@ export interface SignatureCheck {
   verify(bytes: Uint8Array, signature: string): boolean
 }
 
-export interface Envelope {
-  readonly payloadType: string
-  readonly payload: string
-  readonly signatures: readonly { readonly keyid: string; readonly sig: string }[]
-}
+export const envelope = z.strictObject({
+  payloadType: z.string(),
+  payload: z.string(),
+  signatures: z.array(z.strictObject({ keyid: z.string(), sig: z.string() })),
+})
+
+export type Envelope = z.infer<typeof envelope>
 
 /** A DSSE envelope around a text: what is signed is its type and its bytes, nothing that could be reordered. */
 export function seal(text: string, signer: Signer): Envelope {
@@ -29,11 +32,14 @@ export function seal(text: string, signer: Signer): Envelope {
 }
 
 /** Null when the envelope holds exactly this text, signed by exactly this key; otherwise what is wrong. */
-export function sealProblem(envelope: Envelope, text: string, check: SignatureCheck): string | null {
+export function sealProblem(value: unknown, text: string, check: SignatureCheck): string | null {
+  const parsed = envelope.safeParse(value)
+  if (!parsed.success) return 'it is not an envelope'
+  const { payloadType: type, payload, signatures } = parsed.data
   const body = new TextEncoder().encode(text)
-  if (envelope.payloadType !== payloadType) return `its payload is of type ${envelope.payloadType}`
-  if (envelope.payload !== base64(body)) return 'its payload is not the statement'
-  const [signature, ...others] = envelope.signatures
+  if (type !== payloadType) return `its payload is of type ${type}`
+  if (payload !== base64(body)) return 'its payload is not the statement'
+  const [signature, ...others] = signatures
   if (signature === undefined || others.length > 0) return 'it must carry one signature'
   if (signature.keyid !== check.keyid) return `it names the key ${signature.keyid}, not ${check.keyid}`
   return check.verify(preAuthenticated(body), signature.sig) ? null : 'its signature does not hold'

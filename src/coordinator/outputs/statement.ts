@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Lineage } from '../schemas/lineage.ts'
 
 export interface FileDigest {
@@ -8,6 +9,11 @@ export interface FileDigest {
 export const statementFile = 'statement.json'
 export const envelopeFile = 'statement.dsse.json'
 export const payloadType = 'application/vnd.in-toto+json'
+
+/** As much of a statement as is needed to say which file it disagrees with. */
+export const statementSubjects = z.object({
+  subject: z.array(z.object({ name: z.string(), digest: z.object({ sha256: z.string() }) })),
+})
 
 /** Lineage in the words of in-toto and SLSA, so that other tools can check it: inputs, content, every file by digest. */
 export function statementOf(lineage: Lineage, files: readonly FileDigest[]) {

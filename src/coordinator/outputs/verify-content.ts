@@ -9,10 +9,10 @@ import {
   unreachableNodes,
 } from '../graph/checks.ts'
 import type { Ports } from '../progress.ts'
-import type { ContextBundle } from '../schemas/context-bundle.ts'
+import { contextBundle } from '../schemas/context-bundle.ts'
 import { executionGraph } from '../schemas/execution-graph.ts'
 import type { Lineage } from '../schemas/lineage.ts'
-import type { PrecheckReport } from '../schemas/precheck-report.ts'
+import { precheckReport } from '../schemas/precheck-report.ts'
 import type { RunTape } from '../schemas/run-tape.ts'
 import { originsIn, runIdOf } from './lineage.ts'
 import type { Documents, PlanProblem } from './plan-problem.ts'
@@ -26,8 +26,8 @@ export function originProblems(
 ): PlanProblem[] {
   const file = 'lineage.json'
   const digest = (value: unknown) => checksumOf(value ?? null, sha256)
-  const context = documents.get('context_bundle.json') as unknown as ContextBundle | undefined
-  const report = documents.get('precheck_report.json') as unknown as PrecheckReport | undefined
+  const context = contextBundle.safeParse(documents.get('context_bundle.json')).data
+  const report = precheckReport.safeParse(documents.get('precheck_report.json')).data
   const expected: readonly [string, boolean][] = [
     [
       'the run id',

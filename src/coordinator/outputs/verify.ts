@@ -9,11 +9,11 @@ import { type Lineage, lineage as lineageSchema } from '../schemas/lineage.ts'
 import { problemsOf } from '../schemas/problem.ts'
 import { type RunTape, runTape } from '../schemas/run-tape.ts'
 import { artifactId, artifactTypes } from './artifacts.ts'
-import { type Envelope, type SignatureCheck, sealProblem } from './dsse.ts'
+import { type SignatureCheck, sealProblem } from './dsse.ts'
 import { digests, type FrozenFiles } from './freeze.ts'
 import { markdownOf } from './markdown/all.ts'
 import type { Documents, PlanProblem } from './plan-problem.ts'
-import { envelopeFile, statementFile, statementOf } from './statement.ts'
+import { envelopeFile, statementFile, statementOf, statementSubjects } from './statement.ts'
 import { originProblems, topologyProblems } from './verify-content.ts'
 
 /**
@@ -125,31 +125,32 @@ function tapeProblems(tape: RunTape, log: AuditLog, documents: Documents, sha256
   if (log.coordinator_run_id !== tape.run_id)
     problems.push({ file: 'audit_log.json', check: 'lineage', message: 'It belongs to another run.' })
 
-  const kept = new Map<string, { name: string; value: Json }>(
-    [...documents].flatMap(([name, value]) => {
-      const type = typeOf(name)
-      return type === null || type in others
-        ? []
-        : [[`${type} ${artifactId(type as ArtifactType, value)}`, { name, value }] as const]
-    }),
-  )
-  const recorded = new Set<string>()
-  for (const { artifact_type, artifact_id, checksum } of tape.entries.flatMap(
-    ({ outputs_produced }) => outputs_produced,
-  )) {
-    const key = `${artifact_type} ${artifact_id}`
-    recorded.add(key)
-    const document =
-      artifact_type === 'lineage'
-        ? { name: 'lineage.json', value: documents.get('lineage.json') ?? null }
-        : kept.get(key)
-    if (document === undefined) problems.push(wrong(`It records ${artifact_id}, and there is no file of it.`))
-    else if (sha256(canonicalJson(document.value)) !== checksum)
-      problems.push({ file: document.name, check: 'checksum', message: `The tape records the checksum ${checksum}.` })
-  }
-  for (const [key, { name }] of kept)
-    if (!recorded.has(key)) problems.push({ file: name, check: 'lineage', message: 'The tape knows nothing of it.' })
-  return problems
+  return [...problems, ...outputProblems(tape, documents, sha256)]
+}
+
+/** Every output on the tape is a file with the recorded checksum, and every such file is on the tape. */
+function outputProblems(tape: RunTape, documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
+  const recorded = tape.entries.flatMap(({ outputs_produced }) => outputs_produced)
+  const kept = [...documents].flatMap(([name, value]) => {
+    const type = typeOf(name)
+    if (type === null || !(type in artifactTypes)) return []
+    return [{ name, type, id: artifactId(type as ArtifactType, value), checksum: sha256(canonicalJson(value)) }]
+  })
+  const same = (file: (typeof kept)[number], output: (typeof recorded)[number]) =>
+    file.type === output.artifact_type && file.id === output.artifact_id && file.checksum === output.checksum
+  const lost = recorded
+    .filter((output) => !kept.some((file) => same(file, output)))
+    .map(({ artifact_type, artifact_id, checksum }): PlanProblem => {
+      const message = `The tape records ${artifact_id} with the checksum ${checksum}, and there is no such file.`
+      const file = kept.find(({ type, id }) => type === artifact_type && id === artifact_id)?.name ?? 'run_tape.json'
+      return { file, check: 'checksum', message }
+    })
+  const stray = kept
+    .filter(
+      (file) => !recorded.some((output) => same(file, output)) && !(file.type === 'lineage' && tape.state !== 'DONE'),
+    )
+    .map(({ name }): PlanProblem => ({ file: name, check: 'lineage', message: 'The tape knows nothing of it.' }))
+  return [...lost, ...stray]
 }
 
 function statementProblems(files: FrozenFiles, lineage: Lineage, sha256: Ports['sha256']): PlanProblem[] {
@@ -167,13 +168,13 @@ function statementProblems(files: FrozenFiles, lineage: Lineage, sha256: Ports['
 }
 
 function subjects(text: string): ReadonlyMap<string, string> {
-  const statement = parsed(text) as { subject?: readonly { name: string; digest: { sha256: string } }[] } | undefined
-  return new Map((statement?.subject ?? []).map(({ name, digest }) => [name, digest.sha256]))
+  const { data } = statementSubjects.safeParse(parsed(text))
+  return new Map((data?.subject ?? []).map(({ name, digest }) => [name, digest.sha256]))
 }
 
 function signatureProblems(files: FrozenFiles, documents: Documents, check: SignatureCheck | undefined): PlanProblem[] {
   if (check === undefined) return []
-  const envelope = documents.get(envelopeFile) as Envelope | undefined
+  const envelope = documents.get(envelopeFile)
   const problem = envelope === undefined ? 'it is missing' : sealProblem(envelope, files[statementFile] ?? '', check)
   return problem === null
     ? []
