@@ -20,26 +20,31 @@ const payloadKeys = ['execute', 'run', 'shell', 'bash', 'python', 'powershell', 
 const fullAuto = { mode: 'full_auto', question_budget: 0, question_policy: 'never' }
 
 describe('Red line 1: no execution payload', () => {
-  scenario('CO-17', 'A payload key aborts at any depth and in any spelling', () => {
-    for (const key of [...payloadKeys, 'EXECUTE', 'Command-Line', 'Shell'])
-      for (const place of [
-        (value: Json) => ({ ...(intentOf() as object), [key]: value }),
-        (value: Json) => intentOf((i) => ({ ...i, metadata: { notes: [{ deep: { [key]: value } }] } })),
-        (value: Json) => intentOf((i) => ({ ...i, planned_commands: [planned('cmd_read', { [key]: value })] })),
-        (value: Json) => [{ [key]: value }],
-      ]) {
-        // GIVEN an intent with the key somewhere, WHEN it is coordinated
-        const { state, artifacts } = plan({ intent: place('echo') as Json })
-        // THEN it is aborted as a red line, and the place is named
-        expect(state).toBe('ABORTED')
-        expect(artifacts.failure_pack).toMatchObject({
-          failure_type: 'red_line_violation',
-          cause: 'execution_payload',
-          failed_at_state: 'PRECHECKED',
-        })
-        expect(artifacts.failure_pack?.problems[0]?.path).toContain(key)
-      }
-  })
+  scenario(
+    'CO-17',
+    'A payload key aborts at any depth and in any spelling',
+    () => {
+      for (const key of [...payloadKeys, 'EXECUTE', 'Command-Line', 'Shell'])
+        for (const place of [
+          (value: Json) => ({ ...(intentOf() as object), [key]: value }),
+          (value: Json) => intentOf((i) => ({ ...i, metadata: { notes: [{ deep: { [key]: value } }] } })),
+          (value: Json) => intentOf((i) => ({ ...i, planned_commands: [planned('cmd_read', { [key]: value })] })),
+          (value: Json) => [{ [key]: value }],
+        ]) {
+          // GIVEN an intent with the key somewhere, WHEN it is coordinated
+          const { state, artifacts } = plan({ intent: place('echo') as Json })
+          // THEN it is aborted as a red line, and the place is named
+          expect(state).toBe('ABORTED')
+          expect(artifacts.failure_pack).toMatchObject({
+            failure_type: 'red_line_violation',
+            cause: 'execution_payload',
+            failed_at_state: 'PRECHECKED',
+          })
+          expect(artifacts.failure_pack?.problems[0]?.path).toContain(key)
+        }
+    },
+    30_000,
+  )
 
   scenario('CO-17', 'Prose may say execute, and keys that only sound like it are no payload', () => {
     // GIVEN prose with every one of the words, and keys that contain them
@@ -107,43 +112,48 @@ describe('Red line 2: full_auto never asks', () => {
 })
 
 describe('Red line 3: high or critical risk is never full_auto', () => {
-  scenario('CO-19', 'Risk and mode together decide, wherever they come from', () => {
-    for (const overall of ['low', 'medium', 'high', 'critical'])
-      for (const commandRisk of ['low', 'medium', 'high', 'critical'])
-        for (const [intentMode, policyMode] of [
-          ['full_auto', 'interactive'],
-          ['interactive', 'full_auto'],
-          ['interactive', 'interactive'],
-          ['interactive', 'semi_auto'],
-        ] as const) {
-          // GIVEN a risk that the intent declares, a risk that the registry knows of, and two modes
-          const registry = registryWith(command('cmd_scan', { risk_level: commandRisk }))
-          const interaction =
-            intentMode === 'full_auto'
-              ? fullAuto
-              : { mode: intentMode, question_budget: 5, question_policy: 'conceptual_only' }
-          const intent = intentOf((i) => ({
-            ...i,
-            interaction,
-            risk: { overall, drivers: ['x'], requires_review: ['architecture'] },
-          }))
-          const { state, artifacts } = plan({
-            intent,
-            registry,
-            policy: { ...(policy as object), mode: policyMode } as never,
-          })
-          // THEN full_auto from either side with high risk from either side is blocked, and nothing else is
-          const risky = [overall, commandRisk].some((risk) => risk === 'high' || risk === 'critical')
-          const auto = intentMode === 'full_auto' || policyMode === 'full_auto'
-          expect(state).toBe(risky && auto ? 'BLOCKED' : 'DONE')
-          if (risky && auto)
-            expect(artifacts.failure_pack).toMatchObject({
-              cause: 'full_auto_risk',
-              failure_type: 'policy_violation',
-              failed_at_state: 'PRECHECKED',
+  scenario(
+    'CO-19',
+    'Risk and mode together decide, wherever they come from',
+    () => {
+      for (const overall of ['low', 'medium', 'high', 'critical'])
+        for (const commandRisk of ['low', 'medium', 'high', 'critical'])
+          for (const [intentMode, policyMode] of [
+            ['full_auto', 'interactive'],
+            ['interactive', 'full_auto'],
+            ['interactive', 'interactive'],
+            ['interactive', 'semi_auto'],
+          ] as const) {
+            // GIVEN a risk that the intent declares, a risk that the registry knows of, and two modes
+            const registry = registryWith(command('cmd_scan', { risk_level: commandRisk }))
+            const interaction =
+              intentMode === 'full_auto'
+                ? fullAuto
+                : { mode: intentMode, question_budget: 5, question_policy: 'conceptual_only' }
+            const intent = intentOf((i) => ({
+              ...i,
+              interaction,
+              risk: { overall, drivers: ['x'], requires_review: ['architecture'] },
+            }))
+            const { state, artifacts } = plan({
+              intent,
+              registry,
+              policy: { ...(policy as object), mode: policyMode } as never,
             })
-        }
-  })
+            // THEN full_auto from either side with high risk from either side is blocked, and nothing else is
+            const risky = [overall, commandRisk].some((risk) => risk === 'high' || risk === 'critical')
+            const auto = intentMode === 'full_auto' || policyMode === 'full_auto'
+            expect(state).toBe(risky && auto ? 'BLOCKED' : 'DONE')
+            if (risky && auto)
+              expect(artifacts.failure_pack).toMatchObject({
+                cause: 'full_auto_risk',
+                failure_type: 'policy_violation',
+                failed_at_state: 'PRECHECKED',
+              })
+          }
+    },
+    30_000,
+  )
 })
 
 describe('Red line 4: no action without evidence', () => {

@@ -85,7 +85,7 @@ function evaluate(slot: number, { agent_id, command_id, context }: RuleRequest):
 
 function checkPolicy(rule_id: string, policy: string): RuleCheck {
   const parsed = cedar.policyToJson(policy)
-  if (parsed.type === 'failure') return { annotations: {}, problems: parsed.errors.map(({ message }) => message) }
+  if (parsed.type === 'failure') return { annotations: null, problems: parsed.errors.map(({ message }) => message) }
   const problems = problemsOf(
     cedar.validate({
       schema: ruleVocabulary,

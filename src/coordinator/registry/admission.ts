@@ -74,14 +74,11 @@ function admitEntry(name: string, file: RegistryFile, { sha256, rules }: Ports) 
   const say = (code: string, message: string) => problems.push({ code, message, path: name, refs: [file.id] })
   let content: Omit<RegistryEntry, 'checksum'> = file as RegistryEntry
   if (file.kind === 'rule') {
-    const checked = rules.check(file.id, file.policy)
-    for (const message of checked.problems) say('rule_invalid', message)
-    const { reason, severity: level } = checked.annotations
-    if (checked.annotations.id !== file.id) say('rule_invalid', `its policy must carry @id("${file.id}")`)
-    if (reason === undefined || reason.trim() === '') say('rule_invalid', 'its policy must carry @reason("…")')
-    if (!severity.safeParse(level).success)
-      say('rule_invalid', `its policy must carry @severity, one of ${severity.options.join(', ')}`)
-    content = { ...file, reason: reason ?? '', severity: level } as RegistryEntry
+    const { annotations, problems: invalid } = rules.check(file.id, file.policy)
+    for (const message of invalid) say('rule_invalid', message)
+    if (annotations !== null)
+      for (const message of annotationProblems(file.id, annotations)) say('rule_invalid', message)
+    content = { ...file, reason: annotations?.reason, severity: annotations?.severity } as RegistryEntry
   }
   if (problems.length > 0) return { entry: null, problems }
   const checksum = entryChecksum(content, sha256)
@@ -93,6 +90,20 @@ function admitEntry(name: string, file: RegistryFile, { sha256, rules }: Ports) 
       `its content has the checksum ${checksum}, not ${file.checksum}; a change needs a new version`,
     )
   return { entry: registryEntry.parse({ ...content, checksum }), problems }
+}
+
+/** A rule says who it is, why it speaks and how much it weighs. */
+function annotationProblems(
+  rule_id: string,
+  { id, reason = '', severity: level }: Readonly<Record<string, string | undefined>>,
+) {
+  return [
+    ...(id === rule_id ? [] : [`its policy must carry @id("${rule_id}")`]),
+    ...(reason.trim() === '' ? ['its policy must carry @reason("…")'] : []),
+    ...(severity.safeParse(level).success
+      ? []
+      : [`its policy must carry @severity, one of ${severity.options.join(', ')}`]),
+  ]
 }
 
 function repeated(admitted: readonly { name: string; entry: RegistryEntry }[]): Problem[] {

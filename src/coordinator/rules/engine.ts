@@ -14,7 +14,8 @@ export interface RuleEngine {
 }
 
 export interface RuleCheck {
-  readonly annotations: Readonly<Record<string, string | undefined>>
+  /** Null when it cannot even be read. */
+  readonly annotations: Readonly<Record<string, string | undefined>> | null
   readonly problems: readonly string[]
 }
 
