@@ -13,7 +13,8 @@ const sha256 = (text: string) => hash('sha256', text)
 const files: Readonly<Record<string, string>> = {
   'package.json': '{\n  "name": "shop",\n  "scripts": {\n    "build": "tsc",\n    "test": "vitest"\n  }\n}\n',
   'src/order.ts': 'export const total = 1\n',
-  'src/odd.ts': `${'𝒳'.repeat(399)}x𝒳𝒳\n`,
+  'src/odd.ts': `x${'𝒳'.repeat(300)}
+`,
   'test/order.test.ts': 'test()\n',
   'tools/run.py': 'pass\n',
   '.github/workflows/ci.yml': 'on: push\n',
@@ -60,6 +61,9 @@ describe('A scan of a project', () => {
       line: 5,
       snippet: '"test": "vitest"',
     })
+    // A snippet that ends in the middle of a character would have no checksum.
+    expect(cited(facts.languages[1]?.evidence_refs[0])).toMatchObject({ source_file: 'src/odd.ts' })
+    expect(canonicalJson(facts as unknown as Json)).toContain('𝒳')
     expect(cited(facts.owners[0]?.evidence_refs[0])).toMatchObject({ source_file: 'CODEOWNERS', line: 3 })
   })
 

@@ -104,6 +104,31 @@ describe('AWAITING_ANSWERS and RULES_EVALUATED', () => {
     expect(clash.waits_for).toMatchObject({ round: 2, questions: [{ key: 'left' }, { key: 'right' }] })
   })
 
+  scenario(
+    'CO-16',
+    'Only the answer at fault comes back, and what was left to its default is not asked instead',
+    () => {
+      // GIVEN three questions about one step and room for two of them
+      const three = intentOf((i) => ({
+        ...i,
+        interaction: { mode: 'interactive', question_budget: 2, question_policy: 'conceptual_only' },
+        open_questions: [
+          target,
+          openQuestion('other', { affects_steps: ['cmd_scan'] }),
+          openQuestion('third', { affects_steps: ['cmd_scan'] }),
+        ],
+      }))
+      const asked = plan({ intent: three, registry }).waits_for
+      expect(asked?.questions.map(({ key }) => key)).toEqual(['target', 'other'])
+      // WHEN one of the two answers is against the rules
+      const clash = plan({ intent: three, registry }, [answering(asked, { target: 'production', other: 'go' })])
+      // THEN it alone is asked again
+      expect(clash.waits_for?.questions.map(({ key }) => key)).toEqual(['target'])
+      expect(clash.waits_for?.resolved_by_default.map(({ key }) => key)).toEqual(['third'])
+      expect(clash.waits_for?.policy_constraints).toMatchObject({ budget_consumed: 2, budget_remaining: 0 })
+    },
+  )
+
   scenario('CO-16', 'There is no other way back', () => {
     // GIVEN the declaration and every tape of this file
     const order = Object.keys(coordinationMachine.states)

@@ -285,6 +285,19 @@ describe('RULES_EVALUATED', () => {
     expect(artifacts.risk_assessment.at(-1)).toMatchObject({ overall_risk: 'medium', declared_risk: 'medium' })
   })
 
+  scenario('CO-04', 'The rules judge what the registry knows, however little the intent admits', () => {
+    // GIVEN an intent that calls a writing command of medium risk reading and low
+    const intent = intentOf((i) => ({
+      ...i,
+      planned_commands: [planned('cmd_write', { effects: ['read'], risk_level: 'low' })],
+    }))
+    // THEN the rule about writing speaks, and the risk is the registry's
+    expect(plan({ intent }).artifacts.rule_decisions[0]?.decisions[0]).toMatchObject({
+      decision: 'require_review',
+      risk_level: 'medium',
+    })
+  })
+
   scenario('CO-04', 'A deny that may be dropped drops the command, and whatever depends on it, with the reason', () => {
     // GIVEN a mild deny on a command of low risk, on which another one depends
     const registry = rulesOnly(

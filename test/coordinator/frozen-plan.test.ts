@@ -1,8 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createSignatureCheck, createSigner } from '../../src/adapters/signing/ed25519.ts'
-import { type FrozenFiles, freeze } from '../../src/coordinator/outputs/freeze.ts'
+import { digests, type FrozenFiles, freeze } from '../../src/coordinator/outputs/freeze.ts'
+import { statementOf } from '../../src/coordinator/outputs/statement.ts'
 import { verifyPlan } from '../../src/coordinator/outputs/verify.ts'
+import { canonicalJson } from '../../src/kernel/canonical-json.ts'
 import {
   answering,
   inputOf,
@@ -200,6 +202,26 @@ describe('Tampering', () => {
         expect.objectContaining({ check: 'topology', message: expect.stringContaining('It runs in a circle') }),
       ]),
     )
+  })
+
+  test('a page that says something else than its artifact is found, even if the statement agrees with the page', () => {
+    const lying: FrozenFiles = { ...files, 'review_pack.md': '# Review\n\nAll is well.\n' }
+    const { 'statement.json': _, 'statement.dsse.json': __, ...others } = lying
+    const statement = canonicalJson(statementOf(eventful.lineage, digests(others, ports.sha256)))
+    expect(verifyPlan({ ...others, 'statement.json': statement }, ports)).toEqual([
+      { file: 'review_pack.md', check: 'checksum', message: 'It is not what review_pack.json gives.' },
+    ])
+  })
+
+  test('a signature that is only written differently is not the same signature', () => {
+    const envelope = JSON.parse(files['statement.dsse.json'] ?? '')
+    const { sig } = envelope.signatures[0] as { sig: string }
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+    const at = sig.indexOf('=') - 1
+    const respelled = `${sig.slice(0, at)}${alphabet[alphabet.indexOf(sig[at] ?? '') + 1]}${sig.slice(at + 1)}`
+    expect(Buffer.from(respelled, 'base64').equals(Buffer.from(sig, 'base64'))).toBe(true)
+    const text = canonicalJson({ ...envelope, signatures: [{ ...envelope.signatures[0], sig: respelled }] })
+    expect(problemsWith(files, 'statement.dsse.json', text)).toMatchObject([{ check: 'signature' }])
   })
 
   test('what has not ended cannot be frozen', () => {

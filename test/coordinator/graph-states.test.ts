@@ -213,6 +213,30 @@ describe('GRAPH_FINALIZED', () => {
     )
   })
 
+  scenario('CO-08', 'An answer may lower a risk, but never below what the registry says', () => {
+    // GIVEN an intent that puts the risk of two steps at high, and an answer that says low
+    const lower = { set_risk: { cmd_scan: 'low', cmd_write: 'low' } }
+    const suggested_answers = [{ value: 'calm', answer_text: 'It is calm.', rationale: 'I looked.', effect: lower }]
+    const default_strategy = { action: 'use', value: 'calm', explanation: 'It is calm.' }
+    const intent = intentOf((i) => ({
+      ...i,
+      planned_commands: [
+        planned('cmd_scan', { risk_level: 'high' }),
+        planned('cmd_write', { effects: ['write'], risk_level: 'high' }),
+      ],
+      open_questions: [openQuestion('how_risky', { suggested_answers, default_strategy })],
+    }))
+    const { artifacts } = plan({ intent }, [{ timed_out: true }])
+    // THEN the one is low, and the other is what its command is
+    const risks = artifacts.execution_graph?.nodes.flatMap(({ step_ref, risk_level }) =>
+      risk_level === undefined ? [] : [[step_ref, risk_level]],
+    )
+    expect(risks).toEqual([
+      ['cmd_scan', 'low'],
+      ['cmd_write', 'medium'],
+    ])
+  })
+
   scenario('CO-08', 'A graph with a question left in it is blocked', () => {
     // GIVEN an answered plan whose answer is lost before the graph is finalised
     const waiting = advance(begin(inputOf({ intent: asking }), ports), ports)

@@ -22,10 +22,9 @@ export function govern(questions: readonly Question[], given: Given, ledger: Ans
   const barred = open.filter((question) => !askable.includes(question))
 
   // A question that comes back after a conflict has been paid for already.
-  const again = askable.filter(({ question_id }) => ledger.asked.includes(question_id))
-  const fresh = askable.filter((question) => !again.includes(question))
+  const fresh = askable.filter(({ question_id }) => !ledger.asked.includes(question_id))
   const room = given.context.effective.question_budget - ledger.asked.length
-  const ask = askable.filter((question) => again.includes(question) || fresh.indexOf(question) < room)
+  const ask = askable.filter((question) => !fresh.slice(room).includes(question))
   const unasked = askable.filter((question) => !ask.includes(question))
 
   const { auto_fallback } = given.policy
