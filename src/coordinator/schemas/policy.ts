@@ -12,12 +12,14 @@ export const executionPolicy = z
     risk_profile: z.enum(['safe', 'aggressive_safe', 'aggressive']).default('safe'),
     /** Whether a question that may not be asked falls back to its default; otherwise it blocks. */
     auto_fallback: z.boolean().default(true),
+    // These three are for whoever executes the plan; the Coordinator passes them on with the context.
     require_verification: z.boolean().default(true),
     max_retries: z.int().min(0).default(3),
     timeout_seconds: z.int().min(1).optional(),
     min_memory_items: z.int().min(0).default(0),
     constraints: z
       .strictObject({
+        /** For whoever executes the plan. Without it, the risk profile decides. */
         max_files_per_commit: z.int().min(1).optional(),
         /** Command ids or effects that may not be planned at all. */
         forbidden_operations: z.array(z.string().min(1)).default([]),
