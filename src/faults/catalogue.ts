@@ -187,4 +187,10 @@ export const faults = defineFaults({
     retry: 'later',
     says: (d: { run_id: string; status: string }) => `Run ${d.run_id} is ${d.status}; it has no result yet.`,
   },
+  not_plain_json: {
+    http: 422,
+    retry: 'never',
+    says: (d: { what: string; problem: string }) =>
+      `The ${d.what} cannot be given a checksum: ${d.problem} Send plain JSON with well-formed text.`,
+  },
 })
