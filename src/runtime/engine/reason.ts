@@ -1,3 +1,4 @@
+import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { readCall } from '../tools/read-call.ts'
 import { answer, type StreamError, type WrittenCall } from '../turns/answer.ts'
@@ -72,9 +73,20 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
       const over = await stopBefore(engine, hold, said.calls.length, cut)
       if (over !== undefined) return over
-      return receive(engine, hold, said.text, said.calls, said.usage)
+      try {
+        return await receive(engine, hold, said.text, said.calls, said.usage)
+      } catch (error) {
+        return lastSpent(engine, hold, error, said.calls.length, cut)
+      }
     }
   }
+}
+
+/** Someone else made the last calls of a common budget after we had looked: the store refused ours. */
+async function lastSpent(engine: Engine, hold: Hold, error: unknown, calls: number, cut: Cut): Promise<'over'> {
+  if (!(error instanceof Fault) || error.code !== 'budget_spent') throw error
+  await engine.sessions.refresh(hold.state)
+  return (await stopBefore(engine, hold, calls, cut)) ?? failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut)
 }
 
 /** The dialogue has the arguments as they were read, with defaults filled in. */
