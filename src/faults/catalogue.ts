@@ -75,6 +75,23 @@ export const faults = defineFaults({
     retry: 'never',
     says: (d: { store: string; problem: string }) => `${d.store} cannot be used: ${d.problem}`,
   },
+  file_unusable: {
+    http: 422,
+    retry: 'never',
+    says: (d: { file: string; problem: string }) => `${d.file} cannot be used: ${d.problem}`,
+  },
+  store_unreachable: {
+    http: 503,
+    retry: 'later',
+    says: (d: { store: string; cause: string }) =>
+      `${d.store} cannot be reached (${d.cause}). Nothing of this request was recorded; it may be sent again.`,
+  },
+  segment_unwritable: {
+    http: 503,
+    retry: 'later',
+    says: (d: { session_id: string; folder: string; cause: string }) =>
+      `A segment of ${d.session_id} could not be written to ${d.folder} (${d.cause}). Nothing was changed; its runes are where they were.`,
+  },
   not_found: {
     http: 404,
     retry: 'never',

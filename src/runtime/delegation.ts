@@ -4,7 +4,7 @@ import { prepareAgent, spawn } from './agents/spawn.ts'
 import { createBatch } from './batch.ts'
 import { attempt } from './commands/attempt.ts'
 import { ended } from './commands/ended.ts'
-import { stop } from './commands/stop.ts'
+import { isOver, stop } from './commands/stop.ts'
 import { openRun } from './commands/submit.ts'
 import type { Engine } from './engine/engine.ts'
 import { tool } from './tools/define-tool.ts'
@@ -62,6 +62,17 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   } finally {
     takeBack()
     signal.removeEventListener('abort', cancel)
+  }
+}
+
+/** Withdraws the tasks of a session whose giver is over, however it ended: nobody waits for what they come to. */
+export async function withdrawOrphans(engine: Engine, session_id: string): Promise<void> {
+  const state = await engine.sessions.load(session_id)
+  for (const run of [...state.runs.values()]) {
+    if (run.parent_call_id === null || isOver(run) || run.cancel !== null) continue
+    if (state.calls.get(run.parent_call_id)?.contract === 'running') continue
+    await stop(engine, session_id, run.run_id, 'cancel', 'whoever gave the task is over')
+    engine.wake(session_id, run.run_id)
   }
 }
 

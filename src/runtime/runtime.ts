@@ -17,6 +17,7 @@ import { archive, close, goOn, pause, replenish } from './commands/session.ts'
 import { isOver, runOf, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type Submission, type Submitted, submit } from './commands/submit.ts'
 import { createDeadlines } from './deadlines.ts'
+import { withdrawOrphans } from './delegation.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { drive } from './engine/drive.ts'
 import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
@@ -71,6 +72,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     ...config,
     leases: ports.leases ?? leasesOfOneProcess(),
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
+    atWork: new Set(),
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
     },
@@ -100,6 +102,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     if (run.cancel !== null && !isOver(run) && run.status !== 'running')
       await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
     if (!isOver(run)) return
+    await withdrawOrphans(engine, session_id)
     await failOrphans(engine, session_id, run.agent_id)
     for (const other of state.runs.values())
       if (other.status === 'queued' && other.agent_id === run.agent_id) dispatcher.wake(session_id, other.run_id)

@@ -7,31 +7,34 @@ import { type Store as Opened, openStore } from '../../src/open-store.ts'
 /** Somewhere to play. Every play runs on every store; another kind of store is one more entry. */
 export interface Store {
   readonly name: string
-  open(): Promise<Opened & { readonly dispose: () => Promise<void> }>
+  /** The parts of the store, and all of them as one. */
+  open(): Promise<Opened & { readonly store: Opened; readonly dispose: () => Promise<void> }>
 }
 
 const memory: Store = {
   name: 'memory',
-  async open() {
-    const store = await openStore('memory:', hostPorts)
-    return { ...store, dispose: () => store.runelog.close() }
-  },
+  open: () => opened('memory:', () => {}),
 }
 
 const sqlite: Store = {
   name: 'SQLite',
-  async open() {
+  open() {
     const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
-    const store = await openStore(`sqlite:${join(folder, 'store.db')}`, hostPorts)
-    return {
-      ...store,
-      async dispose() {
-        store.checkpoints.close()
-        await store.runelog.close()
-        rmSync(folder, { recursive: true })
-      },
-    }
+    return opened(`sqlite:${join(folder, 'store.db')}`, () => rmSync(folder, { recursive: true }))
   },
+}
+
+async function opened(url: string, clear: () => void) {
+  const store = await openStore(url, hostPorts)
+  return {
+    ...store,
+    store,
+    async dispose() {
+      store.checkpoints.close()
+      await store.runelog.close()
+      clear()
+    },
+  }
 }
 
 /** Those that need no process of their own. */

@@ -50,6 +50,7 @@ export function connect(runelog: Runelog) {
     read: later(runelog.read),
     follow: alive(runelog.follow),
     head: later(runelog.head),
+    sessionIds: later(runelog.sessionIds),
     row: later(runelog.row),
     rows: later(runelog.rows),
     watch: runelog.watch,

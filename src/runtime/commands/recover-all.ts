@@ -1,3 +1,4 @@
+import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { OpenInteraction } from '../models/interactions.ts'
 import { preserve, requeue, rouse } from './recover.ts'
@@ -30,6 +31,8 @@ export async function recoverAll(engine: Engine, settled: (session_id: string) =
   const waiting = await tagged('run:waiting_user')
   const queued = await tagged('run:queued')
   const closing = await tagged('session:closing')
+  const sessions = new Set([...running, ...waiting, ...queued].map(({ session_id }) => session_id))
+  await each([...sessions], (session_id) => withdrawOrphans(engine, session_id))
   await each(waiting, ({ id, session_id }) => preserve(engine, session_id, id))
   await each(running, ({ id, session_id }) => requeue(engine, session_id, id))
   await each(queued, ({ id, session_id }) => rouse(engine, session_id, id))

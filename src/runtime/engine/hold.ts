@@ -65,15 +65,22 @@ export function batchFor(engine: Engine, hold: Hold): Batch {
  * commit. One that moves the run itself also expects that nothing was asked of
  * it meanwhile: a request is obeyed before the run ends or waits. The session,
  * too, moves only from where it was seen: others may be about to suspend it.
+ * `read` names the subjects that the decision rests on without moving them.
  */
-export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<readonly Rune[]> {
+export async function commit(
+  engine: Engine,
+  hold: Hold,
+  batch: Batch,
+  read: readonly string[] = [],
+): Promise<readonly Rune[]> {
   const { run_id } = hold.run
   const fence = { run_id, epoch: hold.epoch }
-  const seen = [run_id, hold.state.session_id].flatMap((id) => {
+  const expect = Object.fromEntries(read.map((id) => [id, hold.state.subjects.get(id)?.version ?? 0]))
+  for (const id of [run_id, hold.state.session_id]) {
     const version = batch.moved[id]
-    return version === undefined ? [] : [[id, version] as const]
-  })
-  const runes = await engine.sessions.commit(hold.state, batch, { fence, expect: Object.fromEntries(seen) })
+    if (version !== undefined) expect[id] = version
+  }
+  const runes = await engine.sessions.commit(hold.state, batch, { fence, expect })
   for (const call_id of hold.inHand.keys())
     if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes

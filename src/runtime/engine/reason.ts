@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { readCall } from '../tools/read-call.ts'
-import { answer, type StreamError, type WrittenCall } from '../turns/answer.ts'
+import { type Answer, answer, type StreamError, type WrittenCall } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { isRepeated } from '../turns/repeated-calls.ts'
 import { buildRequest } from '../turns/request.ts'
@@ -17,7 +17,6 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
   const stop = await stopBefore(engine, hold, 0, { partial: '' })
   if (stop !== undefined) return stop
 
-  const turn = turnOf(hold)
   const request = buildRequest({
     instructions: hold.definition.instructions,
     messages: hold.agent.dialogue.messages,
@@ -25,7 +24,7 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
     memories: hold.agent.facts,
   })
   hold.interruption = new AbortController()
-  if (hold.run.cancel !== null || hold.run.steers.length > 0 || hold.isLeaving) hold.interruption.abort()
+  if (isAskedToStop(hold) || hold.isLeaving) hold.interruption.abort()
   const signal = AbortSignal.any([hold.interruption.signal, hold.lease.signal])
   const deltas = writeDeltas(engine, hold)
   const { clock, timers } = engine
@@ -33,42 +32,31 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
   await deltas.finish()
   if (hold.lease.signal.aborted) return 'over'
 
+  // What was said is kept, whatever is asked meanwhile: the record is looked at again, the model is not asked again.
+  for (;;)
+    try {
+      return await conclude(engine, hold, said)
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'stale_write') throw error
+      await engine.sessions.refresh(hold.state)
+    }
+}
+
+async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' | 'over'> {
   const cut = { partial: 'text' in said ? said.text : said.partial, usage: said.usage }
   switch (said.kind) {
     case 'aborted':
       return stopped(engine, hold, cut)
     case 'error':
       return broken(engine, hold, said, cut)
-    case 'final': {
-      if (hold.run.steers.length > 0) return steer(engine, hold, cut)
-      const batch = batchFor(engine, hold)
-      const finish = said.finish === 'length' ? 'truncated' : said.finish === 'content_filter' ? 'filtered' : 'stop'
-      const payload = { final_output: said.text, usage: said.usage, round: turn.round, finish } as const
-      batch.move(
-        'turn',
-        turn.turn_id,
-        'response_done',
-        'turn.completed',
-        { actor: 'reasoning', payload },
-        aboutTurn(hold),
-        {
-          no_tool_calls: true,
-        },
-      )
-      const result = { actor: 'graph_runner' as const, payload: { result: said.text } }
-      batch.move('run', hold.run.run_id, 'turn.succeeded', 'run.moved', result, aboutRun(hold.run))
-      await commit(engine, hold, batch)
-      return 'over'
-    }
+    case 'final':
+      return isAskedToStop(hold) ? stopped(engine, hold, cut) : succeed(engine, hold, said)
     case 'calls': {
-      if (turn.round >= hold.definition.max_rounds)
-        return failRun(
-          engine,
-          hold,
-          'ROUND_LIMIT',
-          `The turn took ${turn.round} rounds of calls, which is the limit.`,
-          cut,
-        )
+      const { round } = turnOf(hold)
+      if (round >= hold.definition.max_rounds) {
+        const message = `The turn took ${round} rounds of calls, which is the limit.`
+        return failRun(engine, hold, 'ROUND_LIMIT', message, cut)
+      }
       if (isRepeated(hold.agent.dialogue.messages, asRecorded(hold, said.calls), canonicalJson))
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
       const over = await stopBefore(engine, hold, said.calls.length, cut)
@@ -87,6 +75,25 @@ async function lastSpent(engine: Engine, hold: Hold, error: unknown, calls: numb
   if (!(error instanceof Fault) || error.code !== 'budget_spent') throw error
   await engine.sessions.refresh(hold.state)
   return (await stopBefore(engine, hold, calls, cut)) ?? failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut)
+}
+
+async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
+  const batch = batchFor(engine, hold)
+  const { turn_id, round } = turnOf(hold)
+  const finish = said.finish === 'length' ? 'truncated' : said.finish === 'content_filter' ? 'filtered' : 'stop'
+  const completed = {
+    actor: 'reasoning',
+    payload: { final_output: said.text, usage: said.usage, round, finish },
+  } as const
+  batch.move('turn', turn_id, 'response_done', 'turn.completed', completed, aboutTurn(hold), { no_tool_calls: true })
+  const result = { actor: 'graph_runner' as const, payload: { result: said.text } }
+  batch.move('run', hold.run.run_id, 'turn.succeeded', 'run.moved', result, aboutRun(hold.run))
+  await commit(engine, hold, batch)
+  return 'over'
+}
+
+function isAskedToStop(hold: Hold): boolean {
+  return hold.run.cancel !== null || hold.run.steers.length > 0
 }
 
 /** The dialogue has the arguments as they were read, with defaults filled in. */
@@ -118,7 +125,7 @@ async function steer(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over
     aboutTurn(hold),
   )
   openTurn(engine, hold, batch, hold.run.steers[0] ?? null)
-  await commit(engine, hold, batch)
+  await commit(engine, hold, batch, [hold.state.session_id])
   return 'on'
 }
 
@@ -140,7 +147,7 @@ async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Prom
     batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', said, aboutRun(hold.run))
   }
   if (isTroubled) suspend(engine, hold, batch)
-  await commit(engine, hold, batch)
+  await commit(engine, hold, batch, [hold.state.session_id])
   if (!goesOn) return 'over'
   await pause(engine, hold, delay)
   return 'on'
