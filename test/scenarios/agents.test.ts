@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
-import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { breakOff, call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
 import { scenario } from '../support/scenario.ts'
@@ -284,8 +284,8 @@ for (const store of fastStores) {
     'AG-05',
     `two first messages at once for an agent that is not there spawn one of it, on ${store.name}`,
     on(store, { agents: { main: plays([say('Root.')]), late: plays(ofEach(8, () => say('Here.'))) } }, async (t) => {
-      // GIVEN a session that has no such agent
-      const session_id = await t.sw.createSession({ agent: 'main' })
+      // GIVEN an active session that has no such agent
+      const { session_id } = await t.run()
 
       // WHEN eight messages for it come at once
       const runs = await Promise.all(ofEach(8, () => t.sw.submit({ agent: 'late', input: 'Go.', session_id })))
@@ -295,6 +295,36 @@ for (const store of fastStores) {
       const spawned = (await t.of(session_id, 'agent.spawning')).filter((rune) => rune.payload.agent === 'late')
       expect(spawned).toHaveLength(1)
       for (const run of runs) expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Here.' })
+    }),
+  )
+
+  const breaking = heldModel([breakOff('gone', { text: 'Half of it, and then nothing.' })])
+  scenario(
+    'AG-05',
+    `a run that was set back goes before those that came after it, also after a crash, on ${store.name}`,
+    on(store, { agents: { main: plays([], { model: breaking.model, retries: { tries: 2 } }) } }, async (t) => {
+      // GIVEN a run that was set back into the queue of a paused session after another had come
+      const first = await t.sw.submit({ agent: 'main', input: 'First.' })
+      const { session_id } = first
+      await breaking.began
+      await t.sw.pause(session_id)
+      await t.hand.advance(1)
+      const second = await t.sw.submit({ agent: 'main', input: 'Second.', session_id })
+      await t.hand.advance(1)
+      breaking.goOn()
+      await t.sw.idle()
+      expect(await Promise.all([t.status(first.run_id), t.status(second.run_id)])).toEqual(['queued', 'queued'])
+
+      // WHEN the process dies right after the session was resumed, and another one finds both in the queue
+      t.process().dieAt(1, 'after')
+      await expect(t.sw.resumeSession(session_id)).rejects.toMatchObject({ code: 'store_poisoned' })
+      await t.kill()
+      await t.passTime()
+
+      // THEN the first is over before the second begins
+      const turns = await t.of(session_id, 'turn.started')
+      expect(turns.map((rune) => rune.run_id === first.run_id)).toEqual([true, true, false, false])
+      expect(await t.status(first.run_id)).toBe('failed')
     }),
   )
 }

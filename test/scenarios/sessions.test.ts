@@ -3,7 +3,7 @@ import { breakOff, call, say } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form, minute } from './props.ts'
 import { fastStores } from './stores.ts'
-import { heldModel, heldTool, lookUp, on, plays } from './theatre.ts'
+import { heldModel, lookUp, on, plays } from './theatre.ts'
 
 for (const store of fastStores) {
   scenario(
@@ -187,8 +187,7 @@ for (const store of fastStores) {
 
       // AND after resuming, the tries go on being counted: two more, and the run fails
       await t.sw.resumeSession(run.session_id)
-      for (const _ of [1, 2]) await t.hand.advance(10_000)
-      await t.sw.idle()
+      await t.passTime()
       expect(await t.of(run.session_id, 'turn.error')).toHaveLength(3)
       expect(await t.status(run.run_id)).toBe('failed')
     }),
@@ -224,100 +223,30 @@ for (const store of fastStores) {
     }),
   )
 
-  scenario(
-    'SE-05',
-    `five turn errors in a row suspend a session, and only a person brings it back, on ${store.name}`,
-    on(
-      store,
-      {
-        agents: {
-          main: plays([breakOff('down')], { retries: { tries: 3, first_delay_ms: 1_000 } }),
-          well: plays([say('Fine.')]),
-        },
-      },
-      async (t) => {
-        // GIVEN a session whose model is down
-        const first = await t.sw.submit({ agent: 'main', input: 'Go.' })
-        const { session_id } = first
-        for (const _ of [1, 2, 3]) await t.hand.advance(10_000)
-        await t.sw.idle()
-        expect(await t.status(first.run_id)).toBe('failed')
-        expect(await t.of(session_id, 'turn.error')).toHaveLength(3)
+  for (const next of ['a try', 'new input'] as const) {
+    const late = heldModel([breakOff('gone', { text: 'Half of it, and then nothing.' }), say('Done.')])
+    scenario(
+      'SE-04',
+      `a pause between the decision to open a turn for ${next} and its record comes first, on ${store.name}`,
+      on(store, { agents: { main: plays([], { model: late.model }) } }, async (t) => {
+        // GIVEN a run that is about to open its next turn
+        const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        await late.began
 
-        // WHEN the fifth error in a row comes
-        const second = await t.sw.submit({ agent: 'main', input: 'Go.', session_id })
-        for (const _ of [1, 2, 3]) await t.hand.advance(10_000)
-        await t.sw.idle()
+        // WHEN the session is paused after that was decided and before it is on record
+        t.process().intercept(
+          (batch) => batch.runes.some((rune) => rune.kind === 'turn.started'),
+          () => t.sw.pause(run.session_id),
+        )
+        if (next === 'new input') await run.steer('Rather this.')
+        late.goOn()
+        await t.passTime()
+        expect(t.process().hasIntercepted()).toBe(true)
 
-        // THEN the session is suspended in the append of that error, and the run that was tried waits in the queue
-        const errors = await t.of(session_id, 'turn.error')
-        const [suspended] = await t.of(session_id, 'session.suspended')
-        expect(errors).toHaveLength(5)
-        expect(suspended).toMatchObject({ trigger: 'error_threshold', payload: { budget_info: null } })
-        expect((suspended?.event_id ?? 0) - (errors[4]?.event_id ?? 0)).toBe(2)
-        expect(await t.status(second.run_id)).toBe('queued')
-
-        // AND time, a restart and new messages do not bring it back
-        await t.hand.advance(60 * minute)
-        await t.restart()
-        const third = await t.run({ agent: 'well', session_id })
-        expect(await t.status(third.run_id)).toBe('queued')
-
-        // AND a reset does: the errors are counted anew, and what waited is taken
-        await t.sw.reset(session_id)
-        for (const _ of [1, 2, 3]) await t.hand.advance(10_000)
-        await t.sw.idle()
-        expect(await t.status(second.run_id)).toBe('failed')
-        expect(await t.status(third.run_id)).toBe('succeeded')
-        expect(await t.of(session_id, 'session.suspended')).toHaveLength(1)
-      },
-    ),
-  )
-
-  const slow = heldTool('slow.work')
-  scenario(
-    'SE-05',
-    `a budget that is used up suspends the session, and a larger one lets its run go on, on ${store.name}`,
-    on(
-      store,
-      {
-        agents: {
-          main: plays([call('shop.look_up', { n: 1 }), call('shop.look_up', { n: 2 }), say('Done.')], {
-            tools: [lookUp, slow.tool],
-          }),
-        },
-      },
-      async (t) => {
-        // GIVEN a session that may make one tool call, and a run that makes two
-        const run = await t.run({ session_budget: { tool_calls: 1, tokens: 8 } })
-        const { session_id, run_id } = run
-
-        // THEN the second call was not made, and the run waits in the queue of the suspended session
-        expect(await t.of(session_id, 'tool.call')).toHaveLength(1)
-        expect(await t.status(run_id)).toBe('queued')
-        expect(await t.of(session_id, 'turn.interrupted')).toMatchObject([{ payload: { usage: { input_tokens: 1 } } }])
-
-        // WHEN someone offers a budget that is used up already, it is refused; resuming is not the way either
-        await expect(t.sw.replenish(session_id, { tool_calls: 1 })).rejects.toMatchObject({ code: 'budget_too_small' })
-        await expect(t.sw.resumeSession(session_id)).rejects.toMatchObject({ code: 'transition_refused' })
-
-        // WHEN it is replenished
-        await t.sw.replenish(session_id, { tool_calls: 2 })
-        await t.sw.idle()
-
-        // THEN the run went on where it was
-        expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
-        expect(await t.of(session_id, 'tool.call')).toHaveLength(2)
-
-        // AND the limit that was not named still holds: four answers, the cut one among them, took all eight tokens
-        await t.restart()
-        const again = await t.run({ session_id })
-        expect(await t.status(again.run_id)).toBe('queued')
-        expect((await t.of(session_id, 'session.suspended')).at(-1)?.payload).toMatchObject({
-          reason: expect.stringContaining('8 of 8 tokens'),
-          budget_info: { tokens: 8, tool_calls: 2 },
-        })
-      },
-    ),
-  )
+        // THEN no turn was opened in the paused session
+        expect(await t.of(run.session_id, 'turn.started')).toHaveLength(1)
+        expect(await t.status(run.run_id)).toBe('queued')
+      }),
+    )
+  }
 }
