@@ -5,13 +5,14 @@ import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { settled } from '../support/clock.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form, minute } from './props.ts'
-import { fastStores } from './stores.ts'
+import type { Store } from './stores.ts'
 import { heldTool, lookUp, ofEach, on, plays } from './theatre.ts'
 
 /** Three steps: each answer of the model takes two tokens, each step a tool call. */
 const threeSteps = [...ofEach(3, (n) => call('shop.look_up', { n })), say('Done.')]
 
-for (const store of fastStores) {
+/** Specification 002, INV-AGENT-BUDGET: tokens, tool calls and time of agents, runs and sessions. */
+export function budgetPlays(store: Store) {
   const limits = [
     ['tokens', { tokens: 4 }, '4 of 4 tokens', { tokens: 4, tool_calls: 2 }],
     ['tool calls', { tool_calls: 2 }, '3 of 2 tool calls', { tokens: 6, tool_calls: 2 }],
@@ -19,7 +20,7 @@ for (const store of fastStores) {
   for (const [what, budget, reason, used] of limits) {
     scenario(
       'AG-04',
-      `an agent that has used up its ${what} ends its turn and is terminated, on ${store.name}`,
+      `an agent that has used up its ${what} ends its turn and is terminated`,
       on(store, { agents: { main: plays(threeSteps, { tools: [lookUp], budget }) } }, async (t) => {
         // WHEN an agent needs more than its budget allows, with another message in its queue
         const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
@@ -46,7 +47,7 @@ for (const store of fastStores) {
 
     scenario(
       'AG-04',
-      `a run that has used up its ${what} fails, and its agent does not, on ${store.name}`,
+      `a run that has used up its ${what} fails, and its agent does not`,
       on(store, { agents: { main: plays(threeSteps, { tools: [lookUp] }) } }, async (t) => {
         // WHEN a run needs more than its budget allows
         const run = await t.run({ budget })
@@ -65,7 +66,7 @@ for (const store of fastStores) {
   const slow = heldTool('slow.work', { timeout_ms: 60 * minute })
   scenario(
     'AG-04',
-    `wall time counts while the agent works, and not while it waits for a person or a process, on ${store.name}`,
+    'wall time counts while the agent works, and not while it waits for a person or a process',
     on(
       store,
       {
@@ -112,7 +113,7 @@ for (const store of fastStores) {
   const long = heldTool('slow.work', { timeout_ms: 60 * minute })
   scenario(
     'AG-04',
-    `an agent that has used up its time is terminated before its next step, on ${store.name}`,
+    'an agent that has used up its time is terminated before its next step',
     on(
       store,
       {
@@ -166,7 +167,7 @@ for (const store of fastStores) {
 
   scenario(
     'AG-04',
-    `eight agents at once in one session, none starved, no result lost, no gap in the log, on ${store.name}`,
+    'eight agents at once in one session, none starved, no result lost, no gap in the log',
     on(store, { agents: { main: plays([say('Root.')]), ...workers } }, async (t) => {
       // GIVEN a session
       const session_id = await t.sw.createSession({ agent: 'main' })
@@ -203,7 +204,7 @@ for (const store of fastStores) {
 
   scenario(
     'AG-04',
-    `eight agents at once never go over the tool calls of their session, on ${store.name}`,
+    'eight agents at once never go over the tool calls of their session',
     on(store, { agents: { main: plays([say('Root.')]), ...workers } }, async (t) => {
       // GIVEN a session that may make 20 calls, and eight agents that want 48
       const session_id = await t.sw.createSession({ agent: 'main', session_budget: { tool_calls: 20 } })
@@ -233,7 +234,7 @@ for (const store of fastStores) {
 
   scenario(
     'AG-04',
-    `a sub-agent draws on the budget of the one that it works for, and on its time, on ${store.name}`,
+    'a sub-agent draws on the budget of the one that it works for, and on its time',
     on(
       store,
       {

@@ -3,7 +3,7 @@ import type { Draft } from '../../src/runes/rune.ts'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form, minute } from './props.ts'
-import { fastStores } from './stores.ts'
+import type { Store } from './stores.ts'
 import { heldModel, heldTool, on, plays, type Theatre } from './theatre.ts'
 
 /** Everything that could be asked of a session that is over. */
@@ -29,13 +29,14 @@ async function refusals(t: Theatre, session_id: string): Promise<readonly string
 
 const allRefused = ['session_over', 'session_over', ...Array(5).fill('transition_refused')]
 
-for (const store of fastStores) {
+/** Specification 002, Session: closing and archiving. */
+export function closedSessionPlays(store: Store) {
   const writing = heldModel([say('The first half, and the second half.')])
   const slow = heldTool('slow.work')
   const paying = heldTool('payments.send', { irreversible: true })
   scenario(
     'SE-06',
-    `closing cancels open runs, terminates the agents and seals the log, on ${store.name}`,
+    'closing cancels open runs, terminates the agents and seals the log',
     on(
       store,
       {
@@ -94,7 +95,7 @@ for (const store of fastStores) {
 
   scenario(
     'SE-06',
-    `a session can be closed from every state in which it is open, on ${store.name}`,
+    'a session can be closed from every state in which it is open',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN sessions that are created, active, paused and suspended
       const created = await t.sw.createSession({ agent: 'main' })
@@ -122,7 +123,7 @@ for (const store of fastStores) {
 
   scenario(
     'SE-06',
-    `a close that a crash interrupts, at any of its appends, is finished at the next start, on ${store.name}`,
+    'a close that a crash interrupts, at any of its appends, is finished at the next start',
     on(
       store,
       { warnings: ['a worker stopped'], agents: { main: plays([form, say('Done.')]), other: plays([form]) } },
@@ -168,7 +169,7 @@ for (const store of fastStores) {
 
   scenario(
     'SE-07',
-    `an archived session is still listed, readable and verifiable, and takes nothing more, on ${store.name}`,
+    'an archived session is still listed, readable and verifiable, and takes nothing more',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN a closed session and an open one
       const open = await t.run()

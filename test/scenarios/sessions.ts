@@ -2,13 +2,14 @@ import { expect } from 'vitest'
 import { breakOff, call, say } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form, minute } from './props.ts'
-import { fastStores } from './stores.ts'
+import type { Store } from './stores.ts'
 import { heldModel, lookUp, on, plays } from './theatre.ts'
 
-for (const store of fastStores) {
+/** Specification 002, Session: its runes, its beginning, its pauses. */
+export function sessionPlays(store: Store) {
   scenario(
     'SE-02',
-    `each row of the table of session runes is written, with its payload, on ${store.name}`,
+    'each row of the table of session runes is written, with its payload',
     on(
       store,
       { agents: { main: plays([say('One.'), call('shop.look_up'), say('Two.')], { tools: [lookUp] }) } },
@@ -77,7 +78,7 @@ for (const store of fastStores) {
 
   scenario(
     'SE-03',
-    `a session is created with an id, its root agent and the beginning of its log, in one append, on ${store.name}`,
+    'a session is created with an id, its root agent and the beginning of its log, in one append',
     on(store, { agents: { main: plays([say('Hello.')]), other: plays([say('Other.')]) } }, async (t) => {
       // WHEN a session is created
       const appends = t.process().appends()
@@ -105,7 +106,7 @@ for (const store of fastStores) {
   const writing = heldModel([say('The first half, and the second half.'), say('Next.')])
   scenario(
     'SE-04',
-    `while a session is paused the turn in flight completes and no other begins, on ${store.name}`,
+    'while a session is paused the turn in flight completes and no other begins',
     on(store, { agents: { main: plays([], { model: writing.model }) } }, async (t) => {
       // GIVEN a session whose agent is in the middle of an answer
       const first = await t.sw.submit({ agent: 'main', input: 'Go.' })
@@ -135,7 +136,7 @@ for (const store of fastStores) {
 
   scenario(
     'SE-04',
-    `while a session is paused replies are accepted and deadlines run, on ${store.name}`,
+    'while a session is paused replies are accepted and deadlines run',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN a paused session with a run that waits for a reply, and one with a run that a deadline decides
       const asked = await t.run()
@@ -167,7 +168,7 @@ for (const store of fastStores) {
   const breaking = heldModel([breakOff('gone', { text: 'Half of it, and then nothing.' })])
   scenario(
     'SE-04',
-    `a try that would open a new turn in a paused session waits in the queue, on ${store.name}`,
+    'a try that would open a new turn in a paused session waits in the queue',
     on(store, { agents: { main: plays([], { model: breaking.model }) } }, async (t) => {
       // GIVEN a run whose stream is about to break
       const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
@@ -196,7 +197,7 @@ for (const store of fastStores) {
   const steered = heldModel([say('The first half, and the second half.'), say('Steered.')])
   scenario(
     'SE-04',
-    `new input for a run in a paused session opens its turn when the session goes on, on ${store.name}`,
+    'new input for a run in a paused session opens its turn when the session goes on',
     on(store, { agents: { main: plays([], { model: steered.model }) } }, async (t) => {
       // GIVEN a run in the middle of its answer, in a paused session
       const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
@@ -227,7 +228,7 @@ for (const store of fastStores) {
     const late = heldModel([breakOff('gone', { text: 'Half of it, and then nothing.' }), say('Done.')])
     scenario(
       'SE-04',
-      `a pause between the decision to open a turn for ${next} and its record comes first, on ${store.name}`,
+      `a pause between the decision to open a turn for ${next} and its record comes first`,
       on(store, { agents: { main: plays([], { model: late.model }) } }, async (t) => {
         // GIVEN a run that is about to open its next turn
         const run = await t.sw.submit({ agent: 'main', input: 'Go.' })

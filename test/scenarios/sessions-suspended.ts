@@ -2,13 +2,14 @@ import { expect } from 'vitest'
 import { breakOff, call, say } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { minute } from './props.ts'
-import { fastStores } from './stores.ts'
+import type { Store } from './stores.ts'
 import { heldTool, lookUp, on, plays } from './theatre.ts'
 
-for (const store of fastStores) {
+/** Specification 002, Session: what stops it by itself, and what brings it back. */
+export function suspendedSessionPlays(store: Store) {
   scenario(
     'SE-05',
-    `five turn errors in a row suspend a session, and only a person brings it back, on ${store.name}`,
+    'five turn errors in a row suspend a session, and only a person brings it back',
     on(
       store,
       {
@@ -56,7 +57,7 @@ for (const store of fastStores) {
   const slow = heldTool('slow.work')
   scenario(
     'SE-05',
-    `a budget that is used up suspends the session, and a larger one lets its run go on, on ${store.name}`,
+    'a budget that is used up suspends the session, and a larger one lets its run go on',
     on(
       store,
       {
@@ -102,7 +103,7 @@ for (const store of fastStores) {
 
   scenario(
     'SE-05',
-    `workers that were lost are no turn errors of the agent, on ${store.name}`,
+    'workers that were lost are no turn errors of the agent',
     on(
       store,
       {
@@ -135,7 +136,7 @@ for (const store of fastStores) {
   const working = heldTool('slow.work')
   scenario(
     'SE-05',
-    `a paused session is not suspended as well: what is used up is found out when it goes on, on ${store.name}`,
+    'a paused session is not suspended as well: what is used up is found out when it goes on',
     on(
       store,
       {

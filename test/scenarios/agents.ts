@@ -6,7 +6,7 @@ import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form } from './props.ts'
-import { fastStores } from './stores.ts'
+import type { Store } from './stores.ts'
 import { heldModel, heldTool, lookUp, ofEach, on, plays } from './theatre.ts'
 
 /** An agent with something in it that throws once it is armed. */
@@ -47,11 +47,12 @@ function fragile(place: string) {
   }
 }
 
-for (const store of fastStores) {
+/** Specification 002, Agent: its runes, its end, its supervision, its one turn at a time. */
+export function agentPlays(store: Store) {
   const setUp = { problem: '' }
   scenario(
     'AG-02',
-    `each row of the table of agent runes is written, with its payload, on ${store.name}`,
+    'each row of the table of agent runes is written, with its payload',
     on(
       store,
       {
@@ -137,7 +138,7 @@ for (const store of fastStores) {
   const writing = heldModel([say('The first half, and the second half.')])
   scenario(
     'AG-02',
-    `an agent in a turn is killed by force only, and what was queued for it is not lost from sight, on ${store.name}`,
+    'an agent in a turn is killed by force only, and what was queued for it is not lost from sight',
     on(store, { agents: { main: plays([], { model: writing.model }), other: plays([form]) } }, async (t) => {
       // GIVEN an agent in the middle of an answer, with another message in its queue
       const first = await t.sw.submit({ agent: 'main', input: 'Go.' })
@@ -179,7 +180,7 @@ for (const store of fastStores) {
     const broken = fragile(place)
     scenario(
       'AG-03',
-      `an agent that breaks in ${place} harms neither parent nor siblings, on ${store.name}`,
+      `an agent that breaks in ${place} harms neither parent nor siblings`,
       on(
         store,
         {
@@ -248,7 +249,7 @@ for (const store of fastStores) {
 
   scenario(
     'AG-05',
-    `an agent runs one turn at a time, and its messages in the order in which they came, on ${store.name}`,
+    'an agent runs one turn at a time, and its messages in the order in which they came',
     on(
       store,
       {
@@ -282,7 +283,7 @@ for (const store of fastStores) {
 
   scenario(
     'AG-05',
-    `two first messages at once for an agent that is not there spawn one of it, on ${store.name}`,
+    'two first messages at once for an agent that is not there spawn one of it',
     on(store, { agents: { main: plays([say('Root.')]), late: plays(ofEach(8, () => say('Here.'))) } }, async (t) => {
       // GIVEN an active session that has no such agent
       const { session_id } = await t.run()
@@ -301,7 +302,7 @@ for (const store of fastStores) {
   const breaking = heldModel([breakOff('gone', { text: 'Half of it, and then nothing.' })])
   scenario(
     'AG-05',
-    `a run that was set back goes before those that came after it, also after a crash, on ${store.name}`,
+    'a run that was set back goes before those that came after it, also after a crash',
     on(store, { agents: { main: plays([], { model: breaking.model, retries: { tries: 2 } }) } }, async (t) => {
       // GIVEN a run that was set back into the queue of a paused session after another had come
       const first = await t.sw.submit({ agent: 'main', input: 'First.' })
