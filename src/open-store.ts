@@ -8,6 +8,7 @@ import type { Ports, RunelogOptions } from './runelog/ports.ts'
 import { createRedactor, type Redactor } from './runelog/redactor.ts'
 import { type Blobs, memoryBlobs } from './runtime/blobs.ts'
 import { type Checkpoints, noCheckpoints } from './runtime/checkpoints.ts'
+import { budgets } from './runtime/models/budgets.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
 
 export interface Store {
@@ -20,7 +21,7 @@ export interface Store {
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
-export const models = [openInteractions]
+export const models = [openInteractions, budgets]
 
 /** Opens the store that a URL names. Secrets are taken out of everything before it is written. */
 export async function openStore(

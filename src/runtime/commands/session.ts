@@ -31,14 +31,14 @@ export function goOn(
 /** Gives a suspended session more to spend. A budget that is used up already would suspend it again at once. */
 export function replenish(engine: Engine, session_id: string, budget: Budget): Promise<void> {
   return bringBack(engine, session_id, (batch, state) => {
+    const payload = { reason: 'budget_replenished', budget }
+    batch.move('session', session_id, 'budget_replenished', 'session.unsuspended', { actor: 'human', payload })
     const limits = { ...(state.config.budget as Budget | undefined), ...budget }
     for (const what of ['tokens', 'tool_calls', 'wall_time_ms'] as const) {
       const limit = limits[what]
       if (limit === undefined || state.used[what] < limit) continue
       throw faults.budget_too_small({ session_id, problem: `of ${limit} ${what} it has used ${state.used[what]}` })
     }
-    const payload = { reason: 'budget_replenished', budget }
-    batch.move('session', session_id, 'budget_replenished', 'session.unsuspended', { actor: 'human', payload })
   })
 }
 

@@ -62,9 +62,20 @@ async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' 
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
       const over = await stopBefore(engine, hold, said.calls.length, cut)
       if (over !== undefined) return over
-      return receive(engine, hold, said.text, said.calls, said.usage)
+      try {
+        return await receive(engine, hold, said.text, said.calls, said.usage)
+      } catch (error) {
+        return lastSpent(engine, hold, error, said.calls.length, cut)
+      }
     }
   }
+}
+
+/** Someone else made the last calls of a common budget after we had looked: the store refused ours. */
+async function lastSpent(engine: Engine, hold: Hold, error: unknown, calls: number, cut: Cut): Promise<'over'> {
+  if (!(error instanceof Fault) || error.code !== 'budget_spent') throw error
+  await engine.sessions.refresh(hold.state)
+  return (await stopBefore(engine, hold, calls, cut)) ?? failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut)
 }
 
 async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
@@ -115,7 +126,7 @@ async function steer(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over
     aboutTurn(hold),
   )
   openTurn(engine, hold, batch, hold.run.steers[0] ?? null)
-  await commit(engine, hold, batch)
+  await commit(engine, hold, batch, [hold.state.session_id])
   return 'on'
 }
 
@@ -137,7 +148,7 @@ async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Prom
     batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', said, aboutRun(hold.run))
   }
   if (isTroubled) suspend(engine, hold, batch)
-  await commit(engine, hold, batch)
+  await commit(engine, hold, batch, [hold.state.session_id])
   if (!goesOn) return 'over'
   await pause(engine, hold, delay)
   return 'on'
