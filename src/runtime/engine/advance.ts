@@ -23,8 +23,8 @@ export interface Advance {
   isBusy: boolean
   /** Someone was asked and has not answered. */
   isAsking: boolean
-  /** An outcome that nobody knows, in a run that may not wait for a person, or that a person left open. */
-  unknowable: CallView | undefined
+  /** An outcome that nobody knows, in a run that may not wait for a person, or that a person left open. Nothing begins beside it. */
+  readonly unknowable: CallView | undefined
 }
 
 /**
@@ -40,7 +40,7 @@ export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonl
     ask: [],
     isBusy: false,
     isAsking: false,
-    unknowable: undefined,
+    unknowable: calls.find((call) => isUnknowable(hold, call)),
   }
   for (const call of calls) {
     const status = batch.stateOf(call.execution_id ?? '') ?? call.contract
@@ -50,6 +50,13 @@ export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonl
     else if (status === 'waiting') advanceWaiting(engine, hold, batch, call, calls, all)
   }
   return all
+}
+
+function isUnknowable(hold: Hold, call: CallView): boolean {
+  if (hold.unknown.has(call.call_id)) return hold.run.mode === 'auto'
+  if (call.reason !== 'outcome_unknown') return false
+  const answered = hold.state.interactions.get(call.interaction_id ?? '')?.answered
+  return answered != null && readSettlement(answered).outcome === 'leave'
 }
 
 function advancePending(
@@ -86,8 +93,7 @@ function advancePending(
 
 function advanceRunning(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
   if (hold.unknown.has(call.call_id)) {
-    if (hold.run.mode === 'auto') all.unknowable = call
-    else all.ask.push(() => openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call), false))
+    all.ask.push(() => openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call), false))
     return
   }
   all.isBusy = true
@@ -112,7 +118,6 @@ function advanceWaiting(
     const settled = question.answered === null ? undefined : readSettlement(question.answered)
     if (settled?.outcome === 'happened') endings.settledHappened(batch, call, settled.result ?? null, false, at)
     else if (settled?.outcome === 'did_not') endings.settledDidNot(batch, call, settled.reason, false, at)
-    else all.unknowable = call
     return
   }
   if (question.answered === null) return endings.approvalLapsed(batch, call, at)
@@ -174,7 +179,7 @@ function takeAnswer(batch: Batch, call: CallView, question: InteractionView, at:
 
 /** Calls of parallel-safe tools run side by side; every other call runs alone, in the order of the model. */
 function mayBegin(hold: Hold, call: CallView, calls: readonly CallView[], all: Advance): boolean {
-  if (hold.run.cancel !== null || hold.isLeaving) return false
+  if (hold.run.cancel !== null || hold.isLeaving || all.unknowable !== undefined) return false
   const isParallel = (c: CallView) => hold.definition.registry.find(c.name)?.parallel === true
   const underWay = calls.filter(
     (c) => c !== call && (isInHand(hold, c) || all.begin.includes(c) || all.probe.includes(c)),
