@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { type Store as OpenStore, openStore } from '../../src/open-store.ts'
+import { type Store as Opened, openStore } from '../../src/open-store.ts'
 
 /** Somewhere to play. Every play runs on every store; another kind of store is one more entry. */
 export interface Store {
   readonly name: string
-  open(): Promise<{ readonly store: OpenStore; readonly dispose: () => Promise<void> }>
+  /** The parts of the store, and all of them as one. */
+  open(): Promise<Opened & { readonly store: Opened; readonly dispose: () => Promise<void> }>
 }
 
 const memory: Store = {
@@ -26,6 +27,7 @@ const sqlite: Store = {
 async function opened(url: string, clear: () => void) {
   const store = await openStore(url, hostPorts)
   return {
+    ...store,
     store,
     async dispose() {
       store.checkpoints.close()

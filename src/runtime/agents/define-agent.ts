@@ -23,6 +23,8 @@ export interface Agent {
   readonly may_ask: boolean
   /** Names of agents that it may hand tasks to, each through a tool `delegate.<name>`. */
   readonly delegates: readonly string[]
+  /** Is awaited whenever such an agent is spawned. If it throws, the agent cannot be set up and is given no work. */
+  readonly prepare?: () => void | Promise<void>
 }
 
 /** An agent as the runtime works with it. */
@@ -31,7 +33,7 @@ export interface AgentDefinition extends Agent {
 }
 
 type Given = Pick<Agent, 'role' | 'model'> &
-  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates'>> & {
+  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates' | 'prepare'>> & {
     readonly budget?: Budget
     readonly retries?: Partial<RetryPolicy>
   }
@@ -47,6 +49,7 @@ export function agent(given: Given): Agent {
     retries: { ...usualRetries, ...given.retries },
     may_ask: given.may_ask ?? true,
     delegates: [...(given.delegates ?? [])],
+    ...(given.prepare !== undefined && { prepare: given.prepare }),
   }
   const problem = problemWith(defined)
   if (problem !== undefined) throw faults.bad_definition({ what: 'agent', name: String(given.role), problem })

@@ -15,6 +15,8 @@ export interface Advance {
   readonly begin: CallView[]
   /** Calls that a dead worker began: asked about at the tool, or done again where that is harmless. */
   readonly probe: CallView[]
+  /** Calls that may run, but not beside what is under way. */
+  readonly held: CallView[]
   /** Rows that ask people; they are written when nothing else is left to do. */
   readonly ask: (() => void)[]
   /** Something is under way, or begins. */
@@ -31,8 +33,15 @@ export interface Advance {
  * found: what is on record decides, and what this worker has in hand.
  */
 export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonly CallView[]): Advance {
-  const unknowable = calls.find((call) => isUnknowable(hold, call))
-  const all: Advance = { begin: [], probe: [], ask: [], isBusy: false, isAsking: false, unknowable }
+  const all: Advance = {
+    begin: [],
+    probe: [],
+    held: [],
+    ask: [],
+    isBusy: false,
+    isAsking: false,
+    unknowable: calls.find((call) => isUnknowable(hold, call)),
+  }
   for (const call of calls) {
     const status = batch.stateOf(call.execution_id ?? '') ?? call.contract
     if (call.action_type === 'ecs_request') advanceStep(engine, hold, batch, call, status, all)
@@ -75,7 +84,7 @@ function advancePending(
       return
     case 'run':
       all.isBusy = true
-      if (!mayBegin(hold, batch, call, calls, all)) return
+      if (!mayBegin(hold, call, calls, all)) return void all.held.push(call)
       if (judged.isAutoApproved) openings.startedByPolicy(batch, call, judged.digest, 'policy')
       else openings.started(batch, call)
       all.begin.push(call)
@@ -128,7 +137,7 @@ function advanceWaiting(
       at,
     )
   all.isBusy = true
-  if (!mayBegin(hold, batch, call, calls, all)) return
+  if (!mayBegin(hold, call, calls, all)) return void all.held.push(call)
   openings.approved(batch, call, judged.digest, by)
   all.begin.push(call)
 }
@@ -169,26 +178,19 @@ function takeAnswer(batch: Batch, call: CallView, question: InteractionView, at:
 }
 
 /** Calls of parallel-safe tools run side by side; every other call runs alone, in the order of the model. */
-function mayBegin(hold: Hold, batch: Batch, call: CallView, calls: readonly CallView[], all: Advance): boolean {
+function mayBegin(hold: Hold, call: CallView, calls: readonly CallView[], all: Advance): boolean {
   if (hold.run.cancel !== null || hold.isLeaving || all.unknowable !== undefined) return false
   const isParallel = (c: CallView) => hold.definition.registry.find(c.name)?.parallel === true
   const underWay = calls.filter(
     (c) => c !== call && (isInHand(hold, c) || all.begin.includes(c) || all.probe.includes(c)),
   )
   if (!isParallel(call)) return underWay.length === 0
-  return (
-    underWay.every(isParallel) && calls.slice(0, calls.indexOf(call)).every((c) => isParallel(c) || !isDue(batch, c))
-  )
+  return underWay.every(isParallel) && all.held.every(isParallel)
 }
 
 function isInHand(hold: Hold, call: CallView): boolean {
   const entry = hold.inHand.get(call.call_id)
   return entry !== undefined && entry.outcome === undefined
-}
-
-/** It is yet to run, and waits for nobody. */
-function isDue(batch: Batch, call: CallView): boolean {
-  return call.action_type === 'tool_call' && (batch.stateOf(call.execution_id ?? '') ?? call.contract) === 'pending'
 }
 
 function approvalQuestion(engine: Engine, hold: Hold, call: CallView, judged: Judged): openings.Question {

@@ -14,7 +14,7 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   if (tool === undefined || !hold.lease.isValid()) return
   const abort = new AbortController()
-  const signal = AbortSignal.any([abort.signal, hold.lease.signal])
+  const { signal } = abort
   const context = {
     idempotency_key: call.idempotency_key ?? call.call_id,
     session_id: hold.state.session_id,
@@ -57,7 +57,7 @@ export function probe(engine: Engine, hold: Hold, call: CallView) {
 }
 
 async function asked(engine: Engine, hold: Hold, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
-  const signal = AbortSignal.any([abort.signal, hold.lease.signal])
+  const { signal } = abort
   try {
     let found = await probeOnce(engine, tool, call, signal)
     const earliest = earliestDidNot(engine, call)
