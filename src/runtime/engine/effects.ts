@@ -52,11 +52,11 @@ export function probe(engine: Engine, hold: Hold, call: CallView) {
   if (tool !== undefined && (tool.read_only || tool.idempotent)) return begin(engine, hold, call)
   const abort = new AbortController()
   inHand(hold, call, abort, async () =>
-    tool?.probe === undefined ? { status: 'unknown' } : asked(engine, hold, tool, call, abort),
+    tool?.probe === undefined ? { status: 'unknown' } : asked(engine, tool, call, abort),
   )
 }
 
-async function asked(engine: Engine, hold: Hold, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
+async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
   const { signal } = abort
   try {
     let found = await probeOnce(engine, tool, call, signal)
