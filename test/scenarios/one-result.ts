@@ -129,7 +129,7 @@ const ways: Readonly<Record<string, Way>> = {
     script: [call('pay')],
     async act(stage, box) {
       const run = await atWork('pay')(stage, box)
-      await stage.world.lose()
+      await stage.world.revive()
       await stage.world.sw.idle()
       await stage.reply((await stage.question()).interaction_id, { outcome: 'happened' })
       return run
@@ -140,7 +140,7 @@ const ways: Readonly<Record<string, Way>> = {
     script: [together(call('pay'), call('asks'))],
     async act(stage, box) {
       const run = await atWork('pay')(stage, box, 'auto')
-      await stage.world.lose()
+      await stage.world.revive()
       await stage.world.sw.idle()
       return run
     },
@@ -150,7 +150,7 @@ const ways: Readonly<Record<string, Way>> = {
     script: [together(call('pay'), call('held'), call('asks'))],
     async act(stage, box) {
       const run = await atWork('pay')(stage, box)
-      await stage.world.lose({ agents: { other: agent({ role: 'other', model: scriptedModel([]) }) } })
+      await stage.world.revive({ agents: { other: agent({ role: 'other', model: scriptedModel([]) }) } })
       return run
     },
     results: ['unknown', 'cancelled', 'cancelled'],

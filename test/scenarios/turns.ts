@@ -50,7 +50,7 @@ export function turnPlays(store: Store) {
         const [first, other] = (await of(session_id, 'turn.started')).map((rune) => rune.payload.turn_id)
         const agent_id = all[0]?.agent_id
         const [made] = await of(session_id, 'tool.call')
-        expect(all.map(({ kind, from, to, payload }) => [kind, from, to, payload])).toEqual([
+        expect(all.map(({ kind, from, to, payload }) => [kind, from, to, payload])).toMatchObject([
           ['turn.started', 'idle', 'streaming', { turn_id: first, agent_id, input: 'How is it?' }],
           ['turn.assistant_delta', undefined, undefined, { content: 'Let me', channel: 'text', round: 0, offset: 0 }],
           [
@@ -103,7 +103,7 @@ export function turnPlays(store: Store) {
         await world.hand.advance(2_000)
         expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
         // THEN each break is on record, and each try is a turn of its own without new input
-        expect((await of(run.session_id, 'turn.error')).map((rune) => rune.payload)).toEqual(
+        expect((await of(run.session_id, 'turn.error')).map((rune) => rune.payload)).toMatchObject(
           Array(2).fill({
             error_type: 'network',
             message: 'Connection reset.',
@@ -165,9 +165,9 @@ export function turnPlays(store: Store) {
         expect(await run.steer('Not blue.')).toEqual({ run_id: run.run_id, status: 'running', accepted: true })
         await isAbout(3)
         // THEN the turn ended with what it had said, and the next began with the input, in the same run
-        expect((await of(run.session_id, 'turn.interrupted')).map((rune) => [rune.trigger, rune.payload])).toEqual([
-          ['steer', { reason: 'steered', partial_output: 'Blue is' }],
-        ])
+        expect(
+          (await of(run.session_id, 'turn.interrupted')).map((rune) => [rune.trigger, rune.payload]),
+        ).toMatchObject([['steer', { reason: 'steered', partial_output: 'Blue is' }]])
         expect(told()).toEqual(['user A colour?', 'said Blue is', 'user Not blue.'])
         goOn(3)
         goOn(4)
