@@ -163,6 +163,12 @@ export const faults = defineFaults({
     says: (d: { execution_id: string; status: string; irreversible: boolean }) =>
       `${d.execution_id} is ${d.status}${d.irreversible ? '' : ' and not irreversible'}; only an irreversible action that is completed needs leave to be done again.`,
   },
+  budget_spent: {
+    http: 409,
+    retry: 'never',
+    says: (d: { subject_id: string; tool_calls: number }) =>
+      `${d.subject_id} has made the ${d.tool_calls} tool calls that its budget allows.`,
+  },
   input_missing: {
     http: 422,
     retry: 'never',

@@ -149,7 +149,7 @@ export function givenUpPlays(store: Store) {
             const { session_id } = await submit()
             await bank.hasBegun()
             // WHEN nobody can know whether it happened
-            if (how === 'its worker is lost') await world.lose()
+            if (how === 'its worker is lost') await world.revive()
             else await world.hand.advance(10_000)
             // What a tool may still do, a probe cannot know: its "did not" counts when the tool has returned.
             if (how === 'its time is up') bank.begun[0]?.reject(new Error('It heeds its signal.'))
@@ -207,7 +207,7 @@ export function givenUpPlays(store: Store) {
         // GIVEN a lost worker, and a probe that hangs
         const { session_id } = await submit()
         await bank.hasBegun()
-        await world.lose()
+        await world.revive()
         // WHEN the probe has had as much time as the tool
         await until(
           () => world.hand.advance(1_000),
