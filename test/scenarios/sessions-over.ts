@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Draft } from '../../src/runes/rune.ts'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
-import { chosen, form, minute } from './props.ts'
+import { chosen, form } from './props.ts'
 import type { Store } from './stores.ts'
 import { heldModel, heldTool, on, plays, type Theatre } from './theatre.ts'
 
