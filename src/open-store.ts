@@ -8,18 +8,20 @@ import type { Ports, RunelogOptions } from './runelog/ports.ts'
 import { createRedactor, type Redactor } from './runelog/redactor.ts'
 import { type Blobs, memoryBlobs } from './runtime/blobs.ts'
 import { type Checkpoints, noCheckpoints } from './runtime/checkpoints.ts'
+import { budgets } from './runtime/models/budgets.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
 
 export interface Store {
   readonly runelog: Runelog
   readonly blobs: Blobs
   readonly checkpoints: Checkpoints
+  readonly redactor: Redactor
   /** Nobody else writes to it while it is open here. */
   readonly isExclusive: boolean
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
-export const models = [openInteractions]
+export const models = [openInteractions, budgets]
 
 /** Opens the store that a URL names. Secrets are taken out of everything before it is written. */
 export async function openStore(
@@ -31,13 +33,19 @@ export async function openStore(
   const options: RunelogOptions = { models, redactor }
   if (url === 'memory:') {
     const blobs = withoutSecrets(memoryBlobs(ports.sha256), redactor)
-    return { runelog: openMemoryRunelog(ports, options), blobs, checkpoints: noCheckpoints, isExclusive: true }
+    return {
+      runelog: openMemoryRunelog(ports, options),
+      blobs,
+      checkpoints: noCheckpoints,
+      redactor,
+      isExclusive: true,
+    }
   }
   if (url.startsWith('sqlite:')) {
     const path = url.slice('sqlite:'.length)
     const runelog = await openSqliteRunelog(path, ports, options)
     const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
-    return { runelog, blobs, checkpoints: openCheckpoints(`${path}.cache`), isExclusive: true }
+    return { runelog, blobs, checkpoints: openCheckpoints(`${path}.cache`), redactor, isExclusive: true }
   }
   throw faults.bad_usage({
     problem: `The store "${url}" is of no kind we know.`,

@@ -31,14 +31,14 @@ export function goOn(
 /** Gives a suspended session more to spend. A budget that is used up already would suspend it again at once. */
 export function replenish(engine: Engine, session_id: string, budget: Budget): Promise<void> {
   return bringBack(engine, session_id, (batch, state) => {
+    const payload = { reason: 'budget_replenished', budget }
+    batch.move('session', session_id, 'budget_replenished', 'session.unsuspended', { actor: 'human', payload })
     const limits = { ...(state.config.budget as Budget | undefined), ...budget }
     for (const what of ['tokens', 'tool_calls', 'wall_time_ms'] as const) {
       const limit = limits[what]
       if (limit === undefined || state.used[what] < limit) continue
       throw faults.budget_too_small({ session_id, problem: `of ${limit} ${what} it has used ${state.used[what]}` })
     }
-    const payload = { reason: 'budget_replenished', budget }
-    batch.move('session', session_id, 'budget_replenished', 'session.unsuspended', { actor: 'human', payload })
   })
 }
 
@@ -86,8 +86,9 @@ export async function finishClosing(
   await settled(session_id)
   await attempt(engine, session_id, (now) => {
     const batch = createBatch(now, engine.clock.now())
-    for (const run of now.runs.values())
-      if (!isOver(run) && run.status !== 'running') cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
+    const running = [...now.runs.values()].find((run) => run.status === 'running')
+    if (running !== undefined) throw faults.session_busy({ session_id, run_id: running.run_id, asked: 'close it' })
+    for (const run of now.runs.values()) if (!isOver(run)) cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
     for (const { agent_id, used } of now.agents.values()) {
       if (batch.stateOf(agent_id) !== 'idle') continue
       const payload = { agent_id, reason: 'the session is closed', stats: { ...used } }

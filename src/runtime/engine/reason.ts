@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
+import { cleanStream } from '../clean-stream.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type StreamError, type WrittenCall } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -61,9 +62,20 @@ async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' 
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
       const over = await stopBefore(engine, hold, said.calls.length, cut)
       if (over !== undefined) return over
-      return receive(engine, hold, said.text, said.calls, said.usage)
+      try {
+        return await receive(engine, hold, said.text, said.calls, said.usage)
+      } catch (error) {
+        return lastSpent(engine, hold, error, said.calls.length, cut)
+      }
     }
   }
+}
+
+/** Someone else made the last calls of a common budget after we had looked: the store refused ours. */
+async function lastSpent(engine: Engine, hold: Hold, error: unknown, calls: number, cut: Cut): Promise<'over'> {
+  if (!(error instanceof Fault) || error.code !== 'budget_spent') throw error
+  await engine.sessions.refresh(hold.state)
+  return (await stopBefore(engine, hold, calls, cut)) ?? failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut)
 }
 
 async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
@@ -114,7 +126,7 @@ async function steer(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over
     aboutTurn(hold),
   )
   openTurn(engine, hold, batch, hold.run.steers[0] ?? null)
-  await commit(engine, hold, batch)
+  await commit(engine, hold, batch, [hold.state.session_id])
   return 'on'
 }
 
@@ -136,7 +148,7 @@ async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Prom
     batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', said, aboutRun(hold.run))
   }
   if (isTroubled) suspend(engine, hold, batch)
-  await commit(engine, hold, batch)
+  await commit(engine, hold, batch, [hold.state.session_id])
   if (!goesOn) return 'over'
   await pause(engine, hold, delay)
   return 'on'
@@ -186,8 +198,11 @@ function writeDeltas(engine: Engine, hold: Hold) {
     // It is heard of in `finish`; until then nobody waits for it, and that must not end the process.
     writing.catch(() => undefined)
   })
+  const clean = { text: cleanStream(engine.redactor), reasoning: cleanStream(engine.redactor) }
   return {
-    add(channel: 'text' | 'reasoning', text: string) {
+    add(channel: 'text' | 'reasoning', raw: string) {
+      const text = clean[channel].add(raw)
+      if (text === '') return
       const { session_id } = hold.state
       engine.ephemeral({ session_id, run_id: hold.run.run_id, turn_id, round, offset: offsets[channel], channel, text })
       offsets[channel] += text.length

@@ -10,6 +10,7 @@ import { aboutRun, type Hold, stopEverything } from './hold.ts'
  * since whatever the queue delivers, and however often, the log decides.
  */
 export async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
+  if (engine.isStopping()) return undefined
   const state = await engine.sessions.load(session_id)
   const run = state.runs.get(run_id)
   if (run === undefined || run.status !== 'queued' || !engine.agents.has(run.agent)) return undefined
@@ -17,6 +18,7 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
   const agent = state.agents.get(run.agent_id)
   if (session?.state !== 'active' || agent === undefined || !isFree(state, run)) return undefined
 
+  const definition = definitionOf(engine, state, run.agent_id)
   const batch = createBatch(state, engine.clock.now())
   const epoch = run.epoch + 1
   const payload = { epoch, worker: engine.settings.worker, attempt: run.attempt + 1 }
@@ -46,7 +48,7 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
     state,
     run,
     agent,
-    definition: definitionOf(engine, state, run.agent_id),
+    definition,
     lease: engine.leases.hold(run_id, epoch),
     epoch,
     inHand: new Map(),
@@ -54,7 +56,7 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
     changed: Promise.withResolvers<void>(),
     interruption: new AbortController(),
     over: Promise.withResolvers<void>(),
-    isLeaving: false,
+    isLeaving: engine.isStopping(),
   }
   hold.lease.signal.addEventListener('abort', () => stopEverything(hold), { once: true })
   return hold

@@ -2,16 +2,17 @@ import { expect } from 'vitest'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form, minute, refund } from './props.ts'
-import { fastStores } from './stores.ts'
+import type { Store } from './stores.ts'
 import { heldModel, heldTool, lookUp, ofEach, on, plays } from './theatre.ts'
 
 /** What a process that is killed leaves behind in the memory of this one may complain. */
 const warnings = ['a worker stopped', 'an agent crashed', 'a deadline could not be applied']
 
-for (const store of fastStores) {
+/** Specification 004: what becomes of a run when its process is restarted or killed. */
+export function runRecoveryPlays(store: Store) {
   scenario(
     'RU-04',
-    `after a restart a run that can still be answered goes on waiting, on ${store.name}`,
+    'after a restart a run that can still be answered goes on waiting',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN a run in waiting_user whose question is open and whose agent is still there
       const run = await t.run()
@@ -33,7 +34,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-04',
-    `a deadline holds across restarts, whether it passes before or after one, on ${store.name}`,
+    'a deadline holds across restarts, whether it passes before or after one',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN two runs whose deadlines decide: one in 15 minutes, one 10 minutes later
       const [early] = [await t.run({ interactive_require_user_reply: false })]
@@ -63,7 +64,7 @@ for (const store of fastStores) {
   const approved = refund()
   scenario(
     'RU-04',
-    `an answer that was accepted before the crash is used after it, once, on ${store.name}`,
+    'an answer that was accepted before the crash is used after it, once',
     on(
       store,
       {
@@ -93,7 +94,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-05',
-    `a waiting run whose agent is gone fails at the start, on ${store.name}`,
+    'a waiting run whose agent is gone fails at the start',
     on(store, { agents: { main: plays([form, say('Done.')]), other: plays([say('Other.')]) } }, async (t) => {
       // GIVEN a run in waiting_user
       const run = await t.run()
@@ -129,7 +130,7 @@ for (const store of fastStores) {
   const gone = heldTool('payments.send', { irreversible: true })
   scenario(
     'RU-05',
-    `runs that were queued or running for an agent that is gone fail as well, on ${store.name}`,
+    'runs that were queued or running for an agent that is gone fail as well',
     on(
       store,
       {
@@ -169,7 +170,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-05',
-    `a run that takes its worker down five times over is given up, on ${store.name}`,
+    'a run that takes its worker down five times over is given up',
     on(
       store,
       { warnings, agents: { main: plays([call('shop.look_up', {}), say('Done.')], { tools: [lookUp] }) } },
@@ -204,7 +205,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-05',
-    `a run that gets somewhere between two crashes is never given up, on ${store.name}`,
+    'a run that gets somewhere between two crashes is never given up',
     on(
       store,
       {

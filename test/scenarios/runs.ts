@@ -5,13 +5,14 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form, formWithDefault, minute } from './props.ts'
-import { fastStores } from './stores.ts'
+import type { Store } from './stores.ts'
 import { on, plays } from './theatre.ts'
 
-for (const store of fastStores) {
+/** Specification 004: the life of a run, its replies, and what a client is told of it. */
+export function runPlays(store: Store) {
   scenario(
     'RU-01',
-    `a run goes queued → running → waiting_user → queued → running → terminal, on ${store.name}`,
+    'a run goes queued → running → waiting_user → queued → running → terminal',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN the six states that a run can be in, and no others
       expect(stateNames(runMachine)).toEqual(['queued', 'running', 'waiting_user', 'succeeded', 'failed', 'canceled'])
@@ -33,7 +34,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-01',
-    `the same run, stopped in each of its states, ends as canceled from exactly there, on ${store.name}`,
+    'the same run, stopped in each of its states, ends as canceled from exactly there',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN one run that is queued, since its session is paused, and one that waits
       const waiting = await t.run()
@@ -56,7 +57,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-02',
-    `a reply queues the waiting run, on ${store.name}`,
+    'a reply queues the waiting run',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN a run in waiting_user
       const run = await t.run()
@@ -91,7 +92,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-02',
-    `a reply that does not fit leaves the run waiting, on ${store.name}`,
+    'a reply that does not fit leaves the run waiting',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN a run in waiting_user
       const run = await t.run()
@@ -110,7 +111,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-07',
-    `FCMP tells a reply right before the change that it makes, on ${store.name}`,
+    'FCMP tells a reply right before the change that it makes',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // WHEN a run waits and a person replies
       const run = await t.run()
@@ -146,7 +147,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-08',
-    `FCMP tells an automatic decision right before the change that it makes, on ${store.name}`,
+    'FCMP tells an automatic decision right before the change that it makes',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // WHEN a run waits and its deadline decides
       const run = await t.run({ interactive_require_user_reply: false })
@@ -172,7 +173,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-08',
-    `two questions of one round: the second answer finds the run at work, and the stream stays whole, on ${store.name}`,
+    'two questions of one round: the second answer finds the run at work, and the stream stays whole',
     on(
       store,
       {

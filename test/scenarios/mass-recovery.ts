@@ -5,7 +5,7 @@ import { call, say } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form } from './props.ts'
-import { fastStores } from './stores.ts'
+import type { Store } from './stores.ts'
 import { ofEach, on, plays, type Theatre } from './theatre.ts'
 
 const warnings = ['a worker stopped', 'an agent crashed']
@@ -46,11 +46,12 @@ async function fill(t: Theatre, count: number, begun: () => number): Promise<rea
   return [...waiting, ...queued, ...working]
 }
 
-for (const store of fastStores) {
+/** Specification 004: many runs at once, and a recovery that is itself killed. */
+export function massRecoveryPlays(store: Store) {
   const slow = stuckTool()
   scenario(
     'RU-04',
-    `two hundred runs are recovered at once, killed again and again while that is done, on ${store.name}`,
+    'two hundred runs are recovered at once, killed again and again while that is done',
     on(
       store,
       {

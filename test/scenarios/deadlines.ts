@@ -2,13 +2,14 @@ import { expect } from 'vitest'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form, formWithDefault, minute, refund } from './props.ts'
-import { fastStores } from './stores.ts'
+import type { Store } from './stores.ts'
 import { on, plays } from './theatre.ts'
 
-for (const store of fastStores) {
+/** Specification 004: what happens when nobody answers. */
+export function deadlinePlays(store: Store) {
   scenario(
     'RU-03',
-    `without a reply the deadline decides and queues the run, on ${store.name}`,
+    'without a reply the deadline decides and queues the run',
     on(store, { agents: { main: plays([form, formWithDefault, say('Done.')]) } }, async (t) => {
       // GIVEN a run in waiting_user that need not have a reply
       const run = await t.run({ interactive_require_user_reply: false })
@@ -43,7 +44,7 @@ for (const store of fastStores) {
   const silent = refund()
   scenario(
     'RU-03',
-    `silence never approves what cannot be undone, on ${store.name}`,
+    'silence never approves what cannot be undone',
     on(
       store,
       {
@@ -70,7 +71,7 @@ for (const store of fastStores) {
 
   scenario(
     'RU-03',
-    `a strict run waits however long it takes, on ${store.name}`,
+    'a strict run waits however long it takes',
     on(store, { agents: { main: plays([formWithDefault, say('Done.')]) } }, async (t) => {
       // GIVEN a run that must have a reply
       const run = await t.run({ interactive_require_user_reply: true })
@@ -89,7 +90,7 @@ for (const store of fastStores) {
   for (const order of ['the reply comes first', 'the deadline comes first'] as const)
     scenario(
       'RU-03',
-      `of a reply and a deadline at the same instant one wins: ${order}, on ${store.name}`,
+      `of a reply and a deadline at the same instant one wins: ${order}`,
       on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
         // GIVEN a run whose deadline is one millisecond away
         const run = await t.run({ interactive_require_user_reply: false })
