@@ -17,7 +17,7 @@ const postgres: Store = {
     const database = await emptyDatabase()
     const segments = mkdtempSync(join(tmpdir(), 'statewright-'))
     const runelog = await openPostgresRunelog(database.url, hostPorts, { models, segments })
-    const store = { runelog, blobs: memoryBlobs(hostPorts.sha256), checkpoints: noCheckpoints, isExclusive: true }
+    const store = { runelog, blobs: memoryBlobs(hostPorts.sha256), checkpoints: noCheckpoints, isExclusive: false }
     return {
       ...store,
       store,
