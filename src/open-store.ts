@@ -15,6 +15,7 @@ export interface Store {
   readonly runelog: Runelog
   readonly blobs: Blobs
   readonly checkpoints: Checkpoints
+  readonly redactor: Redactor
   /** Nobody else writes to it while it is open here. */
   readonly isExclusive: boolean
 }
@@ -32,13 +33,19 @@ export async function openStore(
   const options: RunelogOptions = { models, redactor }
   if (url === 'memory:') {
     const blobs = withoutSecrets(memoryBlobs(ports.sha256), redactor)
-    return { runelog: openMemoryRunelog(ports, options), blobs, checkpoints: noCheckpoints, isExclusive: true }
+    return {
+      runelog: openMemoryRunelog(ports, options),
+      blobs,
+      checkpoints: noCheckpoints,
+      redactor,
+      isExclusive: true,
+    }
   }
   if (url.startsWith('sqlite:')) {
     const path = url.slice('sqlite:'.length)
     const runelog = await openSqliteRunelog(path, ports, options)
     const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
-    return { runelog, blobs, checkpoints: openCheckpoints(`${path}.cache`), isExclusive: true }
+    return { runelog, blobs, checkpoints: openCheckpoints(`${path}.cache`), redactor, isExclusive: true }
   }
   throw faults.bad_usage({
     problem: `The store "${url}" is of no kind we know.`,

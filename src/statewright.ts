@@ -61,10 +61,14 @@ const usualSettings: Settings = {
 /** Opens the store, recovers what the last process left behind, and begins to work. */
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
-  const isOurs = typeof options.store === 'string'
-  const { runelog, blobs, checkpoints, isExclusive } =
-    typeof options.store === 'string' ? await openStore(options.store, storePorts, options.secrets) : options.store
+  // What is configured is checked before the store is opened: a mistake leaves nothing behind.
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine)
+  const policy = permissionPolicy.parse(options.policy ?? {})
+  const warn = options.warn ?? ((message: string, details: object) => console.error(message, details))
+  const isOurs = typeof options.store === 'string'
+  const store =
+    typeof options.store === 'string' ? await openStore(options.store, storePorts, options.secrets) : options.store
+  const { runelog, blobs, checkpoints, redactor, isExclusive } = store
   const runtime: Runtime = createRuntime(
     {
       runelog,
@@ -75,16 +79,27 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       sha256: storePorts.sha256,
       keepWhole: blobs.keep,
       checkpoints,
-      warn: options.warn ?? ((message, details) => console.error(message, details)),
+      redactor,
+      warn,
     },
     {
       agents,
-      policy: permissionPolicy.parse(options.policy ?? {}),
+      policy,
       settings: { ...usualSettings, ...options.settings },
       max_concurrent_runs: options.max_concurrent_runs ?? 64,
     },
   )
-  await runtime.start()
+  const closeStore = async () => {
+    if (!isOurs) return
+    checkpoints.close()
+    await runelog.close()
+  }
+  try {
+    await runtime.start()
+  } catch (error) {
+    await closeStore()
+    throw error
+  }
   const { engine: _engine, start: _start, stop, submit, ...commands } = runtime
   return {
     ...commands,
@@ -100,9 +115,10 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
     },
     async close() {
       await stop()
-      if (!isOurs) return
-      checkpoints.close()
-      await runelog.close()
+      // A tool that does not heed its signal may still act. The next process must not take this one for dead.
+      const at_work = [...runtime.engine.atWork].flatMap(([id, tool]) => (tool.irreversible ? [id] : []))
+      if (!isOurs || at_work.length === 0) return closeStore()
+      warn('an irreversible action is still under way; the store stays locked until this process ends', { at_work })
     },
   }
 }

@@ -3,6 +3,7 @@ import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
+import type { Redactor } from '../runelog/redactor.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
@@ -37,6 +38,7 @@ export interface RuntimePorts {
   readonly timers: Timers
   readonly ids: Ids
   readonly sha256: Sha256
+  readonly redactor: Redactor
   readonly leases?: Leases
   readonly keepWhole: KeepWhole
   readonly checkpoints?: Checkpoints
@@ -72,7 +74,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     ...config,
     leases: ports.leases ?? leasesOfOneProcess(),
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
-    atWork: new Set(),
+    atWork: new Map(),
+    isStopping: () => isStopping,
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
     },
@@ -87,20 +90,21 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
   async function work(session_id: string, run_id: string) {
     try {
-      await drive(engine, held, session_id, run_id)
-      await follow(session_id, run_id)
+      const wasHeld = await drive(engine, held, session_id, run_id)
+      await follow(session_id, run_id, wasHeld)
     } catch (error) {
       ports.warn('a worker stopped', { session_id, run_id, error: String((error as Error)?.stack ?? error) })
     }
   }
 
   /** What the end of a hold leaves to do: a cancel that came when the run was about to wait, and the next run of the agent. */
-  async function follow(session_id: string, run_id: string) {
+  async function follow(session_id: string, run_id: string, wasHeld: boolean) {
     const state = await engine.sessions.load(session_id)
     const run = state.runs.get(run_id)
     if (run === undefined) return
     if (run.cancel !== null && !isOver(run) && run.status !== 'running')
       await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
+    if (wasHeld && run.status === 'queued') engine.wake(session_id, run_id)
     if (!isOver(run)) return
     await withdrawOrphans(engine, session_id)
     await failOrphans(engine, session_id, run.agent_id)
@@ -177,6 +181,9 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
     /** Erases the content of one rune. It goes from the store, from what is cached of it, and from what models will see. */
     async redact(session_id: string, event_id: number, reason: string): Promise<void> {
+      const busy = [...held.values()].find((hold) => hold.state.session_id === session_id)
+      if (busy !== undefined)
+        throw faults.session_busy({ session_id, run_id: busy.run.run_id, asked: 'redact something in it' })
       await runelog.redact(session_id, event_id, reason)
       engine.sessions.forget(session_id)
     },

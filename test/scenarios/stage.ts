@@ -18,6 +18,7 @@ import { dump, verify } from '../conformance/runelog/store.ts'
 import { type Play, perform } from '../support/scenario.ts'
 import { createWorld, type World } from '../support/world.ts'
 import type { Store } from './stores.ts'
+import { streamProblems } from './theatre.ts'
 
 /** What a play may set up. Without a policy every tool runs that does not ask for approval itself. */
 export interface Props extends Partial<Pick<StatewrightOptions, 'policy' | 'settings'>> {
@@ -37,8 +38,9 @@ export type Stage = Awaited<ReturnType<typeof setUp>>
 
 /**
  * A play on one store. When it is over every log that it wrote is recorded for
- * the audit, its chain is verified, the read models are folded anew and
- * compared, and nothing may have been warned of that the play does not name.
+ * the audit, its chain is verified, the FCMP streams of its runs are checked,
+ * the read models are folded anew and compared, and nothing may have been
+ * warned of that the play does not name.
  */
 export function on<P extends Props>(
   store: Store,
@@ -61,7 +63,9 @@ export function on<P extends Props>(
     expect(stage.world.warnings.map(({ message }) => message).sort()).toEqual([...(props.warnings ?? [])].sort())
     const rows = await dump(runelog, [openInteractions.name])
     for (const { key } of await runelog.rows('sessions')) {
-      record(await runelog.read(key))
+      const runes = await runelog.read(key)
+      record(runes)
+      expect(streamProblems(runes)).toEqual([])
       expect(await verify(runelog, key)).toBeUndefined()
     }
     await runelog.rebuild()

@@ -61,7 +61,8 @@ async function chainProblem(runelog: Runelog, session_id: string) {
   return verifier.end()
 }
 
-function streamProblems(runes: readonly Rune[]): readonly string[] {
+/** What is wrong with the FCMP streams of the runs in these runes. */
+export function streamProblems(runes: readonly Rune[]): readonly string[] {
   const state = newSessionState(runes[0]?.session_id ?? '')
   for (const rune of runes) foldSession(state, rune)
   return [...state.runs.values()].flatMap(({ run_id, status }) =>

@@ -208,7 +208,7 @@ export function unknownOutcomePlays(store: Store) {
         const { session_id, run_id } = await submit()
         await bank.hasBegun()
         // WHEN the worker is lost
-        await world.lose()
+        await world.revive()
         await bank.hasBegun(2)
         // THEN the same contract is carried out again, with the same key
         bank.begun[1]?.resolve('done')

@@ -86,8 +86,9 @@ export async function finishClosing(
   await settled(session_id)
   await attempt(engine, session_id, (now) => {
     const batch = createBatch(now, engine.clock.now())
-    for (const run of now.runs.values())
-      if (!isOver(run) && run.status !== 'running') cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
+    const running = [...now.runs.values()].find((run) => run.status === 'running')
+    if (running !== undefined) throw faults.session_busy({ session_id, run_id: running.run_id, asked: 'close it' })
+    for (const run of now.runs.values()) if (!isOver(run)) cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
     for (const { agent_id, used } of now.agents.values()) {
       if (batch.stateOf(agent_id) !== 'idle') continue
       const payload = { agent_id, reason: 'the session is closed', stats: { ...used } }

@@ -76,10 +76,8 @@ export async function commit(
   const { run_id } = hold.run
   const fence = { run_id, epoch: hold.epoch }
   const expect = Object.fromEntries(read.map((id) => [id, hold.state.subjects.get(id)?.version ?? 0]))
-  for (const id of [run_id, hold.state.session_id]) {
-    const version = batch.moved[id]
-    if (version !== undefined) expect[id] = version
-  }
+  for (const [id, version] of Object.entries(batch.moved))
+    if (id === run_id || id === hold.state.session_id || hold.state.interactions.has(id)) expect[id] = version
   const runes = await engine.sessions.commit(hold.state, batch, { fence, expect })
   for (const call_id of hold.inHand.keys())
     if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
@@ -90,6 +88,13 @@ export async function commit(
 export function isUnderWay(hold: Hold): boolean {
   for (const { outcome } of hold.inHand.values()) if (outcome === undefined) return true
   return false
+}
+
+/** The lease is gone: the stream and every effect under way are told, and nothing may be begun. */
+export function stopEverything(hold: Hold) {
+  hold.interruption.abort()
+  for (const { abort } of hold.inHand.values()) abort.abort()
+  hold.changed.resolve()
 }
 
 /** Wakes the holder: a request was recorded, or something it waits for has changed. */

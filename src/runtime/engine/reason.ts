@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
+import { cleanStream } from '../clean-stream.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type StreamError, type WrittenCall } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -24,8 +25,8 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
     memories: hold.agent.facts,
   })
   hold.interruption = new AbortController()
-  if (isAskedToStop(hold) || hold.isLeaving) hold.interruption.abort()
-  const signal = AbortSignal.any([hold.interruption.signal, hold.lease.signal])
+  if (isAskedToStop(hold) || hold.isLeaving || hold.lease.signal.aborted) hold.interruption.abort()
+  const { signal } = hold.interruption
   const deltas = writeDeltas(engine, hold)
   const { clock, timers } = engine
   const said = await answer(hold.definition.model, request, { signal, onDelta: deltas.add, clock, timers })
@@ -197,8 +198,11 @@ function writeDeltas(engine: Engine, hold: Hold) {
     // It is heard of in `finish`; until then nobody waits for it, and that must not end the process.
     writing.catch(() => undefined)
   })
+  const clean = { text: cleanStream(engine.redactor), reasoning: cleanStream(engine.redactor) }
   return {
-    add(channel: 'text' | 'reasoning', text: string) {
+    add(channel: 'text' | 'reasoning', raw: string) {
+      const text = clean[channel].add(raw)
+      if (text === '') return
       const { session_id } = hold.state
       engine.ephemeral({ session_id, run_id: hold.run.run_id, turn_id, round, offset: offsets[channel], channel, text })
       offsets[channel] += text.length

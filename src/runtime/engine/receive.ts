@@ -12,7 +12,7 @@ import { askPersonName } from '../ecs/ask-person.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { readThrown } from '../thrown.ts'
 import { actionOf, idempotencyKey } from '../tools/policy.ts'
-import { readCall } from '../tools/read-call.ts'
+import { type ReadCall, readCall } from '../tools/read-call.ts'
 import type { Tool } from '../tools/tool.ts'
 import { writtenArguments } from '../written-arguments.ts'
 import type { Engine } from './engine.ts'
@@ -93,7 +93,7 @@ function record(engine: Engine, batch: Batch, { call, problem, duplicate }: Plan
 async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise<Planned> {
   if (received.name === askPersonName) return planStep(engine, hold, received)
   const { registry } = hold.definition
-  const read = readCall(registry, received)
+  const read = cleaned(engine, readCall(registry, received))
   const base = blank(engine, hold, received.name, read.args)
   const call: openings.PlannedCall = {
     ...base,
@@ -137,6 +137,11 @@ function keyOf(engine: Engine, tool: Tool, args: Json, call_id: string): { key: 
   }
 }
 
+/** One value is recorded, approved, hashed and run: the one without secrets. */
+function cleaned(engine: Engine, read: ReadCall): ReadCall {
+  return { ...read, args: engine.redactor.clean(read.args).value }
+}
+
 /** A refused duplicate has no contract, and nothing of it is left to be done. */
 function refused(call: openings.PlannedCall, duplicate: string): Planned {
   return { call: { ...call, execution_id: null, contract: null }, duplicate }
@@ -158,7 +163,7 @@ async function resultOf(engine: Engine, session_id: string, execution_id: string
 
 function planStep(engine: Engine, hold: Hold, received: ReceivedCall): Planned {
   const given = writtenArguments(received.arguments)
-  const args = 'value' in given ? given.value : given.written
+  const args = engine.redactor.clean('value' in given ? given.value : given.written).value
   const read = 'problem' in given ? { problem: given.problem } : readEcsRequest(args)
   const { type = 'form', title = '' } = ('request' in read ? read.request : {}) as { type?: string; title?: string }
   const call: openings.PlannedCall = {

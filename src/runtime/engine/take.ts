@@ -2,7 +2,7 @@ import { Fault } from '../../faults/fault.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
 import { definitionOf, type Engine } from './engine.ts'
-import { aboutRun, type Hold } from './hold.ts'
+import { aboutRun, type Hold, stopEverything } from './hold.ts'
 
 /**
  * Takes a queued run: raises its epoch, and opens a turn unless one is still
@@ -10,6 +10,7 @@ import { aboutRun, type Hold } from './hold.ts'
  * since whatever the queue delivers, and however often, the log decides.
  */
 export async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
+  if (engine.isStopping()) return undefined
   const state = await engine.sessions.load(session_id)
   const run = state.runs.get(run_id)
   if (run === undefined || run.status !== 'queued' || !engine.agents.has(run.agent)) return undefined
@@ -17,6 +18,7 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
   const agent = state.agents.get(run.agent_id)
   if (session?.state !== 'active' || agent === undefined || !isFree(state, run)) return undefined
 
+  const definition = definitionOf(engine, state, run.agent_id)
   const batch = createBatch(state, engine.clock.now())
   const epoch = run.epoch + 1
   const payload = { epoch, worker: engine.settings.worker, attempt: run.attempt + 1 }
@@ -42,11 +44,11 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
     await engine.sessions.refresh(state)
     return undefined
   }
-  return {
+  const hold: Hold = {
     state,
     run,
     agent,
-    definition: definitionOf(engine, state, run.agent_id),
+    definition,
     lease: engine.leases.hold(run_id, epoch),
     epoch,
     inHand: new Map(),
@@ -54,8 +56,10 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
     changed: Promise.withResolvers<void>(),
     interruption: new AbortController(),
     over: Promise.withResolvers<void>(),
-    isLeaving: false,
+    isLeaving: engine.isStopping(),
   }
+  hold.lease.signal.addEventListener('abort', () => stopEverything(hold), { once: true })
+  return hold
 }
 
 /** INV-TURN-SEQUENTIAL: an agent is in one turn at a time, and runs are taken in the order they came. */
