@@ -203,8 +203,10 @@ export function agentPlays(store: Store) {
           // WHEN another agent of the same parent breaks where nobody foresaw it, with a message behind it
           const { agent_id } = await t.sw.spawnAgent(session_id, 'crashing', { parent_id })
           const begin = () => t.sw.submit({ agent: 'crashing', agent_id, input: 'Go.', session_id })
-          if (place !== 'a tool after its approval') broken.arm()
+          await t.sw.pause(session_id)
           const [first, second] = [await begin(), await begin()]
+          if (place !== 'a tool after its approval') broken.arm()
+          await t.sw.resumeSession(session_id)
           if (place === 'a tool after its approval') {
             const asked = await t.until(
               session_id,
