@@ -1,3 +1,5 @@
+import { aiSdkModel } from './adapters/ai-sdk/ai-sdk-model.ts'
+import { keyProblem } from './adapters/ai-sdk/key-problem.ts'
 import { hostPorts } from './adapters/host/ports.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
@@ -7,10 +9,11 @@ import type { Sha256 } from './kernel/digest.ts'
 import { openStore, type Store } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
-import { type Agent, equip } from './runtime/agents/define-agent.ts'
+import { type Agent, checkedAgent, equip } from './runtime/agents/define-agent.ts'
 import type { Submission } from './runtime/commands/submit.ts'
 import { delegateTool } from './runtime/delegation.ts'
 import type { Engine, Settings } from './runtime/engine/engine.ts'
+import type { AnyModel, Model } from './runtime/model.ts'
 import type { Clock, Ids, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
@@ -62,9 +65,11 @@ const usualSettings: Settings = {
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
   const isOurs = typeof options.store === 'string'
+  const warn = options.warn ?? ((message, details) => console.error(message, details))
+  // Before the store is opened: a config that is refused leaves nothing behind, no file and no lock.
+  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn)
   const { runelog, blobs, checkpoints, isExclusive } =
     typeof options.store === 'string' ? await openStore(options.store, storePorts, options.secrets) : options.store
-  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine)
   const runtime: Runtime = createRuntime(
     {
       runelog,
@@ -75,7 +80,7 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       sha256: storePorts.sha256,
       keepWhole: blobs.keep,
       checkpoints,
-      warn: options.warn ?? ((message, details) => console.error(message, details)),
+      warn,
     },
     {
       agents,
@@ -107,19 +112,32 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
   }
 }
 
-/** Every agent with its tools by name, and with a tool for each agent that it may hand tasks to. */
-function equipAll(agents: Readonly<Record<string, Agent>>, sha256: Sha256, engineOf: () => Engine) {
+/** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */
+function equipAll(
+  agents: Readonly<Record<string, Agent>>,
+  sha256: Sha256,
+  engineOf: () => Engine,
+  warn: NonNullable<StatewrightOptions['warn']>,
+) {
   return new Map(
-    Object.entries(agents).map(([name, agent]) => {
+    Object.entries(agents).map(([name, given]) => {
+      const path = `agents.${name}.`
+      const refused = (problem: string) => faults.bad_definition({ what: 'agent', name, problem })
+      const agent = checkedAgent(given, name, path)
       for (const other of agent.delegates)
         if (!Object.hasOwn(agents, other))
-          throw faults.bad_definition({
-            what: 'agent',
-            name,
-            problem: `It delegates to ${other}, which is not configured; there is ${Object.keys(agents).join(', ')}.`,
-          })
+          throw refused(
+            `It delegates to ${other}, which is not configured; there is ${Object.keys(agents).join(', ')}.`,
+          )
+      const problem = keyProblem(agent.model)
+      if (problem !== undefined) throw refused(`${path}model: ${problem}`)
+      const told = (message: string) => warn('a model warns', { agent: name, message })
       const delegating = agent.delegates.map((other) => delegateTool(other, engineOf))
-      return [name, equip(agent, sha256, delegating)] as const
+      return [name, equip(agent, asModel(agent.model, told), sha256, delegating)] as const
     }),
   )
+}
+
+function asModel(model: AnyModel, warn: (message: string) => void): Model {
+  return 'doStream' in model ? aiSdkModel(model, { warn }) : model
 }

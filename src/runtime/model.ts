@@ -12,6 +12,20 @@ export interface Model {
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
 }
 
+/**
+ * The model object of an AI SDK provider package, known by its structure and
+ * not by an import. The wiring makes a `Model` of it before anything runs.
+ */
+export interface ProviderModel {
+  readonly specificationVersion: string
+  readonly provider: string
+  readonly modelId: string
+  doStream(options: never): PromiseLike<unknown>
+}
+
+/** What an agent may be given as its model. */
+export type AnyModel = Model | ProviderModel
+
 export interface ModelRequest {
   readonly instructions: string
   readonly messages: readonly Message[]
@@ -28,6 +42,8 @@ export interface ToolDescription {
 }
 
 export type ModelEvent =
+  /** A sign of life while there is nothing to tell: the arguments of a long call are on their way. */
+  | { readonly type: 'alive' }
   | { readonly type: 'delta'; readonly channel: 'text' | 'reasoning'; readonly text: string }
   /** `arguments` as the model wrote them: JSON text, or a value that was parsed already. */
   | { readonly type: 'tool_call'; readonly name: string; readonly arguments: string | Json }

@@ -29,10 +29,12 @@ export const turnKinds = {
     finish: z.enum(['stop', 'truncated', 'filtered', 'round_limit', 'repeated_calls', 'no_more_calls']),
   }),
   'turn.interrupted': z.strictObject({ reason: z.string(), partial_output: z.string() }),
+  /** `retryable`: a new turn tries again, after `retry_in_ms`. */
   'turn.error': z.strictObject({
     error_type: z.string(),
     message: z.string(),
     retryable: z.boolean(),
+    retry_in_ms: z.int().nonnegative().optional(),
     partial_output: z.string().optional(),
   }),
 }

@@ -111,6 +111,8 @@ export function endTurn(
   error_type: string,
   message: string,
   partial: string,
+  /** How long the new turn waits that tries again; undefined where nothing tries again. */
+  retry_in_ms?: number,
 ) {
   const turn = turnOf(hold)
   const inTools = turn.state === 'tool_executing'
@@ -118,7 +120,8 @@ export function endTurn(
   const payload = {
     error_type,
     message,
-    retryable: false,
+    retryable: retry_in_ms !== undefined,
+    ...(retry_in_ms === undefined ? {} : { retry_in_ms }),
     ...(partial === '' ? {} : { partial_output: partial }),
   }
   batch.move(

@@ -136,7 +136,7 @@ async function broken(engine: Engine, hold: Hold, error: Broken): Promise<'on' |
     ? retryDelay(hold.run.tries + 1, hold.definition.retries, error.retry_after_ms)
     : undefined
   const batch = batchFor(engine, hold)
-  endTurn(engine, hold, batch, error.error_type, error.message, error.partial)
+  endTurn(engine, hold, batch, error.error_type, error.message, error.partial, delay)
   if (delay === undefined) {
     const payload = { error_code: error.error_type.toUpperCase(), message: error.message }
     batch.move(

@@ -86,6 +86,8 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
       const problem = eventProblem(event)
       if (problem !== undefined) return broken('bad_event', problem, true)
       switch (event.type) {
+        case 'alive':
+          break
         case 'delta':
           if (event.channel === 'text') text += event.text
           onDelta(event.channel, event.text)

@@ -4,6 +4,8 @@ import type { ModelEvent } from '../model.ts'
 export function eventProblem(event: ModelEvent): string | undefined {
   const given: Readonly<Record<string, unknown>> = Object(event)
   switch (given.type) {
+    case 'alive':
+      return undefined
     case 'delta':
       if (given.channel !== 'text' && given.channel !== 'reasoning') return 'A delta names neither text nor reasoning.'
       return typeof given.text === 'string' ? undefined : 'A delta has no text.'
@@ -17,7 +19,10 @@ export function eventProblem(event: ModelEvent): string | undefined {
     case 'error':
       if (typeof given.error_type !== 'string' || typeof given.message !== 'string')
         return 'An error does not say what it is.'
-      return typeof given.retryable === 'boolean' ? undefined : 'An error does not say whether it can be tried again.'
+      if (typeof given.retryable !== 'boolean') return 'An error does not say whether it can be tried again.'
+      return given.retry_after_ms === undefined || isWait(given.retry_after_ms)
+        ? undefined
+        : 'An error asks for a wait that is no time.'
     case 'done':
       return finishes.has(given.finish) ? undefined : `The stream finished with ${shown(given.finish)}.`
     default:
@@ -28,5 +33,7 @@ export function eventProblem(event: ModelEvent): string | undefined {
 const finishes: ReadonlySet<unknown> = new Set(['stop', 'tool_calls', 'length', 'content_filter'])
 
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
+
+const isWait = (value: unknown) => Number.isFinite(value) && (value as number) >= 0
 
 const shown = (value: unknown) => (typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : typeof value)
