@@ -1,5 +1,4 @@
 import { aiSdkModel } from './adapters/ai-sdk/ai-sdk-model.ts'
-import { keyProblem } from './adapters/ai-sdk/key-problem.ts'
 import { hostPorts } from './adapters/host/ports.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
@@ -129,11 +128,11 @@ function equipAll(
           throw refused(
             `It delegates to ${other}, which is not configured; there is ${Object.keys(agents).join(', ')}.`,
           )
-      const problem = keyProblem(agent.model)
+      const model = asModel(agent.model, (message) => warn('a model warns', { agent: name, message }))
+      const problem = model.problem?.()
       if (problem !== undefined) throw refused(`${path}model: ${problem}`)
-      const told = (message: string) => warn('a model warns', { agent: name, message })
       const delegating = agent.delegates.map((other) => delegateTool(other, engineOf))
-      return [name, equip(agent, asModel(agent.model, told), sha256, delegating)] as const
+      return [name, equip(agent, model, sha256, delegating)] as const
     }),
   )
 }

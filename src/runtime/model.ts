@@ -10,6 +10,8 @@ export interface Model {
    * either is an error of type `stream_truncated`. Stops soon after `signal`.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
+  /** What is known to keep it from answering, such as a missing key. Asked at start, and without effects. */
+  problem?(): string | undefined
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Model, ModelEvent, ModelRequest, ProviderModel } from '../../runtime/model.ts'
 import { classifyError, errorEvent } from './classify-error.ts'
+import { keyProblem } from './key-problem.ts'
 import { plainSchema } from './plain-schema.ts'
 import { toPrompt } from './prompt.ts'
 import type { CallOptions, StreamingModel } from './provider-shapes.ts'
@@ -22,6 +23,7 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
   const warn = onceEach(settings.warn)
   return {
     id: `${model.provider}:${model.modelId}`,
+    problem: () => keyProblem(given),
     stream(request, signal) {
       // Leaving the stream must end the request even while it says nothing, and a generator cannot be left while
       // it waits: so leaving aborts it.

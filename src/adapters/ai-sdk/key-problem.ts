@@ -1,4 +1,4 @@
-import type { AnyModel } from '../../runtime/model.ts'
+import type { ProviderModel } from '../../runtime/model.ts'
 
 /**
  * What a provider's package says about a key that it cannot find, so that a
@@ -6,7 +6,7 @@ import type { AnyModel } from '../../runtime/model.ts'
  * for the key when they make the headers of a request. Where that cannot be
  * asked without effects, nothing is asked, and the first request tells.
  */
-export function keyProblem(model: AnyModel): string | undefined {
+export function keyProblem(model: ProviderModel): string | undefined {
   const { config } = Object(model)
   const headers = Object(config).headers
   if (typeof headers !== 'function' || headers.constructor.name === 'AsyncFunction') return undefined

@@ -11,7 +11,7 @@ export function retryAfter(headers: unknown, now: number): number | undefined {
   const after = given.get('retry-after')
   const seconds = amount(after)
   if (seconds !== undefined) return Math.ceil(seconds * 1_000)
-  const date = Date.parse(after ?? '')
+  const date = /^[a-z]{3}, /i.test(after ?? '') ? Date.parse(after ?? '') : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
