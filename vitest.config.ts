@@ -25,6 +25,7 @@ export default defineConfig({
           hookTimeout: 120_000,
           fileParallelism: false,
           ...proof,
+          globalSetup: ['test/support/postgres-setup.ts'],
         },
       },
     ],

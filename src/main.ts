@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { hostPorts } from './adapters/host/ports.ts'
+import { checkSignature } from './adapters/host/signing-key.ts'
 import { commands } from './cli/commands/all.ts'
 import { run } from './cli/run.ts'
+import { openStore } from './stores.ts'
 
 /** Wires the rooms together. Nobody imports this file but the launcher. */
 export function main(args: readonly string[]): Promise<number> {
@@ -10,5 +13,11 @@ export function main(args: readonly string[]): Promise<number> {
   return run({ commands, version }, args, {
     out: (text) => process.stdout.write(`${text}\n`),
     err: (text) => process.stderr.write(`${text}\n`),
+    host: {
+      sha256: hostPorts.sha256,
+      now: hostPorts.now,
+      checkSignature,
+      openStore: (url) => openStore(url ?? process.env.STATEWRIGHT_STORE ?? 'sqlite:./statewright.db'),
+    },
   })
 }

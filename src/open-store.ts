@@ -19,7 +19,7 @@ export interface Store {
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
-const models = [openInteractions]
+export const models = [openInteractions]
 
 /** Opens the store that a URL names. Secrets are taken out of everything before it is written. */
 export async function openStore(

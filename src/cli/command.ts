@@ -1,3 +1,7 @@
+import type { Sha256 } from '../kernel/digest.ts'
+import type { Runelog } from '../runelog/port.ts'
+import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
+
 /** A command is a value. It prints through `io` and returns its exit code; it never exits by itself. */
 export interface Command {
   readonly name: string
@@ -23,6 +27,22 @@ export interface Io {
   readonly out: (text: string) => void
   /** To standard error: what went wrong, and hints. */
   readonly err: (text: string) => void
+  readonly host: Host
+}
+
+/** What commands need from the machine. `main` fills it. */
+export interface Host {
+  readonly sha256: Sha256
+  readonly now: () => number
+  readonly checkSignature: CheckSignature
+  /** Opens a store that exists: `sqlite:FILE` or `postgres://…`; without a name, the one the environment names. */
+  readonly openStore: (url: string | undefined) => Promise<Store>
+}
+
+export interface Store {
+  readonly runelog: Runelog
+  /** The key that belongs to the store; made on first use. */
+  readonly signer: () => Signer
 }
 
 /** What the process says to the shell. */

@@ -26,8 +26,8 @@ for (const { name, initial, opens, transitions } of machines as readonly Machine
 /** What is wrong with the move that a draft records, judged by the declarations alone; nothing if it is legal. */
 export function moveProblem(draft: Draft): string | undefined {
   const { machine, subject_id, from, to, trigger, kind } = draft
-  const given = [machine, subject_id, from, to, trigger].filter((field) => field !== undefined).length
-  if (given === 0) {
+  const isMove = machine !== undefined || subject_id !== undefined || from !== undefined
+  if (!isMove && to === undefined && trigger === undefined) {
     const mover = movers.get(kind)
     if (mover === undefined || alsoAlone.has(kind)) return undefined
     return `It records a move of a ${mover}, so it needs machine, subject_id, from, to and trigger.`

@@ -43,7 +43,7 @@ export function judge(
   const { session_id, runes, expect, fence } = batch
   if (head === undefined) {
     const [first] = runes
-    if (first?.kind !== 'session.created' || first.subject_id !== session_id)
+    if (first?.rune.kind !== 'session.created' || first.rune.subject_id !== session_id)
       return faults.not_found({ what: 'session', id: session_id })
   }
   if (fence !== undefined) {
@@ -58,11 +58,12 @@ export function judge(
   let sealed = head?.sealed ?? false
   let event_id = head?.event_id ?? 0
   const folding = startFold(models, look)
-  for (const rune of runes) {
+  for (const { rune } of runes) {
     if (sealed && !acceptedWhenSealed.includes(rune.kind))
       return faults.log_sealed({ session_id, kind: rune.kind, accepted: acceptedWhenSealed })
     event_id += 1
-    const fault = folding.fold({ ...rune, event_id })
+    rune.event_id = event_id
+    const fault = folding.fold(rune)
     if (fault !== undefined) return fault
     if (rune.kind === 'session.closed') sealed = true
   }
@@ -117,15 +118,18 @@ export function inscribe(batch: Prepared, head: Head | undefined, sha256: Sha256
   } = head ?? { event_id: 0, hash: genesis, sealed: false, archived: false }
   const runes: Rune[] = []
   const records: StoredRecord[] = []
-  for (const { stored, ...placed } of batch.runes) {
+  for (const { rune, payload, salt } of batch.runes) {
     event_id += 1
-    const header = headerText({ ...placed, event_id })
+    rune.event_id = event_id
+    const header = headerText(rune)
     const hash = link(prev_hash, header, sha256)
-    runes.push({ ...placed, event_id, prev_hash, hash } as Rune)
-    records.push({ event_id, header, hash, ...stored })
+    rune.prev_hash = prev_hash
+    rune.hash = hash
+    runes.push(rune as Rune)
+    records.push({ event_id, header, hash, payload, salt })
     prev_hash = hash
-    sealed ||= placed.kind === 'session.closed'
-    archived ||= placed.kind === 'session.archived'
+    sealed ||= rune.kind === 'session.closed'
+    archived ||= rune.kind === 'session.archived'
   }
   return { runes, records, head: { session_id: batch.session_id, event_id, hash: prev_hash, sealed, archived } }
 }

@@ -63,6 +63,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
 
     follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
     head: async (session_id) => heads.get(session_id),
+    sessionIds: async () => [...heads.keys()],
     row: async (model, key) => look(model, key),
     rows: async (model, query) => selectRows(tables.get(model)?.values() ?? [], query),
     watch: bell.listen,

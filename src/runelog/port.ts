@@ -33,6 +33,9 @@ export interface Runelog {
   /** Where a session's log ends; undefined if there is no such session. */
   head(session_id: string): Promise<Head | undefined>
 
+  /** Every session there is, by the log itself and not by a read model. */
+  sessionIds(): Promise<readonly string[]>
+
   /** One row of a read model, as of the last commit. */
   row(model: string, key: string): Promise<Row | undefined>
 

@@ -2,10 +2,10 @@ import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
-import { type ActorCategory, actorCategory, actors } from '../runes/actor.ts'
+import { actorCategory, actors } from '../runes/actor.ts'
 import { payloadDigest } from '../runes/chain.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
-import { concernNames, type Draft, type Visibility, visibilities } from '../runes/rune.ts'
+import { concernNames, type Draft, type Header, visibilities } from '../runes/rune.ts'
 import { schemaVersion } from '../runes/upcast.ts'
 import { moveProblem } from './declared-moves.ts'
 import type { Append, Fence } from './port.ts'
@@ -20,16 +20,15 @@ export interface Prepared {
   readonly fence: Fence | undefined
 }
 
-export type PreparedRune = Draft & {
-  readonly rune_id: string
-  readonly session_id: string
-  readonly visibility: Visibility
-  readonly actor_category: ActorCategory
-  readonly payload_sha256: string
-  readonly schema_version: number
-  /** What will be stored; the names above are what its header is made of. */
-  readonly stored: { readonly payload: string; readonly salt: string }
+/** One object from the draft to the answer: `judge` gives it its place, `inscribe` its proof. */
+export interface PreparedRune {
+  readonly rune: RuneInTheMaking
+  /** What will be stored. */
+  readonly payload: string
+  readonly salt: string
 }
+
+export type RuneInTheMaking = Draft & { -readonly [K in keyof Header]: Header[K] }
 
 /** The store writes these itself, together with what they vouch for. */
 const reserved: ReadonlySet<string> = new Set(['rune.redacted', 'session.archived'])
@@ -87,17 +86,20 @@ function prepareRune(session_id: string, draft: Draft, ports: Preparing, own: bo
   if (shape !== undefined) throw malformed(kind, shape)
 
   const salt = ports.random(16)
-  return {
+  const rune = {
     ...draft,
     payload,
+    event_id: 0,
     rune_id: `rune_${ports.random(12)}`,
     session_id,
     visibility: draft.visibility ?? 'public',
     actor_category: actorCategory(draft.actor),
     payload_sha256: payloadDigest(salt, text, ports.sha256),
     schema_version: schemaVersion(kind),
-    stored: { payload: text, salt },
-  } as PreparedRune
+    prev_hash: '',
+    hash: '',
+  } as RuneInTheMaking
+  return { rune, payload: text, salt }
 }
 
 function clean(draft: Draft, redactor: Redactor | undefined): { readonly value: Json; readonly text: string } {

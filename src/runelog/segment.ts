@@ -3,6 +3,7 @@ import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
+import { faults } from '../faults/catalogue.ts'
 import type { StoredRecord } from '../runes/record.ts'
 
 /** A record of an archived session, with its place in the order of all commits, which a rebuild needs. */
@@ -25,25 +26,30 @@ export interface Segments {
 export function createSegments(folder: string): Segments {
   let last: { readonly segment: string; readonly records: readonly ArchivedRecord[] } | undefined
 
+  async function write(session_id: string, records: readonly ArchivedRecord[]) {
+    const bytes = await promisify(gzip)(records.map((record) => `${JSON.stringify(record)}\n`).join(''))
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    const segment = `${session_id.replaceAll(':', '~')}-${sha256.slice(0, 16)}.ndjson.gz`
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const path = join(folder, segment)
+    const file = await open(`${path}.part`, 'w', 0o600)
+    try {
+      await file.writeFile(bytes)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(`${path}.part`, path)
+    await syncFolder(folder)
+    await syncFolder(dirname(folder))
+    return { segment, sha256 }
+  }
+
   return {
-    async write(session_id, records) {
-      const bytes = await promisify(gzip)(records.map((record) => `${JSON.stringify(record)}\n`).join(''))
-      const sha256 = createHash('sha256').update(bytes).digest('hex')
-      const segment = `${session_id.replaceAll(':', '~')}-${sha256.slice(0, 16)}.ndjson.gz`
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      const path = join(folder, segment)
-      const file = await open(`${path}.part`, 'w', 0o600)
-      try {
-        await file.writeFile(bytes)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      await rename(`${path}.part`, path)
-      await syncFolder(folder)
-      await syncFolder(dirname(folder))
-      return { segment, sha256 }
-    },
+    write: (session_id, records) =>
+      write(session_id, records).catch((error: NodeJS.ErrnoException) => {
+        throw faults.segment_unwritable({ session_id, folder, cause: error.message }, { cause: error })
+      }),
 
     async read(segment) {
       if (last?.segment === segment) return last.records

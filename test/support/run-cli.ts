@@ -1,6 +1,9 @@
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { checkSignature } from '../../src/adapters/host/signing-key.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { commands as all } from '../../src/cli/commands/all.ts'
 import { run } from '../../src/cli/run.ts'
+import { openStore } from '../../src/stores.ts'
 
 export interface Outcome {
   readonly exit: number
@@ -14,6 +17,7 @@ export async function runCli(args: readonly string[], commands: readonly Command
   const exit = await run({ commands, version: '1.2.3' }, args, {
     out: (text) => void printed.out.push(text),
     err: (text) => void printed.err.push(text),
+    host: { ...hostPorts, checkSignature, openStore: (url) => openStore(url ?? 'sqlite:./no-such-store') },
   })
   return { exit, out: printed.out.join('\n'), err: printed.err.join('\n') }
 }

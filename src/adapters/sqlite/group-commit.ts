@@ -16,8 +16,8 @@ export interface GroupCommit {
   /** Throws once the store is poisoned. */
   check(): void
   /** Resolves when nothing is queued or under way. */
-  settled(): Promise<void>
-  /** Keeps all requests waiting while the work is done; what the work submits itself is committed at once. */
+  drained(): Promise<void>
+  /** Keeps all requests waiting while the work is done; what the work submits is committed at once. One at a time. */
   hold<T>(work: (submit: GroupCommit['submit']) => Promise<T>): Promise<T>
 }
 
@@ -29,7 +29,7 @@ interface Request {
 
 export interface GroupPorts {
   /** All steps in one transaction. An error means that nobody knows whether they are on disk. */
-  readonly commit: (steps: readonly Step[]) => void
+  readonly commit: (steps: readonly Step[]) => void | Promise<void>
   /** After each commit, before anyone is answered. */
   readonly committed: (session_ids: readonly string[]) => void
 }
@@ -43,58 +43,72 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
   let queue: Request[] = []
   let idle: (() => void)[] = []
   let held = false
+  let busy = false
   let poison: Fault | undefined
 
-  function flush() {
-    if (held) return
+  /** One group per turn of the event loop: whoever waits for the network gets a turn between two commits. */
+  async function flush() {
+    if (held || busy || queue.length === 0) return
+    busy = true
     const requests = queue
     queue = []
-    run(requests)
+    await run(requests)
+    busy = false
     for (const resolve of idle) resolve()
     idle = []
+    if (queue.length > 0) setImmediate(flush)
   }
 
-  function run(requests: readonly Request[]) {
-    const accepted: { readonly request: Request; readonly decided: Decided<unknown> }[] = []
+  async function run(requests: readonly Request[]) {
+    const accepted: { readonly request: Request; readonly answer: unknown }[] = []
     const refused: { readonly request: Request; readonly reason: unknown }[] = []
-    for (const request of requests) {
-      const decided = poison ?? attempt(request.decide)
-      if (decided instanceof Error) refused.push({ request, reason: decided })
-      else accepted.push({ request, decided })
+    const steps: Step[] = []
+    const session_ids = new Set<string>()
+    for (const asked of requests) {
+      const decided = poison ?? attempt(asked.decide)
+      if (decided instanceof Error) {
+        refused.push({ request: asked, reason: decided })
+        continue
+      }
+      accepted.push({ request: asked, answer: decided.answer })
+      for (const one of decided.steps) steps.push(one)
+      session_ids.add(decided.session_id)
     }
     try {
-      if (accepted.length > 0) commit(accepted.flatMap(({ decided }) => decided.steps))
+      if (steps.length > 0) await commit(steps)
     } catch (error) {
       poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })
       for (const { request } of accepted) request.reject(poison)
       accepted.length = 0
     }
-    if (accepted.length > 0) committed([...new Set(accepted.map(({ decided }) => decided.session_id))])
-    for (const { request, decided } of accepted) request.resolve(decided.answer)
+    if (accepted.length > 0) committed([...session_ids])
+    for (const { request, answer } of accepted) request.resolve(answer)
     // A refusal may rest on what this very group wrote; it is told only when that is on disk.
     for (const { request, reason } of refused) request.reject(poison ?? reason)
   }
 
-  const settled = () => (queue.length === 0 ? Promise.resolve() : new Promise<void>((resolve) => idle.push(resolve)))
+  const nextIdle = () => new Promise<void>((resolve) => idle.push(resolve))
 
   return {
     submit: (decide) =>
       request(decide, (asked) => {
         queue.push(asked)
-        if (queue.length === 1) setImmediate(flush)
+        if (queue.length === 1 && !busy) setImmediate(flush)
       }),
     check() {
       if (poison !== undefined) throw poison
     },
-    settled,
+    async drained() {
+      while (busy || queue.length > 0) await nextIdle()
+    },
     async hold(work) {
-      await settled()
       held = true
+      if (busy) await nextIdle()
       try {
         return await work((decide) => request(decide, (asked) => run([asked])))
       } finally {
         held = false
-        if (queue.length > 0) flush()
+        await flush()
       }
     },
   }

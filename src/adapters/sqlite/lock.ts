@@ -26,7 +26,7 @@ export function takeLock(path: string): Lock {
   closeSync(openSync(guardPath, 'a', 0o600))
   const guard = new DatabaseSync(guardPath)
   try {
-    guard.exec('PRAGMA busy_timeout = 0; BEGIN IMMEDIATE')
+    guard.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
   } catch (error) {
     guard.close()
     if ((error as { errcode?: number }).errcode !== 5) throw error
@@ -40,6 +40,8 @@ export function takeLock(path: string): Lock {
   return {
     announce: (address) => publish({ pid: process.pid, address }),
     release() {
+      // The second time the lock may be someone else's.
+      if (!guard.isOpen) return
       rmSync(holderPath, { force: true })
       guard.close()
     },

@@ -32,7 +32,7 @@ function prepareDatabase(db: DatabaseSync, path: string): void {
 
   // FULL, not NORMAL: under WAL, NORMAL may lose the last commits in a power cut,
   // and by then we have already told someone that they happened.
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON;')
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;')
   // A file that cannot be written is found now and not at the first append.
   db.exec('BEGIN IMMEDIATE')
   if (isNew) db.exec(schema)
@@ -58,9 +58,9 @@ export function causeOf(error: unknown): string {
   return message ?? String(error)
 }
 
-function explain(error: unknown, path: string): unknown {
+/** An error of SQLite or of the file system as a fault; anything else as it is. */
+export function explain(error: unknown, path: string): unknown {
   const { errcode, code } = error as { errcode?: number; code?: string }
-  if (errcode === undefined && (code === undefined || code === 'transition_refused' || !/^E[A-Z]+$/.test(code)))
-    return error
+  if (errcode === undefined && !/^E[A-Z]+$/.test(code ?? '')) return error
   return faults.store_unusable({ store: path, problem: `${causeOf(error)}.` }, { cause: error })
 }

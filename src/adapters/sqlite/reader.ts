@@ -144,9 +144,25 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
 
   const meta = (name: string) => (statements.meta.get(name) as unknown as [string] | undefined)?.[0]
   const lastSession = () => (statements.lastSession.get() as unknown as [number])[0]
+  const sessionIds = () => (statements.sessionIds.all() as unknown as [string][]).map(([id]) => id)
   const segmentFiles = () => (statements.segments.all() as unknown as [string, number][]).map(([file]) => file)
 
-  return { key, head, row, rows, read, records, positioned, cold, segmentOf, inOrder, meta, lastSession, segmentFiles }
+  return {
+    key,
+    head,
+    row,
+    rows,
+    read,
+    records,
+    positioned,
+    cold,
+    segmentOf,
+    inOrder,
+    meta,
+    lastSession,
+    sessionIds,
+    segmentFiles,
+  }
 }
 
 export type Reader = ReturnType<typeof createReader>

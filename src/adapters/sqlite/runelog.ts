@@ -19,13 +19,19 @@ import type { Rune } from '../../runes/rune.ts'
 import { createCache } from './cache.ts'
 import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
-import { openDatabase } from './open-database.ts'
+import { explain, openDatabase } from './open-database.ts'
 import { createReader } from './reader.ts'
-import { prepareStatements, type Step } from './statements.ts'
+import { startWriterThread } from './start-writer-thread.ts'
+import { prepareStatements, type Step, step } from './statements.ts'
 import { createWriter } from './writer.ts'
 
 export interface SqliteRunelog extends Runelog {
   readonly announce: Lock['announce']
+}
+
+export interface SqliteOptions extends RunelogOptions {
+  /** Commit in a thread of its own. */
+  readonly thread?: boolean
 }
 
 interface Place {
@@ -37,24 +43,26 @@ interface Place {
 export async function openSqliteRunelog(
   path: string,
   ports: Ports,
-  options: RunelogOptions = {},
+  options: SqliteOptions = {},
 ): Promise<SqliteRunelog> {
-  const lock = takeLock(path)
+  let lock: Lock | undefined
   try {
+    lock = takeLock(path)
     return await open(path, lock, ports, options)
   } catch (error) {
-    lock.release()
-    throw error
+    lock?.release()
+    throw explain(error, path)
   }
 }
 
-async function open(path: string, lock: Lock, ports: Ports, options: RunelogOptions): Promise<SqliteRunelog> {
+async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptions): Promise<SqliteRunelog> {
   const db = openDatabase(path)
   const statements = prepareStatements(db)
   const segmentFolder = `${path}.segments`
   const segments = createSegments(segmentFolder)
   const reader = createReader(db, statements, segments)
-  const commit = createWriter(db, statements)
+  const thread = options.thread ? await startWriterThread(path) : undefined
+  const commit = thread?.commit ?? createWriter(db, statements)
   const models = allModels(options.models)
   const preparing = { ...ports, redactor: options.redactor }
   const bell = createBell()
@@ -93,8 +101,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   function writeRows(changes: readonly Change[]): readonly Step[] {
     return changes.map(({ model, key, row }) => {
       rows.set(`${model} ${key}`, row)
-      if (row === undefined) return ['removeRow', model, key]
-      return ['putRow', model, key, row.tag, row.sort, canonicalJson(row.value)]
+      if (row === undefined) return step('removeRow', model, key)
+      return step('putRow', model, key, row.tag, row.sort, canonicalJson(row.value))
     })
   }
 
@@ -106,9 +114,9 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     const { runes, records, head } = inscribe(batch, before?.head, ports.sha256)
     const place = { session: before?.session ?? ++lastSession, head }
     places.set(session_id, place)
-    const steps: Step[] = before === undefined ? [['addSession', place.session, session_id]] : []
+    const steps: Step[] = before === undefined ? [step('addSession', place.session, session_id)] : []
     for (const { event_id, header, payload, salt, hash } of records)
-      steps.push(['addRune', place.session, event_id, header, payload, salt, hash])
+      steps.push(step('addRune', place.session, event_id, header, payload, salt, hash))
     steps.push(...writeRows(changes))
     return { steps, session_id, answer: runes, place }
   }
@@ -131,7 +139,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     }
     rows.clear()
     const versions = JSON.stringify(models.map(({ name, version }) => [name, version]))
-    commit([['eraseRows'], ...writeRows(folding.changes()), ['setMeta', 'models', versions]])
+    await commit([step('eraseRows'), ...writeRows(folding.changes()), step('setMeta', 'models', versions)])
     return count
   }
 
@@ -162,6 +170,11 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     async head(session_id) {
       group.check()
       return reader.head(session_id)
+    },
+
+    async sessionIds() {
+      group.check()
+      return reader.sessionIds()
     },
 
     async row(model, key) {
@@ -195,8 +208,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           const prepared = prepare({ session_id, runes: [rune] }, preparing, true)
           const erase: Step =
             written === undefined
-              ? ['erasePayload', payload, session, event_id]
-              : ['changeSegment', written.segment, session]
+              ? step('erasePayload', payload, session, event_id)
+              : step('changeSegment', written.segment, session)
 
           await submit(() => {
             const decided = decide(prepared)
@@ -222,7 +235,6 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           if (trial instanceof Fault) throw trial
           if (place === undefined) throw faults.not_found({ what: 'session', id: session_id })
 
-          await group.settled()
           const records = reader.positioned(place.session)
           const { segment, sha256 } = await segments.write(session_id, records)
           const prepared = prepare({ session_id, runes: [draft(segment, sha256)] }, preparing, true)
@@ -234,8 +246,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
             const first = records[0]?.position ?? 0
             const steps: Step[] = [
               ...decided.steps,
-              ['addSegment', place.session, segment, records.length, first],
-              ['dropArchived', place.session, records.length],
+              step('addSegment', place.session, segment, records.length, first),
+              step('dropArchived', place.session, records.length),
             ]
             return { steps, session_id, answer: true }
           })
@@ -248,7 +260,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
 
     async close() {
       await turn
-      await group.settled()
+      await group.drained()
+      if (db.isOpen) await thread?.close()
       if (db.isOpen) db.close()
       lock.release()
     },

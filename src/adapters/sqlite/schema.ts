@@ -20,7 +20,7 @@ CREATE TABLE session (id INTEGER PRIMARY KEY, session_id TEXT NOT NULL UNIQUE) S
 
 CREATE TABLE rune (
   position INTEGER PRIMARY KEY,
-  session  INTEGER NOT NULL REFERENCES session (id),
+  session  INTEGER NOT NULL,
   event_id INTEGER NOT NULL,
   header   TEXT NOT NULL,
   payload  TEXT NOT NULL,

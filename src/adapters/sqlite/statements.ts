@@ -17,10 +17,18 @@ const writing = {
 
 export type Value = string | number | null
 /** One statement of a transaction, with its parameters. */
-export type Step = readonly [name: keyof typeof writing, ...values: Value[]]
+export interface Step {
+  readonly name: keyof typeof writing
+  readonly values: readonly Value[]
+}
+
+export function step(name: Step['name'], ...values: Value[]): Step {
+  return { name, values }
+}
 
 const reading = {
   sessionKey: 'SELECT id FROM session WHERE session_id = ?',
+  sessionIds: 'SELECT session_id FROM session ORDER BY id',
   lastSession: 'SELECT coalesce(max(id), 0) FROM session',
   lastRune: 'SELECT event_id, hash FROM rune WHERE session = ? ORDER BY event_id DESC LIMIT 1',
   hash: 'SELECT hash FROM rune WHERE session = ? AND event_id = ?',

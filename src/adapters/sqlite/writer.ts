@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Statements, Step } from './statements.ts'
 
-const eraseTraces = new Set<Step[0]>(['erasePayload', 'dropArchived', 'changeSegment'])
+const eraseTraces = new Set<Step['name']>(['erasePayload', 'dropArchived', 'changeSegment'])
 
 /** The only code that changes the database. Every error leaves it to the caller to say that the outcome is unknown. */
 export function createWriter(db: DatabaseSync, statements: Statements) {
@@ -9,12 +9,22 @@ export function createWriter(db: DatabaseSync, statements: Statements) {
   const commit = db.prepare('COMMIT')
 
   return (steps: readonly Step[]): void => {
+    const [only] = steps
+    // One statement is a transaction by itself; saying so would cost two more.
+    if (only !== undefined && steps.length === 1) {
+      run(only)
+      return
+    }
     // What is erased must not live on in free pages or in the write-ahead log.
-    const erasing = steps.some(([name]) => eraseTraces.has(name))
+    const erasing = steps.some(({ name }) => eraseTraces.has(name))
     if (erasing) db.exec('PRAGMA secure_delete = ON')
     begin.run()
-    for (const [name, ...values] of steps) statements[name].run(...values)
+    for (const step of steps) run(step)
     commit.run()
     if (erasing) db.exec('PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)')
+  }
+
+  function run({ name, values }: Step): void {
+    statements[name].run(...values)
   }
 }

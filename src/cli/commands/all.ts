@@ -1,5 +1,19 @@
 import type { Command } from '../command.ts'
+import { archiveCommand } from './archive.ts'
+import { checkpointCommand } from './checkpoint.ts'
+import { exportCommand } from './export.ts'
+import { rebuildCommand } from './rebuild.ts'
+import { redactCommand } from './redact.ts'
 import { topologyCommand } from './topology.ts'
+import { verifyCommand } from './verify.ts'
 
 /** Every command there is. Help, usage and the reference pages walk this list. */
-export const commands: readonly Command[] = [topologyCommand]
+export const commands: readonly Command[] = [
+  topologyCommand,
+  verifyCommand,
+  checkpointCommand,
+  exportCommand,
+  redactCommand,
+  archiveCommand,
+  rebuildCommand,
+]

@@ -28,7 +28,8 @@ export const turnKinds = {
     round: z.int(),
     finish: z.enum(['stop', 'truncated', 'filtered', 'round_limit', 'repeated_calls', 'no_more_calls']),
   }),
-  'turn.interrupted': z.strictObject({ reason: z.string(), partial_output: z.string() }),
+  /** What a cut answer used is spent all the same. */
+  'turn.interrupted': z.strictObject({ reason: z.string(), partial_output: z.string(), usage: usage.optional() }),
   /** `retryable`: a new turn tries again, after `retry_in_ms`. */
   'turn.error': z.strictObject({
     error_type: z.string(),
@@ -36,5 +37,6 @@ export const turnKinds = {
     retryable: z.boolean(),
     retry_in_ms: z.int().nonnegative().optional(),
     partial_output: z.string().optional(),
+    usage: usage.optional(),
   }),
 }

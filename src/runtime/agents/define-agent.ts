@@ -25,6 +25,8 @@ export interface Agent {
   readonly may_ask: boolean
   /** Names of agents that it may hand tasks to, each through a tool `delegate.<name>`. */
   readonly delegates: readonly string[]
+  /** Is awaited whenever such an agent is spawned. If it throws, the agent cannot be set up and is given no work. */
+  readonly prepare?: () => void | Promise<void>
 }
 
 /** An agent as the runtime works with it. */
@@ -34,7 +36,7 @@ export interface AgentDefinition extends Agent {
 }
 
 type Given = Pick<Agent, 'role' | 'model'> &
-  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates'>> & {
+  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates' | 'prepare'>> & {
     readonly budget?: Budget | null
     readonly retries?: Partial<RetryPolicy>
   }
@@ -59,6 +61,7 @@ export function checkedAgent(written: Given | undefined, name: string, path: str
     retries: { ...usualRetries, ...given.retries },
     may_ask: given.may_ask ?? true,
     delegates: [...(given.delegates ?? [])],
+    ...(given.prepare !== undefined && { prepare: given.prepare }),
   }
   const problem = unknownField(given, defined) ?? problemWith(defined)
   if (problem !== undefined)

@@ -1,0 +1,41 @@
+/**
+ * Writes a session with a rune of every kind to a bundle, and the rows that
+ * follow from it, for `test/golden`. A golden file is written once, under a new
+ * name, and read for ever after; an existing one is never overwritten.
+ */
+import { writeFileSync } from 'node:fs'
+import { hostPorts } from '../src/adapters/host/ports.ts'
+import { openSigner } from '../src/adapters/host/signing-key.ts'
+import { machineDigest } from '../src/kernel/digest.ts'
+import { machines } from '../src/machines/all.ts'
+import { openMemoryRunelog } from '../src/runelog/memory.ts'
+import type { Head } from '../src/runelog/port.ts'
+import { bundleHeader, checkpointLine, recordLine } from '../src/runes/bundle.ts'
+import { signCheckpoint } from '../src/runes/checkpoint.ts'
+import { everyKind } from '../test/support/every-kind.ts'
+
+const [name, keyFile] = process.argv.slice(2)
+if (name === undefined || keyFile === undefined) throw new TypeError('usage: golden-runelog.ts NAME KEY_FILE')
+
+const session_id = 'ses_golden'
+const runelog = openMemoryRunelog(hostPorts)
+for (const runes of everyKind(session_id)) await runelog.append({ session_id, runes })
+await runelog.redact(session_id, 5, 'to have one that is redacted')
+await runelog.archive(session_id)
+
+const { event_id, hash } = (await runelog.head(session_id)) as Head
+const digests = Object.fromEntries(machines.map((m) => [m.name, machineDigest(m, hostPorts.sha256)]))
+const checkpoint = signCheckpoint({ session_id, event_id, hash, at: hostPorts.now() }, openSigner(keyFile))
+const lines = [
+  JSON.stringify(bundleHeader(session_id, digests)),
+  ...(await Array.fromAsync(runelog.records(session_id), recordLine)),
+  checkpointLine(checkpoint),
+]
+const rows = Object.fromEntries(
+  await Promise.all(
+    ['subjects', 'sessions', 'epochs', 'claims'].map(async (model) => [model, await runelog.rows(model)] as const),
+  ),
+)
+writeFileSync(`test/golden/${name}.bundle.ndjson`, `${lines.join('\n')}\n`, { flag: 'wx' })
+writeFileSync(`test/golden/${name}.rows.golden.json`, `${JSON.stringify(rows, null, 1)}\n`, { flag: 'wx' })
+console.log(`${event_id} events, signed with ${checkpoint.public_key}`)

@@ -1,0 +1,27 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import type { CheckSignature, Signer } from '../../runes/checkpoint.ts'
+
+/** The key in this file, which only its owner may read; a new one where there is none. */
+export function openSigner(path: string): Signer {
+  if (!existsSync(path)) {
+    const { privateKey } = generateKeyPairSync('ed25519')
+    writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' })
+  }
+  const key = createPrivateKey(readFileSync(path))
+  return { public_key: hexOf(createPublicKey(key)), sign: (text) => sign(null, Buffer.from(text), key).toString('hex') }
+}
+
+function hexOf(key: KeyObject): string {
+  return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex')
+}
+
+export const checkSignature: CheckSignature = ({ text, public_key, signature }) => {
+  try {
+    const x = Buffer.from(public_key, 'hex').toString('base64url')
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+    return verify(null, Buffer.from(text), key, Buffer.from(signature, 'hex'))
+  } catch {
+    return false
+  }
+}

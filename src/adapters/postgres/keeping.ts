@@ -1,0 +1,72 @@
+import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
+import { archival, redaction } from '../../runelog/own-runes.ts'
+import type { Ports } from '../../runelog/ports.ts'
+import { type Preparing, prepare } from '../../runelog/prepare.ts'
+import type { ReadModel } from '../../runelog/read-model.ts'
+import { refoldSession } from '../../runelog/refold.ts'
+import type { Segments } from '../../runelog/segment.ts'
+import type { Actor } from '../../runes/actor.ts'
+import { createReader } from './reader.ts'
+import type { Transaction } from './transaction.ts'
+
+export interface KeepingPorts extends Ports, Preparing {
+  readonly models: readonly ReadModel[]
+  readonly segments: Segments | undefined
+}
+
+/** The session as the transaction sees it: locked, and with every record that it has. */
+async function locked({ connection }: Transaction, session_id: string, segments: Segments | undefined) {
+  const reader = createReader(connection.send, connection.text, segments)
+  const place = await reader.place(session_id)
+  if (place === undefined) throw faults.not_found({ what: 'session', id: session_id })
+  return { place, records: await reader.whole(place) }
+}
+
+/** Erases one payload. Answers with the segment that no longer counts, if the rune was in cold storage. */
+export async function redactIn(
+  transaction: Transaction,
+  asked: { readonly session_id: string; readonly event_id: number; readonly reason: string },
+  actor: Actor,
+  { models, segments, ...ports }: KeepingPorts,
+): Promise<{ readonly replaced: string | null } | Fault> {
+  const { session_id, event_id } = asked
+  const { place, records } = await locked(transaction, session_id, segments)
+  const who = { actor, at: ports.now(), sha256: ports.sha256 }
+  const { rune, payload } = redaction(records[event_id - 1], asked, who)
+  const result = await transaction.record(prepare({ session_id, runes: [rune] }, ports, true))
+  if (result instanceof Fault) return result
+
+  const erased = records.map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
+  await transaction.replaceRows(refoldSession(models, [...erased, ...result.records]))
+  if (place.runes === null || event_id > place.runes || segments === undefined) {
+    transaction.also('erasePayload', place.id, event_id, payload)
+    return { replaced: null }
+  }
+  const { segment } = await segments.write(session_id, erased.slice(0, place.runes))
+  transaction.also('changeSegment', place.id, segment)
+  return { replaced: place.file }
+}
+
+/** Moves the runes to a segment, which is on disk before the transaction that removes them commits. */
+export async function archiveIn(
+  transaction: Transaction,
+  session_id: string,
+  actor: Actor,
+  { segments, ...ports }: KeepingPorts & { readonly segments: Segments },
+): Promise<Fault | undefined> {
+  const draft = (segment: string, sha256: string) => {
+    const who = { actor, at: ports.now() }
+    const rune = archival(transaction.headOf(session_id), session_id, { segment, sha256 }, who)
+    return prepare({ session_id, runes: [rune] }, ports, true)
+  }
+  const trial = await transaction.judge(draft('', ''))
+  if (trial instanceof Fault) return trial
+  const { place, records } = await locked(transaction, session_id, segments)
+  const { segment, sha256 } = await segments.write(session_id, records)
+  const result = await transaction.record(draft(segment, sha256))
+  if (result instanceof Fault) return result
+  transaction.also('addSegment', place.id, segment, records.length, records[0]?.position ?? 0)
+  transaction.also('dropArchived', place.id, records.length)
+  return undefined
+}

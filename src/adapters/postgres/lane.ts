@@ -1,0 +1,207 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
+import type { Prepared } from '../../runelog/prepare.ts'
+import type { Rune } from '../../runes/rune.ts'
+import { type Connection, causeOf, connect, isCollision, isConnectionLost } from './connection.ts'
+import { beginTransaction, type Transaction, type TransactionPorts, type Witness } from './transaction.ts'
+
+export interface LanePorts extends TransactionPorts {
+  readonly url: string
+  /** How long a lost database is waited for, in milliseconds. */
+  readonly patience: number
+  /** After each commit, before anyone is answered. */
+  readonly committed: (session_ids: readonly string[]) => void
+  /** Whether a rune was recorded, wherever it is kept by now. */
+  readonly has: (connection: Connection, witness: Witness) => Promise<boolean>
+  /** Called when nobody can say whether something was recorded. The store then takes no more. */
+  readonly poisoned: (poison: Fault) => void
+}
+
+export interface Lane {
+  append(batch: Prepared): Promise<readonly Rune[]>
+  /** Work on one session in a transaction of its own. It may run again from the start, so it must not answer by itself. */
+  alone<T>(session_id: string, work: (transaction: Transaction) => Promise<T | Fault>): Promise<T>
+  /** Resolves when all that was asked for is done. */
+  close(): Promise<void>
+}
+
+interface Job {
+  readonly session_id: string
+  /** What to lock and load in advance. */
+  readonly batch: Prepared
+  readonly isAlone: boolean
+  readonly work: (transaction: Transaction) => Promise<unknown>
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (reason: unknown) => void
+}
+
+const groupLimit = 256
+const collisionLimit = 20
+
+/**
+ * One connection that writes. Whatever arrives while a commit is under way
+ * shares the next one; nobody waits for company. A session always uses the same
+ * lane, so its appends keep their order and never collide within a process.
+ */
+export function createLane(ports: LanePorts): Lane {
+  const queue: Job[] = []
+  let connection: Connection | undefined
+  let running: Promise<void> | undefined
+
+  function submit<T>(job: Omit<Job, 'resolve' | 'reject'>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      queue.push({ ...job, resolve: resolve as (answer: unknown) => void, reject })
+      running ??= drain()
+    })
+  }
+
+  async function drain() {
+    // What is asked for in the same turn of the event loop goes together.
+    await Promise.resolve()
+    while (queue.length > 0) {
+      const until = queue.findIndex((job, i) => i === groupLimit || (job.isAlone && i > 0))
+      const group = queue[0]?.isAlone ? 1 : until === -1 ? queue.length : until
+      await run(queue.splice(0, group))
+    }
+    running = undefined
+  }
+
+  async function run(jobs: readonly Job[]): Promise<void> {
+    const deadline = Date.now() + ports.patience
+    for (let collisions = 0; ; ) {
+      let transaction: Transaction | undefined
+      let isCommitting = false
+      const answers: unknown[] = []
+      try {
+        connection = await connected(deadline)
+        transaction = await beginTransaction(
+          connection,
+          jobs.map(({ batch }) => batch),
+          ports,
+        )
+        for (const job of jobs) answers.push(await job.work(transaction))
+        isCommitting = true
+        if (!(await transaction.commit())) throw new Error('The server undid a transaction without saying why.')
+        return settle(jobs, answers)
+      } catch (error) {
+        if (error instanceof Fault) return refuse(jobs, error)
+        if (connection === undefined || !connection.isOpen() || isConnectionLost(error)) {
+          await connection?.end()
+          connection = undefined
+          const fate = isCommitting && transaction !== undefined ? await fateOf(transaction, error) : 'undone'
+          if (fate instanceof Fault) return refuse(jobs, fate)
+          if (fate === 'committed') return settle(jobs, answers)
+          if (Date.now() > deadline)
+            return refuse(
+              jobs,
+              faults.store_unreachable({ store: ports.store, cause: causeOf(error) }, { cause: error }),
+            )
+          continue
+        }
+        await connection.send('rollback').catch(() => {})
+        if (isCollision(error) && ++collisions < collisionLimit) continue
+        // One of them may be to blame; the others must not suffer for it.
+        if (jobs.length > 1) {
+          for (const job of jobs) await run([job])
+          return
+        }
+        return refuse(jobs, explain(error, jobs[0] as Job, ports.store))
+      }
+    }
+  }
+
+  async function connected(deadline: number): Promise<Connection> {
+    if (connection?.isOpen()) return connection
+    await connection?.end()
+    return reconnect(ports.url, ports.store, deadline)
+  }
+
+  /**
+   * The connection was lost while a commit was under way. Unlike a disk, the
+   * server can be asked afterwards: once the transaction is over, its runes are
+   * there or they are not. The server's own word for its fate does not
+   * count, since after a crash another transaction may bear the same number.
+   * Only where the server cannot be asked, the outcome stays unknown.
+   */
+  async function fateOf({ xid, witness }: Transaction, lost: unknown): Promise<'committed' | 'undone' | Fault> {
+    const proof = witness()
+    const deadline = Date.now() + ports.patience
+    let cause = lost
+    while (proof !== undefined && Date.now() < deadline) {
+      try {
+        connection = await connected(deadline)
+        const [answer] = await connection.send<{ fate: string | null }>('fateOf', xid)
+        if (answer?.fate !== 'in progress') return (await ports.has(connection, proof)) ? 'committed' : 'undone'
+        await delay(20)
+      } catch (error) {
+        cause = error
+      }
+    }
+    if (proof === undefined) return 'undone'
+    const poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(cause) }, { cause })
+    ports.poisoned(poison)
+    return poison
+  }
+
+  function settle(jobs: readonly Job[], answers: readonly unknown[]) {
+    const written = jobs.filter((_, i) => !(answers[i] instanceof Fault))
+    if (written.length > 0) ports.committed([...new Set(written.map(({ session_id }) => session_id))])
+    for (const [i, job] of jobs.entries()) {
+      if (answers[i] instanceof Fault) job.reject(answers[i])
+      else job.resolve(answers[i])
+    }
+  }
+
+  function refuse(jobs: readonly Job[], reason: unknown) {
+    for (const job of jobs) job.reject(reason)
+  }
+
+  return {
+    append: (batch) =>
+      submit({
+        session_id: batch.session_id,
+        batch,
+        isAlone: false,
+        work: async (transaction) => {
+          const result = await transaction.record(batch)
+          return result instanceof Fault ? result : result.runes
+        },
+      }),
+    alone: (session_id, work) =>
+      submit({ session_id, batch: { session_id, runes: [], expect: [], fence: undefined }, isAlone: true, work }),
+    async close() {
+      while (running !== undefined) await running
+      await connection?.end()
+    },
+  }
+}
+
+/** Waits for a database that is restarting or out of reach, until the deadline. Nothing has been written then. */
+export async function reconnect(url: string, store: string, deadline: number): Promise<Connection> {
+  for (let pause = 10; ; pause = Math.min(pause * 2, 500)) {
+    try {
+      return await connect(url)
+    } catch (error) {
+      const { code = '' } = error as { code?: string }
+      if (code.startsWith('28') || code === '3D000')
+        throw faults.store_unusable({ store, problem: `${causeOf(error)}.` }, { cause: error })
+      if (Date.now() + pause > deadline)
+        throw faults.store_unreachable({ store, cause: causeOf(error) }, { cause: error })
+    }
+    await delay(pause)
+  }
+}
+
+function explain(error: unknown, job: Job, store: string): unknown {
+  const { code } = error as { code?: string }
+  // A bug of ours is shown as it is.
+  if (code === undefined) return error
+  // Text that PostgreSQL cannot hold, such as a zero byte in a key.
+  if (code.startsWith('22'))
+    return faults.rune_malformed(
+      { kind: job.batch.runes[0]?.rune.kind ?? 'any', problem: causeOf(error) },
+      { cause: error },
+    )
+  return faults.store_unusable({ store, problem: `${causeOf(error)}; nothing was recorded.` }, { cause: error })
+}

@@ -1,0 +1,160 @@
+import type { Head, Range } from '../../runelog/port.ts'
+import type { ModelQuery, Row } from '../../runelog/read-model.ts'
+import type { ArchivedRecord, Segments } from '../../runelog/segment.ts'
+import { genesis } from '../../runes/chain.ts'
+import { type StoredRecord, toRune } from '../../runes/record.ts'
+import type { Rune } from '../../runes/rune.ts'
+import type { Connection } from './connection.ts'
+import { readRow } from './transaction.ts'
+
+/** Where a session is kept: its head, and what of it is in cold storage. */
+export interface Place extends Head {
+  readonly id: number
+  readonly file: string | null
+  readonly runes: number | null
+}
+
+const atOnce = 1000
+/** The greatest number that an event can have here. */
+const farthest = 2 ** 31 - 1
+
+/** Reads committed state: runes from the table and from cold storage as if they were one, and rows of read models. */
+export function createReader(ask: Connection['send'], askText: Connection['text'], segments: Segments | undefined) {
+  async function place(session_id: string): Promise<Place | undefined> {
+    return (await ask<Place>('head', session_id))[0]
+  }
+
+  async function head(session_id: string): Promise<Head | undefined> {
+    const found = await place(session_id)
+    if (found === undefined) return undefined
+    const { event_id, hash, sealed, archived } = found
+    return { session_id, event_id, hash, sealed, archived }
+  }
+
+  async function cold({ file }: Pick<Place, 'file'>): Promise<readonly ArchivedRecord[]> {
+    if (file === null) return []
+    if (segments === undefined) throw new TypeError('Cold storage is read, and no folder for it was given.')
+    return segments.read(file)
+  }
+
+  /** All records of a session, with their position in the order of all commits. */
+  async function whole(found: Place): Promise<readonly ArchivedRecord[]> {
+    return [...(await cold(found)), ...(await ask<ArchivedRecord>('forward', found.id, 0, farthest, farthest))]
+  }
+
+  /**
+   * Runes never vanish, so too few of them mean that they moved to cold storage
+   * while we were reading, or that their segment was replaced: then we look again.
+   */
+  async function read(session_id: string, range: Range = {}, tries = 3): Promise<readonly Rune[]> {
+    const found = await place(session_id)
+    if (found === undefined) return []
+    const { after = 0, before = farthest, limit = farthest, backward = false } = range
+    // One more at the lower end: it has the hash that the lowest rune refers to.
+    const window = [after - 1, Math.min(before, farthest), Math.min(limit, farthest - 1) + 1] as const
+    const table = await ask<StoredRecord>(backward ? 'backward' : 'forward', found.id, ...window)
+    const archived = await cold(found).catch((error) => orRetry(error, tries))
+    const frozen = archived.filter(({ event_id }) => event_id > window[0] && event_id < window[1])
+    const records = backward ? [...table, ...frozen.toReversed()] : [...frozen, ...table]
+    const chosen = records.filter(({ event_id }) => event_id > after).slice(0, limit)
+    const there = Math.min(limit, Math.min(before - 1, found.event_id) - after)
+    if (chosen.length < there && tries > 1) return read(session_id, range, tries - 1)
+    const hashes = new Map(records.map(({ event_id, hash }) => [event_id, hash]))
+    return chosen.map((record) => toRune(record, hashes.get(record.event_id - 1) ?? genesis))
+  }
+
+  async function* records(session_id: string, after = 0): AsyncGenerator<StoredRecord, void, void> {
+    let cursor = after
+    for (let tries = 3; tries > 0; tries -= 1) {
+      const found = await place(session_id)
+      if (found === undefined) return
+      for (const record of (await cold(found).catch((error) => orRetry(error, tries))).slice(cursor)) {
+        yield bare(record)
+        cursor = record.event_id
+      }
+      for (;;) {
+        const page = await ask<StoredRecord>('forward', found.id, cursor, farthest, atOnce)
+        if (page[0] !== undefined && page[0].event_id !== cursor + 1 && found.file === null && tries > 1) break
+        for (const record of page) yield bare(record)
+        cursor = page.at(-1)?.event_id ?? cursor
+        if (page.length < atOnce) break
+      }
+      if (cursor >= found.event_id) return
+    }
+  }
+
+  async function row(model: string, key: string): Promise<Row | undefined> {
+    const [found] = await ask<Row & { sort: number; value: string }>('row', model, key)
+    return found === undefined ? undefined : readRow(key, found.tag, found.sort, found.value)
+  }
+
+  async function rows(model: string, query: ModelQuery = {}): Promise<readonly Row[]> {
+    const { tag, sort_from, sort_to, after, limit, backward = false } = query
+    const values: unknown[] = [model]
+    const value = (v: unknown) => `$${values.push(v)}`
+    const conditions = ['model = $1']
+    if (tag !== undefined) conditions.push(`tag = ${value(tag)}`)
+    if (sort_from !== undefined) conditions.push(`sort >= ${value(sort_from)}`)
+    if (sort_to !== undefined) conditions.push(`sort <= ${value(sort_to)} AND sort > '-Infinity'`)
+    if (after !== undefined) {
+      const beyond = `(${value(after.sort ?? Number.NEGATIVE_INFINITY)}::float8, ${value(after.key)}::text)`
+      conditions.push(`(sort, key) ${backward ? '<' : '>'} ${beyond}`)
+    }
+    const direction = backward ? 'DESC' : 'ASC'
+    const found = await askText<Row & { sort: number; value: string }>(
+      `SELECT key, tag, sort, value FROM statewright.model_row WHERE ${conditions.join(' AND ')}
+       ORDER BY sort ${direction}, key ${direction} ${limit === undefined ? '' : `LIMIT ${value(limit)}`}`,
+      values,
+    )
+    return found.map((r) => readRow(r.key, r.tag, r.sort, r.value))
+  }
+
+  async function sessionIds(): Promise<readonly string[]> {
+    return (await ask<{ session_id: string }>('sessionIds')).map(({ session_id }) => session_id)
+  }
+
+  return { place, head, whole, read, records, row, rows, sessionIds }
+}
+
+/** Every record of the store in the order of the commits, cold ones in their old places. */
+export async function* inOrder(
+  send: Connection['send'],
+  segments: Segments | undefined,
+): AsyncGenerator<StoredRecord, void, void> {
+  const waiting = [...(await send<{ file: string; first_position: number }>('segments'))]
+  const open: ArchivedRecord[][] = []
+  const next = (records: readonly ArchivedRecord[]) => records.at(-1)?.position ?? Number.POSITIVE_INFINITY
+
+  async function* coldBefore(limit: number): AsyncGenerator<StoredRecord, void, void> {
+    for (;;) {
+      while (waiting[0] !== undefined && waiting[0].first_position < limit)
+        open.push([...((await segments?.read(waiting.shift()?.file ?? '')) ?? [])].reverse())
+      const least = open.reduce<ArchivedRecord[] | undefined>(
+        (a, b) => (a === undefined || next(b) < next(a) ? b : a),
+        undefined,
+      )
+      if (least === undefined || next(least) > limit) return
+      yield bare(least.pop() as ArchivedRecord)
+    }
+  }
+
+  for (let position = 0; ; ) {
+    const page = await send<ArchivedRecord>('allRunes', position, atOnce)
+    for (const record of page) {
+      yield* coldBefore(record.position)
+      yield bare(record)
+    }
+    if (page.length < atOnce) break
+    position = page.at(-1)?.position ?? position
+  }
+  yield* coldBefore(Number.MAX_VALUE)
+}
+
+function orRetry(error: unknown, tries: number): readonly ArchivedRecord[] {
+  if (tries > 1 && (error as { code?: string }).code === 'ENOENT') return []
+  throw error
+}
+
+function bare({ event_id, header, payload, salt, hash }: StoredRecord): StoredRecord {
+  return { event_id, header, payload, salt, hash }
+}

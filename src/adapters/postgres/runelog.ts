@@ -1,0 +1,143 @@
+import pg from 'pg'
+import { faults } from '../../faults/catalogue.ts'
+import type { Fault } from '../../faults/fault.ts'
+import { createBell } from '../../runelog/bell.ts'
+import { follow } from '../../runelog/follow.ts'
+import { allModels } from '../../runelog/models/built-in.ts'
+import type { Runelog } from '../../runelog/port.ts'
+import type { Ports, RunelogOptions } from '../../runelog/ports.ts'
+import { prepare } from '../../runelog/prepare.ts'
+import { createSegments } from '../../runelog/segment.ts'
+import { type Connection, clientOptions, isConnectionLost, unusable, withoutPassword } from './connection.ts'
+import { archiveIn, redactIn } from './keeping.ts'
+import { createLane, type Lane, reconnect } from './lane.ts'
+import { listen } from './listener.ts'
+import { createOwnership } from './ownership.ts'
+import { createReader } from './reader.ts'
+import { statements } from './statements.ts'
+import type { Witness } from './transaction.ts'
+
+export interface PostgresOptions extends RunelogOptions {
+  /** Where archived sessions are kept. Without it, nothing can be archived. */
+  readonly segments?: string
+  /** How many connections write side by side. */
+  readonly lanes?: number
+  /** How long a database that is out of reach is waited for, in milliseconds. */
+  readonly patience?: number
+}
+
+/** The store for several processes or machines: PostgreSQL holds them apart by row locks and unique keys. */
+export async function openPostgresRunelog(url: string, ports: Ports, options: PostgresOptions = {}): Promise<Runelog> {
+  const { patience = 10_000, lanes: laneCount = 2 } = options
+  const name = withoutPassword(url)
+  const models = allModels(options.models)
+  const fingerprint = JSON.stringify(models.map((model) => [model.name, model.version]))
+  const segments = options.segments === undefined ? undefined : createSegments(options.segments)
+  const keeping = { ...ports, redactor: options.redactor, models, segments }
+  const bell = createBell()
+  const origin = ports.random(8)
+  let poison: Fault | undefined
+
+  const ownership = createOwnership({ url, store: name, patience, models, fingerprint, segments })
+  await ownership.prepare()
+
+  const listener = await listen(url, origin, bell)
+  const pool = new pg.Pool({ ...clientOptions(url), max: 4 })
+  // A connection that dies idle is replaced by the pool; there is nobody to tell.
+  pool.on('error', () => {})
+  const poisoned = (fault: Fault) => {
+    poison = fault
+  }
+  const has = async ({ send, text }: Connection, { session_id, event_id, hash }: Witness) => {
+    const [rune] = await createReader(send, text, segments).read(session_id, { after: event_id - 1, limit: 1 })
+    return rune?.hash === hash
+  }
+  const lanePorts = {
+    ...ports,
+    url,
+    store: name,
+    models,
+    fingerprint,
+    origin,
+    patience,
+    committed: bell.ring,
+    has,
+    poisoned,
+  }
+  const lanes: readonly Lane[] = Array.from({ length: laneCount }, () => createLane(lanePorts))
+
+  function check() {
+    if (poison !== undefined) throw poison
+  }
+
+  /** Reading can always be done again, so a lost connection alone is no reason to fail. */
+  async function ask<T>(query: pg.QueryConfig): Promise<readonly T[]> {
+    for (const deadline = Date.now() + patience; ; ) {
+      check()
+      try {
+        return (await pool.query(query)).rows as T[]
+      } catch (error) {
+        if (!isConnectionLost(error) || Date.now() > deadline) throw unusable(error, name)
+        await (await reconnect(url, name, deadline)).end()
+      }
+    }
+  }
+
+  const reader = createReader(
+    (statement, ...values) => ask({ name: statement, text: statements[statement], values: [...values] }),
+    (text, values = []) => ask({ text, values: [...values] }),
+    segments,
+  )
+
+  function laneOf(session_id: string): Lane {
+    let sum = 0
+    for (let i = 0; i < session_id.length; i++) sum = (sum * 31 + session_id.charCodeAt(i)) % 65_521
+    return lanes[sum % lanes.length] as Lane
+  }
+
+  const store: Runelog = {
+    async append(batch) {
+      check()
+      return laneOf(batch.session_id).append(prepare(batch, keeping))
+    },
+
+    read: (session_id, range) => reader.read(session_id, range),
+    follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
+    head: reader.head,
+    row: reader.row,
+    rows: reader.rows,
+    watch: bell.listen,
+    records: reader.records,
+    sessionIds: reader.sessionIds,
+
+    async redact(session_id, event_id, reason, actor = 'human') {
+      check()
+      const asked = { session_id, event_id, reason }
+      const { replaced } = await laneOf(session_id).alone(session_id, (transaction) =>
+        redactIn(transaction, asked, actor, keeping),
+      )
+      if (replaced !== null) await segments?.remove(replaced)
+    },
+
+    async archive(session_id, actor = 'human') {
+      check()
+      if (segments === undefined)
+        throw faults.store_unusable({ store: name, problem: 'it was opened without a folder for archived sessions.' })
+      await laneOf(session_id).alone(session_id, (transaction) =>
+        archiveIn(transaction, session_id, actor, { ...keeping, segments }),
+      )
+    },
+
+    async rebuild() {
+      check()
+      return ownership.rebuild()
+    },
+
+    async close() {
+      await Promise.all(lanes.map((lane) => lane.close()))
+      await listener.close()
+      await pool.end()
+    },
+  }
+  return store
+}

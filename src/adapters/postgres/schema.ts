@@ -1,0 +1,111 @@
+export const schemaNumber = 1
+
+/** Everyone who writes holds it shared; whoever makes the tables or rebuilds the models holds it alone. */
+export const storeLock = 0x72756e65
+
+/** The channel on which commits are announced. */
+export const channel = 'statewright'
+
+/**
+ * The tables live in a schema of their own, so that a database can be shared.
+ * `position` is drawn after every row the append depends on is locked, so it
+ * follows the order of all commits that touch each other: a rebuild folds in
+ * it. A row without `sort` stands at minus infinity, which gives the order that
+ * every store has. Text is compared by bytes, in any locale.
+ *
+ * The triggers hold whoever reaches the database to the rules of the log. A
+ * payload is erased only after a rune that says so; a rune leaves the table only
+ * when a segment holds it.
+ */
+export const schema = `
+CREATE SCHEMA statewright;
+SET LOCAL search_path = statewright;
+
+CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
+
+CREATE TABLE session (
+  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  session_id text COLLATE "C" NOT NULL UNIQUE,
+  event_id   integer NOT NULL,
+  hash       text NOT NULL,
+  sealed     boolean NOT NULL,
+  archived   boolean NOT NULL
+) WITH (fillfactor = 70);
+
+CREATE TABLE rune (
+  position bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+  session  bigint NOT NULL,
+  event_id integer NOT NULL,
+  header   text NOT NULL,
+  payload  text NOT NULL,
+  salt     text,
+  hash     text NOT NULL,
+  PRIMARY KEY (session, event_id)
+);
+
+CREATE TABLE segment (
+  session        bigint PRIMARY KEY,
+  file           text NOT NULL,
+  runes          integer NOT NULL,
+  first_position bigint NOT NULL
+);
+
+CREATE TABLE model_row (
+  model text COLLATE "C" NOT NULL,
+  key   text COLLATE "C" NOT NULL,
+  tag   text COLLATE "C",
+  sort  double precision NOT NULL,
+  value text NOT NULL,
+  PRIMARY KEY (model, key)
+) WITH (fillfactor = 70);
+CREATE INDEX model_row_by_tag ON model_row (model, tag, sort, key);
+CREATE INDEX model_row_by_sort ON model_row (model, sort, key);
+
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'the runelog is append-only' USING ERRCODE = 'restrict_violation';
+END $$;
+
+CREATE FUNCTION erase_only_what_is_vouched_for() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW.position, NEW.session, NEW.event_id, NEW.header, NEW.hash)
+    IS NOT DISTINCT FROM (OLD.position, OLD.session, OLD.event_id, OLD.header, OLD.hash)
+    AND NEW.salt IS NULL AND OLD.salt IS NOT NULL
+    AND EXISTS (
+      SELECT 1 FROM statewright.rune AS voucher
+      WHERE voucher.session = OLD.session AND voucher.event_id > OLD.event_id
+      AND voucher.header::json ->> 'kind' = 'rune.redacted'
+      AND (voucher.payload::json ->> 'event_id')::integer = OLD.event_id
+    )
+  THEN RETURN NEW; END IF;
+  RAISE EXCEPTION 'the runelog is append-only' USING ERRCODE = 'restrict_violation';
+END $$;
+
+CREATE FUNCTION delete_only_what_a_segment_holds() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM statewright.segment WHERE session = OLD.session AND OLD.event_id <= runes)
+  THEN RETURN OLD; END IF;
+  RAISE EXCEPTION 'the runelog is append-only' USING ERRCODE = 'restrict_violation';
+END $$;
+
+CREATE TRIGGER rune_is_never_changed BEFORE UPDATE ON rune
+  FOR EACH ROW EXECUTE FUNCTION erase_only_what_is_vouched_for();
+CREATE TRIGGER rune_is_never_deleted BEFORE DELETE ON rune
+  FOR EACH ROW EXECUTE FUNCTION delete_only_what_a_segment_holds();
+CREATE TRIGGER rune_is_never_truncated BEFORE TRUNCATE ON rune EXECUTE FUNCTION refuse();
+
+CREATE TRIGGER session_only_grows BEFORE UPDATE ON session FOR EACH ROW
+  WHEN (NEW.id <> OLD.id OR NEW.session_id <> OLD.session_id OR NEW.event_id <= OLD.event_id
+    OR (OLD.sealed AND NOT NEW.sealed) OR (OLD.archived AND NOT NEW.archived))
+  EXECUTE FUNCTION refuse();
+CREATE TRIGGER session_is_never_deleted BEFORE DELETE ON session EXECUTE FUNCTION refuse();
+CREATE TRIGGER session_is_never_truncated BEFORE TRUNCATE ON session EXECUTE FUNCTION refuse();
+
+CREATE TRIGGER segment_only_changes_its_file BEFORE UPDATE ON segment FOR EACH ROW
+  WHEN ((NEW.session, NEW.runes, NEW.first_position) IS DISTINCT FROM (OLD.session, OLD.runes, OLD.first_position))
+  EXECUTE FUNCTION refuse();
+CREATE TRIGGER segment_is_never_deleted BEFORE DELETE ON segment EXECUTE FUNCTION refuse();
+CREATE TRIGGER segment_is_never_truncated BEFORE TRUNCATE ON segment EXECUTE FUNCTION refuse();
+
+INSERT INTO meta VALUES ('schema', '${schemaNumber}');
+`

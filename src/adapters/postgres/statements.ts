@@ -1,0 +1,60 @@
+/** Every statement that is sent more than once, by name. Each is prepared once per connection. */
+export const statements = {
+  begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',
+  commit: 'COMMIT',
+  rollback: 'ROLLBACK',
+  share: 'SELECT pg_advisory_xact_lock_shared($1)',
+  exclude: 'SELECT pg_advisory_xact_lock($1)',
+  transaction: 'SELECT pg_current_xact_id()::text AS xid',
+  fateOf: 'SELECT pg_xact_status($1::xid8) AS fate',
+  meta: 'SELECT value FROM statewright.meta WHERE name = $1',
+  setMeta: 'INSERT INTO statewright.meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+
+  // Locks are taken in the order of the keys, so that two writers never wait for each other.
+  lockHeads: `SELECT id::float8 AS id, session_id, event_id, hash, sealed, archived FROM statewright.session
+    WHERE session_id = ANY ($1::text[]) ORDER BY session_id FOR UPDATE`,
+  lockRows: `SELECT r.model, r.key, r.tag, r.sort, r.value
+    FROM unnest($1::text[], $2::text[]) AS w (model, key) JOIN statewright.model_row r USING (model, key)
+    ORDER BY r.model, r.key FOR UPDATE OF r`,
+
+  addSessions: `INSERT INTO statewright.session (session_id, event_id, hash, sealed, archived)
+    SELECT * FROM unnest($1::text[], $2::int[], $3::text[], $4::bool[], $5::bool[])`,
+  moveHeads: `UPDATE statewright.session s
+    SET event_id = u.event_id, hash = u.hash, sealed = u.sealed, archived = u.archived
+    FROM unnest($1::text[], $2::int[], $3::text[], $4::bool[], $5::bool[]) AS u (session_id, event_id, hash, sealed, archived)
+    WHERE s.session_id = u.session_id`,
+  addRunes: `INSERT INTO statewright.rune (session, event_id, header, payload, salt, hash)
+    SELECT (SELECT id FROM statewright.session s WHERE s.session_id = u.session_id), event_id, header, payload, salt, hash
+    FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[])
+    WITH ORDINALITY AS u (session_id, event_id, header, payload, salt, hash, place) ORDER BY place`,
+
+  // A row that was not there is inserted plainly: if another writer was faster, the key refuses it and we judge anew.
+  addRows: `INSERT INTO statewright.model_row (model, key, tag, sort, value)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::text[])`,
+  changeRows: `UPDATE statewright.model_row r SET tag = u.tag, sort = u.sort, value = u.value
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::text[]) AS u (model, key, tag, sort, value)
+    WHERE r.model = u.model AND r.key = u.key`,
+  removeRows: `DELETE FROM statewright.model_row r
+    USING unnest($1::text[], $2::text[]) AS u (model, key) WHERE r.model = u.model AND r.key = u.key`,
+  eraseRows: 'DELETE FROM statewright.model_row',
+
+  erasePayload: 'UPDATE statewright.rune SET payload = $3, salt = NULL WHERE session = $1 AND event_id = $2',
+  addSegment: 'INSERT INTO statewright.segment (session, file, runes, first_position) VALUES ($1, $2, $3, $4)',
+  changeSegment: 'UPDATE statewright.segment SET file = $2 WHERE session = $1',
+  dropArchived: 'DELETE FROM statewright.rune WHERE session = $1 AND event_id <= $2',
+  notify: `SELECT pg_notify($1, $2 || ' ' || session_id) FROM unnest($3::text[]) AS u (session_id)`,
+
+  head: `SELECT s.id::float8 AS id, s.session_id, s.event_id, s.hash, s.sealed, s.archived, g.file, g.runes
+    FROM statewright.session s LEFT JOIN statewright.segment g ON g.session = s.id WHERE s.session_id = $1`,
+  sessionIds: 'SELECT session_id FROM statewright.session ORDER BY id',
+  forward: `SELECT event_id, header, payload, salt, hash, position::float8 AS position FROM statewright.rune
+    WHERE session = $1 AND event_id > $2 AND event_id < $3 ORDER BY event_id LIMIT $4`,
+  backward: `SELECT event_id, header, payload, salt, hash, position::float8 AS position FROM statewright.rune
+    WHERE session = $1 AND event_id > $2 AND event_id < $3 ORDER BY event_id DESC LIMIT $4`,
+  allRunes: `SELECT event_id, header, payload, salt, hash, position::float8 AS position FROM statewright.rune
+    WHERE position > $1 ORDER BY position LIMIT $2`,
+  segments: 'SELECT file, first_position::float8 AS first_position FROM statewright.segment ORDER BY first_position',
+  row: 'SELECT key, tag, sort, value FROM statewright.model_row WHERE model = $1 AND key = $2',
+} as const
+
+export type StatementName = keyof typeof statements

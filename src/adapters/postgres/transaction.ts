@@ -1,0 +1,231 @@
+import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
+import { type Change, type Inscribed, inscribe, judge } from '../../runelog/judge.ts'
+import type { Head } from '../../runelog/port.ts'
+import type { Ports } from '../../runelog/ports.ts'
+import type { Prepared } from '../../runelog/prepare.ts'
+import type { ReadModel, Row } from '../../runelog/read-model.ts'
+import type { Connection } from './connection.ts'
+import { channel, storeLock } from './schema.ts'
+import type { StatementName } from './statements.ts'
+
+export interface TransactionPorts extends Pick<Ports, 'sha256'> {
+  readonly models: readonly ReadModel[]
+  /** The models and their versions, as they stand in the database while all is well. */
+  readonly fingerprint: string
+  readonly store: string
+  /** Tells our own notices from those of other processes. */
+  readonly origin: string
+}
+
+export interface Transaction {
+  /** The server's name for it: by this it can be asked whether it is over. */
+  readonly xid: string
+  readonly connection: Connection
+  /** Judges a batch on top of those before it. */
+  judge(batch: Prepared): Promise<readonly Change[] | Fault>
+  /** Judges a batch, and takes note of what it writes. */
+  record(batch: Prepared): Promise<Inscribed | Fault>
+  headOf(session_id: string): (Head & { readonly id: number }) | undefined
+  /** A rune by which it can be seen later whether this transaction was committed; undefined if it writes none. */
+  witness(): Witness | undefined
+  /** Writes rows whatever they were before. */
+  replaceRows(changes: readonly Change[]): Promise<void>
+  /** A statement for after the runes and rows are written. */
+  also(name: StatementName, ...values: readonly unknown[]): void
+  /** Sends everything noted, and the commit, in one flight. False: the server undid it all. */
+  commit(): Promise<boolean>
+}
+
+export interface Witness {
+  readonly session_id: string
+  readonly event_id: number
+  readonly hash: string
+}
+
+interface Wanted {
+  readonly model: string
+  readonly key: string
+}
+
+interface FoundHead extends Head {
+  readonly id: number
+}
+
+const nameOf = (model: string, key: string) => `${model} ${key}`
+
+/**
+ * Begins a transaction for these batches: the heads of their sessions and the
+ * rows they touch are locked, so what is judged here holds until the commit.
+ * What is not there cannot be locked; there the unique keys decide.
+ */
+export async function beginTransaction(
+  connection: Connection,
+  batches: readonly Prepared[],
+  ports: TransactionPorts,
+): Promise<Transaction> {
+  const { models } = ports
+  const heads = new Map<string, FoundHead>()
+  const loaded = new Map<string, Row | undefined>()
+  const rows = new Map<string, Change>()
+  const inscribed: { readonly session_id: string; readonly result: Inscribed }[] = []
+  const later: (() => Promise<unknown>)[] = []
+  const sessionIds = [...new Set(batches.map(({ session_id }) => session_id))]
+  const first = batches.flatMap((batch) => wantedBy(batch, models))
+
+  const [, , [transaction], [meta], found] = await Promise.all([
+    connection.send('begin'),
+    connection.send('share', storeLock),
+    connection.send<{ xid: string }>('transaction'),
+    connection.send<{ value: string }>('meta', 'models'),
+    connection.send<FoundHead>('lockHeads', sessionIds),
+    load(first),
+  ])
+  if (meta?.value !== ports.fingerprint) {
+    await connection.send('rollback')
+    throw faults.store_unusable({
+      store: ports.store,
+      problem: 'another process has rebuilt its read models in another version; stop that one or upgrade this one.',
+    })
+  }
+  for (const head of found) heads.set(head.session_id, head)
+  const isNew = new Set(sessionIds.filter((session_id) => !heads.has(session_id)))
+
+  async function load(wanted: readonly Wanted[]): Promise<void> {
+    const names = new Map(wanted.map((w) => [nameOf(w.model, w.key), w]))
+    const asked = [...names].filter(([name]) => !loaded.has(name))
+    if (asked.length === 0) return
+    for (const [name] of asked) loaded.set(name, undefined)
+    const found = await connection.send<Row & { model: string; sort: number; value: string }>(
+      'lockRows',
+      asked.map(([, { model }]) => model),
+      asked.map(([, { key }]) => key),
+    )
+    for (const { model, key, tag, sort, value } of found) loaded.set(nameOf(model, key), readRow(key, tag, sort, value))
+  }
+
+  async function judged(batch: Prepared): Promise<readonly Change[] | Fault> {
+    for (;;) {
+      const missing: Wanted[] = []
+      const look = (model: string, key: string) => {
+        const name = nameOf(model, key)
+        const noted = rows.get(name)
+        if (noted !== undefined) return noted.row
+        if (!loaded.has(name)) missing.push({ model, key })
+        return loaded.get(name)
+      }
+      const changes = judge(batch, heads.get(batch.session_id), look, models)
+      if (missing.length === 0) return changes
+      await load(missing)
+    }
+  }
+
+  async function record(batch: Prepared): Promise<Inscribed | Fault> {
+    const { session_id } = batch
+    const changes = await judged(batch)
+    if (changes instanceof Fault) return changes
+    const result = inscribe(batch, heads.get(session_id), ports.sha256)
+    heads.set(session_id, { id: heads.get(session_id)?.id ?? 0, ...result.head })
+    for (const change of changes) rows.set(nameOf(change.model, change.key), change)
+    inscribed.push({ session_id, result })
+    return result
+  }
+
+  function flush(): Promise<unknown>[] {
+    if (inscribed.length === 0) return []
+    const touched = [...new Set(inscribed.map(({ session_id }) => session_id))].sort()
+    const headColumns = (ids: readonly string[]) => {
+      const chosen = ids.map((id) => heads.get(id) as FoundHead)
+      return columns(chosen, ['session_id', 'event_id', 'hash', 'sealed', 'archived'])
+    }
+    const added = touched.filter((id) => isNew.has(id))
+    const moved = touched.filter((id) => !isNew.has(id))
+    const records = inscribed.flatMap(({ session_id, result }) => result.records.map((r) => ({ session_id, ...r })))
+    return [
+      ...(added.length > 0 ? [connection.send('addSessions', ...headColumns(added))] : []),
+      ...(moved.length > 0 ? [connection.send('moveHeads', ...headColumns(moved))] : []),
+      connection.send('addRunes', ...columns(records, ['session_id', 'event_id', 'header', 'payload', 'salt', 'hash'])),
+      ...flushRows(),
+      ...later.map((send) => send()),
+      connection.send('notify', channel, ports.origin, touched),
+    ]
+  }
+
+  function flushRows(): Promise<unknown>[] {
+    const kinds = { addRows: [] as Change[], changeRows: [] as Change[], removeRows: [] as Change[] }
+    const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1))
+    for (const [name, change] of sorted) {
+      const was = loaded.get(name)
+      if (change.row === undefined) {
+        if (was !== undefined) kinds.removeRows.push(change)
+      } else kinds[was === undefined ? 'addRows' : 'changeRows'].push(change)
+    }
+    const { addRows, changeRows, removeRows } = kinds
+    return [
+      ...(removeRows.length > 0 ? [connection.send('removeRows', ...columns(removeRows, ['model', 'key']))] : []),
+      ...(changeRows.length > 0 ? [connection.send('changeRows', ...rowColumns(changeRows))] : []),
+      ...(addRows.length > 0 ? [connection.send('addRows', ...rowColumns(addRows))] : []),
+    ]
+  }
+
+  return {
+    xid: transaction?.xid ?? '',
+    connection,
+    judge: judged,
+    record,
+    headOf: (session_id) => heads.get(session_id),
+    witness() {
+      const last = inscribed.at(-1)?.result.head
+      return last === undefined ? undefined : { session_id: last.session_id, event_id: last.event_id, hash: last.hash }
+    },
+    async replaceRows(changes) {
+      await load(changes)
+      for (const change of changes) rows.set(nameOf(change.model, change.key), change)
+    },
+    also: (name, ...values) => void later.push(() => connection.send(name, ...values)),
+    async commit() {
+      const written = flush()
+      const committed = connection.commit()
+      // The first failure is the cause; what follows it only says that the transaction is over.
+      const settled = await Promise.allSettled([...written, committed])
+      for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
+      return committed
+    },
+  }
+}
+
+/** The rows that a batch will look at, as far as that can be known before any is seen. */
+function wantedBy({ runes, expect, fence }: Prepared, models: readonly ReadModel[]): readonly Wanted[] {
+  const wanted: Wanted[] = expect.map(([key]) => ({ model: 'subjects', key }))
+  if (fence !== undefined) wanted.push({ model: 'epochs', key: fence.run_id })
+  for (const { rune } of runes) {
+    for (const { name: model, keys } of models) {
+      const look = (key: string) => {
+        wanted.push({ model, key })
+        return undefined
+      }
+      for (const key of keys(rune, look)) wanted.push({ model, key })
+    }
+  }
+  return wanted
+}
+
+function columns<T>(items: readonly T[], names: readonly (keyof T)[]): readonly unknown[][] {
+  return names.map((name) => items.map((item) => item[name]))
+}
+
+export function rowColumns(changes: readonly Change[]): readonly unknown[][] {
+  const rows = changes.map(({ model, row }) => ({ model, ...(row as Row) }))
+  const written = rows.map(({ sort, value, ...row }) => ({
+    ...row,
+    sort: sort ?? Number.NEGATIVE_INFINITY,
+    value: canonicalJson(value),
+  }))
+  return columns(written, ['model', 'key', 'tag', 'sort', 'value'])
+}
+
+export function readRow(key: string, tag: string | null, sort: number, value: string): Row {
+  return { key, tag, sort: sort === Number.NEGATIVE_INFINITY ? null : sort, value: JSON.parse(value) as Json }
+}

@@ -1,0 +1,36 @@
+import { appendFile } from 'node:fs/promises'
+import { faults } from '../../faults/catalogue.ts'
+import { checkpointLine } from '../../runes/bundle.ts'
+import { signCheckpoint } from '../../runes/checkpoint.ts'
+import { type Command, exits } from '../command.ts'
+import { storeOption, take, withStore } from '../with-store.ts'
+
+export const checkpointCommand: Command = {
+  name: 'checkpoint',
+  usage: 'statewright checkpoint [session] [-o FILE]',
+  summary: 'Sign where each log ends. Keep the lines where nobody who can write to the store can change them.',
+  options: {
+    ...storeOption,
+    output: { type: 'string', short: 'o', summary: 'add the lines to this file instead of printing them' },
+  },
+
+  async run(args, { host, out }) {
+    const [session_id] = take(this, args, 0, 1)
+    return withStore(host, args, async ({ runelog, signer }) => {
+      const lines: string[] = []
+      for (const id of session_id === undefined ? await runelog.sessionIds() : [session_id]) {
+        const head = await runelog.head(id)
+        if (head === undefined) throw faults.not_found({ what: 'session', id })
+        const { event_id, hash } = head
+        lines.push(checkpointLine(signCheckpoint({ session_id: id, event_id, hash, at: host.now() }, signer())))
+      }
+      const file = args.values.output as string | undefined
+      if (file === undefined) for (const line of lines) out(line)
+      else {
+        await appendFile(file, lines.map((line) => `${line}\n`).join(''))
+        out(`${lines.length} checkpoints added to ${file}, signed with the key ${signer().public_key}`)
+      }
+      return exits.ok
+    })
+  },
+}

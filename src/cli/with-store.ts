@@ -1,0 +1,26 @@
+import { faults } from '../faults/catalogue.ts'
+import type { Arguments, Command, Host, Option, Store } from './command.ts'
+
+export const storeOption: Readonly<Record<'store', Option>> = {
+  store: {
+    type: 'string',
+    summary: 'sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else sqlite:./statewright.db',
+  },
+}
+
+/** Opens the store that the arguments name, and closes it however the work ends. */
+export async function withStore<T>(host: Host, { values }: Arguments, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await host.openStore(values.store as string | undefined)
+  try {
+    return await work(store)
+  } finally {
+    await store.runelog.close()
+  }
+}
+
+/** The positional arguments, if there are as many as the command takes. */
+export function take(command: Command, { positionals }: Arguments, least: number, most = least): readonly string[] {
+  if (positionals.length >= least && positionals.length <= most) return positionals
+  const wanted = least === most ? `${least}` : `${least} to ${most}`
+  throw faults.bad_usage({ problem: `It takes ${wanted} arguments, not ${positionals.length}.`, usage: command.usage })
+}

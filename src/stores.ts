@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs'
+import { hostPorts } from './adapters/host/ports.ts'
+import { openSigner } from './adapters/host/signing-key.ts'
+import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
+import type { Store } from './cli/command.ts'
+import { faults } from './faults/catalogue.ts'
+import { models } from './open-store.ts'
+
+/** Opens a store that exists, by its name. Wiring, like `main`: nothing in a room imports this. */
+export async function openStore(url: string): Promise<Store> {
+  const [scheme = ''] = url.split(':', 1)
+  const refuse = (problem: string) => faults.store_unusable({ store: url, problem })
+  if (scheme === 'postgres' || scheme === 'postgresql') return openPostgres(url)
+  if (scheme !== 'sqlite') throw refuse('a store is named sqlite:FILE or postgres://HOST/DATABASE.')
+  const path = url.slice('sqlite:'.length)
+  if (!existsSync(path)) throw refuse('there is no such file.')
+  return { runelog: await openSqliteRunelog(path, hostPorts, { models }), signer: () => openSigner(`${path}.key`) }
+}
+
+/** The folder of archived sessions must be one that every process of the store sees. */
+async function openPostgres(url: string): Promise<Store> {
+  const { STATEWRIGHT_SEGMENTS: segments = './statewright.segments', STATEWRIGHT_KEY: key = './statewright.key' } =
+    process.env
+  // Only who uses PostgreSQL pays for loading its client.
+  const { openPostgresRunelog } = await import('./adapters/postgres/runelog.ts')
+  return { runelog: await openPostgresRunelog(url, hostPorts, { segments, models }), signer: () => openSigner(key) }
+}

@@ -1,0 +1,238 @@
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { link, payloadDigest } from '../../src/runes/chain.ts'
+import type { StoredRecord } from '../../src/runes/record.ts'
+import { closed, created, plain } from '../support/drafts.ts'
+import { runCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temporary.ts'
+
+let folder: string
+let path: string
+const store = () => ['--store', `sqlite:${path}`]
+
+/** Ten events in one session, three in another, which is closed. */
+beforeEach(async () => {
+  folder = temporaryFolder()
+  path = join(folder, 'store.db')
+  const runelog = await openSqliteRunelog(path, hostPorts)
+  await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
+  for (let i = 2; i <= 10; i++)
+    await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta', { content: `piece ${i}` })] })
+  await runelog.append({ session_id: 'ses_2', runes: [created('ses_2'), ...closed('ses_2')] })
+  await runelog.close()
+})
+
+/** What someone does who has the file: takes the triggers away first. */
+function tamper(sql: string): void {
+  const db = new DatabaseSync(path)
+  db.exec('DROP TRIGGER IF EXISTS rune_is_never_changed; DROP TRIGGER IF EXISTS rune_is_never_deleted')
+  db.exec(sql)
+  db.close()
+}
+
+/** Changes one payload and computes all that follows anew. */
+function rechain(from: number): void {
+  const db = new DatabaseSync(path)
+  db.exec('DROP TRIGGER IF EXISTS rune_is_never_changed')
+  const records = db
+    .prepare('SELECT * FROM rune WHERE session = 1 ORDER BY event_id')
+    .all() as unknown as StoredRecord[]
+  const update = db.prepare('UPDATE rune SET header = ?, payload = ?, hash = ? WHERE session = 1 AND event_id = ?')
+  let hash = records[from - 2]?.hash ?? ''
+  for (const record of records.slice(from - 1)) {
+    const payload = record.event_id === from ? record.payload.replace('piece', 'forged') : record.payload
+    const header = JSON.parse(record.header)
+    header.payload_sha256 = payloadDigest(record.salt ?? '', payload, hostPorts.sha256)
+    const text = JSON.stringify(header)
+    hash = link(hash, text, hostPorts.sha256)
+    update.run(text, payload, hash, record.event_id)
+  }
+  db.close()
+}
+
+const ids = "(SELECT id FROM session WHERE session_id = 'ses_1')"
+
+describe('verify', () => {
+  test('a sound store verifies, session by session', async () => {
+    const { exit, out, err } = await runCli(['verify', ...store()])
+    expect({ exit, err }).toEqual({ exit: 0, err: '' })
+    expect(out).toMatch(
+      /^ses_1: 10 events, 0 checkpoints, head [0-9a-f]{64}\nses_2: 3 events, .*\n2 sessions verified\.$/,
+    )
+    expect(await runCli(['verify', 'ses_2', ...store()])).toMatchObject({
+      exit: 0,
+      out: expect.not.stringContaining('ses_1'),
+    })
+  })
+
+  test.each([
+    ['flip', `UPDATE rune SET payload = replace(payload, 'piece', 'Piece') WHERE session = ${ids} AND event_id = 4`, 4],
+    [
+      'header',
+      `UPDATE rune SET header = replace(header, 'graph_runner', 'human') WHERE session = ${ids} AND event_id = 4`,
+      4,
+    ],
+    ['delete', `DELETE FROM rune WHERE session = ${ids} AND event_id = 5`, 5],
+    [
+      'swap',
+      `UPDATE rune SET event_id = 99 WHERE session = ${ids} AND event_id = 3;
+       UPDATE rune SET event_id = 3 WHERE session = ${ids} AND event_id = 6;
+       UPDATE rune SET event_id = 6 WHERE session = ${ids} AND event_id = 99`,
+      3,
+    ],
+    [
+      'insert',
+      `INSERT INTO rune (session, event_id, header, payload, salt, hash)
+       SELECT session, 11, header, payload, salt, hash FROM rune WHERE session = ${ids} AND event_id = 7`,
+      11,
+    ],
+    ['erase', `UPDATE rune SET payload = '{}', salt = NULL WHERE session = ${ids} AND event_id = 8`, 8],
+  ])('%s: exits 1 and names the first bad event', async (_, sql, event_id) => {
+    tamper(sql)
+    const { exit, err } = await runCli(['verify', ...store()])
+    expect({ exit, err }).toEqual({ exit: 1, err: expect.stringMatching(new RegExp(`^ses_1 event ${event_id}: `)) })
+  })
+
+  test('truncate and re-chain: found with checkpoints that were kept elsewhere', async () => {
+    const kept = join(folder, 'kept.ndjson')
+    expect(await runCli(['checkpoint', ...store(), '-o', kept])).toMatchObject({ exit: 0 })
+    expect((statSync(`${path}.key`).mode & 0o777).toString(8)).toBe('600')
+    const verify = () => runCli(['verify', ...store(), '--checkpoints', kept])
+    expect(await verify()).toMatchObject({ exit: 0, out: expect.stringContaining('ses_1: 10 events, 1 checkpoints') })
+
+    rechain(6)
+    expect(await runCli(['verify', ...store()])).toMatchObject({ exit: 0 })
+    expect(await verify()).toMatchObject({
+      exit: 1,
+      err: expect.stringMatching(/^ses_1 event 10: .*not the one that was signed/),
+    })
+
+    tamper(`DELETE FROM rune WHERE session = ${ids} AND event_id > 8`)
+    expect(await runCli(['verify', ...store()])).toMatchObject({ exit: 0 })
+    expect(await verify()).toMatchObject({ exit: 1, err: expect.stringMatching(/^ses_1 event 9: it is missing/) })
+  })
+
+  test('a checkpoint that was edited, or signed by someone else, does not count', async () => {
+    const { out } = await runCli(['checkpoint', 'ses_1', ...store()])
+    const kept = join(folder, 'kept.ndjson')
+    writeFileSync(kept, out.replace('"event_id":10', '"event_id":9'))
+    expect(await runCli(['verify', ...store(), '--checkpoints', kept])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('Its signature does not fit what it says.'),
+    })
+    writeFileSync(kept, out)
+    expect(await runCli(['verify', ...store(), '--checkpoints', kept, '--key', 'ab'.repeat(32)])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('It was signed with the key'),
+    })
+  })
+})
+
+describe('export', () => {
+  const bundle = () => join(folder, 'ses_1.bundle')
+  const lines = () => readFileSync(bundle(), 'utf8').trimEnd().split('\n')
+  const verify = (...more: string[]) => runCli(['verify', '--bundle', bundle(), ...more])
+
+  beforeEach(async () => {
+    expect(await runCli(['export', 'ses_1', '-o', bundle(), ...store()])).toMatchObject({ exit: 0 })
+  })
+
+  test('a bundle verifies without the store it came from', async () => {
+    for (const file of ['', '-wal', '-shm', '.key']) rmSync(`${path}${file}`, { force: true })
+    expect(lines()).toHaveLength(12)
+    expect(await verify()).toMatchObject({
+      exit: 0,
+      out: expect.stringMatching(/^ses_1: 10 events, signed with the key [0-9a-f]{64}$/),
+    })
+  })
+
+  test.each<readonly [string, (lines: readonly string[]) => readonly string[], number]>([
+    ['flip', (all) => all.with(4, (all[4] as string).replace('piece', 'Piece')), 4],
+    ['delete', (all) => all.toSpliced(5, 1), 5],
+    ['swap', (all) => all.with(3, all[4] as string).with(4, all[3] as string), 3],
+    ['insert', (all) => all.toSpliced(6, 0, all[6] as string), 7],
+    ['truncate', (all) => all.toSpliced(9, 2), 9],
+    ['remove the checkpoint', (all) => all.slice(0, -1), 11],
+    ['add after the checkpoint', (all) => [...all, all[10] as string], 11],
+    ['edit the checkpoint', (all) => all.with(11, (all[11] as string).replace('"event_id":10', '"event_id":9')), 9],
+    ['tear the last line', (all) => all.with(11, (all[11] as string).slice(0, 40)), 11],
+  ])('%s: exits 1 and names the first bad event', async (_, change, event_id) => {
+    writeFileSync(bundle(), `${change(lines()).join('\n')}\n`)
+    expect(await verify()).toMatchObject({
+      exit: 1,
+      err: expect.stringMatching(new RegExp(`^ses_1 event ${event_id}: `)),
+    })
+  })
+
+  test('re-chain with another key: found by whoever knows the key', async () => {
+    const known = (JSON.parse(lines().at(-1) as string) as { checkpoint: { public_key: string } }).checkpoint.public_key
+    expect(await verify('--key', known)).toMatchObject({ exit: 0 })
+    rechain(6)
+    rmSync(`${path}.key`)
+    await runCli(['export', 'ses_1', '-o', bundle(), ...store()])
+    expect(await verify()).toMatchObject({ exit: 0 })
+    expect(await verify('--key', known)).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('was signed with the key'),
+    })
+  })
+})
+
+test('redact, archive and rebuild say what they did, and the store still verifies', async () => {
+  expect(await runCli(['redact', 'ses_1', '4', '--reason', 'a name', ...store()])).toMatchObject({ exit: 0, err: '' })
+  expect(await runCli(['archive', 'ses_2', ...store()])).toMatchObject({ exit: 0, err: '' })
+  expect(await runCli(['rebuild', ...store()])).toEqual({ exit: 0, err: '', out: '15 runes folded.' })
+  expect(await runCli(['verify', ...store()])).toMatchObject({ exit: 0, err: '' })
+  expect(await runCli(['export', 'ses_2', '-o', join(folder, 'b'), ...store()])).toMatchObject({ exit: 0, err: '' })
+  expect(await runCli(['verify', '--bundle', join(folder, 'b')])).toMatchObject({ exit: 0, err: '' })
+})
+
+test('a damaged segment is named as a bad event', async () => {
+  await runCli(['archive', 'ses_2', ...store()])
+  const db = new DatabaseSync(path)
+  const { file } = db.prepare('SELECT file FROM segment').get() as { file: string }
+  db.close()
+  writeFileSync(join(`${path}.segments`, file), 'nonsense')
+  expect(await runCli(['verify', 'ses_2', ...store()])).toMatchObject({
+    exit: 1,
+    err: expect.stringMatching(/^ses_2 event 1: it cannot be read/),
+  })
+})
+
+test.each([
+  [['verify', 'ses_9'], 'There is no session ses_9.'],
+  [['export', 'ses_9', '-o', 'x'], 'There is no session ses_9.'],
+  [['checkpoint', 'ses_9'], 'There is no session ses_9.'],
+  [['archive', 'ses_1'], 'session ses_1 is created and refuses "archive_requested"'],
+  [['redact', 'ses_1', '99', '--reason', 'r'], 'There is no event 99 of ses_1.'],
+])('%j is refused with a sentence', async (args, sentence) => {
+  expect(await runCli([...args, ...store()])).toMatchObject({ exit: 1, err: expect.stringContaining(sentence) })
+})
+
+test.each([
+  [['redact', 'ses_1', 'four', '--reason', 'r']],
+  [['redact', 'ses_1', '4']],
+  [['export', 'ses_1']],
+  [['archive']],
+  [['rebuild', 'now']],
+  [['verify', 'a', 'b']],
+  [['verify', 'ses_1', '--bundle', 'x']],
+])('%j is not understood', async (args) => {
+  expect(await runCli(args)).toMatchObject({ exit: 2, err: expect.stringContaining('usage: statewright') })
+})
+
+test('a store that is not there is not made', async () => {
+  for (const url of [`sqlite:${folder}/none.db`, 'mysql:x'])
+    expect(await runCli(['verify', '--store', url])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('cannot be used'),
+    })
+  expect(await runCli(['verify', '--bundle', `${folder}/none`])).toMatchObject({
+    exit: 1,
+    err: expect.stringContaining('cannot be used'),
+  })
+})

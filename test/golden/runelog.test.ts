@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { checkSignature } from '../../src/adapters/host/signing-key.ts'
+import { startFold } from '../../src/runelog/judge.ts'
+import { allModels } from '../../src/runelog/models/built-in.ts'
+import type { Row } from '../../src/runelog/read-model.ts'
+import { selectRows } from '../../src/runelog/select-rows.ts'
+import { createBundleVerifier } from '../../src/runes/bundle.ts'
+import { payloadProblem } from '../../src/runes/kinds.ts'
+import { type StoredRecord, toRune } from '../../src/runes/record.ts'
+
+/** Logs as earlier versions wrote them. Each stays readable and verifiable for ever; add files, never change one. */
+const golden = [
+  { name: 'runelog-1', events: 86, key: 'eec860a59467ddd4807aa398be014f86127b866cad0d7eaf1cab85a864da520a' },
+]
+
+describe.each(golden)('$name', ({ name, events, key }) => {
+  const file = (suffix: string) => readFileSync(new URL(`${name}.${suffix}`, import.meta.url), 'utf8')
+  const lines = file('bundle.ndjson').trimEnd().split('\n')
+  const runes = lines.slice(1, -1).map((line) => toRune(JSON.parse(line) as StoredRecord, ''))
+
+  test('it verifies', () => {
+    const verifier = createBundleVerifier({ sha256: hostPorts.sha256, check: checkSignature, trusted: key })
+    for (const line of lines) verifier.take(line)
+    expect(verifier.end()).toMatchObject({ events, bad: undefined })
+  })
+
+  test('every rune of it has the shape that its kind has today', () => {
+    for (const { event_id, kind, payload } of runes)
+      expect(payloadProblem(kind, payload), `event ${event_id}`).toBeUndefined()
+    expect(new Set(runes.map((rune) => rune.kind)).size).toBeGreaterThan(50)
+  })
+
+  test('it folds to the state it had', () => {
+    const models = allModels()
+    const folding = startFold(models, () => undefined)
+    for (const rune of runes) expect(folding.fold(rune)).toBeUndefined()
+    const rows = Object.fromEntries(
+      models.map((model) => {
+        const own = folding.changes().flatMap((c) => (c.model === model.name && c.row !== undefined ? [c.row] : []))
+        return [model.name, selectRows(own)]
+      }),
+    )
+    expect(rows).toEqual(JSON.parse(file('rows.golden.json')) as Record<string, readonly Row[]>)
+    for (const [model, found] of Object.entries(rows)) expect(found.length, model).toBeGreaterThan(0)
+  })
+})

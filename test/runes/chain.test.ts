@@ -1,0 +1,16 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { canonicalJson } from '../../src/kernel/canonical-json.ts'
+import type { Json } from '../../src/kernel/json.ts'
+import { type ChainedHeader, headerNames, headerText } from '../../src/runes/chain.ts'
+
+test('the text of a header is its canonical JSON, whichever fields it has', () => {
+  const value = fc.oneof(fc.string({ unit: 'grapheme' }), fc.nat(), fc.constant(null))
+  const header = fc.record(Object.fromEntries(headerNames.map((name) => [name, value])), { requiredKeys: ['kind'] })
+  fc.assert(
+    fc.property(header, (h) => {
+      expect(headerText(h as unknown as ChainedHeader)).toBe(canonicalJson(h as Json))
+    }),
+    { seed: 1 },
+  )
+})

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import type { Json } from '../../src/kernel/json.ts'
+import { erasedPayload } from '../../src/runes/erased-payload.ts'
+import { type Kind, kinds, payloadProblem } from '../../src/runes/kinds.ts'
+import { payloads } from '../support/drafts.ts'
+
+const all = Object.keys(kinds) as Kind[]
+
+test.each(all)('what is left of %s has the shape of its kind, and erasing it again changes nothing', (kind) => {
+  const payload = payloads[kind] as Readonly<Record<string, Json>>
+  expect(payloadProblem(kind, payload)).toBeUndefined()
+  const left = erasedPayload(kind, payload)
+  expect(payloadProblem(kind, left)).toBeUndefined()
+  expect(erasedPayload(kind, left)).toEqual(left)
+})
+
+test('free text and free values are gone; what a fold needs is not', () => {
+  const opened = { ...payloads['contract.opened'], idempotency_key: 'k', action_detail: { to: 'ann' } }
+  expect(erasedPayload('contract.opened', opened)).toEqual({
+    action_type: 'tool_call',
+    action_detail: {},
+    action_summary: '[redacted]',
+    irreversible: false,
+    idempotency_key: 'k',
+    key_scope: 'session',
+    timeout_ms: null,
+  })
+  expect(erasedPayload('run.moved', { epoch: 3, result: { secret: 1 } })).toEqual({ epoch: 3, result: '[redacted]' })
+})

@@ -1,0 +1,77 @@
+import { cpSync, rmSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { differences } from '../support/acknowledged.ts'
+import { createChance, each, isProof, sample, seed } from '../support/sampling.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
+import { type Call, pathOf, type Traced, trace } from '../support/strace.ts'
+import { databaseIn, workload, writers } from '../support/workload-command.ts'
+
+const { fresh: freshFolder } = scratchFolder('crash')
+
+/** Whatever changes a disk, or tells somebody something. */
+const calls = ['write', 'pwrite64', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'rename']
+
+/** Each call of the recording that reached the folder or the standard output, as the k-th of its name in its thread. */
+function points({ calls }: Traced, folder: string): readonly string[] {
+  const counts = new Map<string, number>()
+  const found = new Set<string>()
+  for (const { thread, name, args } of calls.toSorted((a, b) => a.started - b.started)) {
+    const k = (counts.get(`${thread} ${name}`) ?? 0) + 1
+    counts.set(`${thread} ${name}`, k)
+    if (touches(folder, args) || (name === 'write' && args[0]?.startsWith('1<')))
+      found.add(`${name}:signal=KILL:when=${k}`)
+  }
+  return [...found]
+}
+
+function touches(folder: string, [target = '']: Call['args']): boolean {
+  const path = target.includes('<') ? pathOf(target) : Buffer.from(target.slice(1, -1).replaceAll('\\x', ''), 'hex')
+  return path.toString().startsWith(folder)
+}
+
+test.each(writers)('kill -9 at any write or sync loses nothing that was acknowledged (writer: %s)', async (writer) => {
+  const rehearsal = freshFolder()
+  const whole = await trace(workload(rehearsal, 2, writer), { calls })
+  expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining('closed') })
+  expect(await differences(databaseIn(rehearsal), whole.stdout)).toEqual([])
+
+  const all = points(whole, rehearsal)
+  expect(all.length).toBeGreaterThan(200)
+  const chosen = isProof ? all : sample(all, 24)
+  let acknowledged = 0
+  await each(chosen, 2, async (point) => {
+    const folder = freshFolder()
+    const { struck, signal, stdout } = await trace(workload(folder, 2, writer), { calls, inject: point })
+    const at = `${point} (seed ${seed})`
+    expect({ at, struck, signal }).toEqual({ at, struck: 1, signal: 'SIGKILL' })
+    expect({ at, wrong: await differences(databaseIn(folder), stdout) }).toEqual({ at, wrong: [] })
+    if (stdout.includes('recorded')) acknowledged += 1
+    rmSync(folder, { recursive: true })
+  })
+  console.log(`kill -9, writer ${writer}: ${chosen.length} of ${all.length} points, nothing lost (seed ${seed})`)
+  // Kills before the first acknowledgement cannot lose one; most must come later.
+  expect(acknowledged).toBeGreaterThan(chosen.length / 2)
+})
+
+test('kill -9 again while the store recovers loses nothing either', async () => {
+  const killed = freshFolder()
+  const { stdout, signal } = await trace(workload(killed, 2, 'in_place'), {
+    calls,
+    inject: 'fsync:signal=KILL:when=25',
+  })
+  expect(signal).toBe('SIGKILL')
+  const again = () => {
+    const folder = freshFolder()
+    cpSync(killed, folder, { recursive: true })
+    return folder
+  }
+  const rehearsal = again()
+  const all = points(await trace(workload(rehearsal, 0, 'in_place'), { calls }), rehearsal)
+  expect(all.length).toBeGreaterThan(10)
+  await each(isProof ? all : sample(all, 8, createChance(seed + 1)), 2, async (point) => {
+    const folder = again()
+    const second = await trace(workload(folder, 0, 'in_place'), { calls, inject: point })
+    expect({ point, struck: second.struck, signal: second.signal }).toEqual({ point, struck: 1, signal: 'SIGKILL' })
+    expect({ point, wrong: await differences(databaseIn(folder), stdout) }).toEqual({ point, wrong: [] })
+  })
+})

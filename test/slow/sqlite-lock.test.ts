@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { created } from '../support/drafts.ts'
+
+test('a second process is refused with the pid of the first; when that one is killed, the store can be taken', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'store.db')
+  const script = `
+    import { hostPorts } from ${JSON.stringify(new URL('../../src/adapters/host/ports.ts', import.meta.url).href)}
+    import { openSqliteRunelog } from ${JSON.stringify(new URL('../../src/adapters/sqlite/runelog.ts', import.meta.url).href)}
+    const runelog = await openSqliteRunelog(process.argv[1], hostPorts)
+    await runelog.append(${JSON.stringify({ session_id: 'ses_1', runes: [created('ses_1')] })})
+    console.log('holding')
+    setInterval(() => {}, 1000)`
+  const holder = spawn(process.execPath, ['--input-type=module', '-e', script, path], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void holder.kill('SIGKILL'))
+  await once(holder.stdout, 'data')
+
+  await expect(openSqliteRunelog(path, hostPorts)).rejects.toMatchObject({
+    code: 'store_locked',
+    details: { pid: holder.pid },
+  })
+
+  holder.kill('SIGKILL')
+  await once(holder, 'exit')
+  const runelog = await openSqliteRunelog(path, hostPorts)
+  expect(await runelog.head('ses_1')).toMatchObject({ event_id: 1 })
+  await runelog.close()
+})

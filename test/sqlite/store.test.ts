@@ -1,0 +1,212 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, onTestFinished, test } from 'vitest'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { openSqliteRunelog, type SqliteOptions } from '../../src/adapters/sqlite/runelog.ts'
+import { collect, refusal, verify } from '../conformance/runelog/store.ts'
+import { closed, created, opening, plain } from '../support/drafts.ts'
+import { temporaryFolder } from '../support/temporary.ts'
+
+async function store(folder = temporaryFolder(), options: SqliteOptions = {}) {
+  const path = join(folder, 'store.db')
+  const runelog = await openSqliteRunelog(path, hostPorts, options)
+  onTestFinished(() => runelog.close())
+  return { runelog, path, folder }
+}
+
+async function withSession(options?: SqliteOptions) {
+  const opened = await store(undefined, options)
+  await opened.runelog.append({
+    session_id: 'ses_1',
+    runes: [created('ses_1'), opening('interaction', 'int_1', { prompt: 'code 4711?' })],
+  })
+  return opened
+}
+
+test('the database itself refuses to change or remove a rune', async () => {
+  const { path } = await withSession()
+  const db = new DatabaseSync(path)
+  onTestFinished(() => db.close())
+  for (const sql of [
+    "UPDATE rune SET payload = '{}' WHERE event_id = 1",
+    "UPDATE rune SET payload = '{}', salt = NULL WHERE event_id = 1",
+    "UPDATE rune SET header = '{}', salt = NULL WHERE event_id = 1",
+    'UPDATE rune SET event_id = 9 WHERE event_id = 1',
+    'DELETE FROM rune WHERE event_id = 2',
+    'DELETE FROM rune',
+    "UPDATE session SET session_id = 'ses_9'",
+    'DELETE FROM session',
+  ])
+    expect(() => db.exec(sql), sql).toThrow('the runelog is append-only')
+})
+
+test('a redaction opens the door for its own payload and for nothing else', async () => {
+  const { runelog, path } = await withSession()
+  await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] })
+  await runelog.redact('ses_1', 2, 'r')
+  const db = new DatabaseSync(path)
+  onTestFinished(() => db.close())
+  expect(() => db.exec("UPDATE rune SET payload = '{}' WHERE event_id = 2")).toThrow('append-only')
+  expect(() => db.exec("UPDATE rune SET payload = '{}', salt = NULL WHERE event_id = 3")).toThrow('append-only')
+})
+
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
+  )
+
+const bytesIn = (folder: string) =>
+  filesIn(folder)
+    .map((file) => readFileSync(file, 'latin1'))
+    .join('')
+
+test('what was redacted is on no page of any file', async () => {
+  const { runelog, folder } = await withSession()
+  expect(bytesIn(folder)).toContain('4711')
+  await runelog.redact('ses_1', 2, 'r')
+  expect(bytesIn(folder)).not.toContain('4711')
+})
+
+test('what was redacted in cold storage is in no file, and an interrupted redaction is finished when the store opens', async () => {
+  const { runelog, folder, path } = await withSession()
+  await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') })
+  await runelog.archive('ses_1')
+  const [before = ''] = readdirSync(`${path}.segments`)
+  const old = readFileSync(join(`${path}.segments`, before))
+  await runelog.redact('ses_1', 2, 'r')
+  const [after = ''] = readdirSync(`${path}.segments`)
+  expect(after).not.toBe(before)
+  expect(bytesIn(folder)).not.toContain('4711')
+
+  await runelog.close()
+  writeFileSync(join(`${path}.segments`, before), old)
+  const again = (await store(folder)).runelog
+  expect(readdirSync(`${path}.segments`)).toEqual([after])
+  expect(await verify(again, 'ses_1')).toBeUndefined()
+})
+
+test('archiving empties the table and keeps the log', async () => {
+  const { runelog, path } = await withSession()
+  await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') })
+  const before = await collect(runelog.records('ses_1'))
+  await runelog.archive('ses_1')
+  const db = new DatabaseSync(path)
+  onTestFinished(() => db.close())
+  expect(db.prepare('SELECT event_id FROM rune').all()).toEqual([{ event_id: 5 }])
+  expect((await collect(runelog.records('ses_1'))).slice(0, 4)).toEqual(before)
+})
+
+test('every file of a store is for its owner only', async () => {
+  const { runelog, folder } = await withSession()
+  await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') })
+  await runelog.archive('ses_1')
+  const files = filesIn(folder)
+  expect(files.map((file) => file.slice(folder.length + 1)).sort()).toEqual([
+    'store.db',
+    'store.db-shm',
+    'store.db-wal',
+    'store.db.guard',
+    'store.db.lock',
+    expect.stringMatching(/^store\.db\.segments.ses_1-[0-9a-f]{16}\.ndjson\.gz$/),
+  ])
+  for (const file of files) expect((statSync(file).mode & 0o777).toString(8), file).toBe('600')
+})
+
+test('appends that arrive together share one transaction', async () => {
+  const { runelog, path } = await store()
+  const sessions = Array.from({ length: 16 }, (_, i) => `ses_${i}`)
+  await Promise.all(sessions.map((session_id) => runelog.append({ session_id, runes: [created(session_id)] })))
+  const told: (readonly string[])[] = []
+  runelog.watch((session_ids) => told.push(session_ids))
+  await Promise.all(
+    sessions.map((session_id) => runelog.append({ session_id, runes: [plain('turn.assistant_delta')] })),
+  )
+  expect(told).toEqual([sessions])
+  expect(existsSync(path)).toBe(true)
+})
+
+test('a second opening is refused with the process that holds the store, also in the same process', async () => {
+  const { path } = await store()
+  expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({
+    code: 'store_locked',
+    details: { store: path, pid: process.pid },
+  })
+})
+
+test('a failed opening leaves no lock behind', async () => {
+  const path = join(temporaryFolder(), 'store.db')
+  writeFileSync(path, 'this is not a database, though it is long enough to be looked at as one'.repeat(20))
+  for (let i = 0; i < 2; i++)
+    expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({
+      code: 'store_unusable',
+      details: { problem: 'it is not a database.' },
+    })
+  expect(readFileSync(path, 'utf8')).toContain('this is not a database')
+})
+
+test.each([
+  ['a database of something else', 'CREATE TABLE t (a)', 'it is a database of something else'],
+  ['a store of a newer version', 'PRAGMA user_version = 2', 'newer version (schema 2)'],
+])('%s is refused and left as it was', async (_, sql, problem) => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'store.db')
+  if (sql.startsWith('PRAGMA')) await (await openSqliteRunelog(path, hostPorts)).close()
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+  const before = readFileSync(path)
+  expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({
+    code: 'store_unusable',
+    message: expect.stringContaining(problem),
+  })
+  expect(readFileSync(path).equals(before)).toBe(true)
+})
+
+test('a folder that does not exist is named', async () => {
+  const path = join(temporaryFolder(), 'none', 'store.db')
+  expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({
+    code: 'store_unusable',
+    message: expect.stringContaining('its folder does not exist'),
+  })
+})
+
+test('a file that may not be written is refused when the store opens', async () => {
+  const { runelog, path, folder } = await withSession()
+  await runelog.close()
+  chmodSync(path, 0o444)
+  // Root may write anything, so the attempt is made by someone else where there is a choice.
+  const script = `
+    import { hostPorts } from ${JSON.stringify(new URL('../../src/adapters/host/ports.ts', import.meta.url).href)}
+    import { openDatabase } from ${JSON.stringify(new URL('../../src/adapters/sqlite/open-database.ts', import.meta.url).href)}
+    if (process.getuid?.() === 0) process.setuid(65534)
+    try { openDatabase(process.argv[1]); console.log('opened', hostPorts.now()) } catch (error) { console.log(error.code, error.message) }`
+  chmodSync(folder, 0o777)
+  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script, path], { encoding: 'utf8' })
+  expect(said).toContain('store_unusable')
+  expect(said).toContain('it may be read but not written')
+})
+
+test.each([false, true])(
+  'after an error while writing (in a thread: %s) the store says unknown to everything, and opening it again tells the truth',
+  async (thread) => {
+    const { runelog, path, folder } = await withSession({ thread })
+    const intruder = new DatabaseSync(path)
+    intruder.exec("CREATE TRIGGER sabotage BEFORE INSERT ON model_row BEGIN SELECT RAISE(ABORT, 'sabotage'); END")
+    intruder.close()
+
+    const poisoned = { code: 'store_poisoned', details: { outcome: 'unknown', cause: 'sabotage' } }
+    const request = runelog.append({ session_id: 'ses_1', runes: [opening('contract', 'exe_1')] })
+    expect(await refusal(request)).toMatchObject(poisoned)
+    expect(
+      await refusal(runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] })),
+    ).toMatchObject(poisoned)
+    expect(await refusal(runelog.read('ses_1'))).toMatchObject(poisoned)
+    await runelog.close()
+
+    const again = (await store(folder)).runelog
+    expect(await again.read('ses_1')).toHaveLength(2)
+    expect(await verify(again, 'ses_1')).toBeUndefined()
+  },
+)

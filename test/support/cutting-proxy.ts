@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+
+export interface CuttingProxy {
+  readonly url: string
+  /** Cuts the connection at the next commit that passes: before the server hears of it, or before its answer comes back. */
+  cutNextCommit(when: 'before' | 'after'): void
+  /** How many commits were cut. */
+  cuts(): number
+  /** Refuses every connection, and cuts those that are open. */
+  shut(): void
+  reopen(): void
+  close(): Promise<void>
+}
+
+/** Stands between a store and its database, and breaks connections where it hurts most. */
+export async function startCuttingProxy(database: string): Promise<CuttingProxy> {
+  const target = new URL(database)
+  const sockets = new Set<Socket>()
+  let armed: 'before' | 'after' | undefined
+  let cuts = 0
+  let isShut = false
+
+  const server = createServer((client) => {
+    if (isShut) {
+      client.destroy()
+      return
+    }
+    const upstream = connect(Number(target.port || 5432), target.hostname)
+    const cut = () => {
+      cuts += 1
+      client.resetAndDestroy()
+    }
+    let mute = false
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        client.destroy()
+        // The server may still be at work on what it was sent.
+        upstream.end()
+      })
+    }
+    client.on('data', (bytes) => {
+      const when = bytes.includes('COMMIT\0') ? armed : undefined
+      if (when === undefined) {
+        upstream.write(bytes)
+        return
+      }
+      armed = undefined
+      mute = true
+      if (when === 'before') {
+        cut()
+        return
+      }
+      upstream.write(bytes)
+      upstream.once('data', cut)
+    })
+    upstream.on('data', (bytes) => {
+      if (!mute) client.write(bytes)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const url = new URL(database)
+  url.hostname = '127.0.0.1'
+  url.port = String(port)
+
+  const cutAll = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    url: url.href,
+    cutNextCommit: (when) => {
+      armed = when
+    },
+    cuts: () => cuts,
+    shut() {
+      isShut = true
+      cutAll()
+    },
+    reopen() {
+      isShut = false
+    },
+    async close() {
+      server.close()
+      cutAll()
+      await once(server, 'close')
+    },
+  }
+}

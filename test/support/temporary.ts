@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+/** A folder that goes when the test does. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
