@@ -49,6 +49,11 @@ export type ModelEvent =
   | { readonly type: 'delta'; readonly channel: 'text' | 'reasoning'; readonly text: string }
   /** `arguments` as the model wrote them: JSON text, or a value that was parsed already. */
   | { readonly type: 'tool_call'; readonly name: string; readonly arguments: string | Json }
+  /**
+   * What the provider wants to see again with an answer that calls tools. It is recorded, and stands in the answer's
+   * message at later requests; only the model that sent it reads it.
+   */
+  | { readonly type: 'provider_state'; readonly state: Json }
   | { readonly type: 'usage'; readonly input_tokens: number; readonly output_tokens: number }
   | {
       readonly type: 'error'

@@ -29,11 +29,11 @@ export async function hear(model: ProviderModel, asked = request, signal = new A
   return events
 }
 
-/** Without signs of life, and with the pieces of each channel joined. */
+/** Without signs of life and what only providers read, and with the pieces of each channel joined. */
 export function gist(events: readonly ModelEvent[]) {
   const text = (channel: string) =>
     events.map((event) => (event.type === 'delta' && event.channel === channel ? event.text : '')).join('')
-  const others = events.filter(({ type }) => type !== 'alive' && type !== 'delta')
+  const others = events.filter(({ type }) => type !== 'alive' && type !== 'delta' && type !== 'provider_state')
   return { text: text('text'), reasoning: text('reasoning'), others }
 }
 

@@ -1,10 +1,9 @@
-import type { Json } from '../../kernel/json.ts'
 import type { Model, ModelEvent, ModelRequest, ProviderModel } from '../../runtime/model.ts'
 import { classifyError, errorEvent } from './classify-error.ts'
 import { keyProblem } from './key-problem.ts'
 import { plainSchema } from './plain-schema.ts'
 import { toPrompt } from './prompt.ts'
-import type { CallOptions, StreamingModel } from './provider-shapes.ts'
+import type { CallOptions, ProviderOptions, StreamingModel } from './provider-shapes.ts'
 import { createPartReader } from './read-part.ts'
 import { type WireNames, wireNames } from './wire-names.ts'
 
@@ -12,7 +11,7 @@ export interface ModelSettings {
   readonly max_output_tokens?: number
   readonly temperature?: number
   /** Passed on as they are, by provider: `{ anthropic: { … } }`. */
-  readonly provider_options?: Readonly<Record<string, { readonly [option: string]: Json }>>
+  readonly provider_options?: ProviderOptions
   /** Is told what the provider's package cannot do, once for each thing. */
   readonly warn?: (message: string) => void
 }
@@ -22,7 +21,7 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
   const model = given as unknown as StreamingModel
   const warn = onceEach(settings.warn)
   return {
-    id: `${model.provider}:${model.modelId}`,
+    id: idOf(model),
     problem: () => keyProblem(given),
     stream(request, signal) {
       // Leaving the stream must end the request even while it says nothing, and a generator cannot be left while
@@ -51,9 +50,9 @@ async function* listen(
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent, undefined> {
   const names = wireNames(request.tools.map((tool) => tool.name))
-  const parts = createPartReader(names, warn)
+  const parts = createPartReader(idOf(model), names, warn)
   try {
-    const { stream } = await model.doStream(callOptions(request, settings, names, signal))
+    const { stream } = await model.doStream(callOptions(model, request, settings, names, signal))
     const reader = stream.getReader()
     try {
       while (!parts.isOver()) {
@@ -72,6 +71,7 @@ async function* listen(
 }
 
 function callOptions(
+  model: StreamingModel,
   request: ModelRequest,
   settings: ModelSettings,
   names: WireNames,
@@ -85,7 +85,7 @@ function callOptions(
     inputSchema: plainSchema(input_schema),
   }))
   return {
-    prompt: toPrompt(request, names),
+    prompt: toPrompt(request, names, idOf(model)),
     ...(tools.length > 0 && { tools, toolChoice: { type: 'auto' } }),
     ...(max_output_tokens !== undefined && { maxOutputTokens: max_output_tokens }),
     ...(temperature !== undefined && { temperature }),
@@ -93,6 +93,8 @@ function callOptions(
     abortSignal,
   }
 }
+
+const idOf = ({ provider, modelId }: StreamingModel) => `${provider}:${modelId}`
 
 function onceEach(warn: (message: string) => void = () => {}): (message: string) => void {
   const told = new Set<string>()

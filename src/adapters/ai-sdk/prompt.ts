@@ -4,16 +4,21 @@ import type { Message, ModelCall } from '../../observation/dialogue.ts'
 import { renderConsequence } from '../../observation/render-consequence.ts'
 import type { ModelRequest } from '../../runtime/model.ts'
 import type { CallPart, PromptMessage, ResultPart } from './provider-shapes.ts'
+import { asGiven } from './provider-state.ts'
 import type { WireNames } from './wire-names.ts'
 
 /** A request in the words of the AI SDK. */
-export function toPrompt({ instructions, memories, messages }: ModelRequest, names: WireNames): PromptMessage[] {
+export function toPrompt(
+  { instructions, memories, messages }: ModelRequest,
+  names: WireNames,
+  model: string,
+): PromptMessage[] {
   const system = [instructions, remembered(memories)].filter((part) => part !== '').join('\n\n')
   const outcomes = new Map<string, ConsequenceView>()
   for (const message of messages) if (message.role === 'tool') outcomes.set(message.call_id, message.consequence)
   return [
     ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
-    ...messages.flatMap((message, i) => said(message, messages[i + 1], outcomes, names)),
+    ...messages.flatMap((message, i) => said(message, messages[i + 1], outcomes, names, model)),
   ]
 }
 
@@ -31,6 +36,7 @@ function said(
   next: Message | undefined,
   outcomes: ReadonlyMap<string, ConsequenceView>,
   names: WireNames,
+  model: string,
 ): PromptMessage[] {
   switch (message.role) {
     case 'user':
@@ -44,7 +50,8 @@ function said(
       const text = message.text.trim() === '' ? [] : [{ type: 'text', text: message.text } as const]
       const calls = message.calls.map((call) => callPart(call, names))
       if (text.length + calls.length === 0) return []
-      const answer = { role: 'assistant', content: [...text, ...calls] } as const
+      const content = asGiven(message.provider_state, model, calls) ?? [...text, ...calls]
+      const answer = { role: 'assistant', content } as const
       if (calls.length === 0) return [answer]
       const results = message.calls.map((call) => resultPart(call, outcomes.get(call.call_id), names))
       return [answer, { role: 'tool', content: results }]

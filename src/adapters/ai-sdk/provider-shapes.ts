@@ -23,9 +23,11 @@ export interface CallOptions {
   readonly toolChoice?: { readonly type: 'auto' }
   readonly maxOutputTokens?: number
   readonly temperature?: number
-  readonly providerOptions?: Readonly<Record<string, { readonly [option: string]: Json }>>
+  readonly providerOptions?: ProviderOptions
   readonly abortSignal: AbortSignal
 }
+
+export type ProviderOptions = Readonly<Record<string, { readonly [option: string]: Json }>>
 
 export interface FunctionTool {
   readonly type: 'function'
@@ -37,12 +39,19 @@ export interface FunctionTool {
 export type PromptMessage =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: readonly TextPart[] }
-  | { readonly role: 'assistant'; readonly content: readonly (TextPart | CallPart)[] }
+  | { readonly role: 'assistant'; readonly content: readonly (TextPart | ReasoningPart | CallPart)[] }
   | { readonly role: 'tool'; readonly content: readonly ResultPart[] }
 
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
+  readonly providerOptions?: ProviderOptions
+}
+
+export interface ReasoningPart {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly providerOptions?: ProviderOptions
 }
 
 export interface CallPart {
@@ -50,6 +59,7 @@ export interface CallPart {
   readonly toolCallId: string
   readonly toolName: string
   readonly input: Json
+  readonly providerOptions?: ProviderOptions
 }
 
 export interface ResultPart {

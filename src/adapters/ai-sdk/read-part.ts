@@ -1,5 +1,6 @@
 import type { ModelEvent } from '../../runtime/model.ts'
 import { classifyError, errorEvent } from './classify-error.ts'
+import { createStateKeeper } from './provider-state.ts'
 import type { WireNames } from './wire-names.ts'
 import { withoutKeys } from './without-keys.ts'
 
@@ -13,12 +14,14 @@ const longestResult = 2_000
  * to be complete: packages send the call of a stream that broke off as if it
  * were whole.
  */
-export function createPartReader(names: WireNames, warn: (message: string) => void) {
+export function createPartReader(model: string, names: WireNames, warn: (message: string) => void) {
   const calls: ModelEvent[] = []
+  const keeper = createStateKeeper(model)
   let isOver = false
 
   function* read(value: unknown): Iterable<ModelEvent> {
     const part: Part = Object(value)
+    if (part.providerExecuted !== true) keeper.hear(part)
     switch (part.type) {
       case 'text-delta':
         yield { type: 'delta', channel: 'text', text: textOf(part.delta) }
@@ -59,6 +62,11 @@ export function createPartReader(names: WireNames, warn: (message: string) => vo
     }
   }
 
+  function called(): readonly ModelEvent[] {
+    const state = calls.length === 0 ? undefined : keeper.state()
+    return state === undefined ? calls : [...calls, { type: 'provider_state', state }]
+  }
+
   function* end(...last: readonly ModelEvent[]): Iterable<ModelEvent> {
     isOver = true
     yield* last
@@ -68,9 +76,9 @@ export function createPartReader(names: WireNames, warn: (message: string) => vo
     const { unified, raw } = Object(reason)
     switch (unified) {
       case 'stop':
-        return [...calls, { type: 'done', finish: 'stop' }]
+        return [...called(), { type: 'done', finish: 'stop' }]
       case 'tool-calls':
-        return [...calls, { type: 'done', finish: 'tool_calls' }]
+        return [...called(), { type: 'done', finish: 'tool_calls' }]
       case 'length':
         return calls.length > 0 ? [errorEvent('answer_too_long')] : [{ type: 'done', finish: 'length' }]
       case 'content-filter':
@@ -79,7 +87,7 @@ export function createPartReader(names: WireNames, warn: (message: string) => vo
         return [errorEvent('provider_error')]
       // A reason that the package has no word for is still a reason; without one the stream broke off.
       case 'other':
-        if (raw !== undefined && raw !== null) return [...calls, { type: 'done', finish: 'stop' }]
+        if (raw !== undefined && raw !== null) return [...called(), { type: 'done', finish: 'stop' }]
     }
     return [errorEvent('stream_truncated')]
   }

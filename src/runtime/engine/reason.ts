@@ -61,7 +61,7 @@ async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' 
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
       const over = await stopBefore(engine, hold, said.calls.length, cut)
       if (over !== undefined) return over
-      return receive(engine, hold, said.text, said.calls, said.usage)
+      return receive(engine, hold, said)
     }
   }
 }

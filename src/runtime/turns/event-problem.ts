@@ -1,3 +1,5 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
 import type { ModelEvent } from '../model.ts'
 
 /** What is wrong with an event of a stream, if anything. Checked by hand, since there may be thousands in an answer. */
@@ -12,6 +14,8 @@ export function eventProblem(event: ModelEvent): string | undefined {
     case 'tool_call':
       if (typeof given.name !== 'string' || given.name === '') return 'A tool call has no name.'
       return given.arguments === undefined ? `The call of ${given.name} has no arguments.` : undefined
+    case 'provider_state':
+      return isJson(given.state) ? undefined : 'The state that the provider wants back is no JSON.'
     case 'usage':
       return isCount(given.input_tokens) && isCount(given.output_tokens)
         ? undefined
@@ -31,6 +35,14 @@ export function eventProblem(event: ModelEvent): string | undefined {
 }
 
 const finishes: ReadonlySet<unknown> = new Set(['stop', 'tool_calls', 'length', 'content_filter'])
+
+function isJson(value: unknown): boolean {
+  try {
+    return canonicalJson(value as Json) !== ''
+  } catch {
+    return false
+  }
+}
 
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { aiSdkModel, type ModelSettings } from '../../../src/adapters/ai-sdk/ai-sdk-model.ts'
 import type { CallOptions } from '../../../src/adapters/ai-sdk/provider-shapes.ts'
+import type { Json } from '../../../src/kernel/json.ts'
 import type { ConsequenceView } from '../../../src/observation/consequence.ts'
 import type { Message } from '../../../src/observation/dialogue.ts'
 import type { ModelEvent, ModelRequest } from '../../../src/runtime/model.ts'
@@ -191,4 +192,65 @@ test('of answers that broke off, only the one from which a person went on is tol
     ['assistant', 'b2'],
     ['user', 'c'],
   ])
+})
+
+const signed = (value: string) => ({ providerMetadata: { test: { signature: value, itemId: 'rs_1', nothing: null } } })
+
+test('what the provider wants to see again comes back in its order, without references to what it may forget', async () => {
+  const { events } = await hear([
+    { type: 'reasoning-start', id: '0' },
+    { type: 'reasoning-delta', id: '0', delta: 'hm' },
+    { type: 'reasoning-end', id: '0', ...signed('one') },
+    { type: 'reasoning-start', id: '1' },
+    { type: 'reasoning-delta', id: '1', delta: 'unsigned' },
+    { type: 'text-start', id: '0' },
+    { type: 'text-delta', id: '0', delta: 'One ' },
+    { type: 'text-delta', id: '0', delta: 'moment.' },
+    call,
+    { ...call, toolName: 'search', providerExecuted: true, ...signed('no') },
+    { ...call, ...signed('two') },
+    finish('tool-calls'),
+  ])
+  const state = {
+    model: 'test:parts',
+    parts: [
+      { type: 'reasoning', text: 'hm', options: { test: { signature: 'one' } } },
+      { type: 'text', text: 'One moment.', options: {} },
+      { type: 'call', options: {} },
+      { type: 'call', options: { test: { signature: 'two' } } },
+    ],
+  }
+  expect(events.filter(({ type }) => type === 'provider_state')).toEqual([{ type: 'provider_state', state }])
+
+  const calls = ['call_1', 'call_2'].map((call_id) => ({ call_id, name: 'mail.send', arguments: {} }))
+  const toldAs = async (provider_state: Json, made = calls) => {
+    const [, answered] =
+      (await promptOf([
+        { role: 'user', content: 'a' },
+        { role: 'assistant', text: 'One moment.', calls: made, provider_state },
+      ])) ?? []
+    return answered?.content
+  }
+  const part = (toolCallId: string) => ({ type: 'tool-call', toolCallId, toolName: 'mail_send', input: {} })
+  const plain = [{ type: 'text', text: 'One moment.' }, part('call_1'), part('call_2')]
+  expect(await toldAs(state)).toEqual([
+    { type: 'reasoning', text: 'hm', providerOptions: { test: { signature: 'one' } } },
+    { type: 'text', text: 'One moment.' },
+    part('call_1'),
+    { ...part('call_2'), providerOptions: { test: { signature: 'two' } } },
+  ])
+  expect(await toldAs({ ...state, model: 'test:other' })).toEqual(plain)
+  expect(await toldAs('nonsense')).toEqual(plain)
+  expect(await toldAs(state, calls.slice(0, 1))).toEqual(plain.slice(0, 2))
+  expect(await toldAs({ ...state, parts: state.parts.slice(0, 3) })).toEqual(plain)
+})
+
+test.each([
+  ['no call', [finish('stop')]],
+  ['nothing signed', [call, finish('stop')]],
+  ['half a character', [{ ...call, providerMetadata: { test: { signature: '\ud83d' } } }, finish('stop')]],
+])('an answer with %s leaves nothing to be seen again', async (_title, parts) => {
+  const { events } = await hear([{ type: 'reasoning-delta', id: '0', delta: 'hm' }, ...parts])
+  expect(events.map(({ type }) => type)).not.toContain('provider_state')
+  expect(events.at(-1)).toEqual({ type: 'done', finish: 'stop' })
 })

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { z } from 'zod'
 import type { Rune } from '../../../src/runes/rune.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import type { ProviderModel } from '../../../src/runtime/model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
 import { type Act, type Break, type ProviderServer, startProviderServer } from '../../support/provider-server.ts'
@@ -190,6 +191,36 @@ describe.each(providers)('$title', (provider) => {
     const run = await submit()
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Grüße 🌍' })
     expect(sent).toEqual(['ann'])
+  })
+})
+
+describe.each(providers.filter(({ title }) => title.startsWith('anthropic')))('$title', (provider) => {
+  test('a model that signs its reasoning sees it again with its calls, after a restart too; another model does not', async () => {
+    const clerk = (model: ProviderModel) => ({ clerk: agent({ role: 'clerk', model, tools: [send], may_ask: false }) })
+    world = await createWorld({ store: 'sqlite', agents: clerk(provider.model({ url: server.url, key })) })
+    const thinks = ['Someone must ', 'be told.']
+    server.will({ said: { thinks, ...(calling('ann') as { said: object }).said } }, saying('Done.'))
+    const run = await world.sw.submit({ agent: 'clerk', input: 'Write' })
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    const thinking = { type: 'thinking', thinking: 'Someone must be told.', signature: 'c2lnbmVk' }
+    const again = () => JSON.parse(JSON.stringify(server.served.at(-1)?.body)).messages[1].content
+    expect(again()).toMatchObject([
+      thinking,
+      { type: 'text', text: 'One moment.' },
+      { type: 'tool_use', input: { to: 'ann' } },
+    ])
+
+    await world.restart()
+    server.will(saying('Yes.'))
+    await (await world.sw.submit({ agent: 'clerk', session_id: run.session_id, input: 'Sure?' })).result()
+    expect(again()).toMatchObject([thinking, { type: 'text' }, { type: 'tool_use' }])
+
+    const other = providers.find(({ title }) => title === 'openai v4, chat')
+    await world.restart({ agents: clerk(other?.model({ url: server.url, key }) as ProviderModel) })
+    server.will(saying('Yes.'))
+    await (await world.sw.submit({ agent: 'clerk', session_id: run.session_id, input: 'Really?' })).result()
+    expect(server.served).toHaveLength(4)
+    expect(JSON.stringify(server.served.at(-1)?.body)).not.toContain('c2lnbmVk')
   })
 })
 
