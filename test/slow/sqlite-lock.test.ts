@@ -15,11 +15,16 @@ test('a second process is refused with the pid of the first; when that one is ki
   const script = `
     import { hostPorts } from ${JSON.stringify(new URL('../../src/adapters/host/ports.ts', import.meta.url).href)}
     import { openSqliteRunelog } from ${JSON.stringify(new URL('../../src/adapters/sqlite/runelog.ts', import.meta.url).href)}
-    const runelog = await openSqliteRunelog(process.argv[1], hostPorts)
-    await runelog.append(${JSON.stringify({ session_id: 'ses_1', runes: [created('ses_1')] })})
+    async function hold() {
+      const runelog = await openSqliteRunelog(process.argv[1], hostPorts)
+      await runelog.append(${JSON.stringify({ session_id: 'ses_1', runes: [created('ses_1')] })})
+    }
+    await hold()
+    // Nothing refers to the runelog any more, and the lock holds all the same.
+    for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(() => resolve(gc())))
     console.log('holding')
     setInterval(() => {}, 1000)`
-  const holder = spawn(process.execPath, ['--input-type=module', '-e', script, path], {
+  const holder = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', script, path], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void holder.kill('SIGKILL'))

@@ -14,6 +14,9 @@ export interface Lock {
   release(): void
 }
 
+/** A lock that nobody refers to any more must not be collected as garbage: that would open the store to another process. */
+const held = new Set<DatabaseSync>()
+
 /**
  * One process at a time. The lock is one of the operating system, taken by
  * SQLite on an empty file, so it dies with its holder however that dies, and
@@ -32,6 +35,7 @@ export function takeLock(path: string): Lock {
     if ((error as { errcode?: number }).errcode !== 5) throw error
     throw faults.store_locked({ store: path, ...readHolder(path) })
   }
+  held.add(guard)
   const publish = (holder: Holder) => {
     writeFileSync(`${holderPath}.part`, `${JSON.stringify(holder)}\n`, { mode: 0o600 })
     renameSync(`${holderPath}.part`, holderPath)
@@ -44,6 +48,7 @@ export function takeLock(path: string): Lock {
       if (!guard.isOpen) return
       rmSync(holderPath, { force: true })
       guard.close()
+      held.delete(guard)
     },
   }
 }
