@@ -86,6 +86,7 @@ export function closedSessionPlays(store: Store) {
         // AND the question about what may have happened outlives it all: its answer is the one thing a sealed log takes
         const question = await t.question()
         expect(question).toMatchObject({ interaction_kind: 'settlement', session_id })
+        paying.begun[0]?.reject(new Error('stopped at last'))
         await t.hand.advance(3 * minute)
         await t.reply(question.interaction_id, { outcome: 'did_not' })
         expect((await t.of(session_id, 'contract.moved')).at(-1)).toMatchObject({ to: 'failed' })

@@ -5,6 +5,7 @@ import { describe } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openPostgresRunelog } from '../../src/adapters/postgres/runelog.ts'
 import { models } from '../../src/open-store.ts'
+import { createRedactor } from '../../src/runelog/redactor.ts'
 import { memoryBlobs } from '../../src/runtime/blobs.ts'
 import { noCheckpoints } from '../../src/runtime/checkpoints.ts'
 import { allSessionPlays } from '../scenarios/session-plays.ts'
@@ -16,8 +17,10 @@ const postgres: Store = {
   async open() {
     const database = await emptyDatabase()
     const segments = mkdtempSync(join(tmpdir(), 'statewright-'))
-    const runelog = await openPostgresRunelog(database.url, hostPorts, { models, segments })
-    const store = { runelog, blobs: memoryBlobs(hostPorts.sha256), checkpoints: noCheckpoints, isExclusive: false }
+    const redactor = createRedactor({})
+    const runelog = await openPostgresRunelog(database.url, hostPorts, { models, segments, redactor })
+    const blobs = memoryBlobs(hostPorts.sha256)
+    const store = { runelog, blobs, checkpoints: noCheckpoints, redactor, isExclusive: false }
     return {
       ...store,
       store,
