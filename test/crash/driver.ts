@@ -17,7 +17,7 @@ export interface Stage {
 type Submitted = Extract<Note, { told: 'submitted' }>
 
 /** So often in a row there may be nothing to do without everything being done. */
-const patience = 3
+const patience = 12
 
 /**
  * The client of every run. It knows what stands in its notebook and what it

@@ -56,8 +56,11 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
     if (isLast) await settle(chaos, life, letTimePass)
     else for (let left = 8 + dice.below(20); left > 0; left--) await moment(chaos, life, letTimePass)
     await life.alive()
-    const closed = sw.close()
-    await letTimePass()
+    let isClosed = false
+    const closed = sw.close().then(() => {
+      isClosed = true
+    })
+    for (; !isClosed; await life.alive()) await letTimePass()
     await closed
     life.end()
   }

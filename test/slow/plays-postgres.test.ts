@@ -17,10 +17,14 @@ const postgres: Store = {
   async open() {
     const database = await emptyDatabase()
     const segments = mkdtempSync(join(tmpdir(), 'statewright-'))
-    const redactor = createRedactor({})
-    const runelog = await openPostgresRunelog(database.url, hostPorts, { models, segments, redactor })
-    const blobs = memoryBlobs(hostPorts.sha256)
-    const store = { runelog, blobs, checkpoints: noCheckpoints, redactor, isExclusive: false }
+    const runelog = await openPostgresRunelog(database.url, hostPorts, { models, segments })
+    const store = {
+      runelog,
+      blobs: memoryBlobs(hostPorts.sha256),
+      checkpoints: noCheckpoints,
+      redactor: createRedactor({}),
+      isExclusive: false,
+    }
     return {
       ...store,
       store,

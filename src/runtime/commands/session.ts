@@ -84,7 +84,9 @@ export async function finishClosing(
     engine.wake(session_id, run.run_id)
   }
   await settled(session_id)
+  await atRest(engine, session_id)
   await attempt(engine, session_id, (now) => {
+    if (now.subjects.get(session_id)?.state !== 'closing') return { answer: () => undefined }
     const batch = createBatch(now, engine.clock.now())
     const running = [...now.runs.values()].find((run) => run.status === 'running')
     if (running !== undefined) throw faults.session_busy({ session_id, run_id: running.run_id, asked: 'close it' })
@@ -115,4 +117,22 @@ export async function archive(engine: Engine, session_id: string): Promise<void>
   const state = await engine.sessions.load(session_id)
   await engine.runelog.archive(session_id)
   await engine.sessions.refresh(state)
+}
+
+/**
+ * Resolves when the record says that no run of the session is held. Its worker
+ * may be in another process, or about to learn that it has the run. A process
+ * that goes down does not wait for that.
+ */
+function atRest(engine: Engine, session_id: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const look = () =>
+      engine.sessions.load(session_id).then(({ runs }) => {
+        if (!engine.isStopping() && [...runs.values()].some((run) => run.status === 'running')) return
+        deaf()
+        resolve()
+      }, reject)
+    const deaf = engine.sessions.listen(session_id, () => void look())
+    void look()
+  })
 }

@@ -63,7 +63,7 @@ async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' 
       const over = await stopBefore(engine, hold, said.calls.length, cut)
       if (over !== undefined) return over
       try {
-        return await receive(engine, hold, said.text, said.calls, said.usage)
+        return await receive(engine, hold, said)
       } catch (error) {
         return lastSpent(engine, hold, error, said.calls.length, cut)
       }
@@ -139,7 +139,8 @@ async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Prom
   const isTroubled = isOneTooMany(engine, hold)
   const goesOn = delay !== undefined && !isTroubled && isActive(hold.state)
   const batch = batchFor(engine, hold)
-  endTurn(engine, hold, batch, { error_type, message, retryable: delay !== undefined }, cut)
+  const again = delay === undefined ? { retryable: false } : { retryable: true, retry_in_ms: delay }
+  endTurn(engine, hold, batch, { error_type, message, ...again }, cut)
   if (goesOn) openTurn(engine, hold, batch, null)
   else if (delay !== undefined) putBack(hold, batch, 'the session takes no new turn')
   else {

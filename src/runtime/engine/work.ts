@@ -39,7 +39,8 @@ export async function proceed(
   calls: readonly CallView[],
 ): Promise<'on' | 'over' | 'wait'> {
   const next = advance(engine, hold, batch, calls)
-  if (next.unknowable !== undefined) {
+  // Who was asked to stop is stopped, and does not fail over what it leaves behind.
+  if (next.unknowable !== undefined && hold.run.cancel === null) {
     const { action_summary } = next.unknowable
     if (batch.runes.length > 0) await commit(engine, hold, batch)
     for (const call of next.probe) probe(engine, hold, call)
