@@ -4,7 +4,7 @@ import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
-import { openStore, type Store } from './open-store.ts'
+import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
 import { type Agent, equip } from './runtime/agents/define-agent.ts'
@@ -14,6 +14,7 @@ import type { Engine, Settings } from './runtime/engine/engine.ts'
 import type { Clock, Ids, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
+import type { SharedStore } from './runtime/shared-store.ts'
 import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
 
 export interface StatewrightOptions {
@@ -25,6 +26,7 @@ export interface StatewrightOptions {
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Partial<Settings>
+  /** How many runs are worked on at once in this process. With 0 it only gives commands, and others work. */
   readonly max_concurrent_runs?: number
   readonly warn?: (message: string, details: object) => void
   /** Time, timers and names; a test moves them by hand. */
@@ -50,7 +52,7 @@ export function defineConfig(options: StatewrightOptions): StatewrightOptions {
 
 const usualSettings: Settings = {
   worker: 'worker',
-  lease_ms: 10_000,
+  lease_ms: usual_lease_ms,
   reply_timeout_ms: 15 * 60_000,
   cancel_grace_ms: 5_000,
   late_worker_ms: null,
@@ -62,30 +64,47 @@ const usualSettings: Settings = {
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
   const isOurs = typeof options.store === 'string'
-  const { runelog, blobs, checkpoints, isExclusive } =
-    typeof options.store === 'string' ? await openStore(options.store, storePorts, options.secrets) : options.store
+  const warn = options.warn ?? ((message, details) => console.error(message, details))
+  const ids = options.ports?.ids ?? createIds(hostPorts.random)
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine)
+  const policy = permissionPolicy.parse(options.policy ?? {})
+  const { lease_ms = usual_lease_ms } = options.settings ?? {}
+  const store =
+    typeof options.store === 'string'
+      ? await openStore(options.store, storePorts, options.secrets, { lease_ms, clock: systemClock, warn })
+      : options.store
+  const { runelog, blobs, checkpoints, isExclusive, shared } = store
   const runtime: Runtime = createRuntime(
     {
       runelog,
       isExclusive,
+      ...(shared === undefined ? {} : { shared }),
       clock: options.ports?.clock ?? systemClock,
       timers: options.ports?.timers ?? systemTimers,
-      ids: options.ports?.ids ?? createIds(hostPorts.random),
+      ids,
       sha256: storePorts.sha256,
       keepWhole: blobs.keep,
       checkpoints,
-      warn: options.warn ?? ((message, details) => console.error(message, details)),
+      warn,
     },
     {
       agents,
-      policy: permissionPolicy.parse(options.policy ?? {}),
-      settings: { ...usualSettings, ...options.settings },
+      policy,
+      settings: settingsOn(shared, options.settings, ids),
       max_concurrent_runs: options.max_concurrent_runs ?? 64,
     },
   )
-  await runtime.start()
-  const { engine: _engine, start: _start, stop, submit, ...commands } = runtime
+  const close = async () => {
+    await runtime.stop()
+    if (isOurs) await closeStore(store)
+  }
+  try {
+    await runtime.start()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const { engine: _engine, start: _start, stop: _stop, submit, ...commands } = runtime
   return {
     ...commands,
     runelog,
@@ -98,13 +117,16 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       const { session_id } = await runtime.find(run_id)
       return createRunHandle(runtime, session_id, run_id)
     },
-    async close() {
-      await stop()
-      if (!isOurs) return
-      checkpoints.close()
-      await runelog.close()
-    },
+    close,
   }
+}
+
+/** On a shared store every process has a name of its own, and one that was stopped may wake while its lease lasts. */
+function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = {}, ids: Ids): Settings {
+  const settings = { ...usualSettings, ...given }
+  if (shared === undefined) return settings
+  const { lease_ms } = shared
+  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms: given.late_worker_ms ?? lease_ms }
 }
 
 /** Every agent with its tools by name, and with a tool for each agent that it may hand tasks to. */

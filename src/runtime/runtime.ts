@@ -6,15 +6,14 @@ import type { Runelog } from '../runelog/port.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { allowAgain } from './commands/allow-again.ts'
-import { expire } from './commands/expire.ts'
-import { preserve, requeue } from './commands/recover.ts'
 import { type Replied, type Reply, reply } from './commands/reply.ts'
 import { type Resumed, type Resumption, resume } from './commands/resume.ts'
-import { close, finishClosing, goOn, pause } from './commands/session.ts'
-import { isOver, type Stopped, steer, stop } from './commands/stop.ts'
+import { close, goOn, pause } from './commands/session.ts'
+import { type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type Submission, type Submitted, submit } from './commands/submit.ts'
-import { createDeadlines } from './deadlines.ts'
-import { createDispatcher } from './dispatcher.ts'
+import type { Dispatch, DispatchPorts, Recovered } from './dispatch/dispatch.ts'
+import { dispatchHere } from './dispatch/dispatch-here.ts'
+import { dispatchShared } from './dispatch/dispatch-shared.ts'
 import { drive } from './engine/drive.ts'
 import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
 import { type Hold, nudge } from './engine/hold.ts'
@@ -22,6 +21,7 @@ import { type Leases, leasesOfOneProcess } from './leases.ts'
 import type { OpenInteraction } from './models/interactions.ts'
 import type { Clock, Ids, Timers } from './ports.ts'
 import { createSessions } from './session-cache.ts'
+import type { SharedStore } from './shared-store.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
 import type { Policy } from './tools/policy.ts'
 
@@ -29,6 +29,8 @@ export interface RuntimePorts {
   readonly runelog: Runelog
   /** Nobody else writes to the store while it is open. */
   readonly isExclusive: boolean
+  /** Leases and a queue for several processes, where the store has them. */
+  readonly shared?: SharedStore
   readonly clock: Clock
   readonly timers: Timers
   readonly ids: Ids
@@ -53,18 +55,22 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const { runelog, clock, timers } = ports
   const held = new Map<string, Hold>()
   const listeners = new Set<(delta: EphemeralDelta) => void>()
-  let isStopping = false
+  const leaving = new AbortController()
 
-  const dispatcher = createDispatcher(config.max_concurrent_runs, work)
-  const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
-    expire(engine, session_id, interaction_id).catch((error) =>
-      ports.warn('a deadline could not be applied', { interaction_id, error: String(error) }),
-    )
-  })
+  const dispatching: DispatchPorts = {
+    engine: () => engine,
+    limit: config.max_concurrent_runs,
+    drive: (session_id, run_id) => drive(engine, held, session_id, run_id),
+    settled,
+  }
+  const dispatch: Dispatch =
+    ports.shared === undefined
+      ? dispatchHere(dispatching, { clock, timers })
+      : dispatchShared(dispatching, ports.shared)
   const engine: Engine = {
     ...ports,
     ...config,
-    leases: ports.leases ?? leasesOfOneProcess(),
+    leases: ports.leases ?? ports.shared?.leases ?? leasesOfOneProcess(),
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
@@ -72,32 +78,23 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     wake(session_id, run_id) {
       const hold = held.get(run_id)
       if (hold !== undefined) nudge(hold)
-      if (!isStopping) dispatcher.wake(session_id, run_id)
+      dispatch.wake(session_id, run_id)
     },
-    lendSlot: dispatcher.lend,
-    deadline: deadlines.add,
+    lendSlot: dispatch.lend,
+    deadline: dispatch.deadline,
+    leaving: leaving.signal,
   }
 
-  async function work(session_id: string, run_id: string) {
-    try {
-      await drive(engine, held, session_id, run_id)
-      await follow(session_id, run_id)
-    } catch (error) {
-      ports.warn('a worker stopped', { session_id, run_id, error: String((error as Error)?.stack ?? error) })
-    }
-  }
-
-  /** What the end of a hold leaves to do: a cancel that came when the run was about to wait, and the next run of the agent. */
-  async function follow(session_id: string, run_id: string) {
-    const state = await engine.sessions.load(session_id)
-    const run = state.runs.get(run_id)
-    if (run === undefined) return
-    if (run.cancel !== null && !isOver(run) && run.status !== 'running')
-      await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
-    if (!isOver(run)) return
-    for (const other of state.runs.values())
-      if (other.status === 'queued' && other.agent_id === run.agent_id) dispatcher.wake(session_id, other.run_id)
-  }
+  // What other processes ask of a run that is held here reaches its holder.
+  const deaf = runelog.watch((session_ids, source) => {
+    if (source === 'own') return
+    for (const hold of held.values())
+      if (source === 'lost' || session_ids.includes(hold.state.session_id))
+        void engine.sessions.refresh(hold.state).then(
+          () => nudge(hold),
+          (error) => ports.warn('news of a held run could not be read', { error: String(error) }),
+        )
+  })
 
   async function find(run_id: string): Promise<{ session_id: string; run: RunView }> {
     const subject = (await runelog.row('subjects', run_id))?.value as
@@ -110,11 +107,21 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     return { session_id: subject.session_id, run }
   }
 
-  /** No worker holds a run of the session any more. */
+  /** No worker holds a run of the session any more, in this process or another one. */
   async function settled(session_id: string) {
-    while ([...held.values()].some((hold) => hold.state.session_id === session_id)) {
-      for (const hold of held.values()) if (hold.state.session_id === session_id) nudge(hold)
-      await Promise.race([...held.values()].map((hold) => hold.over.promise))
+    for (let bell = Promise.withResolvers<void>(); ; bell = Promise.withResolvers<void>()) {
+      const deaf = engine.sessions.listen(session_id, bell.resolve)
+      try {
+        const state = await engine.sessions.load(session_id)
+        const ours = [...held.values()].filter((hold) => hold.state.session_id === session_id)
+        for (const hold of ours) nudge(hold)
+        if (ours.length > 0) await Promise.race(ours.map((hold) => hold.over.promise))
+        else if (!ports.isExclusive && [...state.runs.values()].some((run) => run.status === 'running'))
+          await bell.promise
+        else return
+      } finally {
+        deaf()
+      }
     }
   }
 
@@ -129,28 +136,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     engine,
 
     /** Recovers every run that the last process left: what ran is queued again, what waited goes on waiting. */
-    async start(): Promise<{ requeued: number; waiting: number; queued: number }> {
-      const tagged = async (tag: string) =>
-        (await runelog.rows('subjects', { tag })).map((row) => ({
-          id: row.key,
-          session_id: (row.value as { session_id: string }).session_id,
-        }))
-      const [running, waiting, queued, closing] = [
-        await tagged('run:running'),
-        await tagged('run:waiting_user'),
-        await tagged('run:queued'),
-        await tagged('session:closing'),
-      ]
-      for (const { id, session_id } of waiting) await preserve(engine, session_id, id)
-      for (const { id, session_id } of running) await requeue(engine, session_id, id)
-      for (const { id, session_id } of queued) engine.wake(session_id, id)
-      for (const { session_id } of closing) await finishClosing(engine, session_id, 'closing was interrupted', settled)
-      for (const row of await runelog.rows('open_interactions')) {
-        const { interaction_id, session_id, deadline } = row.value as OpenInteraction
-        if (deadline !== null) deadlines.add(interaction_id, session_id, deadline)
-      }
-      return { requeued: running.length, waiting: waiting.length, queued: queued.length }
-    },
+    start: (): Promise<Recovered> => dispatch.start(),
 
     submit: (submission: Submission): Promise<Submitted> => submit(engine, submission),
     reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
@@ -191,17 +177,17 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       return () => listeners.delete(listener)
     },
     /** Resolves when no run is worked on or waits for a worker. */
-    idle: dispatcher.idle,
+    idle: dispatch.idle,
 
     /** Lets go of every run at its next boundary and takes no more. The store stays open. */
     async stop(): Promise<void> {
-      isStopping = true
-      deadlines.stop()
+      leaving.abort()
       for (const hold of held.values()) {
         hold.isLeaving = true
         nudge(hold)
       }
-      await dispatcher.stop()
+      await dispatch.stop()
+      deaf()
     },
   }
 }

@@ -8,18 +8,20 @@ import { closeOpenCalls } from './stop.ts'
 /**
  * A run whose worker is gone. Its epoch goes up, so that the worker cannot
  * commit should it wake, and it is queued again; the one that takes it settles
- * its open contracts before anything else. What cannot be continued fails.
+ * its open contracts before anything else. What cannot be continued fails, and
+ * so does what is queued for an agent that is gone.
  */
 export async function requeue(engine: Engine, session_id: string, run_id: string): Promise<void> {
   const goes_on = await attempt(engine, session_id, (state) => {
     const run = state.runs.get(run_id)
-    if (run?.status !== 'running') return { answer: () => run?.status === 'queued' }
+    if (run?.status !== 'running' && run?.status !== 'queued') return { answer: () => false }
     const batch = createBatch(state, engine.clock.now())
     const problem = whyNot(engine, run)
     if (problem !== undefined) {
       giveUp(engine, state, batch, run, problem.code, problem.message)
       return { batch, answer: () => false }
     }
+    if (run.status === 'queued') return { answer: () => true }
     batch.move(
       'run',
       run_id,
@@ -87,10 +89,11 @@ export async function preserve(engine: Engine, session_id: string, run_id: strin
 }
 
 function whyNot(engine: Engine, run: RunView): { code: string; message: string } | undefined {
-  if (!engine.agents.has(run.agent))
+  // On a shared store another process may have the agent; whoever has it takes the run.
+  if (engine.isExclusive && !engine.agents.has(run.agent))
     return { code: 'SESSION_RESUME_FAILED', message: `The agent ${run.agent} is not configured any more.` }
   const { requeue_limit } = engine.settings
-  if (run.requeues_without_progress >= requeue_limit)
+  if (run.status === 'running' && run.requeues_without_progress >= requeue_limit)
     return { code: 'RECOVERY_LIMIT', message: `It was put back ${requeue_limit} times without getting anywhere.` }
   return undefined
 }

@@ -66,6 +66,8 @@ export async function finishClosing(
   }
   await settled(session_id)
   await attempt(engine, session_id, (now) => {
+    // Whoever asked for it and a worker that found it half done may both be at it.
+    if (now.subjects.get(session_id)?.state !== 'closing') return { answer: () => undefined }
     const batch = createBatch(now, engine.clock.now())
     for (const run of now.runs.values())
       if (!isOver(run) && run.status !== 'running') cancelAtRest(engine, now, batch, run, reason, 'graph_runner')

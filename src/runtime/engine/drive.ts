@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts'
 import { cancelHeld, crash } from './end.ts'
 import type { Engine } from './engine.ts'
-import { batchFor, callsOf, commit, type Hold, type InHand, isUnderWay, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, type InHand, isUnderWay, nudge, turnOf } from './hold.ts'
 import { reason } from './reason.ts'
 import { take } from './take.ts'
 import { recordOutcomes, work } from './work.ts'
@@ -21,6 +21,7 @@ export async function drive(
   const hold = await take(engine, session_id, run_id)
   if (hold === undefined) return
   held.set(run_id, hold)
+  hold.lease.signal.addEventListener('abort', () => nudge(hold), { once: true })
   try {
     while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted) return
   } catch (error) {
@@ -48,11 +49,14 @@ function isLost(error: unknown): boolean {
 
 /** Something was asked of the run while its next move was on the way: what is asked comes first. */
 async function lookAgain(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
+  const seen = hold.state.event_id
   try {
     return await step(engine, hold)
   } catch (error) {
-    if (!(error instanceof Fault) || error.code !== 'stale_write') throw error
+    if (!(error instanceof Fault) || !['stale_write', 'transition_refused'].includes(error.code)) throw error
     await engine.sessions.refresh(hold.state)
+    // A refusal that nothing new explains is a mistake of ours, and would be refused for ever.
+    if (hold.state.event_id === seen) throw error
     return 'on'
   }
 }

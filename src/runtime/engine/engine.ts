@@ -11,6 +11,8 @@ import type { Policy } from '../tools/policy.ts'
 /** What a worker works with. Everything that differs between a test and a machine room is in here. */
 export interface Engine {
   readonly runelog: Runelog
+  /** No other process writes to the store. */
+  readonly isExclusive: boolean
   readonly sessions: Sessions
   readonly clock: Clock
   readonly timers: Timers
@@ -31,6 +33,8 @@ export interface Engine {
   /** Keeps an output that is too long for the model, and says where. */
   readonly keepWhole: KeepWhole
   readonly warn: (message: string, details: object) => void
+  /** Fires when the process goes down: what is taken after that is let go of at once. */
+  readonly leaving: AbortSignal
 }
 
 export interface Settings {
