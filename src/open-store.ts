@@ -2,6 +2,7 @@ import { fileBlobs } from './adapters/files/blobs.ts'
 import { openCheckpoints } from './adapters/sqlite/checkpoints.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import { systemClock } from './adapters/system/clock.ts'
+import { systemTimers } from './adapters/system/timers.ts'
 import { faults } from './faults/catalogue.ts'
 import { openMemoryRunelog } from './runelog/memory.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -10,7 +11,6 @@ import { createRedactor, type Redactor } from './runelog/redactor.ts'
 import { type Blobs, memoryBlobs } from './runtime/blobs.ts'
 import { type Checkpoints, noCheckpoints } from './runtime/checkpoints.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
-import type { Clock } from './runtime/ports.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
 
 export interface Store {
@@ -26,7 +26,6 @@ export interface Store {
 /** How a process takes part in a store that it does not own. */
 export interface Sharing {
   readonly lease_ms: number
-  readonly clock: Clock
   readonly warn: (message: string, details: object) => void
 }
 
@@ -37,7 +36,6 @@ export const usual_lease_ms = 5_000
 
 const usualSharing: Sharing = {
   lease_ms: usual_lease_ms,
-  clock: systemClock,
   warn: (message, details) => console.error(message, details),
 }
 
@@ -63,7 +61,10 @@ export async function openStore(
   if (url.startsWith('postgres://') || url.startsWith('postgresql://')) {
     // Only who uses PostgreSQL pays for loading its client.
     const { openPostgresStore } = await import('./adapters/postgres/shared-store.ts')
-    const { blobs, ...store } = await openPostgresStore(url, ports, { ...options, segments: segmentsFolder() }, sharing)
+    // A lease lasts as long as it lasts: no test moves this time by hand.
+    const time = { clock: systemClock, timers: systemTimers }
+    const kept = { ...options, segments: segmentsFolder() }
+    const { blobs, ...store } = await openPostgresStore(url, ports, kept, { ...sharing, ...time })
     return { ...store, blobs: withoutSecrets(blobs, redactor), checkpoints: noCheckpoints, isExclusive: false }
   }
   throw faults.bad_usage({

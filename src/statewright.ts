@@ -71,7 +71,7 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
   const { lease_ms = usual_lease_ms } = options.settings ?? {}
   const store =
     typeof options.store === 'string'
-      ? await openStore(options.store, storePorts, options.secrets, { lease_ms, clock: systemClock, warn })
+      ? await openStore(options.store, storePorts, options.secrets, { lease_ms, warn })
       : options.store
   const { runelog, blobs, checkpoints, isExclusive, shared } = store
   const runtime: Runtime = createRuntime(

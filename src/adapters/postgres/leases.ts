@@ -1,5 +1,5 @@
 import type { Leases } from '../../runtime/leases.ts'
-import type { Clock } from '../../runtime/ports.ts'
+import type { Cancel, Clock, Timers } from '../../runtime/ports.ts'
 
 export interface HeldRun {
   readonly run_id: string
@@ -34,9 +34,10 @@ export function createLeases(
   renewRuns: (runs: readonly HeldRun[]) => Promise<readonly HeldRun[]>,
   lease_ms: number,
   clock: Clock,
+  timers: Timers,
 ): KeptLeases {
   const held = new Set<Held>()
-  let timer: NodeJS.Timeout | undefined
+  let rest: Cancel = () => {}
 
   const instant = (): Instant => ({ monotonic: clock.monotonic(), now: clock.now() })
   const left = ({ since }: Held) => lease_ms - Math.max(clock.monotonic() - since.monotonic, clock.now() - since.now)
@@ -48,8 +49,8 @@ export function createLeases(
 
   function look() {
     for (const lease of held) if (left(lease) <= 0) end(lease, 'its lease could not be renewed in time')
-    clearTimeout(timer)
-    timer = held.size === 0 ? undefined : setTimeout(look, Math.max(1, Math.min(...[...held].map(left))))
+    rest()
+    rest = held.size === 0 ? () => {} : timers.after(Math.max(1, Math.min(...[...held].map(left))), look)
   }
 
   return {
@@ -80,7 +81,7 @@ export function createLeases(
       look()
     },
 
-    stop: () => clearTimeout(timer),
+    stop: () => rest(),
   }
 }
 

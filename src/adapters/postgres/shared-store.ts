@@ -4,7 +4,7 @@ import pg from 'pg'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Ports } from '../../runelog/ports.ts'
 import type { Blobs } from '../../runtime/blobs.ts'
-import type { Clock } from '../../runtime/ports.ts'
+import type { Clock, Timers } from '../../runtime/ports.ts'
 import type { SharedStore, Tasks } from '../../runtime/shared-store.ts'
 import { jobsAndLeases } from './beside.ts'
 import { postgresBlobs } from './blobs.ts'
@@ -20,6 +20,7 @@ export interface SharingOptions {
   /** How long a run may go without a sign of life from its worker. */
   readonly lease_ms: number
   readonly clock: Clock
+  readonly timers: Timers
   readonly warn: (message: string, details: object) => void
 }
 
@@ -54,10 +55,10 @@ export async function openPostgresStore(
   return { runelog, blobs: postgresBlobs(pool), shared }
 }
 
-function share(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, warn }: SharingOptions): SharedStore {
+function share(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, timers, warn }: SharingOptions): SharedStore {
   const members = createMembers(pool, lease_ms)
   const heart = createMembers(beats, lease_ms)
-  const leases = createLeases(heart.renew, lease_ms, clock)
+  const leases = createLeases(heart.renew, lease_ms, clock, timers)
   const stops: (() => Promise<void>)[] = []
   let worker = ''
   let jobs: Jobs | undefined
