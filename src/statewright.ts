@@ -94,9 +94,10 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       max_concurrent_runs: options.max_concurrent_runs ?? 64,
     },
   )
-  const close = async () => {
-    await runtime.stop()
-    if (isOurs) await closeStore(store)
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= runtime.stop().then(() => (isOurs ? closeStore(store) : undefined))
+    return closing
   }
   try {
     await runtime.start()

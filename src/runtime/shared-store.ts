@@ -27,8 +27,11 @@ export interface AbandonedRun {
 
 /** A task that fails is brought again later, here or elsewhere. */
 export interface Tasks {
-  /** A run may be there to be taken. Resolves when its place can be given to another one. */
-  run(session_id: string, run_id: string): Promise<void>
+  /**
+   * A run may be there to be taken. Resolves when its place can be given to
+   * another one; with `elsewhere`, if this process lacks what it takes.
+   */
+  run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'>
   /** A deadline is near or over. */
   deadline(session_id: string, interaction_id: string): Promise<void>
   /** Something that held runs back in a session is gone. Answers with the runs that may be taken now. */

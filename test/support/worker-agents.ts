@@ -9,6 +9,9 @@ import { tool } from '../../src/runtime/tools/define-tool.ts'
 /** How long a payment may take before nobody can say any more whether it happened. */
 export const pay_timeout_ms = 500
 
+/** Names of readers, for many in one session. */
+export const sideBySide = Array.from({ length: 8 }, (_, i) => `reader_${i}`)
+
 /** Who did what, as the world outside knows it. */
 export interface Effect {
   readonly order: number
@@ -61,6 +64,17 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
     run: () => 'signed',
   })
 
+  const reader = agent({
+    role: 'reader',
+    tools: [read],
+    max_rounds: 200,
+    model: scriptedModel(({ messages }) => {
+      const { pages, ms } = input(messages) as { pages: number; ms: number }
+      const page = sinceInput(messages).filter(({ role }) => role === 'tool').length
+      return page < pages ? call('page.read', { page, ms }) : say(`read ${pages} pages`)
+    }),
+  })
+
   return {
     payer: agent({
       role: 'payer',
@@ -69,16 +83,8 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
         lastLabel(messages) === 'SUCCESS' ? say('paid') : call('pay.send', { order: input(messages) as number }),
       ),
     }),
-    reader: agent({
-      role: 'reader',
-      tools: [read],
-      max_rounds: 200,
-      model: scriptedModel(({ messages }) => {
-        const { pages, ms } = input(messages) as { pages: number; ms: number }
-        const page = sinceInput(messages).filter(({ role }) => role === 'tool').length
-        return page < pages ? call('page.read', { page, ms }) : say(`read ${pages} pages`)
-      }),
-    }),
+    reader,
+    ...Object.fromEntries(sideBySide.map((name) => [name, reader])),
     signer: agent({
       role: 'signer',
       tools: [sign],
@@ -89,7 +95,7 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
     // It speaks for ever, until it is told something that ends the sentence.
     speaker: agent({
       role: 'speaker',
-      model: scriptedModel(({ messages }) => say(input(messages) === 'end' ? 'done' : 'on and on and on'), {
+      model: scriptedModel(({ messages }) => say(input(messages) === 'end' ? 'ok' : 'on and on and on'), {
         pieces: 4,
         beforeDelta: async (index, signal) => {
           if (index === 2) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))

@@ -22,6 +22,10 @@ export interface Jobs {
   stop(): Promise<void>
 }
 
+/** Soon at first, since a worker that has the agent may be there; later and later if none ever is. */
+const passOn = `SELECT (${jobsSchema}.add_job('run', $1::json, job_key := $2,
+  run_at := now() + least(30000, 250 * 1.5 ^ $3::int) * interval '1 millisecond')).id`
+
 /** Brings jobs of the queue to those who do them. A task that fails is brought again, later and later. */
 export function startJobs(
   pool: pg.Pool,
@@ -39,9 +43,10 @@ export function startJobs(
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     },
     {
-      run(payload) {
-        const { session_id, run_id } = payload as PayloadOf<'run'>
-        return tasks.run(session_id, run_id)
+      async run(payload) {
+        const { session_id, run_id, passed = 0 } = payload as PayloadOf<'run'> & { passed?: number }
+        if ((await tasks.run(session_id, run_id)) === 'seen') return
+        await pool.query(passOn, [JSON.stringify({ session_id, run_id, passed: passed + 1 }), run_id, passed])
       },
       deadline(payload) {
         const { session_id, interaction_id } = payload as PayloadOf<'deadline'>

@@ -37,10 +37,11 @@ export async function submit(engine: Engine, submission: Submission): Promise<Su
   await attempt(engine, session_id, (state) => {
     const batch = createBatch(state, engine.clock.now())
     const at = state.subjects.get(session_id)?.state
-    if (at === 'created') activate(batch, state)
-    else if (at !== 'active' && at !== 'paused' && at !== 'suspended')
+    if (at !== 'created' && at !== 'active' && at !== 'paused' && at !== 'suspended')
       throw faults.session_over({ session_id, state: at ?? 'unknown' })
+    // The agent first: activating the session and queueing the run are one row.
     const agent_id = agentFor(engine, state, batch, agent)
+    if (at === 'created') activate(batch, state)
     openRun(batch, run_id, agent_id, submission, null)
     return { batch, read: [session_id], answer: () => undefined }
   })
@@ -85,13 +86,21 @@ function agentFor(engine: Engine, state: SessionState, batch: Batch, name: strin
     const at = state.subjects.get(agent_id)?.state
     if (agent === name && (at === 'idle' || at === 'running_turn')) return agent_id
   }
-  return spawn(engine, batch, name, null)
+  // The id follows from the session: two who miss the same agent at once do not spawn two of them.
+  const nth = [...state.agents.values()].filter(({ agent }) => agent === name).length
+  const agent_id = `agt_${engine.sha256(`${state.session_id} ${name} ${nth}`).slice(0, 16)}`
+  return spawn(engine, batch, name, null, agent_id)
 }
 
-export function spawn(engine: Engine, batch: Batch, name: string, parent_id: string | null): string {
+export function spawn(
+  engine: Engine,
+  batch: Batch,
+  name: string,
+  parent_id: string | null,
+  agent_id = engine.ids.next('agt'),
+): string {
   const definition = engine.agents.get(name)
   if (definition === undefined) throw faults.not_found({ what: 'agent', id: name, known: [...engine.agents.keys()] })
-  const agent_id = engine.ids.next('agt')
   const payload = {
     agent_id,
     agent: name,

@@ -1,3 +1,4 @@
+import { Fault } from '../../faults/fault.ts'
 import { expire } from '../commands/expire.ts'
 import { preserve, requeue } from '../commands/recover.ts'
 import { finishClosing } from '../commands/session.ts'
@@ -21,6 +22,17 @@ export function dispatchShared(
   // The queue brings no more than `limit` at once; here only two holds of the same run are kept apart.
   const dispatcher = createDispatcher(Number.POSITIVE_INFINITY, drive)
   const ending = new AbortController()
+
+  async function run(session_id: string, run_id: string) {
+    try {
+      await dispatcher.wake(session_id, run_id)
+      return 'seen'
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'not_found') throw error
+      engineOf().warn('a run is left to other workers', { session_id, run_id, error: error.message })
+      return 'elsewhere'
+    }
+  }
 
   /** The queue goes by the clock of the database. If ours is behind, the deadline is not yet over here. */
   async function deadline(session_id: string, interaction_id: string) {
@@ -73,7 +85,7 @@ export function dispatchShared(
       }
       await shared.begin(
         {
-          run: dispatcher.wake,
+          run,
           deadline,
           session,
           async abandoned({ session_id, run_id }) {

@@ -1,3 +1,4 @@
+import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
@@ -67,6 +68,7 @@ export interface EphemeralDelta {
 export function definitionOf(engine: Engine, state: SessionState, agent_id: string): AgentDefinition {
   const agent = state.agents.get(agent_id)
   const definition = engine.agents.get(agent?.agent ?? '')
-  if (definition === undefined) throw new Error(`The agent ${agent?.agent} is not configured.`)
+  if (definition === undefined)
+    throw faults.not_found({ what: 'agent', id: agent?.agent ?? agent_id, known: [...engine.agents.keys()] })
   return definition
 }
