@@ -10,6 +10,7 @@ import type { Ports, RunelogOptions } from './runelog/ports.ts'
 import { createRedactor, type Redactor } from './runelog/redactor.ts'
 import { type Blobs, memoryBlobs } from './runtime/blobs.ts'
 import { type Checkpoints, noCheckpoints } from './runtime/checkpoints.ts'
+import { budgets } from './runtime/models/budgets.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
 
@@ -17,6 +18,7 @@ export interface Store {
   readonly runelog: Runelog
   readonly blobs: Blobs
   readonly checkpoints: Checkpoints
+  readonly redactor: Redactor
   /** Nobody else writes to it while it is open here. */
   readonly isExclusive: boolean
   /** What several processes need to work on it together. */
@@ -30,7 +32,7 @@ export interface Sharing {
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
-export const models = [openInteractions]
+export const models = [openInteractions, budgets]
 
 export const usual_lease_ms = 5_000
 
@@ -50,13 +52,19 @@ export async function openStore(
   const options: RunelogOptions = { models, redactor }
   if (url === 'memory:') {
     const blobs = withoutSecrets(memoryBlobs(ports.sha256), redactor)
-    return { runelog: openMemoryRunelog(ports, options), blobs, checkpoints: noCheckpoints, isExclusive: true }
+    return {
+      runelog: openMemoryRunelog(ports, options),
+      blobs,
+      checkpoints: noCheckpoints,
+      redactor,
+      isExclusive: true,
+    }
   }
   if (url.startsWith('sqlite:')) {
     const path = url.slice('sqlite:'.length)
     const runelog = await openSqliteRunelog(path, ports, options)
     const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
-    return { runelog, blobs, checkpoints: openCheckpoints(`${path}.cache`), isExclusive: true }
+    return { runelog, blobs, checkpoints: openCheckpoints(`${path}.cache`), redactor, isExclusive: true }
   }
   if (url.startsWith('postgres://') || url.startsWith('postgresql://')) {
     // Only who uses PostgreSQL pays for loading its client.
@@ -65,7 +73,13 @@ export async function openStore(
     const time = { clock: systemClock, timers: systemTimers }
     const kept = { ...options, segments: segmentsFolder() }
     const { blobs, ...store } = await openPostgresStore(url, ports, kept, { ...sharing, ...time })
-    return { ...store, blobs: withoutSecrets(blobs, redactor), checkpoints: noCheckpoints, isExclusive: false }
+    return {
+      ...store,
+      blobs: withoutSecrets(blobs, redactor),
+      checkpoints: noCheckpoints,
+      redactor,
+      isExclusive: false,
+    }
   }
   throw faults.bad_usage({
     problem: `The store "${url}" is of no kind we know.`,

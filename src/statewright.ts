@@ -1,3 +1,4 @@
+import { aiSdkModel } from './adapters/ai-sdk/ai-sdk-model.ts'
 import { hostPorts } from './adapters/host/ports.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
@@ -7,10 +8,11 @@ import type { Sha256 } from './kernel/digest.ts'
 import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
-import { type Agent, equip } from './runtime/agents/define-agent.ts'
+import { type Agent, checkedAgent, equip } from './runtime/agents/define-agent.ts'
 import type { Submission } from './runtime/commands/submit.ts'
 import { delegateTool } from './runtime/delegation.ts'
 import type { Engine, Settings } from './runtime/engine/engine.ts'
+import type { AnyModel, Model } from './runtime/model.ts'
 import type { Clock, Ids, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
@@ -63,17 +65,18 @@ const usualSettings: Settings = {
 /** Opens the store, recovers what the last process left behind, and begins to work. */
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
-  const isOurs = typeof options.store === 'string'
-  const warn = options.warn ?? ((message, details) => console.error(message, details))
-  const ids = options.ports?.ids ?? createIds(hostPorts.random)
-  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine)
+  const warn = options.warn ?? ((message: string, details: object) => console.error(message, details))
+  // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
+  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn)
   const policy = permissionPolicy.parse(options.policy ?? {})
+  const ids = options.ports?.ids ?? createIds(hostPorts.random)
   const { lease_ms = usual_lease_ms } = options.settings ?? {}
+  const isOurs = typeof options.store === 'string'
   const store =
     typeof options.store === 'string'
       ? await openStore(options.store, storePorts, options.secrets, { lease_ms, warn })
       : options.store
-  const { runelog, blobs, checkpoints, isExclusive, shared } = store
+  const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
   const runtime: Runtime = createRuntime(
     {
       runelog,
@@ -85,6 +88,7 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       sha256: storePorts.sha256,
       keepWhole: blobs.keep,
       checkpoints,
+      redactor,
       warn,
     },
     {
@@ -94,10 +98,18 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       max_concurrent_runs: options.max_concurrent_runs ?? 64,
     },
   )
-  let closing: Promise<void> | undefined
+  const stop = async () => {
+    await runtime.stop()
+    if (!isOurs) return
+    // A tool that does not heed its signal may still act. The next process must not take this one for dead.
+    const at_work = [...runtime.engine.atWork].flatMap(([id, tool]) => (tool.irreversible ? [id] : []))
+    if (!isExclusive || at_work.length === 0) return closeStore(store)
+    warn('an irreversible action is still under way; the store stays locked until this process ends', { at_work })
+  }
+  let stopped: Promise<void> | undefined
   const close = () => {
-    closing ??= runtime.stop().then(() => (isOurs ? closeStore(store) : undefined))
-    return closing
+    stopped ??= stop()
+    return stopped
   }
   try {
     await runtime.start()
@@ -130,19 +142,32 @@ function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = 
   return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms: given.late_worker_ms ?? lease_ms }
 }
 
-/** Every agent with its tools by name, and with a tool for each agent that it may hand tasks to. */
-function equipAll(agents: Readonly<Record<string, Agent>>, sha256: Sha256, engineOf: () => Engine) {
+/** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */
+function equipAll(
+  agents: Readonly<Record<string, Agent>>,
+  sha256: Sha256,
+  engineOf: () => Engine,
+  warn: NonNullable<StatewrightOptions['warn']>,
+) {
   return new Map(
-    Object.entries(agents).map(([name, agent]) => {
+    Object.entries(agents).map(([name, given]) => {
+      const path = `agents.${name}.`
+      const refused = (problem: string) => faults.bad_definition({ what: 'agent', name, problem })
+      const agent = checkedAgent(given, name, path)
       for (const other of agent.delegates)
         if (!Object.hasOwn(agents, other))
-          throw faults.bad_definition({
-            what: 'agent',
-            name,
-            problem: `It delegates to ${other}, which is not configured; there is ${Object.keys(agents).join(', ')}.`,
-          })
+          throw refused(
+            `It delegates to ${other}, which is not configured; there is ${Object.keys(agents).join(', ')}.`,
+          )
+      const model = asModel(agent.model, (message) => warn('a model warns', { agent: name, message }))
+      const problem = model.problem?.()
+      if (problem !== undefined) throw refused(`${path}model: ${problem}`)
       const delegating = agent.delegates.map((other) => delegateTool(other, engineOf))
-      return [name, equip(agent, sha256, delegating)] as const
+      return [name, equip(agent, model, sha256, delegating)] as const
     }),
   )
+}
+
+function asModel(model: AnyModel, warn: (message: string) => void): Model {
+  return 'doStream' in model ? aiSdkModel(model, { warn }) : model
 }

@@ -1,17 +1,21 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
-import type { RunView } from '../observation/session-state.ts'
+import type { Budget, RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
+import type { Redactor } from '../runelog/redactor.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
 import type { Checkpoints } from './checkpoints.ts'
+import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
 import { allowAgain } from './commands/allow-again.ts'
+import { listSessions, type SessionQuery } from './commands/list-sessions.ts'
+import type { Recovered } from './commands/recover-all.ts'
 import { type Replied, type Reply, reply } from './commands/reply.ts'
 import { type Resumed, type Resumption, resume } from './commands/resume.ts'
-import { close, goOn, pause } from './commands/session.ts'
-import { type Stopped, steer, stop } from './commands/stop.ts'
+import { archive, close, goOn, pause, replenish } from './commands/session.ts'
+import { runOf, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type Submission, type Submitted, submit } from './commands/submit.ts'
-import type { Dispatch, DispatchPorts, Recovered } from './dispatch/dispatch.ts'
+import type { Dispatch, DispatchPorts } from './dispatch/dispatch.ts'
 import { dispatchHere } from './dispatch/dispatch-here.ts'
 import { dispatchShared } from './dispatch/dispatch-shared.ts'
 import { drive } from './engine/drive.ts'
@@ -35,6 +39,7 @@ export interface RuntimePorts {
   readonly timers: Timers
   readonly ids: Ids
   readonly sha256: Sha256
+  readonly redactor: Redactor
   readonly leases?: Leases
   readonly keepWhole: KeepWhole
   readonly checkpoints?: Checkpoints
@@ -55,7 +60,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const { runelog, clock, timers } = ports
   const held = new Map<string, Hold>()
   const listeners = new Set<(delta: EphemeralDelta) => void>()
-  const leaving = new AbortController()
+  let isStopping = false
 
   const dispatching: DispatchPorts = {
     engine: () => engine,
@@ -72,17 +77,18 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     ...config,
     leases: ports.leases ?? ports.shared?.leases ?? leasesOfOneProcess(),
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
+    atWork: new Map(),
+    isStopping: () => isStopping,
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
     },
     wake(session_id, run_id) {
       const hold = held.get(run_id)
       if (hold !== undefined) nudge(hold)
-      dispatch.wake(session_id, run_id)
+      if (!isStopping) dispatch.wake(session_id, run_id)
     },
     lendSlot: dispatch.lend,
     deadline: dispatch.deadline,
-    leaving: leaving.signal,
   }
 
   // What other processes ask of a run that is held here reaches its holder.
@@ -97,31 +103,22 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   })
 
   async function find(run_id: string): Promise<{ session_id: string; run: RunView }> {
-    const subject = (await runelog.row('subjects', run_id))?.value as
-      | { machine: string; session_id: string }
-      | undefined
-    if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
-    const state = await engine.sessions.load(subject.session_id)
-    const run = state.runs.get(run_id)
-    if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
-    return { session_id: subject.session_id, run }
+    const session_id = await sessionOf('run', run_id)
+    const state = await engine.sessions.load(session_id)
+    return { session_id, run: runOf(state, run_id) }
   }
 
-  /** No worker holds a run of the session any more, in this process or another one. */
+  async function sessionOf(machine: 'run' | 'agent', id: string): Promise<string> {
+    const subject = (await runelog.row('subjects', id))?.value as { machine: string; session_id: string } | undefined
+    if (subject?.machine !== machine) throw faults.not_found({ what: machine, id })
+    return subject.session_id
+  }
+
+  /** No worker of this process holds a run of the session any more. */
   async function settled(session_id: string) {
-    for (let bell = Promise.withResolvers<void>(); ; bell = Promise.withResolvers<void>()) {
-      const deaf = engine.sessions.listen(session_id, bell.resolve)
-      try {
-        const state = await engine.sessions.load(session_id)
-        const ours = [...held.values()].filter((hold) => hold.state.session_id === session_id)
-        for (const hold of ours) nudge(hold)
-        if (ours.length > 0) await Promise.race(ours.map((hold) => hold.over.promise))
-        else if (!ports.isExclusive && [...state.runs.values()].some((run) => run.status === 'running'))
-          await bell.promise
-        else return
-      } finally {
-        deaf()
-      }
+    while ([...held.values()].some((hold) => hold.state.session_id === session_id)) {
+      for (const hold of held.values()) if (hold.state.session_id === session_id) nudge(hold)
+      await Promise.race([...held.values()].map((hold) => hold.over.promise))
     }
   }
 
@@ -157,12 +154,26 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     createSession: (options: Pick<Submission, 'agent' | 'session_budget'>) => createSession(engine, options, null),
     pause: (session_id: string, reason = 'paused by request') => pause(engine, session_id, reason),
     resumeSession: (session_id: string) => goOn(engine, session_id, 'resume_requested'),
-    replenish: (session_id: string) => goOn(engine, session_id, 'budget_replenished'),
+    /** Brings back a session that used up its budget, with new limits. One that is not named stays. */
+    replenish: (session_id: string, budget: Budget) => replenish(engine, session_id, budget),
+    /** Brings back a session that was suspended for its errors: someone has looked. */
     reset: (session_id: string) => goOn(engine, session_id, 'reset'),
+    /** Cancels open runs, terminates the agents and seals the log. */
     closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason, settled),
+    archiveSession: (session_id: string) => archive(engine, session_id),
+    /** Every session there is, also the archived ones, the one where something last happened at the end. */
+    sessions: (query: SessionQuery = {}) => listSessions(runelog, query),
+
+    spawnAgent: (session_id: string, agent: string, how?: Spawn) => spawnAgent(engine, session_id, agent, how),
+    async killAgent(agent_id: string, how?: { reason?: string; force?: boolean }): Promise<void> {
+      await killAgent(engine, await sessionOf('agent', agent_id), agent_id, how)
+    },
 
     /** Erases the content of one rune. It goes from the store, from what is cached of it, and from what models will see. */
     async redact(session_id: string, event_id: number, reason: string): Promise<void> {
+      const busy = [...held.values()].find((hold) => hold.state.session_id === session_id)
+      if (busy !== undefined)
+        throw faults.session_busy({ session_id, run_id: busy.run.run_id, asked: 'redact something in it' })
       await runelog.redact(session_id, event_id, reason)
       engine.sessions.forget(session_id)
     },
@@ -176,12 +187,12 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    /** Resolves when no run is worked on or waits for a worker. */
+    /** Resolves when no run is worked on or waits for a worker, and no deadline is being applied. */
     idle: dispatch.idle,
 
     /** Lets go of every run at its next boundary and takes no more. The store stays open. */
     async stop(): Promise<void> {
-      leaving.abort()
+      isStopping = true
       for (const hold of held.values()) {
         hold.isLeaving = true
         nudge(hold)

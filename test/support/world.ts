@@ -62,6 +62,11 @@ export async function createWorld({ store = 'memory', agents, ...options }: Worl
       sw = await open(changes)
       return sw
     },
+    /** Another process begins on the same store, whatever became of the one before: that one is not asked. */
+    async revive(changes: Partial<WorldOptions> = {}) {
+      sw = await open(changes)
+      return sw
+    },
     async end() {
       await sw.close()
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true })

@@ -1,12 +1,11 @@
 import { expire } from '../commands/expire.ts'
-import { preserve, requeue } from '../commands/recover.ts'
-import { finishClosing } from '../commands/session.ts'
-import { isOver, stop } from '../commands/stop.ts'
-import type { OpenInteraction } from '../models/interactions.ts'
+import { recoverAll } from '../commands/recover-all.ts'
+import { isOver } from '../commands/stop.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { createDeadlines } from './deadlines.ts'
-import { type Dispatch, type DispatchPorts, subjectsIn } from './dispatch.ts'
+import type { Dispatch, DispatchPorts } from './dispatch.ts'
 import { createDispatcher } from './dispatcher.ts'
+import { lookAfterOrphans, obeyCancel } from './look-after.ts'
 
 /**
  * For a store that one process owns: runs wait in memory, deadlines in one heap.
@@ -17,11 +16,13 @@ export function dispatchHere(
   { clock, timers }: { readonly clock: Clock; readonly timers: Timers },
 ): Dispatch {
   const dispatcher = createDispatcher(limit, work)
+  const applying = new Set<Promise<unknown>>()
   const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
     const engine = engineOf()
-    expire(engine, session_id, interaction_id).catch((error) =>
-      engine.warn('a deadline could not be applied', { interaction_id, error: String(error) }),
-    )
+    const applied = expire(engine, session_id, interaction_id)
+      .catch((error) => engine.warn('a deadline could not be applied', { interaction_id, error: String(error) }))
+      .finally(() => applying.delete(applied))
+    applying.add(applied)
   })
   const wake = (session_id: string, run_id: string) =>
     // What comes while the process goes down is found in the log by the next one.
@@ -29,22 +30,23 @@ export function dispatchHere(
 
   async function work(session_id: string, run_id: string) {
     try {
-      await drive(session_id, run_id)
-      await follow(session_id, run_id)
+      const wasHeld = await drive(session_id, run_id)
+      await follow(session_id, run_id, wasHeld)
     } catch (error) {
       engineOf().warn('a worker stopped', { session_id, run_id, error: String((error as Error)?.stack ?? error) })
     }
   }
 
-  /** What the end of a hold leaves to do: a cancel that came when the run was about to wait, and the next run of the agent. */
-  async function follow(session_id: string, run_id: string) {
+  /** What the end of a hold leaves to do, and then the next run of the agent. */
+  async function follow(session_id: string, run_id: string, wasHeld: boolean) {
     const engine = engineOf()
+    await obeyCancel(engine, session_id, run_id)
     const state = await engine.sessions.load(session_id)
     const run = state.runs.get(run_id)
     if (run === undefined) return
-    if (run.cancel !== null && !isOver(run) && run.status !== 'running')
-      await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
+    if (wasHeld && run.status === 'queued') wake(session_id, run_id)
     if (!isOver(run)) return
+    await lookAfterOrphans(engine, session_id, run.agent_id)
     for (const other of state.runs.values())
       if (other.status === 'queued' && other.agent_id === run.agent_id) wake(session_id, other.run_id)
   }
@@ -53,31 +55,20 @@ export function dispatchHere(
     wake,
     deadline: deadlines.add,
     lend: dispatcher.lend,
-    idle: dispatcher.idle,
+    start: () => recoverAll(engineOf(), settled),
 
-    /** No other process is on the store: whatever was running has lost its worker. */
-    async start() {
-      const engine = engineOf()
-      const { runelog } = engine
-      const [running, waiting, queued, closing] = [
-        await subjectsIn(runelog, 'run:running'),
-        await subjectsIn(runelog, 'run:waiting_user'),
-        await subjectsIn(runelog, 'run:queued'),
-        await subjectsIn(runelog, 'session:closing'),
-      ]
-      for (const { id, session_id } of waiting) await preserve(engine, session_id, id)
-      for (const { id, session_id } of [...running, ...queued]) await requeue(engine, session_id, id)
-      for (const { session_id } of closing) await finishClosing(engine, session_id, 'closing was interrupted', settled)
-      for (const row of await runelog.rows('open_interactions')) {
-        const { interaction_id, session_id, deadline } = row.value as OpenInteraction
-        if (deadline !== null) deadlines.add(interaction_id, session_id, deadline)
-      }
-      return { requeued: running.length, waiting: waiting.length, queued: queued.length }
+    async idle() {
+      do {
+        await Promise.all(applying)
+        await dispatcher.idle()
+      } while (applying.size > 0)
     },
 
-    stop() {
+    async stop() {
       deadlines.stop()
-      return dispatcher.stop()
+      const stopped = dispatcher.stop()
+      await Promise.all(applying)
+      await stopped
     },
   }
 }

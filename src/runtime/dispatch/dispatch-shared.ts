@@ -1,14 +1,14 @@
 import { Fault } from '../../faults/fault.ts'
 import { expire } from '../commands/expire.ts'
-import { preserve, requeue } from '../commands/recover.ts'
+import { requeue } from '../commands/recover.ts'
+import { preserveAll } from '../commands/recover-all.ts'
 import { finishClosing } from '../commands/session.ts'
+import { isOver } from '../commands/stop.ts'
 import { mayBeTaken } from '../engine/take.ts'
 import type { SharedStore } from '../shared-store.ts'
-import { type Dispatch, type DispatchPorts, subjectsIn } from './dispatch.ts'
+import type { Dispatch, DispatchPorts } from './dispatch.ts'
 import { createDispatcher } from './dispatcher.ts'
-
-/** How many runs are recovered side by side on a cold start. */
-const atOnce = 32
+import { lookAfterOrphans, obeyCancel } from './look-after.ts'
 
 /**
  * For a store that several processes share. Jobs are recorded together with
@@ -20,7 +20,11 @@ export function dispatchShared(
   shared: SharedStore,
 ): Dispatch {
   // The queue brings no more than `limit` at once; here only two holds of the same run are kept apart.
-  const dispatcher = createDispatcher(Number.POSITIVE_INFINITY, drive)
+  const dispatcher = createDispatcher(Number.POSITIVE_INFINITY, async (session_id, run_id) => {
+    await drive(session_id, run_id)
+    await obeyCancel(engineOf(), session_id, run_id)
+  })
+  const applying = new Set<Promise<unknown>>()
   const ending = new AbortController()
 
   async function run(session_id: string, run_id: string) {
@@ -36,65 +40,66 @@ export function dispatchShared(
 
   /** The queue goes by the clock of the database. If ours is behind, the deadline is not yet over here. */
   async function deadline(session_id: string, interaction_id: string) {
-    const engine = engineOf()
     for (;;) {
-      const left = await expire(engine, session_id, interaction_id)
+      const applied = expire(engineOf(), session_id, interaction_id).finally(() => applying.delete(applied))
+      applying.add(applied)
+      const left = await applied
       if (left === 0) return
-      await new Promise<void>((resolve, reject) => {
-        const cancel = engine.timers.after(left, resolve)
-        const leave = () => {
-          cancel()
-          reject(new Error('This worker leaves before the deadline.'))
-        }
-        if (ending.signal.aborted) leave()
-        else ending.signal.addEventListener('abort', leave, { once: true })
-      })
+      await rest(left)
     }
+  }
+
+  function rest(ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const cancel = engineOf().timers.after(ms, resolve)
+      const leave = () => {
+        cancel()
+        reject(new Error('This worker leaves before the deadline.'))
+      }
+      if (ending.signal.aborted) leave()
+      else ending.signal.addEventListener('abort', leave, { once: true })
+    })
   }
 
   async function session(session_id: string) {
     const engine = engineOf()
     const state = await engine.sessions.load(session_id)
     if (state.subjects.get(session_id)?.state === 'closing')
-      await finishClosing(engine, session_id, 'closing was interrupted', settled)
-    return [...state.runs.values()].filter((run) => mayBeTaken(state, run)).map((run) => run.run_id)
+      await finishClosing(engine, session_id, 'the session was being closed', settled)
+    const open = [...state.runs.values()].filter((run) => !isOver(run))
+    for (const { run_id } of open) await obeyCancel(engine, session_id, run_id)
+    for (const agent_id of new Set(open.map((run) => run.agent_id)))
+      await lookAfterOrphans(engine, session_id, agent_id)
+    return open.filter((run) => mayBeTaken(state, run)).map((run) => run.run_id)
   }
 
   return {
     wake() {},
     deadline() {},
     lend: dispatcher.lend,
+
     async idle() {
-      await shared.quiet()
-      await dispatcher.idle()
-      // What was under way here may have given others something to do.
-      await shared.quiet()
+      do {
+        await Promise.all(applying)
+        await shared.quiet()
+        await dispatcher.idle()
+        // What was under way here may have given others something to do.
+        await shared.quiet()
+      } while (applying.size > 0)
     },
 
     /** What runs is someone's, unless its lease is over. Only the first process looks after what waits for people. */
     async start() {
-      const recovered = { requeued: 0, waiting: 0, queued: 0 }
+      const recovered = { requeued: 0, waiting: 0, queued: 0, closing: 0 }
       if (limit === 0) return recovered
       const engine = engineOf()
       const { isFirst } = await shared.join(engine.settings.worker)
-      if (isFirst) {
-        const waiting = await subjectsIn(engine.runelog, 'run:waiting_user')
-        for (let i = 0; i < waiting.length; i += atOnce)
-          await Promise.all(waiting.slice(i, i + atOnce).map((run) => preserve(engine, run.session_id, run.id)))
-        recovered.waiting = waiting.length
+      if (isFirst) recovered.waiting = await preserveAll(engine)
+      const abandoned = async (lost: { readonly session_id: string; readonly run_id: string }) => {
+        await requeue(engine, lost.session_id, lost.run_id)
+        recovered.requeued++
       }
-      await shared.begin(
-        {
-          run,
-          deadline,
-          session,
-          async abandoned({ session_id, run_id }) {
-            await requeue(engine, session_id, run_id)
-            recovered.requeued++
-          },
-        },
-        limit,
-      )
+      await shared.begin({ run, deadline, session, abandoned }, limit)
       return recovered
     },
 

@@ -59,6 +59,8 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
       case 'interaction.withdrawn':
         jobs.set(rune.subject_id ?? '', undefined)
         break
+      // Who waits for a run of an agent that is over has to be told.
+      case 'agent.terminated':
       case 'session.resumed':
       case 'session.unsuspended':
       case 'session.closing':

@@ -1,7 +1,8 @@
 import { Fault } from '../../faults/fault.ts'
+import { readThrown } from '../thrown.ts'
 import { cancelHeld, crash } from './end.ts'
 import type { Engine } from './engine.ts'
-import { batchFor, callsOf, commit, type Hold, type InHand, isUnderWay, nudge, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, type InHand, isUnderWay, turnOf } from './hold.ts'
 import { reason } from './reason.ts'
 import { take } from './take.ts'
 import { recordOutcomes, work } from './work.ts'
@@ -16,25 +17,37 @@ export async function drive(
   held: Map<string, Hold>,
   session_id: string,
   run_id: string,
-): Promise<void> {
-  if (held.has(run_id)) return
+): Promise<boolean> {
+  if (held.has(run_id)) return false
   const hold = await take(engine, session_id, run_id)
-  if (hold === undefined) return
+  if (hold === undefined) return false
   held.set(run_id, hold)
-  hold.lease.signal.addEventListener('abort', () => nudge(hold), { once: true })
   try {
-    while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted) return
+    while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted) return true
   } catch (error) {
-    if (isLost(error)) return
-    await crash(engine, hold, error).catch((again) => {
-      if (!isLost(again)) throw again
-    })
+    if (!isLost(error)) await contain(engine, hold, error)
   } finally {
     held.delete(run_id)
     hold.lease.release()
     hold.over.resolve()
     for (const { abort } of hold.inHand.values()) abort.abort()
   }
+  return true
+}
+
+/** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */
+async function contain(engine: Engine, hold: Hold, error: unknown) {
+  const told = error instanceof Error ? error.stack : readThrown(error).message
+  engine.warn('an agent crashed', { agent_id: hold.agent.agent_id, run_id: hold.run.run_id, error: told })
+  for (let left = 20; left > 0; left--)
+    try {
+      await crash(engine, hold, error)
+      return
+    } catch (again) {
+      if (isLost(again)) return
+      if (!(again instanceof Fault) || again.code !== 'stale_write') throw again
+      await engine.sessions.refresh(hold.state)
+    }
 }
 
 /**
@@ -49,14 +62,11 @@ function isLost(error: unknown): boolean {
 
 /** Something was asked of the run while its next move was on the way: what is asked comes first. */
 async function lookAgain(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
-  const seen = hold.state.event_id
   try {
     return await step(engine, hold)
   } catch (error) {
-    if (!(error instanceof Fault) || !['stale_write', 'transition_refused'].includes(error.code)) throw error
+    if (!(error instanceof Fault) || error.code !== 'stale_write') throw error
     await engine.sessions.refresh(hold.state)
-    // A refusal that nothing new explains is a mistake of ours, and would be refused for ever.
-    if (hold.state.event_id === seen) throw error
     return 'on'
   }
 }
@@ -65,7 +75,7 @@ async function step(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
   if (turnOf(hold).state === 'streaming') return reason(engine, hold)
   if (hold.run.cancel !== null && (hold.run.cancel === 'cancel' || !isUnderWay(hold))) {
     await stopEffects(engine, hold)
-    return cancelHeld(engine, hold, '')
+    return cancelHeld(engine, hold)
   }
   if (hold.isLeaving) return leave(engine, hold)
   return work(engine, hold)

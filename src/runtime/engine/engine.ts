@@ -2,12 +2,14 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
+import type { Redactor } from '../../runelog/redactor.ts'
 import type { AgentDefinition } from '../agents/define-agent.ts'
 import type { Leases } from '../leases.ts'
 import type { Clock, Ids, Timers } from '../ports.ts'
 import type { Sessions } from '../session-cache.ts'
 import type { KeepWhole } from '../tools/limit-output.ts'
 import type { Policy } from '../tools/policy.ts'
+import type { Tool } from '../tools/tool.ts'
 
 /** What a worker works with. Everything that differs between a test and a machine room is in here. */
 export interface Engine {
@@ -19,10 +21,14 @@ export interface Engine {
   readonly timers: Timers
   readonly ids: Ids
   readonly sha256: Sha256
+  /** Takes registered secrets out of what the model wrote and tools say, before any of it is hashed, shown or kept. */
+  readonly redactor: Redactor
   readonly leases: Leases
   readonly agents: ReadonlyMap<string, AgentDefinition>
   readonly policy: Policy
   readonly settings: Settings
+  /** Executions whose tool has been called in this process and has not returned, whether someone still waits for it or not. */
+  readonly atWork: Map<string, Tool>
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void
   /** Tells the dispatcher that a run may be taken. */
@@ -34,8 +40,7 @@ export interface Engine {
   /** Keeps an output that is too long for the model, and says where. */
   readonly keepWhole: KeepWhole
   readonly warn: (message: string, details: object) => void
-  /** Fires when the process goes down: what is taken after that is let go of at once. */
-  readonly leaving: AbortSignal
+  readonly isStopping: () => boolean
 }
 
 export interface Settings {

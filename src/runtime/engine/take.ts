@@ -2,7 +2,7 @@ import { Fault } from '../../faults/fault.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
 import { definitionOf, type Engine } from './engine.ts'
-import { aboutRun, type Hold } from './hold.ts'
+import { aboutRun, type Hold, stopEverything } from './hold.ts'
 
 /**
  * Takes a queued run: raises its epoch, and opens a turn unless one is still
@@ -10,6 +10,7 @@ import { aboutRun, type Hold } from './hold.ts'
  * since whatever the queue delivers, and however often, the log decides.
  */
 export async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
+  if (engine.isStopping()) return undefined
   for (;;) {
     const state = await engine.sessions.load(session_id)
     const run = state.runs.get(run_id)
@@ -63,7 +64,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     if (!(error instanceof Fault) || !['stale_write', 'transition_refused'].includes(error.code)) throw error
     return 'stale'
   }
-  return {
+  const hold: Hold = {
     state,
     run,
     agent,
@@ -75,8 +76,10 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     changed: Promise.withResolvers<void>(),
     interruption: new AbortController(),
     over: Promise.withResolvers<void>(),
-    isLeaving: engine.leaving.aborted,
+    isLeaving: engine.isStopping(),
   }
+  hold.lease.signal.addEventListener('abort', () => stopEverything(hold), { once: true })
+  return hold
 }
 
 /** INV-TURN-SEQUENTIAL: an agent is in one turn at a time, and runs are taken in the order they came. */
