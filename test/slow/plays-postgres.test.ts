@@ -5,6 +5,7 @@ import { describe } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openPostgresRunelog } from '../../src/adapters/postgres/runelog.ts'
 import { models } from '../../src/open-store.ts'
+import { createRedactor } from '../../src/runelog/redactor.ts'
 import { memoryBlobs } from '../../src/runtime/blobs.ts'
 import { noCheckpoints } from '../../src/runtime/checkpoints.ts'
 import { allSessionPlays } from '../scenarios/session-plays.ts'
@@ -17,7 +18,13 @@ const postgres: Store = {
     const database = await emptyDatabase()
     const segments = mkdtempSync(join(tmpdir(), 'statewright-'))
     const runelog = await openPostgresRunelog(database.url, hostPorts, { models, segments })
-    const store = { runelog, blobs: memoryBlobs(hostPorts.sha256), checkpoints: noCheckpoints, isExclusive: false }
+    const store = {
+      runelog,
+      blobs: memoryBlobs(hostPorts.sha256),
+      checkpoints: noCheckpoints,
+      redactor: createRedactor({}),
+      isExclusive: false,
+    }
     return {
       ...store,
       store,
