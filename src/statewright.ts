@@ -5,7 +5,7 @@ import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
-import { openStore, type Store } from './open-store.ts'
+import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
 import { type Agent, checkedAgent, equip } from './runtime/agents/define-agent.ts'
@@ -16,6 +16,7 @@ import type { AnyModel, Model } from './runtime/model.ts'
 import type { Clock, Ids, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
+import type { SharedStore } from './runtime/shared-store.ts'
 import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
 
 export interface StatewrightOptions {
@@ -27,6 +28,7 @@ export interface StatewrightOptions {
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Partial<Settings>
+  /** How many runs are worked on at once in this process. With 0 it only gives commands, and others work. */
   readonly max_concurrent_runs?: number
   readonly warn?: (message: string, details: object) => void
   /** Time, timers and names; a test moves them by hand. */
@@ -52,7 +54,7 @@ export function defineConfig(options: StatewrightOptions): StatewrightOptions {
 
 const usualSettings: Settings = {
   worker: 'worker',
-  lease_ms: 10_000,
+  lease_ms: usual_lease_ms,
   reply_timeout_ms: 15 * 60_000,
   cancel_grace_ms: 5_000,
   late_worker_ms: null,
@@ -67,17 +69,22 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
   // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn)
   const policy = permissionPolicy.parse(options.policy ?? {})
+  const ids = options.ports?.ids ?? createIds(hostPorts.random)
+  const { lease_ms = usual_lease_ms } = options.settings ?? {}
   const isOurs = typeof options.store === 'string'
   const store =
-    typeof options.store === 'string' ? await openStore(options.store, storePorts, options.secrets) : options.store
-  const { runelog, blobs, checkpoints, redactor, isExclusive } = store
+    typeof options.store === 'string'
+      ? await openStore(options.store, storePorts, options.secrets, { lease_ms, warn })
+      : options.store
+  const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
   const runtime: Runtime = createRuntime(
     {
       runelog,
       isExclusive,
+      ...(shared === undefined ? {} : { shared }),
       clock: options.ports?.clock ?? systemClock,
       timers: options.ports?.timers ?? systemTimers,
-      ids: options.ports?.ids ?? createIds(hostPorts.random),
+      ids,
       sha256: storePorts.sha256,
       keepWhole: blobs.keep,
       checkpoints,
@@ -87,22 +94,30 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
     {
       agents,
       policy,
-      settings: { ...usualSettings, ...options.settings },
+      settings: settingsOn(shared, options.settings, ids),
       max_concurrent_runs: options.max_concurrent_runs ?? 64,
     },
   )
-  const closeStore = async () => {
+  const stop = async () => {
+    await runtime.stop()
     if (!isOurs) return
-    checkpoints.close()
-    await runelog.close()
+    // A tool that does not heed its signal may still act. The next process must not take this one for dead.
+    const at_work = [...runtime.engine.atWork].flatMap(([id, tool]) => (tool.irreversible ? [id] : []))
+    if (!isExclusive || at_work.length === 0) return closeStore(store)
+    warn('an irreversible action is still under way; the store stays locked until this process ends', { at_work })
+  }
+  let stopped: Promise<void> | undefined
+  const close = () => {
+    stopped ??= stop()
+    return stopped
   }
   try {
     await runtime.start()
   } catch (error) {
-    await closeStore()
+    await close()
     throw error
   }
-  const { engine: _engine, start: _start, stop, submit, ...commands } = runtime
+  const { engine: _engine, start: _start, stop: _stop, submit, ...commands } = runtime
   return {
     ...commands,
     runelog,
@@ -115,14 +130,16 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       const { session_id } = await runtime.find(run_id)
       return createRunHandle(runtime, session_id, run_id)
     },
-    async close() {
-      await stop()
-      // A tool that does not heed its signal may still act. The next process must not take this one for dead.
-      const at_work = [...runtime.engine.atWork].flatMap(([id, tool]) => (tool.irreversible ? [id] : []))
-      if (!isOurs || at_work.length === 0) return closeStore()
-      warn('an irreversible action is still under way; the store stays locked until this process ends', { at_work })
-    },
+    close,
   }
+}
+
+/** On a shared store every process has a name of its own, and one that was stopped may wake while its lease lasts. */
+function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = {}, ids: Ids): Settings {
+  const settings = { ...usualSettings, ...given }
+  if (shared === undefined) return settings
+  const { lease_ms } = shared
+  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms: given.late_worker_ms ?? lease_ms }
 }
 
 /** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */
