@@ -23,6 +23,8 @@ export interface Agent {
   readonly may_ask: boolean
   /** Names of agents that it may hand tasks to, each through a tool `delegate.<name>`. */
   readonly delegates: readonly string[]
+  /** What it has of the MCP servers in the config: a whole server by its name, or one tool as `server.tool`. */
+  readonly mcp: readonly string[]
 }
 
 /** An agent as the runtime works with it. */
@@ -31,7 +33,7 @@ export interface AgentDefinition extends Agent {
 }
 
 type Given = Pick<Agent, 'role' | 'model'> &
-  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates'>> & {
+  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates' | 'mcp'>> & {
     readonly budget?: Budget
     readonly retries?: Partial<RetryPolicy>
   }
@@ -47,6 +49,7 @@ export function agent(given: Given): Agent {
     retries: { ...usualRetries, ...given.retries },
     may_ask: given.may_ask ?? true,
     delegates: [...(given.delegates ?? [])],
+    mcp: [...(given.mcp ?? [])],
   }
   const problem = problemWith(defined)
   if (problem !== undefined) throw faults.bad_definition({ what: 'agent', name: String(given.role), problem })

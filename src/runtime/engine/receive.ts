@@ -86,7 +86,8 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
   if ('problem' in read) return { call, problem: read.problem }
 
   const { tool, args } = read
-  const key = tool.irreversible ? idempotencyKey(tool, args, engine.sha256) : call.call_id
+  const isOneAction = tool.irreversible && tool.dedupe
+  const key = isOneAction ? idempotencyKey(tool, args, engine.sha256) : call.call_id
   const planned = {
     ...call,
     irreversible: tool.irreversible,
@@ -94,7 +95,7 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
     key_scope: tool.key_scope,
     timeout_ms: tool.timeout_ms,
   }
-  if (!tool.irreversible) return { call: planned }
+  if (!isOneAction) return { call: planned }
   const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
   const claimOn = async (taken: string) => (await engine.runelog.row('claims', `${scope}:${taken}`))?.value
   const claim = await claimOn(key)
