@@ -120,6 +120,36 @@ export const faults = defineFaults({
     says: (d: { session_id: string; state: string }) =>
       `Session ${d.session_id} is ${d.state} and takes no more work; submit without a session to begin a new one.`,
   },
+  agent_unfit: {
+    http: 503,
+    retry: 'later',
+    says: (d: { agent: string; problem: string }) =>
+      `The agent ${d.agent} could not be set up (${d.problem}); once that is mended, ask again.`,
+  },
+  agent_over: {
+    http: 409,
+    retry: 'never',
+    says: (d: { agent_id: string; state: string }) =>
+      `The agent ${d.agent_id} is ${d.state} and takes no more work; name no agent_id, or spawn a new one.`,
+  },
+  agent_busy: {
+    http: 409,
+    retry: 'later',
+    says: (d: { agent_id: string; run_id: string }) =>
+      `The agent ${d.agent_id} is in a turn of ${d.run_id}; it is killed when that is over, or at once with force.`,
+  },
+  budget_too_small: {
+    http: 422,
+    retry: 'never',
+    says: (d: { session_id: string; problem: string }) =>
+      `That budget does not let ${d.session_id} go on: ${d.problem}. Limits count from the beginning of the session; name higher ones.`,
+  },
+  budget_spent: {
+    http: 409,
+    retry: 'never',
+    says: (d: { subject_id: string; tool_calls: number }) =>
+      `${d.subject_id} has made the ${d.tool_calls} tool calls that its budget allows.`,
+  },
   interaction_closed: {
     http: 409,
     retry: 'never',

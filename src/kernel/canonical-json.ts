@@ -9,55 +9,93 @@ import type { Json } from './json.ts'
  * shape, since two different values with one text would share a checksum.
  */
 export function canonicalJson(value: Json): string {
-  return text(value, '$')
+  const canonical = text(value)
+  if (canonical === failed) throw problemOf(value, '$') ?? new TypeError('The value changed while it was read.')
+  return canonical
 }
 
-function notJson(path: string, what: string): TypeError {
-  return new TypeError(`${path} is ${what}, which JSON cannot express.`)
-}
+/** No JSON text is empty. Where a value fails is looked for afterwards, so that a good one costs no paths. */
+const failed = ''
 
-function text(value: unknown, path: string): string {
+function text(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return quoted(value, path)
+      return value.isWellFormed() ? JSON.stringify(value) : failed
     case 'number':
-      if (!Number.isFinite(value)) throw notJson(path, String(value))
-      return JSON.stringify(value)
+      return Number.isFinite(value) ? JSON.stringify(value) : failed
     case 'boolean':
       return value ? 'true' : 'false'
     case 'object':
       if (value === null) return 'null'
-      return Array.isArray(value) ? list(value, path) : record(value, path)
+      return Array.isArray(value) ? list(value) : record(value)
     default:
-      throw notJson(path, typeof value)
+      return failed
   }
 }
 
-function list(values: readonly unknown[], path: string): string {
+function list(values: readonly unknown[]): string {
   let out = '['
   for (let i = 0; i < values.length; i++) {
-    if (!(i in values)) throw notJson(`${path}[${i}]`, 'a hole')
-    out += (i === 0 ? '' : ',') + text(values[i], `${path}[${i}]`)
+    const item = i in values ? text(values[i]) : failed
+    if (item === failed) return failed
+    out += i === 0 ? item : `,${item}`
   }
-  if (Reflect.ownKeys(values).length > values.length + 1) throw notJson(path, 'a list with named members')
-  return `${out}]`
+  return hasNamedMembers(values) ? failed : `${out}]`
 }
 
-function record(value: object, path: string): string {
-  const prototype = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) throw notJson(path, 'not a plain object')
+function record(value: object): string {
+  if (!isPlain(value)) return failed
   const members = value as Readonly<Record<string, unknown>>
   const keys = Object.keys(members)
-  if (Reflect.ownKeys(members).length > keys.length) throw notJson(path, 'an object with hidden members')
+  if (Reflect.ownKeys(members).length > keys.length) return failed
   let out = '{'
   for (const key of keys.sort()) {
-    const member = members[key]
-    out += `${out === '{' ? '' : ','}${quoted(key, `a key of ${path}`)}:${text(member, `${path}.${key}`)}`
+    const member = key.isWellFormed() ? text(members[key]) : failed
+    if (member === failed) return failed
+    out += `${out === '{' ? '' : ','}${JSON.stringify(key)}:${member}`
   }
   return `${out}}`
 }
 
-function quoted(value: string, path: string): string {
-  if (!value.isWellFormed()) throw notJson(path, 'a string with a lone surrogate')
-  return JSON.stringify(value)
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function hasNamedMembers(values: readonly unknown[]): boolean {
+  return Reflect.ownKeys(values).length > values.length + 1
+}
+
+/** What keeps a value from being JSON, and where it stands: the first in the order of the text. */
+function problemOf(value: unknown, path: string): TypeError | undefined {
+  const notJson = (where: string, what: string) => new TypeError(`${where} is ${what}, which JSON cannot express.`)
+  switch (typeof value) {
+    case 'string':
+      return value.isWellFormed() ? undefined : notJson(path, 'a string with a lone surrogate')
+    case 'number':
+      return Number.isFinite(value) ? undefined : notJson(path, String(value))
+    case 'boolean':
+      return undefined
+    case 'object':
+      break
+    default:
+      return notJson(path, typeof value)
+  }
+  if (value === null) return undefined
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const found = i in value ? problemOf(value[i], `${path}[${i}]`) : notJson(`${path}[${i}]`, 'a hole')
+      if (found !== undefined) return found
+    }
+    return hasNamedMembers(value) ? notJson(path, 'a list with named members') : undefined
+  }
+  if (!isPlain(value)) return notJson(path, 'not a plain object')
+  const keys = Object.keys(value)
+  if (Reflect.ownKeys(value).length > keys.length) return notJson(path, 'an object with hidden members')
+  for (const key of keys.sort()) {
+    if (!key.isWellFormed()) return notJson(`a key of ${path}`, 'a string with a lone surrogate')
+    const found = problemOf((value as Readonly<Record<string, unknown>>)[key], `${path}.${key}`)
+    if (found !== undefined) return found
+  }
+  return undefined
 }

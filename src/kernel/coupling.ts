@@ -52,6 +52,34 @@ export interface BatchMove {
  * nothing means that every move stands in an append with all that belongs to it.
  */
 export function checkBatch(couplings: Couplings, batch: readonly BatchMove[]): readonly string[] {
+  const shape = shapeOf(batch)
+  const known = checked.get(couplings) ?? new Set()
+  if (known.has(shape)) return []
+  const problems = problemsOf(couplings, batch)
+  if (problems.length === 0 && known.size < mostShapes) checked.set(couplings, known.add(shape))
+  return problems
+}
+
+/** Batches of one shape are judged alike, and a runtime makes few shapes: a step is looked up, not parsed. */
+const checked = new WeakMap<Couplings, Set<string>>()
+const mostShapes = 10_000
+
+/** The moves in their order, each with the number of its thread: names of calls do not matter. */
+function shapeOf(batch: readonly BatchMove[]): string {
+  const numbers = new Map<string, number>()
+  let shape = ''
+  for (const { machine, trigger, thread } of batch) {
+    let number = 0
+    if (thread !== undefined) {
+      number = numbers.get(thread) ?? numbers.size + 1
+      numbers.set(thread, number)
+    }
+    shape += `${number} ${machine} ${trigger} `
+  }
+  return shape
+}
+
+function problemsOf(couplings: Couplings, batch: readonly BatchMove[]): readonly string[] {
   const threads = Map.groupBy(
     batch.filter((m) => m.thread !== undefined),
     (m) => m.thread ?? '',

@@ -32,6 +32,7 @@ export const couplings = defineCouplings<MoveName>()({
     succeeded_by_tools:     { by: 'holder',  moves: ['turn.tools_finished', 'run.turn.succeeded'], meaning: 'The last call ended the run.' },
     steered:                { by: 'holder',  moves: ['turn.steer', 'turn.start_turn'], meaning: 'New input interrupts the stream and opens the next turn.' },
     retried:                { by: 'holder',  moves: ['turn.stream_error', 'turn.start_turn'], meaning: 'The stream broke; a new turn tries again.' },
+    set_back:               { by: 'holder',  moves: ['turn.stream_error', 'run.restart.requeued'], meaning: 'The stream broke and the session takes no new turn; the run waits in the queue.' },
     failed_in_stream:       { by: 'holder',  moves: ['turn.stream_error', 'run.turn.failed'], meaning: 'The stream broke and no retry is left.' },
     failed_in_tools:        { by: 'holder',  moves: ['turn.tool_crash', 'run.turn.failed'], meaning: 'A call ended in a way the run cannot survive.' },
     canceled:               { by: 'either',  moves: ['turn.interrupt', 'run.run.canceled'], meaning: 'The run is stopped by request, and its turn with it.' },

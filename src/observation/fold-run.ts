@@ -1,9 +1,9 @@
 import type { RunStatus } from '../machines/run.ts'
 import type { TurnState } from '../machines/turn.ts'
 import type { Rune } from '../runes/rune.ts'
-import type { AgentView, RunView, SessionState, TurnView, Used } from './session-state.ts'
+import type { RunView, SessionState, TurnView } from './session-state.ts'
 
-/** Runs and turns: who works on what, what was spent, what was asked of whom. */
+/** Runs and turns: who works on what, what was asked of whom. */
 export function foldRun(state: SessionState, rune: Rune): void {
   const run = rune.run_id === undefined ? undefined : state.runs.get(rune.run_id)
   switch (rune.kind) {
@@ -26,7 +26,6 @@ export function foldRun(state: SessionState, rune: Rune): void {
       turn.round = rune.payload.round
       turn.call_ids = rune.payload.call_ids
       progressed(state, run)
-      spendTokens(state, rune, run)
       return
     }
     case 'turn.tools_finished': {
@@ -37,22 +36,19 @@ export function foldRun(state: SessionState, rune: Rune): void {
       return
     }
     case 'turn.completed':
-      if (run !== undefined) {
-        progressed(state, run)
-        spendTokens(state, rune, run)
-      }
+      if (run !== undefined) progressed(state, run)
       ended(state, rune, run)
       return
     case 'turn.interrupted':
       ended(state, rune, run)
       return
     case 'turn.error':
-      state.turn_errors_in_a_row += 1
-      if (run !== undefined) run.tries += 1
+      // A worker that was lost says nothing about the agent and its model.
+      if (rune.actor !== 'recovery') {
+        state.turn_errors_in_a_row += 1
+        if (run !== undefined) run.tries += 1
+      }
       ended(state, rune, run)
-      return
-    case 'tool.call':
-      spend(state, rune, run, { tokens: 0, tool_calls: 1, wall_time_ms: 0 })
       return
     case 'tool.result':
     case 'interaction.answered':
@@ -61,7 +57,7 @@ export function foldRun(state: SessionState, rune: Rune): void {
   }
 }
 
-function submitted(state: SessionState, { run_id = '', agent_id = '', payload, event_id }: Rune<'run.submitted'>) {
+function submitted(state: SessionState, { run_id = '', agent_id = '', payload, event_id, at }: Rune<'run.submitted'>) {
   const { agent, input, mode, interactive_require_user_reply, budget, parent_call_id } = payload
   state.runs.set(run_id, {
     run_id,
@@ -72,6 +68,7 @@ function submitted(state: SessionState, { run_id = '', agent_id = '', payload, e
     strict: interactive_require_user_reply,
     budget,
     used: { tokens: 0, tool_calls: 0, wall_time_ms: 0 },
+    clock_at: at,
     parent_call_id,
     submitted_event_id: event_id,
     status: 'queued',
@@ -90,14 +87,15 @@ function submitted(state: SessionState, { run_id = '', agent_id = '', payload, e
   })
 }
 
-function moved(run: RunView, { to, trigger, payload }: Rune<'run.moved'>) {
+function moved(run: RunView, { to, trigger, payload, actor }: Rune<'run.moved'>) {
   run.status = to as RunStatus
   if (payload.epoch !== undefined) run.epoch = payload.epoch
   if (payload.attempt !== undefined) run.attempt = payload.attempt
   if (payload.result !== undefined) run.result = payload.result
   if (payload.error_code !== undefined) run.error_code = payload.error_code
   if (payload.message !== undefined) run.message = payload.message
-  if (trigger === 'restart.requeued') run.requeues_without_progress += 1
+  // A holder that lets go in good order puts nothing at risk; only a lost one counts.
+  if (trigger === 'restart.requeued' && actor === 'recovery') run.requeues_without_progress += 1
 }
 
 function requested(run: RunView, { payload }: Rune<'run.requested'>) {
@@ -132,7 +130,6 @@ function started(state: SessionState, rune: Rune<'turn.started'>, run: RunView |
 function ended(state: SessionState, rune: Rune, run: RunView | undefined) {
   const turn = state.turns.get(rune.turn_id ?? '')
   if (turn === undefined) return
-  spend(state, rune, run, { tokens: 0, tool_calls: 0, wall_time_ms: rune.at - turn.started_at })
   forgetCalls(state, turn)
   state.turns.delete(turn.turn_id)
   state.subjects.delete(turn.turn_id)
@@ -162,33 +159,4 @@ function progressed(state: SessionState, run: RunView) {
   run.requeues_without_progress = 0
   run.tries = 0
   state.turn_errors_in_a_row = 0
-}
-
-function spendTokens(
-  state: SessionState,
-  rune: Rune<'turn.tool_calls_received'> | Rune<'turn.completed'>,
-  run: RunView | undefined,
-) {
-  const { input_tokens, output_tokens } = rune.payload.usage
-  spend(state, rune, run, { tokens: input_tokens + output_tokens, tool_calls: 0, wall_time_ms: 0 })
-}
-
-/** What a sub-agent spends, its parents spend too. */
-function spend(state: SessionState, rune: Rune, run: RunView | undefined, amount: Used) {
-  add(state.used, amount)
-  for (let at: AgentView | undefined = state.agents.get(rune.agent_id ?? ''); at !== undefined; ) {
-    add(at.used, amount)
-    at = at.parent_id === null ? undefined : state.agents.get(at.parent_id)
-  }
-  for (let at = run; at !== undefined; ) {
-    add(at.used, amount)
-    const parent_call: string | null = at.parent_call_id
-    at = parent_call === null ? undefined : state.runs.get(state.calls.get(parent_call)?.run_id ?? '')
-  }
-}
-
-function add(used: Used, { tokens, tool_calls, wall_time_ms }: Used) {
-  used.tokens += tokens
-  used.tool_calls += tool_calls
-  used.wall_time_ms += wall_time_ms
 }

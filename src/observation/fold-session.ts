@@ -1,4 +1,5 @@
 import { settled } from '../kernel/audit.ts'
+import type { Json } from '../kernel/json.ts'
 import type { Machine } from '../kernel/machine.ts'
 import { type MachineName, machines } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
@@ -6,6 +7,7 @@ import type { Rune } from '../runes/rune.ts'
 import { newDialogue, tell } from './dialogue.ts'
 import { foldCall } from './fold-call.ts'
 import { foldRun } from './fold-run.ts'
+import { foldSpending } from './fold-spending.ts'
 import type { SessionState, Used } from './session-state.ts'
 
 const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
@@ -60,13 +62,18 @@ export function foldSession(state: SessionState, rune: Rune): void {
       if (state.root_agent_id === '') state.root_agent_id = agent_id
       break
     }
-    case 'session.unsuspended':
+    case 'session.unsuspended': {
+      const { budget } = rune.payload
       state.turn_errors_in_a_row = 0
+      if (budget !== undefined)
+        state.config = { ...state.config, budget: { ...(state.config.budget as object), ...budget } as Json }
       break
+    }
     case 'memory.committed':
       remember(state, rune)
       break
   }
+  foldSpending(state, rune)
   foldRun(state, rune)
   foldCall(state, rune)
   const agent = rune.agent_id === undefined ? undefined : state.agents.get(rune.agent_id)

@@ -37,7 +37,7 @@ export interface SubjectState {
   version: number
 }
 
-/** What was spent, in the units of a budget. */
+/** What was spent, in the units of a budget. Time counts while a worker holds a run, not while it waits for a person. */
 export interface Used {
   tokens: number
   tool_calls: number
@@ -67,6 +67,8 @@ export interface RunView {
   readonly strict: boolean
   readonly budget: Budget | null
   readonly used: Used
+  /** Up to when its time is accounted for. */
+  clock_at: number
   readonly parent_call_id: string | null
   readonly submitted_event_id: number
   status: RunStatus

@@ -7,7 +7,7 @@ import { machines } from '../machines/all.ts'
 import { couplings } from '../machines/couplings.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import type { Actor } from '../runes/actor.ts'
-import { carriedMoves } from '../runes/carried-moves.ts'
+import { carriedMoves, carries } from '../runes/carried-moves.ts'
 import type { Kind, Payload } from '../runes/kinds.ts'
 import type { Concerns, Draft, Visibility } from '../runes/rune.ts'
 
@@ -65,6 +65,7 @@ export function createBatch(state: SessionState, at: number): Batch {
   function enter(machine: Machine, subject_id: string, to: string, rune: { kind: string } & Concerns) {
     if (!(subject_id in moved)) moved[subject_id] = state.subjects.get(subject_id)?.version ?? 0
     overlay.set(subject_id, settled(machine, to))
+    if (!carries(rune.kind)) return
     for (const carried of carriedMoves({ ...rune, session_id: state.session_id }, stateOf))
       overlay.set(carried.subject_id, carried.to)
   }

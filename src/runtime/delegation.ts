@@ -1,9 +1,11 @@
 import { z } from 'zod'
-import type { RunView } from '../observation/session-state.ts'
+import { faults } from '../faults/catalogue.ts'
+import { prepareAgent, spawn } from './agents/spawn.ts'
 import { createBatch } from './batch.ts'
 import { attempt } from './commands/attempt.ts'
+import { ended } from './commands/ended.ts'
 import { isOver, stop } from './commands/stop.ts'
-import { openRun, spawn } from './commands/submit.ts'
+import { openRun } from './commands/submit.ts'
 import type { Engine } from './engine/engine.ts'
 import { tool } from './tools/define-tool.ts'
 import type { Tool, ToolContext } from './tools/tool.ts'
@@ -32,15 +34,18 @@ export function delegateTool(name: string, engineOf: () => Engine): Tool {
 async function delegate(engine: Engine, name: string, task: string, context: ToolContext) {
   const { session_id, call_id, signal } = context
   const child = `run_${engine.sha256(call_id).slice(0, 16)}`
+  const problem = await prepareAgent(engine, name)
   await attempt(engine, session_id, (state) => {
     const parent = state.runs.get(context.run_id)
     if (state.runs.has(child) || parent === undefined) return { answer: () => undefined }
     const batch = createBatch(state, engine.clock.now())
-    const agent_id = spawn(engine, batch, name, parent.agent_id)
+    const agent_id = spawn(engine, batch, { name, parent_id: parent.agent_id, problem })
+    if (problem !== undefined) return { batch, answer: () => undefined }
     const { mode, strict: interactive_require_user_reply } = parent
     openRun(batch, child, agent_id, { agent: name, input: task, mode, interactive_require_user_reply }, call_id)
     return { batch, answer: () => undefined }
   })
+  if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
   engine.wake(session_id, child)
   // The parent waits without a worker's slot, or parents could take all of them and their children none.
   const takeBack = engine.lendSlot(context.run_id)
@@ -60,18 +65,15 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   }
 }
 
-function ended(engine: Engine, session_id: string, run_id: string): Promise<RunView> {
-  return new Promise((resolve, reject) => {
-    const look = () =>
-      engine.sessions.load(session_id).then((state) => {
-        const run = state.runs.get(run_id)
-        if (run === undefined || !isOver(run)) return
-        deaf()
-        resolve(run)
-      }, reject)
-    const deaf = engine.sessions.listen(session_id, () => void look())
-    void look()
-  })
+/** Withdraws the tasks of a session whose giver is over, however it ended: nobody waits for what they come to. */
+export async function withdrawOrphans(engine: Engine, session_id: string): Promise<void> {
+  const state = await engine.sessions.load(session_id)
+  for (const run of [...state.runs.values()]) {
+    if (run.parent_call_id === null || isOver(run) || run.cancel !== null) continue
+    if (state.calls.get(run.parent_call_id)?.contract === 'running') continue
+    await stop(engine, session_id, run.run_id, 'cancel', 'whoever gave the task is over')
+    engine.wake(session_id, run.run_id)
+  }
 }
 
 async function dismiss(engine: Engine, session_id: string, agent_id: string) {

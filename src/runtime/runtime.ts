@@ -1,19 +1,23 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
-import type { RunView } from '../observation/session-state.ts'
+import type { Budget, RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
 import type { Checkpoints } from './checkpoints.ts'
+import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
 import { allowAgain } from './commands/allow-again.ts'
 import { expire } from './commands/expire.ts'
-import { preserve, requeue } from './commands/recover.ts'
+import { listSessions, type SessionQuery } from './commands/list-sessions.ts'
+import { failOrphans } from './commands/orphans.ts'
+import { type Recovered, recoverAll } from './commands/recover-all.ts'
 import { type Replied, type Reply, reply } from './commands/reply.ts'
 import { type Resumed, type Resumption, resume } from './commands/resume.ts'
-import { close, finishClosing, goOn, pause } from './commands/session.ts'
-import { isOver, type Stopped, steer, stop } from './commands/stop.ts'
+import { archive, close, goOn, pause, replenish } from './commands/session.ts'
+import { isOver, runOf, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type Submission, type Submitted, submit } from './commands/submit.ts'
 import { createDeadlines } from './deadlines.ts'
+import { withdrawOrphans } from './delegation.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { drive } from './engine/drive.ts'
 import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
@@ -56,16 +60,19 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   let isStopping = false
 
   const dispatcher = createDispatcher(config.max_concurrent_runs, work)
+  const applying = new Set<Promise<void>>()
   const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
-    expire(engine, session_id, interaction_id).catch((error) =>
-      ports.warn('a deadline could not be applied', { interaction_id, error: String(error) }),
-    )
+    const applied = expire(engine, session_id, interaction_id)
+      .catch((error) => ports.warn('a deadline could not be applied', { interaction_id, error: String(error) }))
+      .finally(() => applying.delete(applied))
+    applying.add(applied)
   })
   const engine: Engine = {
     ...ports,
     ...config,
     leases: ports.leases ?? leasesOfOneProcess(),
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
+    atWork: new Set(),
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
     },
@@ -95,19 +102,22 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     if (run.cancel !== null && !isOver(run) && run.status !== 'running')
       await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
     if (!isOver(run)) return
+    await withdrawOrphans(engine, session_id)
+    await failOrphans(engine, session_id, run.agent_id)
     for (const other of state.runs.values())
       if (other.status === 'queued' && other.agent_id === run.agent_id) dispatcher.wake(session_id, other.run_id)
   }
 
   async function find(run_id: string): Promise<{ session_id: string; run: RunView }> {
-    const subject = (await runelog.row('subjects', run_id))?.value as
-      | { machine: string; session_id: string }
-      | undefined
-    if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
-    const state = await engine.sessions.load(subject.session_id)
-    const run = state.runs.get(run_id)
-    if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
-    return { session_id: subject.session_id, run }
+    const session_id = await sessionOf('run', run_id)
+    const state = await engine.sessions.load(session_id)
+    return { session_id, run: runOf(state, run_id) }
+  }
+
+  async function sessionOf(machine: 'run' | 'agent', id: string): Promise<string> {
+    const subject = (await runelog.row('subjects', id))?.value as { machine: string; session_id: string } | undefined
+    if (subject?.machine !== machine) throw faults.not_found({ what: machine, id })
+    return subject.session_id
   }
 
   /** No worker holds a run of the session any more. */
@@ -129,28 +139,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     engine,
 
     /** Recovers every run that the last process left: what ran is queued again, what waited goes on waiting. */
-    async start(): Promise<{ requeued: number; waiting: number; queued: number }> {
-      const tagged = async (tag: string) =>
-        (await runelog.rows('subjects', { tag })).map((row) => ({
-          id: row.key,
-          session_id: (row.value as { session_id: string }).session_id,
-        }))
-      const [running, waiting, queued, closing] = [
-        await tagged('run:running'),
-        await tagged('run:waiting_user'),
-        await tagged('run:queued'),
-        await tagged('session:closing'),
-      ]
-      for (const { id, session_id } of waiting) await preserve(engine, session_id, id)
-      for (const { id, session_id } of running) await requeue(engine, session_id, id)
-      for (const { id, session_id } of queued) engine.wake(session_id, id)
-      for (const { session_id } of closing) await finishClosing(engine, session_id, 'closing was interrupted', settled)
-      for (const row of await runelog.rows('open_interactions')) {
-        const { interaction_id, session_id, deadline } = row.value as OpenInteraction
-        if (deadline !== null) deadlines.add(interaction_id, session_id, deadline)
-      }
-      return { requeued: running.length, waiting: waiting.length, queued: queued.length }
-    },
+    start: (): Promise<Recovered> => recoverAll(engine, settled),
 
     submit: (submission: Submission): Promise<Submitted> => submit(engine, submission),
     reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
@@ -171,9 +160,20 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     createSession: (options: Pick<Submission, 'agent' | 'session_budget'>) => createSession(engine, options, null),
     pause: (session_id: string, reason = 'paused by request') => pause(engine, session_id, reason),
     resumeSession: (session_id: string) => goOn(engine, session_id, 'resume_requested'),
-    replenish: (session_id: string) => goOn(engine, session_id, 'budget_replenished'),
+    /** Brings back a session that used up its budget, with new limits. One that is not named stays. */
+    replenish: (session_id: string, budget: Budget) => replenish(engine, session_id, budget),
+    /** Brings back a session that was suspended for its errors: someone has looked. */
     reset: (session_id: string) => goOn(engine, session_id, 'reset'),
+    /** Cancels open runs, terminates the agents and seals the log. */
     closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason, settled),
+    archiveSession: (session_id: string) => archive(engine, session_id),
+    /** Every session there is, also the archived ones, the one where something last happened at the end. */
+    sessions: (query: SessionQuery = {}) => listSessions(runelog, query),
+
+    spawnAgent: (session_id: string, agent: string, how?: Spawn) => spawnAgent(engine, session_id, agent, how),
+    async killAgent(agent_id: string, how?: { reason?: string; force?: boolean }): Promise<void> {
+      await killAgent(engine, await sessionOf('agent', agent_id), agent_id, how)
+    },
 
     /** Erases the content of one rune. It goes from the store, from what is cached of it, and from what models will see. */
     async redact(session_id: string, event_id: number, reason: string): Promise<void> {
@@ -190,8 +190,13 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    /** Resolves when no run is worked on or waits for a worker. */
-    idle: dispatcher.idle,
+    /** Resolves when no run is worked on or waits for a worker, and no deadline is being applied. */
+    async idle(): Promise<void> {
+      do {
+        await Promise.all(applying)
+        await dispatcher.idle()
+      } while (applying.size > 0)
+    },
 
     /** Lets go of every run at its next boundary and takes no more. The store stays open. */
     async stop(): Promise<void> {
@@ -201,6 +206,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
         hold.isLeaving = true
         nudge(hold)
       }
+      await Promise.all(applying)
       await dispatcher.stop()
     },
   }

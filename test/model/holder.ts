@@ -47,21 +47,29 @@ export function holdersWork(system: System, setting: Setting, world: World, work
     rows,
     ...(after === undefined ? {} : { after }),
   })
+  // What was asked of the run is still asked of whoever takes it next.
+  const setBack = (w: World) => {
+    w[worker] = 'free'
+  }
   if (world.request === 'cancel') return [act('obeys the cancel', ['canceled', ...closing(world, worker)], letGo)]
   if (world.turn === 'streaming') {
     if (world.session === 'suspended') return [act('lets go', ['released'], letGo)]
     const acts = [
       act('the model is done', ['succeeded'], letGo),
-      act('the stream breaks, try again', ['retried']),
+      world.session === 'active'
+        ? act('the stream breaks, try again', ['retried'])
+        : act('the stream breaks, and no turn may begin', ['set_back'], setBack),
       act('the stream breaks for good', ['failed_in_stream'], letGo),
       act('the agent crashes', ['agent_crashed_in_stream'], letGo),
       act('the agent has no budget left', ['agent_spent'], letGo),
     ]
     if (world.request === 'steer')
       acts.push(
-        act('is steered', ['steered'], (w) => {
-          w.request = null
-        }),
+        world.session === 'active'
+          ? act('is steered', ['steered'], (w) => {
+              w.request = null
+            })
+          : act('is steered, and no turn may begin', ['released'], setBack),
       )
     if (world.rounds > 0) acts.push(receive(system, setting, world, worker))
     return acts

@@ -81,6 +81,7 @@ function next(story: Story, round: { calls: readonly Call[] }): readonly Option[
       rows({ row: 'canceled' }),
       rows({ row: 'lost_in_stream' }),
       rows({ row: 'released' }),
+      rows({ row: 'set_back' }),
       rows({ row: 'agent_crashed_in_stream' }),
       rows({ row: 'unrecoverable_in_stream' }),
     ]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { jsonObject } from '../json-value.ts'
+import { budget } from './agent.ts'
 
 export const sessionKinds = {
   'session.created': z.strictObject({ conversation_id: z.string(), config: jsonObject }),
@@ -7,7 +8,8 @@ export const sessionKinds = {
   'session.paused': z.strictObject({ reason: z.string() }),
   'session.resumed': z.strictObject({}),
   'session.suspended': z.strictObject({ reason: z.string(), budget_info: jsonObject.nullable() }),
-  'session.unsuspended': z.strictObject({ reason: z.string().optional() }),
+  /** `budget` holds the new limits, counted from the beginning of the session; one that is not named stays. */
+  'session.unsuspended': z.strictObject({ reason: z.string().optional(), budget: budget.optional() }),
   'session.closing': z.strictObject({ reason: z.string() }),
   'session.closed': z.strictObject({ final_stats: jsonObject }),
   /** The log ends here: `runes` earlier ones stand in a segment whose bytes have this digest. */

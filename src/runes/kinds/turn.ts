@@ -28,11 +28,13 @@ export const turnKinds = {
     round: z.int(),
     finish: z.enum(['stop', 'truncated', 'filtered', 'round_limit', 'repeated_calls', 'no_more_calls']),
   }),
-  'turn.interrupted': z.strictObject({ reason: z.string(), partial_output: z.string() }),
+  /** What a cut answer used is spent all the same. */
+  'turn.interrupted': z.strictObject({ reason: z.string(), partial_output: z.string(), usage: usage.optional() }),
   'turn.error': z.strictObject({
     error_type: z.string(),
     message: z.string(),
     retryable: z.boolean(),
     partial_output: z.string().optional(),
+    usage: usage.optional(),
   }),
 }

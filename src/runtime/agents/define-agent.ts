@@ -25,6 +25,8 @@ export interface Agent {
   readonly delegates: readonly string[]
   /** What it has of the MCP servers in the config: a whole server by its name, or one tool as `server.tool`. */
   readonly mcp: readonly string[]
+  /** Is awaited whenever such an agent is spawned. If it throws, the agent cannot be set up and is given no work. */
+  readonly prepare?: () => void | Promise<void>
 }
 
 /** An agent as the runtime works with it. */
@@ -33,7 +35,7 @@ export interface AgentDefinition extends Agent {
 }
 
 type Given = Pick<Agent, 'role' | 'model'> &
-  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates' | 'mcp'>> & {
+  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates' | 'mcp' | 'prepare'>> & {
     readonly budget?: Budget
     readonly retries?: Partial<RetryPolicy>
   }
@@ -50,6 +52,7 @@ export function agent(given: Given): Agent {
     may_ask: given.may_ask ?? true,
     delegates: [...(given.delegates ?? [])],
     mcp: [...(given.mcp ?? [])],
+    ...(given.prepare !== undefined && { prepare: given.prepare }),
   }
   const problem = problemWith(defined)
   if (problem !== undefined) throw faults.bad_definition({ what: 'agent', name: String(given.role), problem })

@@ -1,9 +1,10 @@
-import type { RunView, SessionState } from '../../observation/session-state.ts'
-import { type Batch, createBatch } from '../batch.ts'
+import type { RunView } from '../../observation/session-state.ts'
+import { createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
 import { attempt } from './attempt.ts'
-import { closeOpenCalls } from './stop.ts'
+import { giveUp } from './give-up.ts'
+import { failOrphans } from './orphans.ts'
 
 /**
  * A run whose worker is gone. Its epoch goes up, so that the worker cannot
@@ -86,36 +87,31 @@ export async function preserve(engine: Engine, session_id: string, run_id: strin
   })
 }
 
+/** A queued run is simply woken, unless its agent is no more. */
+export async function rouse(engine: Engine, session_id: string, run_id: string): Promise<void> {
+  const { runs } = await engine.sessions.load(session_id)
+  const run = runs.get(run_id)
+  if (run?.status !== 'queued') return
+  if (engine.agents.has(run.agent)) {
+    await failOrphans(engine, session_id, run.agent_id)
+    engine.wake(session_id, run_id)
+    return
+  }
+  await attempt(engine, session_id, (state) => {
+    const now = state.runs.get(run_id)
+    if (now?.status !== 'queued') return { answer: () => undefined }
+    const batch = createBatch(state, engine.clock.now())
+    giveUp(engine, state, batch, now, 'SESSION_RESUME_FAILED', notConfigured(now))
+    return { batch, answer: () => undefined }
+  })
+}
+
+const notConfigured = ({ agent }: RunView) => `The agent ${agent} is not configured any more.`
+
 function whyNot(engine: Engine, run: RunView): { code: string; message: string } | undefined {
-  if (!engine.agents.has(run.agent))
-    return { code: 'SESSION_RESUME_FAILED', message: `The agent ${run.agent} is not configured any more.` }
+  if (!engine.agents.has(run.agent)) return { code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
   const { requeue_limit } = engine.settings
   if (run.requeues_without_progress >= requeue_limit)
     return { code: 'RECOVERY_LIMIT', message: `It was put back ${requeue_limit} times without getting anywhere.` }
   return undefined
-}
-
-function giveUp(engine: Engine, state: SessionState, batch: Batch, run: RunView, error_code: string, message: string) {
-  const turn = state.turns.get(run.turn_id ?? '')
-  if (turn !== undefined) {
-    const inTools = turn.state === 'tool_executing'
-    if (inTools) closeOpenCalls(engine, state, batch, run, message, 'recovery')
-    batch.move(
-      'turn',
-      turn.turn_id,
-      inTools ? 'tool_crash' : 'stream_error',
-      'turn.error',
-      { actor: 'recovery', payload: { error_type: error_code.toLowerCase(), message, retryable: false } },
-      { ...aboutRun(run), turn_id: turn.turn_id },
-      { unrecoverable: true },
-    )
-  }
-  batch.move(
-    'run',
-    run.run_id,
-    'restart.reconcile_failed',
-    'run.moved',
-    { actor: 'recovery', payload: { error_code, message } },
-    aboutRun(run),
-  )
 }

@@ -2,6 +2,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
+import type { Rune } from '../../runes/rune.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import { about } from '../contracts/about.ts'
 import { settledDidNot, settledHappened } from '../contracts/endings.ts'
@@ -145,7 +146,7 @@ async function closed(
   if (ended?.kind === 'interaction.answered') {
     const { idempotency_key, reply: first, replied_by } = ended.payload
     if (idempotency_key !== null && idempotency_key === given.idempotency_key) {
-      if (canonicalJson(first) !== canonicalJson(given.reply))
+      if (!isSame(runes, interaction_id, first, given.reply))
         throw faults.key_reused({ idempotency_key, what: `the reply to ${interaction_id}` })
       const run_id = ended.run_id ?? null
       return { answer: () => ({ interaction_id, session_id: state.session_id, run_id, is_repeated: true }) }
@@ -153,6 +154,14 @@ async function closed(
     throw faults.interaction_closed({ interaction_id, state: 'answered', by: replied_by })
   }
   throw faults.interaction_closed({ interaction_id, state: ended?.to ?? 'closed', by: ended?.actor ?? 'nobody' })
+}
+
+/** What was recorded has its defaults filled in; what is given again is held against that as it would be recorded. */
+function isSame(runes: readonly Rune[], interaction_id: string, first: Json, again: Json): boolean {
+  const opened = runes.find((rune) => rune.kind === 'interaction.opened' && rune.interaction_id === interaction_id)
+  if (opened?.kind !== 'interaction.opened' || opened.payload.interaction_kind === 'question_pack') return false
+  const checked = checkReply(opened.payload.interaction_kind, opened.payload.request, again)
+  return 'reply' in checked && canonicalJson(checked.reply) === canonicalJson(first)
 }
 
 function isOver(state: SessionState, run_id: string): boolean {

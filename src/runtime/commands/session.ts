@@ -1,5 +1,7 @@
+import { faults } from '../../faults/catalogue.ts'
 import type { SessionTrigger } from '../../machines/session.ts'
-import { createBatch } from '../batch.ts'
+import type { Budget, SessionState } from '../../observation/session-state.ts'
+import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { attempt } from './attempt.ts'
 import { cancelAtRest, isOver, stop } from './stop.ts'
@@ -13,20 +15,37 @@ export function pause(engine: Engine, session_id: string, reason: string): Promi
 }
 
 /** Brings a paused or suspended session back. What waited in its queue is taken again. */
-export async function goOn(
+export function goOn(
   engine: Engine,
   session_id: string,
-  trigger: Extract<SessionTrigger, 'resume_requested' | 'budget_replenished' | 'reset'>,
+  trigger: Extract<SessionTrigger, 'resume_requested' | 'reset'>,
 ): Promise<void> {
+  return bringBack(engine, session_id, (batch) => {
+    const actor = 'human'
+    if (trigger === 'resume_requested')
+      batch.move('session', session_id, trigger, 'session.resumed', { actor, payload: {} })
+    else batch.move('session', session_id, trigger, 'session.unsuspended', { actor, payload: { reason: trigger } })
+  })
+}
+
+/** Gives a suspended session more to spend. A budget that is used up already would suspend it again at once. */
+export function replenish(engine: Engine, session_id: string, budget: Budget): Promise<void> {
+  return bringBack(engine, session_id, (batch, state) => {
+    const limits = { ...(state.config.budget as Budget | undefined), ...budget }
+    for (const what of ['tokens', 'tool_calls', 'wall_time_ms'] as const) {
+      const limit = limits[what]
+      if (limit === undefined || state.used[what] < limit) continue
+      throw faults.budget_too_small({ session_id, problem: `of ${limit} ${what} it has used ${state.used[what]}` })
+    }
+    const payload = { reason: 'budget_replenished', budget }
+    batch.move('session', session_id, 'budget_replenished', 'session.unsuspended', { actor: 'human', payload })
+  })
+}
+
+async function bringBack(engine: Engine, session_id: string, move: (batch: Batch, state: SessionState) => void) {
   const queued = await attempt(engine, session_id, (state) => {
     const batch = createBatch(state, engine.clock.now())
-    if (trigger === 'resume_requested')
-      batch.move('session', session_id, trigger, 'session.resumed', { actor: 'human', payload: {} })
-    else
-      batch.move('session', session_id, trigger, 'session.unsuspended', {
-        actor: 'human',
-        payload: { reason: trigger },
-      })
+    move(batch, state)
     const waiting = [...state.runs.values()].filter((run) => run.status === 'queued').map((run) => run.run_id)
     return { batch, answer: () => waiting }
   })
@@ -88,4 +107,11 @@ export async function finishClosing(
     })
     return { batch, answer: () => undefined }
   })
+}
+
+/** The log of a closed session goes to cold storage, where it stays readable; the session stays listed. */
+export async function archive(engine: Engine, session_id: string): Promise<void> {
+  const state = await engine.sessions.load(session_id)
+  await engine.runelog.archive(session_id)
+  await engine.sessions.refresh(state)
 }

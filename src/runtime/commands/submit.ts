@@ -2,12 +2,15 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
+import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { attempt } from './attempt.ts'
 
 export interface Submission {
   readonly agent: string
+  /** One certain agent of that name, where a session has several. */
+  readonly agent_id?: string
   readonly input: Json
   readonly mode?: 'interactive' | 'auto'
   /** Wait for a reply however long that takes (the default), or let a deadline decide. */
@@ -34,18 +37,37 @@ export async function submit(engine: Engine, submission: Submission): Promise<Su
     engine.wake(created, run_id)
     return { session_id: created, run_id }
   }
-  await attempt(engine, session_id, (state) => {
+  const preparing = createPreparing(engine, agent)
+  const problem = await attempt(engine, session_id, async (state) => {
+    refuseOver(state)
+    const known = agentFor(state, submission)
+    const unfit = known === undefined ? await preparing() : undefined
     const batch = createBatch(state, engine.clock.now())
-    const at = state.subjects.get(session_id)?.state
-    if (at === 'created') activate(batch, state)
-    else if (at !== 'active' && at !== 'paused' && at !== 'suspended')
-      throw faults.session_over({ session_id, state: at ?? 'unknown' })
-    const agent_id = agentFor(engine, state, batch, agent)
-    openRun(batch, run_id, agent_id, submission, null)
-    return { batch, read: [session_id], answer: () => undefined }
+    const spawning = { name: agent, parent_id: null, problem: unfit, agent_id: nextId(engine, state, agent) }
+    const agent_id = known ?? spawn(engine, batch, spawning)
+    if (unfit === undefined) {
+      if (state.subjects.get(session_id)?.state === 'created') activate(batch, state)
+      openRun(batch, run_id, agent_id, submission, null)
+    }
+    return { batch, read: [session_id, agent_id], answer: () => unfit }
   })
+  if (problem !== undefined) throw faults.agent_unfit({ agent, problem })
   engine.wake(session_id, run_id)
   return { session_id, run_id }
+}
+
+/** However often a command looks again, the agent is set up once. */
+function createPreparing(engine: Engine, name: string): () => Promise<string | undefined> {
+  let prepared: Promise<string | undefined> | undefined
+  return () => {
+    prepared ??= prepareAgent(engine, name)
+    return prepared
+  }
+}
+
+export function refuseOver({ session_id, subjects }: SessionState) {
+  const state = subjects.get(session_id)?.state ?? 'unknown'
+  if (!['created', 'active', 'paused', 'suspended'].includes(state)) throw faults.session_over({ session_id, state })
 }
 
 /** A session begins with its root agent ready; with a message, it is active at once. */
@@ -54,6 +76,8 @@ export async function createSession(
   { agent, session_budget, ...message }: Pick<Submission, 'agent' | 'session_budget'> & Partial<Submission>,
   run_id: string | null,
 ): Promise<string> {
+  const problem = await prepareAgent(engine, agent)
+  if (problem !== undefined) throw faults.agent_unfit({ agent, problem })
   const session_id = engine.ids.next('ses')
   const state = newSessionState(session_id)
   const batch = createBatch(state, engine.clock.now())
@@ -62,7 +86,7 @@ export async function createSession(
     actor: 'graph_runner',
     payload: { conversation_id: session_id, config },
   })
-  const agent_id = spawn(engine, batch, agent, null)
+  const agent_id = spawn(engine, batch, { name: agent, parent_id: null })
   if (run_id !== null) {
     batch.move('session', session_id, 'first_message', 'session.activated', {
       actor: 'graph_runner',
@@ -79,38 +103,26 @@ function activate(batch: Batch, state: SessionState) {
   batch.move('session', state.session_id, 'first_message', 'session.activated', { actor: 'graph_runner', payload })
 }
 
-/** The agent of that name in the session; one that is over is replaced, one that is missing is spawned. */
-function agentFor(engine: Engine, state: SessionState, batch: Batch, name: string): string {
+/** The agent that was named, or the one of that name in the session. One that is over is replaced. */
+function agentFor(state: SessionState, { agent: name, agent_id: named }: Submission): string | undefined {
+  if (named !== undefined) {
+    const at = state.subjects.get(named)?.state
+    if (state.agents.get(named)?.agent !== name)
+      throw faults.not_found({ what: `agent ${name} with the id`, id: named })
+    if (at !== 'idle' && at !== 'running_turn') throw faults.agent_over({ agent_id: named, state: at ?? 'unknown' })
+    return named
+  }
   for (const { agent, agent_id } of state.agents.values()) {
     const at = state.subjects.get(agent_id)?.state
     if (agent === name && (at === 'idle' || at === 'running_turn')) return agent_id
   }
-  return spawn(engine, batch, name, null)
+  return undefined
 }
 
-export function spawn(engine: Engine, batch: Batch, name: string, parent_id: string | null): string {
-  const definition = engine.agents.get(name)
-  if (definition === undefined) throw faults.not_found({ what: 'agent', id: name, known: [...engine.agents.keys()] })
-  const agent_id = engine.ids.next('agt')
-  const payload = {
-    agent_id,
-    agent: name,
-    role: definition.role,
-    model: definition.model.id,
-    parent_id,
-    tools: [...definition.registry.names],
-    budget: definition.budget ?? null,
-  }
-  batch.open('agent', agent_id, 'agent.spawning', { actor: 'graph_runner', payload }, { agent_id })
-  batch.move(
-    'agent',
-    agent_id,
-    'init_complete',
-    'agent.ready',
-    { actor: 'graph_runner', payload: { agent_id } },
-    { agent_id },
-  )
-  return agent_id
+/** The same for two messages that come at once, so that both of them cannot spawn the agent they miss. */
+function nextId(engine: Engine, state: SessionState, name: string): string {
+  const earlier = [...state.agents.values()].filter(({ agent }) => agent === name).length
+  return `agt_${engine.sha256(JSON.stringify([state.session_id, name, earlier])).slice(0, 16)}`
 }
 
 export function openRun(

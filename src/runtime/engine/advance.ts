@@ -15,14 +15,16 @@ export interface Advance {
   readonly begin: CallView[]
   /** Calls that a dead worker began: asked about at the tool, or done again where that is harmless. */
   readonly probe: CallView[]
+  /** Calls that may run, but not beside what is under way. */
+  readonly held: CallView[]
   /** Rows that ask people; they are written when nothing else is left to do. */
   readonly ask: (() => void)[]
   /** Something is under way, or begins. */
   isBusy: boolean
   /** Someone was asked and has not answered. */
   isAsking: boolean
-  /** An outcome that nobody knows, in a run that may not wait for a person, or that a person left open. */
-  unknowable: CallView | undefined
+  /** An outcome that nobody knows, in a run that may not wait for a person, or that a person left open. Nothing begins beside it. */
+  readonly unknowable: CallView | undefined
 }
 
 /**
@@ -31,7 +33,15 @@ export interface Advance {
  * found: what is on record decides, and what this worker has in hand.
  */
 export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonly CallView[]): Advance {
-  const all: Advance = { begin: [], probe: [], ask: [], isBusy: false, isAsking: false, unknowable: undefined }
+  const all: Advance = {
+    begin: [],
+    probe: [],
+    held: [],
+    ask: [],
+    isBusy: false,
+    isAsking: false,
+    unknowable: calls.find((call) => isUnknowable(hold, call)),
+  }
   for (const call of calls) {
     const status = batch.stateOf(call.execution_id ?? '') ?? call.contract
     if (call.action_type === 'ecs_request') advanceStep(engine, hold, batch, call, status, all)
@@ -40,6 +50,13 @@ export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonl
     else if (status === 'waiting') advanceWaiting(engine, hold, batch, call, calls, all)
   }
   return all
+}
+
+function isUnknowable(hold: Hold, call: CallView): boolean {
+  if (hold.unknown.has(call.call_id)) return hold.run.mode === 'auto'
+  if (call.reason !== 'outcome_unknown') return false
+  const answered = hold.state.interactions.get(call.interaction_id ?? '')?.answered
+  return answered != null && readSettlement(answered).outcome === 'leave'
 }
 
 function advancePending(
@@ -67,7 +84,7 @@ function advancePending(
       return
     case 'run':
       all.isBusy = true
-      if (!mayBegin(hold, batch, call, calls, all)) return
+      if (!mayBegin(hold, call, calls, all)) return void all.held.push(call)
       if (judged.isAutoApproved) openings.startedByPolicy(batch, call, judged.digest, 'policy')
       else openings.started(batch, call)
       all.begin.push(call)
@@ -76,8 +93,7 @@ function advancePending(
 
 function advanceRunning(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
   if (hold.unknown.has(call.call_id)) {
-    if (hold.run.mode === 'auto') all.unknowable = call
-    else all.ask.push(() => openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call), false))
+    all.ask.push(() => openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call), false))
     return
   }
   all.isBusy = true
@@ -104,7 +120,6 @@ function advanceWaiting(
     const settled = question.answered === null ? undefined : readSettlement(question.answered)
     if (settled?.outcome === 'happened') endings.settledHappened(batch, call, settled.result ?? null, false, at)
     else if (settled?.outcome === 'did_not') endings.settledDidNot(batch, call, settled.reason, false, at)
-    else all.unknowable = call
     return
   }
   if (question.answered === null) return endings.approvalLapsed(batch, call, at)
@@ -124,7 +139,7 @@ function advanceWaiting(
       at,
     )
   all.isBusy = true
-  if (!mayBegin(hold, batch, call, calls, all)) return
+  if (!mayBegin(hold, call, calls, all)) return void all.held.push(call)
   openings.approved(batch, call, judged.digest, by)
   all.begin.push(call)
 }
@@ -165,26 +180,19 @@ function takeAnswer(batch: Batch, call: CallView, question: InteractionView, at:
 }
 
 /** Calls of parallel-safe tools run side by side; every other call runs alone, in the order of the model. */
-function mayBegin(hold: Hold, batch: Batch, call: CallView, calls: readonly CallView[], all: Advance): boolean {
-  if (hold.run.cancel !== null || hold.isLeaving) return false
+function mayBegin(hold: Hold, call: CallView, calls: readonly CallView[], all: Advance): boolean {
+  if (hold.run.cancel !== null || hold.isLeaving || all.unknowable !== undefined) return false
   const isParallel = (c: CallView) => hold.definition.registry.find(c.name)?.parallel === true
   const underWay = calls.filter(
     (c) => c !== call && (isInHand(hold, c) || all.begin.includes(c) || all.probe.includes(c)),
   )
   if (!isParallel(call)) return underWay.length === 0
-  return (
-    underWay.every(isParallel) && calls.slice(0, calls.indexOf(call)).every((c) => isParallel(c) || !isDue(batch, c))
-  )
+  return underWay.every(isParallel) && all.held.every(isParallel)
 }
 
 function isInHand(hold: Hold, call: CallView): boolean {
   const entry = hold.inHand.get(call.call_id)
   return entry !== undefined && entry.outcome === undefined
-}
-
-/** It is yet to run, and waits for nobody. */
-function isDue(batch: Batch, call: CallView): boolean {
-  return call.action_type === 'tool_call' && (batch.stateOf(call.execution_id ?? '') ?? call.contract) === 'pending'
 }
 
 function approvalQuestion(engine: Engine, hold: Hold, call: CallView, judged: Judged): openings.Question {

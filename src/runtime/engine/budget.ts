@@ -1,12 +1,20 @@
-import type { Budget, Used } from '../../observation/session-state.ts'
+import { parentRun } from '../../observation/fold-spending.ts'
+import type { AgentView, Budget, Used } from '../../observation/session-state.ts'
 import type { Engine } from './engine.ts'
 import type { Hold } from './hold.ts'
-import { turnOf } from './hold.ts'
 
 /** Whose budget is used up, and the sentence that says so. */
 export interface Exhausted {
+  /** A budget of those who handed the task on ends the run, and what becomes of them is their own holder's business. */
   readonly scope: 'agent' | 'run' | 'session'
   readonly message: string
+}
+
+interface Purse {
+  readonly scope: Exhausted['scope']
+  readonly of: string
+  readonly budget: Budget | null
+  readonly used: Used
 }
 
 /**
@@ -14,29 +22,32 @@ export interface Exhausted {
  * what would go over the limit is not begun.
  */
 export function exhausted(engine: Engine, hold: Hold, calls: number): Exhausted | undefined {
-  const sinceTurn = engine.clock.now() - turnOf(hold).started_at
-  const scopes = [
-    ['agent', hold.agent.budget, hold.agent.used],
-    ['run', hold.run.budget, hold.run.used],
-    ['session', sessionBudget(hold), hold.state.used],
-  ] as const
-  for (const [scope, budget, used] of scopes) {
-    const what = budget === null ? undefined : over(budget, used, calls, sinceTurn)
-    if (what !== undefined) return { scope, message: `The ${scope} has used up its budget: ${what}.` }
+  const since = Math.max(0, engine.clock.now() - hold.run.clock_at)
+  for (const { scope, of, budget, used } of pursesOf(hold)) {
+    const what = budget === null ? undefined : over(budget, used, calls, since)
+    if (what !== undefined) return { scope, message: `${of} has used up its budget: ${what}.` }
   }
   return undefined
 }
 
-function over(budget: Budget, used: Used, calls: number, sinceTurn: number): string | undefined {
+function* pursesOf({ state, run, agent }: Hold): Iterable<Purse> {
+  yield { scope: 'agent', of: 'The agent', ...agent }
+  yield { scope: 'run', of: 'The run', ...run }
+  let above: AgentView | undefined = state.agents.get(agent.parent_id ?? '')
+  for (; above !== undefined; above = state.agents.get(above.parent_id ?? ''))
+    yield { scope: 'run', of: `The agent ${above.agent}, which this one works for,`, ...above }
+  for (let at = parentRun(state, run); at !== undefined; at = parentRun(state, at))
+    yield { scope: 'run', of: `The run ${at.run_id}, which handed this task on,`, ...at }
+  const budget = (state.config.budget ?? null) as Budget | null
+  yield { scope: 'session', of: 'The session', budget, used: state.used }
+}
+
+function over(budget: Budget, used: Used, calls: number, since: number): string | undefined {
   const { tokens, tool_calls, wall_time_ms } = budget
   if (tokens !== undefined && used.tokens >= tokens) return `${used.tokens} of ${tokens} tokens`
   if (tool_calls !== undefined && used.tool_calls + calls > tool_calls)
     return `${used.tool_calls + calls} of ${tool_calls} tool calls`
-  const wall = used.wall_time_ms + sinceTurn
+  const wall = used.wall_time_ms + since
   if (wall_time_ms !== undefined && wall >= wall_time_ms) return `${wall} of ${wall_time_ms} ms`
   return undefined
-}
-
-function sessionBudget({ state }: Hold): Budget | null {
-  return (state.config.budget ?? null) as Budget | null
 }

@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts'
+import { readThrown } from '../thrown.ts'
 import { cancelHeld, crash } from './end.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, callsOf, commit, type Hold, type InHand, isUnderWay, turnOf } from './hold.ts'
@@ -24,16 +25,28 @@ export async function drive(
   try {
     while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted) return
   } catch (error) {
-    if (isLost(error)) return
-    await crash(engine, hold, error).catch((again) => {
-      if (!isLost(again)) throw again
-    })
+    if (!isLost(error)) await contain(engine, hold, error)
   } finally {
     held.delete(run_id)
     hold.lease.release()
     hold.over.resolve()
     for (const { abort } of hold.inHand.values()) abort.abort()
   }
+}
+
+/** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */
+async function contain(engine: Engine, hold: Hold, error: unknown) {
+  const told = error instanceof Error ? error.stack : readThrown(error).message
+  engine.warn('an agent crashed', { agent_id: hold.agent.agent_id, run_id: hold.run.run_id, error: told })
+  for (let left = 20; left > 0; left--)
+    try {
+      await crash(engine, hold, error)
+      return
+    } catch (again) {
+      if (isLost(again)) return
+      if (!(again instanceof Fault) || again.code !== 'stale_write') throw again
+      await engine.sessions.refresh(hold.state)
+    }
 }
 
 /**
@@ -61,7 +74,7 @@ async function step(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
   if (turnOf(hold).state === 'streaming') return reason(engine, hold)
   if (hold.run.cancel !== null && (hold.run.cancel === 'cancel' || !isUnderWay(hold))) {
     await stopEffects(engine, hold)
-    return cancelHeld(engine, hold, '')
+    return cancelHeld(engine, hold)
   }
   if (hold.isLeaving) return leave(engine, hold)
   return work(engine, hold)

@@ -3,6 +3,7 @@ import type { CallView } from '../../observation/session-state.ts'
 import { about } from '../contracts/about.ts'
 import { carryOut } from '../tools/carry-out.ts'
 import { askWhileAtWork } from './ask.ts'
+import type { Probed, Tool } from '../tools/tool.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
@@ -15,7 +16,7 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   if (tool === undefined || !hold.lease.isValid()) return
   const abort = new AbortController()
-  const signal = AbortSignal.any([abort.signal, hold.lease.signal])
+  const { signal } = abort
   const context = {
     idempotency_key: call.idempotency_key ?? call.call_id,
     session_id: hold.state.session_id,
@@ -27,7 +28,23 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
       askWhileAtWork(engine, hold, call, request, AbortSignal.any([signal, moot])),
     progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, chunk, stream),
   }
-  inHand(hold, call, abort, carryOut(tool, call.arguments, context, engine))
+  inHand(hold, call, abort, () => carryOut(watched(engine, tool, call), call.arguments, context, engine))
+}
+
+/** A tool that was given up may still be at it. Until it returns, it may act. */
+function watched(engine: Engine, tool: Tool, call: CallView): Tool {
+  const execution_id = call.execution_id ?? ''
+  return {
+    ...tool,
+    async run(args, context) {
+      engine.atWork.add(execution_id)
+      try {
+        return await tool.run(args, context)
+      } finally {
+        engine.atWork.delete(execution_id)
+      }
+    },
+  }
 }
 
 /**
@@ -38,22 +55,23 @@ export function probe(engine: Engine, hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   if (tool !== undefined && (tool.read_only || tool.idempotent)) return begin(engine, hold, call)
   const abort = new AbortController()
-  inHand(
-    hold,
-    call,
-    abort,
-    tool?.probe === undefined ? Promise.resolve({ status: 'unknown' }) : asked(engine, hold, call, abort),
+  inHand(hold, call, abort, async () =>
+    tool?.probe === undefined ? { status: 'unknown' } : asked(engine, hold, tool, call, abort),
   )
 }
 
-async function asked(engine: Engine, hold: Hold, call: CallView, abort: AbortController): Promise<Outcome> {
-  const tool = hold.definition.registry.find(call.name)
-  const signal = AbortSignal.any([abort.signal, hold.lease.signal])
+async function asked(engine: Engine, hold: Hold, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
+  const { signal } = abort
   try {
-    const found = await tool?.probe?.(call.idempotency_key ?? call.call_id, call.arguments, signal)
-    if (found?.outcome === 'happened') return { status: 'success', output: found.result ?? null, duration_ms: 0 }
-    if (found?.outcome !== 'did_not') return { status: 'unknown' }
-    await until(engine, earliestDidNot(engine, call), signal)
+    let found = await probeOnce(engine, tool, call, signal)
+    const earliest = earliestDidNot(engine, call)
+    if (found.outcome === 'did_not' && engine.clock.now() < earliest) {
+      // It may have begun since: what counts is what is so when nobody can begin it any more.
+      await until(engine, earliest, signal)
+      found = await probeOnce(engine, tool, call, signal)
+    }
+    if (found.outcome === 'happened') return { status: 'success', output: found.result ?? null, duration_ms: 0 }
+    if (found.outcome !== 'did_not') return { status: 'unknown' }
     return {
       status: 'error',
       error: 'The worker was lost, and it did not happen.',
@@ -66,10 +84,32 @@ async function asked(engine: Engine, hold: Hold, call: CallView, abort: AbortCon
   }
 }
 
-/** Until then a worker that was stopped in time might still wake and act. */
+/** A probe may take as long as the tool itself; one that does not answer cannot tell. */
+async function probeOnce(engine: Engine, tool: Tool, call: CallView, signal: AbortSignal): Promise<Probed> {
+  const enough = Promise.withResolvers<Probed>()
+  const late = new AbortController()
+  const cancel = engine.timers.after(tool.timeout_ms, () => {
+    enough.resolve({ outcome: 'cannot_tell' })
+    late.abort()
+  })
+  try {
+    const key = call.idempotency_key ?? call.call_id
+    const answer = tool.probe?.(key, call.arguments, AbortSignal.any([signal, late.signal]))
+    return await Promise.race([answer ?? enough.promise, enough.promise])
+  } finally {
+    cancel()
+  }
+}
+
+/**
+ * Until then someone might still act: a worker that was stopped in time and
+ * wakes, or a tool of this process that was given up and has not returned.
+ */
 export function earliestDidNot(engine: Engine, call: CallView): number {
-  const { late_worker_ms } = engine.settings
-  return late_worker_ms === null ? 0 : call.started_at + (call.timeout_ms ?? 0) + late_worker_ms
+  const { late_worker_ms, lease_ms } = engine.settings
+  const isAtWork = engine.atWork.has(call.execution_id ?? '')
+  if (late_worker_ms === null && !isAtWork) return 0
+  return call.started_at + (call.timeout_ms ?? 0) + Math.max(late_worker_ms ?? 0, isAtWork ? lease_ms : 0)
 }
 
 function until(engine: Engine, at: number, signal: AbortSignal): Promise<void> {
@@ -84,13 +124,16 @@ function until(engine: Engine, at: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-function inHand(hold: Hold, call: CallView, abort: AbortController, outcome: Promise<Outcome>) {
-  const entry: InHand = { abort, outcome: undefined, done: Promise.resolve() }
-  const done = outcome.then((came) => {
+/** It is in hand before it begins: a tool may report progress before it first waits for anything. */
+function inHand(hold: Hold, call: CallView, abort: AbortController, start: () => Promise<Outcome>) {
+  const { promise: done, resolve } = Promise.withResolvers<void>()
+  const entry: InHand = { abort, outcome: undefined, done }
+  hold.inHand.set(call.call_id, entry)
+  void start().then((came) => {
     entry.outcome = came
+    resolve()
     nudge(hold)
   })
-  hold.inHand.set(call.call_id, Object.assign(entry, { done }))
 }
 
 type ProgressStream = 'stdout' | 'stderr' | 'message'

@@ -1,9 +1,19 @@
-import type { CallView } from '../../observation/session-state.ts'
+import type { CallView, SessionState } from '../../observation/session-state.ts'
+import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import { closeCalls, type Known } from '../contracts/closing.ts'
+import { readThrown } from '../thrown.ts'
 import type { Engine } from './engine.ts'
 import { aboutRun, aboutTurn, batchFor, callsOf, commit, type Hold, turnOf } from './hold.ts'
 import { settlementQuestion } from './settlement-question.ts'
+
+/** An answer that ends with its turn: what was said so far, and what that cost. */
+export interface Cut {
+  readonly partial: string
+  readonly usage?: Payload<'turn.completed'>['usage']
+}
+
+const nothingSaid: Cut = { partial: '' }
 
 /** The run fails, and its turn with it. */
 export async function failRun(
@@ -11,10 +21,10 @@ export async function failRun(
   hold: Hold,
   error_code: string,
   message: string,
-  partial = '',
+  cut = nothingSaid,
 ): Promise<'over'> {
   const batch = batchFor(engine, hold)
-  endTurn(engine, hold, batch, error_code.toLowerCase(), message, partial)
+  endTurn(engine, hold, batch, { error_type: error_code.toLowerCase(), message, retryable: false }, cut)
   batch.move(
     'run',
     hold.run.run_id,
@@ -23,18 +33,14 @@ export async function failRun(
     { actor: 'graph_runner', payload: { error_code, message } },
     aboutRun(hold.run),
   )
+  if (isOneTooMany(engine, hold)) suspend(engine, hold, batch)
   await commit(engine, hold, batch)
   return 'over'
 }
 
 /** Something in the agent broke that nobody foresaw. It harms this run and this agent, and nobody else. */
 export async function crash(engine: Engine, hold: Hold, error: unknown): Promise<'over'> {
-  const message = error instanceof Error ? error.message : String(error)
-  engine.warn('an agent crashed', {
-    agent_id: hold.agent.agent_id,
-    run_id: hold.run.run_id,
-    error: String((error as Error)?.stack ?? error),
-  })
+  const { message } = readThrown(error)
   const batch = batchFor(engine, hold)
   const stats = { ...hold.agent.used }
   batch.move(
@@ -45,17 +51,18 @@ export async function crash(engine: Engine, hold: Hold, error: unknown): Promise
     { actor: 'graph_runner', payload: { agent_id: hold.run.agent_id, reason: `crash: ${message}`, stats } },
     { agent_id: hold.run.agent_id },
   )
-  endTurn(engine, hold, batch, 'agent_crash', message, '')
+  endTurn(engine, hold, batch, { error_type: 'agent_crash', message, retryable: false }, nothingSaid)
   const payload = { error_code: 'AGENT_CRASH', message }
   batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', { actor: 'graph_runner', payload }, aboutRun(hold.run))
+  if (isOneTooMany(engine, hold)) suspend(engine, hold, batch)
   await commit(engine, hold, batch)
   return 'over'
 }
 
 /** The agent has nothing left to spend. */
-export async function spend(engine: Engine, hold: Hold, message: string, partial: string): Promise<'over'> {
+export async function spend(engine: Engine, hold: Hold, message: string, cut: Cut): Promise<'over'> {
   const batch = batchFor(engine, hold)
-  interruptTurn(engine, hold, batch, 'budget_exhausted', partial)
+  interruptTurn(engine, hold, batch, 'budget_exhausted', cut)
   const stats = { ...hold.agent.used }
   batch.move(
     'agent',
@@ -72,10 +79,10 @@ export async function spend(engine: Engine, hold: Hold, message: string, partial
 }
 
 /** Stopped by request. Effects have been waited for or aborted by now; what is known of them is recorded. */
-export async function cancelHeld(engine: Engine, hold: Hold, partial: string): Promise<'over'> {
+export async function cancelHeld(engine: Engine, hold: Hold, cut = nothingSaid): Promise<'over'> {
   const batch = batchFor(engine, hold)
   const reason = hold.run.cancel_reason
-  interruptTurn(engine, hold, batch, reason, partial)
+  interruptTurn(engine, hold, batch, reason, cut)
   batch.move(
     'run',
     hold.run.run_id,
@@ -89,9 +96,21 @@ export async function cancelHeld(engine: Engine, hold: Hold, partial: string): P
 }
 
 /** Lets go at a boundary where nothing is open, so that another worker, or a later start, can go on. */
-export async function release(engine: Engine, hold: Hold, reason: string, partial: string): Promise<'over'> {
-  const batch = batchFor(engine, hold)
-  interruptTurn(engine, hold, batch, reason, partial)
+export async function release(
+  engine: Engine,
+  hold: Hold,
+  reason: string,
+  cut: Cut,
+  batch = batchFor(engine, hold),
+): Promise<'over'> {
+  interruptTurn(engine, hold, batch, reason, cut)
+  putBack(hold, batch, reason)
+  await commit(engine, hold, batch)
+  return 'over'
+}
+
+/** Into the queue again, for whoever takes it next. */
+export function putBack(hold: Hold, batch: Batch, reason: string) {
   batch.move(
     'run',
     hold.run.run_id,
@@ -100,26 +119,33 @@ export async function release(engine: Engine, hold: Hold, reason: string, partia
     { actor: 'graph_runner', payload: { epoch: hold.epoch + 1, message: reason } },
     aboutRun(hold.run),
   )
-  await commit(engine, hold, batch)
-  return 'over'
 }
 
-export function endTurn(
-  engine: Engine,
-  hold: Hold,
-  batch: Batch,
-  error_type: string,
-  message: string,
-  partial: string,
-) {
+/** With this turn error there are as many in a row as an active session takes. */
+export function isOneTooMany({ settings }: Engine, { state }: Hold): boolean {
+  return state.turn_errors_in_a_row + 1 >= settings.error_threshold && isActive(state)
+}
+
+export function suspend({ settings }: Engine, { state }: Hold, batch: Batch) {
+  const payload = { reason: `${settings.error_threshold} turn errors in a row`, budget_info: null }
+  batch.move('session', state.session_id, 'error_threshold', 'session.suspended', { actor: 'policy', payload })
+}
+
+export function isActive({ subjects, session_id }: SessionState): boolean {
+  return subjects.get(session_id)?.state === 'active'
+}
+
+type TurnError = Pick<Payload<'turn.error'>, 'error_type' | 'message' | 'retryable'>
+
+export function endTurn(engine: Engine, hold: Hold, batch: Batch, error: TurnError, cut: Cut) {
   const turn = turnOf(hold)
   const inTools = turn.state === 'tool_executing'
-  if (inTools) close(engine, hold, batch, message)
+  if (inTools) close(engine, hold, batch, error.message)
+  const { partial, usage } = cut
   const payload = {
-    error_type,
-    message,
-    retryable: false,
-    ...(partial === '' ? {} : { partial_output: partial }),
+    ...error,
+    ...(partial !== '' && { partial_output: partial }),
+    ...(usage !== undefined && { usage }),
   }
   batch.move(
     'turn',
@@ -132,7 +158,7 @@ export function endTurn(
   )
 }
 
-function interruptTurn(engine: Engine, hold: Hold, batch: Batch, reason: string, partial: string) {
+function interruptTurn(engine: Engine, hold: Hold, batch: Batch, reason: string, { partial, usage }: Cut) {
   const turn = turnOf(hold)
   if (turn.state === 'tool_executing') close(engine, hold, batch, reason)
   batch.move(
@@ -140,7 +166,7 @@ function interruptTurn(engine: Engine, hold: Hold, batch: Batch, reason: string,
     turn.turn_id,
     'interrupt',
     'turn.interrupted',
-    { actor: 'reasoning', payload: { reason, partial_output: partial } },
+    { actor: 'reasoning', payload: { reason, partial_output: partial, ...(usage !== undefined && { usage }) } },
     aboutTurn(hold),
   )
 }

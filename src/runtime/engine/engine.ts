@@ -20,6 +20,8 @@ export interface Engine {
   readonly agents: ReadonlyMap<string, AgentDefinition>
   readonly policy: Policy
   readonly settings: Settings
+  /** Executions whose tool has been called in this process and has not returned, whether someone still waits for it or not. */
+  readonly atWork: Set<string>
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void
   /** Tells the dispatcher that a run may be taken. */

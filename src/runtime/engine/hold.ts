@@ -63,14 +63,24 @@ export function batchFor(engine: Engine, hold: Hold): Batch {
 /**
  * Records under the fence: an append of a worker that lost its run cannot
  * commit. One that moves the run itself also expects that nothing was asked of
- * it meanwhile: a request is obeyed before the run ends or waits.
+ * it meanwhile: a request is obeyed before the run ends or waits. The session,
+ * too, moves only from where it was seen: others may be about to suspend it.
+ * `read` names the subjects that the decision rests on without moving them.
  */
-export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<readonly Rune[]> {
+export async function commit(
+  engine: Engine,
+  hold: Hold,
+  batch: Batch,
+  read: readonly string[] = [],
+): Promise<readonly Rune[]> {
   const { run_id } = hold.run
   const fence = { run_id, epoch: hold.epoch }
-  const version = batch.moved[run_id]
-  const terms = version === undefined ? { fence } : { fence, expect: { [run_id]: version } }
-  const runes = await engine.sessions.commit(hold.state, batch, terms)
+  const expect = Object.fromEntries(read.map((id) => [id, hold.state.subjects.get(id)?.version ?? 0]))
+  for (const id of [run_id, hold.state.session_id]) {
+    const version = batch.moved[id]
+    if (version !== undefined) expect[id] = version
+  }
+  const runes = await engine.sessions.commit(hold.state, batch, { fence, expect })
   for (const call_id of hold.inHand.keys())
     if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes
@@ -80,6 +90,13 @@ export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<
 export function isUnderWay(hold: Hold): boolean {
   for (const { outcome } of hold.inHand.values()) if (outcome === undefined) return true
   return false
+}
+
+/** The lease is gone: the stream and every effect under way are told, and nothing may be begun. */
+export function stopEverything(hold: Hold) {
+  hold.interruption.abort()
+  for (const { abort } of hold.inHand.values()) abort.abort()
+  hold.changed.resolve()
 }
 
 /** Wakes the holder: a request was recorded, or something it waits for has changed. */

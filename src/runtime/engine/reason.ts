@@ -1,22 +1,22 @@
+import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { readCall } from '../tools/read-call.ts'
-import { answer, type WrittenCall } from '../turns/answer.ts'
+import { type Answer, answer, type StreamError, type WrittenCall } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { isRepeated } from '../turns/repeated-calls.ts'
 import { buildRequest } from '../turns/request.ts'
 import { retryDelay } from '../turns/retry.ts'
-import { exhausted } from './budget.ts'
-import { cancelHeld, endTurn, failRun, release, spend } from './end.ts'
+import { type Cut, cancelHeld, endTurn, failRun, isActive, isOneTooMany, putBack, release, suspend } from './end.ts'
 import type { Engine } from './engine.ts'
 import { aboutRun, aboutTurn, batchFor, commit, type Hold, turnOf } from './hold.ts'
 import { receive } from './receive.ts'
+import { stopBefore } from './stop-before.ts'
 
 /** Lets the model answer once, and records what it said. */
 export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
-  const stop = await stopBefore(engine, hold, 0)
+  const stop = await stopBefore(engine, hold, 0, { partial: '' })
   if (stop !== undefined) return stop
 
-  const turn = turnOf(hold)
   const request = buildRequest({
     instructions: hold.definition.instructions,
     messages: hold.agent.dialogue.messages,
@@ -24,60 +24,65 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
     memories: hold.agent.facts,
   })
   hold.interruption = new AbortController()
-  if (hold.run.cancel !== null || hold.run.steers.length > 0 || hold.isLeaving) hold.interruption.abort()
-  const signal = AbortSignal.any([hold.interruption.signal, hold.lease.signal])
+  if (isAskedToStop(hold) || hold.isLeaving || hold.lease.signal.aborted) hold.interruption.abort()
+  const { signal } = hold.interruption
   const deltas = writeDeltas(engine, hold)
-  const said = await answer(hold.definition.model, request, {
-    signal,
-    onDelta: deltas.add,
-    clock: engine.clock,
-    timers: engine.timers,
-  })
+  const { clock, timers } = engine
+  const said = await answer(hold.definition.model, request, { signal, onDelta: deltas.add, clock, timers })
   await deltas.finish()
   if (hold.lease.signal.aborted) return 'over'
 
+  // What was said is kept, whatever is asked meanwhile: the record is looked at again, the model is not asked again.
+  for (;;)
+    try {
+      return await conclude(engine, hold, said)
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'stale_write') throw error
+      await engine.sessions.refresh(hold.state)
+    }
+}
+
+async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' | 'over'> {
+  const cut = { partial: 'text' in said ? said.text : said.partial, usage: said.usage }
   switch (said.kind) {
     case 'aborted':
-      return stopped(engine, hold, said.partial)
+      return stopped(engine, hold, cut)
     case 'error':
-      return broken(engine, hold, said)
-    case 'final': {
-      if (hold.run.steers.length > 0) return steer(engine, hold, said.text)
-      const batch = batchFor(engine, hold)
-      const finish = said.finish === 'length' ? 'truncated' : said.finish === 'content_filter' ? 'filtered' : 'stop'
-      const payload = { final_output: said.text, usage: said.usage, round: turn.round, finish } as const
-      batch.move(
-        'turn',
-        turn.turn_id,
-        'response_done',
-        'turn.completed',
-        { actor: 'reasoning', payload },
-        aboutTurn(hold),
-        {
-          no_tool_calls: true,
-        },
-      )
-      const result = { actor: 'graph_runner' as const, payload: { result: said.text } }
-      batch.move('run', hold.run.run_id, 'turn.succeeded', 'run.moved', result, aboutRun(hold.run))
-      await commit(engine, hold, batch)
-      return 'over'
-    }
+      return broken(engine, hold, said, cut)
+    case 'final':
+      return isAskedToStop(hold) ? stopped(engine, hold, cut) : succeed(engine, hold, said)
     case 'calls': {
-      if (turn.round >= hold.definition.max_rounds)
-        return failRun(
-          engine,
-          hold,
-          'ROUND_LIMIT',
-          `The turn took ${turn.round} rounds of calls, which is the limit.`,
-          said.text,
-        )
+      const { round } = turnOf(hold)
+      if (round >= hold.definition.max_rounds) {
+        const message = `The turn took ${round} rounds of calls, which is the limit.`
+        return failRun(engine, hold, 'ROUND_LIMIT', message, cut)
+      }
       if (isRepeated(hold.agent.dialogue.messages, asRecorded(hold, said.calls), canonicalJson))
-        return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', said.text)
-      const over = await stopBefore(engine, hold, said.calls.length, said.text)
+        return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
+      const over = await stopBefore(engine, hold, said.calls.length, cut)
       if (over !== undefined) return over
       return receive(engine, hold, said.text, said.calls, said.usage)
     }
   }
+}
+
+async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
+  const batch = batchFor(engine, hold)
+  const { turn_id, round } = turnOf(hold)
+  const finish = said.finish === 'length' ? 'truncated' : said.finish === 'content_filter' ? 'filtered' : 'stop'
+  const completed = {
+    actor: 'reasoning',
+    payload: { final_output: said.text, usage: said.usage, round, finish },
+  } as const
+  batch.move('turn', turn_id, 'response_done', 'turn.completed', completed, aboutTurn(hold), { no_tool_calls: true })
+  const result = { actor: 'graph_runner' as const, payload: { result: said.text } }
+  batch.move('run', hold.run.run_id, 'turn.succeeded', 'run.moved', result, aboutRun(hold.run))
+  await commit(engine, hold, batch)
+  return 'over'
+}
+
+function isAskedToStop(hold: Hold): boolean {
+  return hold.run.cancel !== null || hold.run.steers.length > 0
 }
 
 /** The dialogue has the arguments as they were read, with defaults filled in. */
@@ -85,31 +90,21 @@ function asRecorded(hold: Hold, calls: readonly WrittenCall[]) {
   return calls.map((call) => ({ name: call.name, arguments: readCall(hold.definition.registry, call).args }))
 }
 
-/** Checked before each step begins: a budget that is used up, a session that may not go on. */
-async function stopBefore(engine: Engine, hold: Hold, calls: number, partial = ''): Promise<'over' | undefined> {
-  if (hold.state.subjects.get(hold.state.session_id)?.state === 'suspended')
-    return release(engine, hold, 'the session is suspended', partial)
-  const spent = exhausted(engine, hold, calls)
-  if (spent === undefined) return undefined
-  if (spent.scope === 'agent') return spend(engine, hold, spent.message, partial)
-  if (spent.scope === 'run') return failRun(engine, hold, 'BUDGET_EXHAUSTED', spent.message, partial)
-  const batch = batchFor(engine, hold)
-  const payload = { reason: spent.message, budget_info: { ...hold.state.used } }
-  batch.move('session', hold.state.session_id, 'budget_exhausted', 'session.suspended', { actor: 'policy', payload })
-  await commit(engine, hold, batch)
-  return release(engine, hold, spent.message, partial)
+async function stopped(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over'> {
+  if (hold.run.cancel !== null) return cancelHeld(engine, hold, cut)
+  if (hold.run.steers.length > 0) return steer(engine, hold, cut)
+  return release(engine, hold, 'the worker is shutting down', cut)
 }
 
-async function stopped(engine: Engine, hold: Hold, partial: string): Promise<'on' | 'over'> {
-  if (hold.run.cancel !== null) return cancelHeld(engine, hold, partial)
-  if (hold.run.steers.length > 0) return steer(engine, hold, partial)
-  return release(engine, hold, 'the worker is shutting down', partial)
-}
-
-/** New input ends this turn at a safe boundary; what was said so far is kept, and the input opens the next one. */
-async function steer(engine: Engine, hold: Hold, partial_output: string): Promise<'on'> {
+/**
+ * New input ends this turn at a safe boundary; what was said so far is kept, and
+ * the input opens the next one: at once, or when the session goes on.
+ */
+async function steer(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over'> {
+  if (!isActive(hold.state)) return release(engine, hold, 'steered', cut)
   const batch = batchFor(engine, hold)
-  const payload = { reason: 'steered', partial_output }
+  const { partial, usage } = cut
+  const payload = { reason: 'steered', partial_output: partial, ...(usage !== undefined && { usage }) }
   batch.move(
     'turn',
     turnOf(hold).turn_id,
@@ -123,40 +118,26 @@ async function steer(engine: Engine, hold: Hold, partial_output: string): Promis
   return 'on'
 }
 
-type Broken = {
-  readonly error_type: string
-  readonly message: string
-  readonly retryable: boolean
-  readonly partial: string
-  readonly retry_after_ms?: number
-}
+type Broken = Pick<StreamError, 'error_type' | 'message' | 'retryable' | 'retry_after_ms'>
 
-async function broken(engine: Engine, hold: Hold, error: Broken): Promise<'on' | 'over'> {
-  const delay = error.retryable
-    ? retryDelay(hold.run.tries + 1, hold.definition.retries, error.retry_after_ms)
-    : undefined
+/** The stream broke: a new turn tries again, unless that was the last try or the session takes no new turn. */
+async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Promise<'on' | 'over'> {
+  const { error_type, message, retryable, retry_after_ms } = error
+  const delay = retryable ? retryDelay(hold.run.tries + 1, hold.definition.retries, retry_after_ms) : undefined
+  const isTroubled = isOneTooMany(engine, hold)
+  const goesOn = delay !== undefined && !isTroubled && isActive(hold.state)
   const batch = batchFor(engine, hold)
-  endTurn(engine, hold, batch, error.error_type, error.message, error.partial)
-  if (delay === undefined) {
-    const payload = { error_code: error.error_type.toUpperCase(), message: error.message }
-    batch.move(
-      'run',
-      hold.run.run_id,
-      'turn.failed',
-      'run.moved',
-      { actor: 'graph_runner', payload },
-      aboutRun(hold.run),
-    )
-  } else openTurn(engine, hold, batch, null)
-  if (
-    hold.state.turn_errors_in_a_row + 1 >= engine.settings.error_threshold &&
-    hold.state.subjects.get(hold.state.session_id)?.state === 'active'
-  ) {
-    const payload = { reason: `${engine.settings.error_threshold} turn errors in a row`, budget_info: null }
-    batch.move('session', hold.state.session_id, 'error_threshold', 'session.suspended', { actor: 'policy', payload })
+  endTurn(engine, hold, batch, { error_type, message, retryable: delay !== undefined }, cut)
+  if (goesOn) openTurn(engine, hold, batch, null)
+  else if (delay !== undefined) putBack(hold, batch, 'the session takes no new turn')
+  else {
+    const payload = { error_code: error_type.toUpperCase(), message }
+    const said = { actor: 'graph_runner' as const, payload }
+    batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', said, aboutRun(hold.run))
   }
+  if (isTroubled) suspend(engine, hold, batch)
   await commit(engine, hold, batch)
-  if (delay === undefined) return 'over'
+  if (!goesOn) return 'over'
   await pause(engine, hold, delay)
   return 'on'
 }
@@ -178,14 +159,16 @@ function openTurn(engine: Engine, hold: Hold, batch: ReturnType<typeof batchFor>
 }
 
 function pause(engine: Engine, hold: Hold, ms: number): Promise<void> {
+  const { interruption, lease } = hold
+  if (interruption.signal.aborted || lease.signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const cancel = engine.timers.after(ms, resolve)
     const wake = () => {
       cancel()
       resolve()
     }
-    hold.interruption.signal.addEventListener('abort', wake, { once: true })
-    hold.lease.signal.addEventListener('abort', wake, { once: true })
+    interruption.signal.addEventListener('abort', wake, { once: true })
+    lease.signal.addEventListener('abort', wake, { once: true })
   })
 }
 
@@ -200,6 +183,8 @@ function writeDeltas(engine: Engine, hold: Hold) {
     const payload = { content, channel, round, offset }
     batch.say('turn.assistant_delta', { actor: 'reasoning', payload }, about)
     writing = writing.then(() => commit(engine, hold, batch))
+    // It is heard of in `finish`; until then nobody waits for it, and that must not end the process.
+    writing.catch(() => undefined)
   })
   return {
     add(channel: 'text' | 'reasoning', text: string) {

@@ -1,13 +1,19 @@
+import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { consequenceView, contractHistories } from '../../observation/contract.ts'
+import { summary } from '../../observation/summary.ts'
+import type { Claim } from '../../runelog/models/claims.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
 import * as openings from '../contracts/openings.ts'
 import { askPersonName } from '../ecs/ask-person.ts'
 import { readEcsRequest } from '../ecs/request.ts'
+import { readThrown } from '../thrown.ts'
 import { actionOf, idempotencyKey } from '../tools/policy.ts'
 import { readCall } from '../tools/read-call.ts'
+import type { Tool } from '../tools/tool.ts'
 import { writtenArguments } from '../written-arguments.ts'
 import type { Engine } from './engine.ts'
 import { aboutTurn, batchFor, type Hold, turnOf } from './hold.ts'
@@ -27,11 +33,24 @@ interface Planned {
 }
 
 /**
+ * Takes in the calls of an answer. If someone else took a key meanwhile, it is
+ * looked at again: what was free when it was planned is a duplicate by now.
+ */
+export async function receive(...answer: Parameters<typeof receiveOnce>): Promise<'on' | 'over'> {
+  for (;;)
+    try {
+      return await receiveOnce(...answer)
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'key_taken') throw error
+    }
+}
+
+/**
  * Records the calls of an answer, each with its contract, and in the same
  * append begins what may begin: a plain step costs two commits, this one and
  * the one that holds its result.
  */
-export async function receive(
+async function receiveOnce(
   engine: Engine,
   hold: Hold,
   text: string,
@@ -86,8 +105,9 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
   if ('problem' in read) return { call, problem: read.problem }
 
   const { tool, args } = read
-  const isOneAction = tool.irreversible && tool.dedupe
-  const key = isOneAction ? idempotencyKey(tool, args, engine.sha256) : call.call_id
+  const keyed = keyOf(engine, tool, args, call.call_id)
+  if ('problem' in keyed) return { call, problem: keyed.problem }
+  const { key } = keyed
   const planned = {
     ...call,
     irreversible: tool.irreversible,
@@ -95,26 +115,48 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
     key_scope: tool.key_scope,
     timeout_ms: tool.timeout_ms,
   }
-  if (!isOneAction) return { call: planned }
+  if (!isOneAction(tool)) return { call: planned }
   const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
-  const claimOn = async (taken: string) => (await engine.runelog.row('claims', `${scope}:${taken}`))?.value
+  const claimOn = async (taken: string) =>
+    (await engine.runelog.row('claims', `${scope}:${taken}`))?.value as Claim | undefined
   const claim = await claimOn(key)
   if (claim === undefined) return { call: planned }
   const again = hold.state.repeats.get(key)
-  if (again === undefined || (await claimOn(again)) !== undefined) return refused(planned, claim)
+  if (again === undefined || (await claimOn(again)) !== undefined)
+    return refused(planned, await alreadyThere(engine, hold, claim))
   return { call: { ...planned, idempotency_key: again } }
 }
 
-/** It gets no contract, and so no execution of its own. */
-function refused(call: openings.PlannedCall, claim: Json): Planned {
-  return { call: { ...call, execution_id: null, contract: null }, duplicate: alreadyThere(claim) }
+/** The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash. */
+/** A second call for it, with the same arguments, is the same action. */
+const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe
+
+function keyOf(engine: Engine, tool: Tool, args: Json, call_id: string): { key: string } | { problem: string } {
+  if (!isOneAction(tool)) return { key: call_id }
+  try {
+    return { key: idempotencyKey(tool, args, engine.sha256) }
+  } catch (error) {
+    return { problem: `The key of ${tool.name} could not be made: ${readThrown(error).message} It was not run.` }
+  }
 }
 
-function alreadyThere(claim: Json): string {
-  const { execution_id, state } = claim as { execution_id: string; state: string }
-  return state === 'completed'
-    ? `It was already completed as ${execution_id}; it is not done a second time.`
-    : `It is already under way as ${execution_id}, which is ${state}; it is not started a second time.`
+/** A refused duplicate has no contract, and nothing of it is left to be done. */
+function refused(call: openings.PlannedCall, duplicate: string): Planned {
+  return { call: { ...call, execution_id: null, contract: null }, duplicate }
+}
+
+async function alreadyThere(engine: Engine, hold: Hold, { execution_id, session_id, state }: Claim): Promise<string> {
+  if (state !== 'completed')
+    return `It is already under way as ${execution_id}, which is ${state}; it is not started a second time.`
+  // What another session got for it is not this one's to know.
+  const result = session_id === hold.state.session_id ? await resultOf(engine, session_id, execution_id) : null
+  const told = result === null ? '' : `, with the result ${summary(result)}`
+  return `It was already completed as ${execution_id}${told}; it is not done a second time.`
+}
+
+async function resultOf(engine: Engine, session_id: string, execution_id: string): Promise<Json> {
+  const history = contractHistories(await engine.runelog.read(session_id)).get(execution_id)
+  return history === undefined ? null : consequenceView(history).result
 }
 
 function planStep(engine: Engine, hold: Hold, received: ReceivedCall): Planned {
@@ -167,6 +209,6 @@ function markDuplicates(planned: Planned[]) {
     const key = canonicalJson([call.key_scope, call.idempotency_key])
     const first = seen.get(key)
     if (first === undefined) seen.set(key, call.execution_id)
-    else planned[i] = refused(call, { execution_id: first, state: 'pending' })
+    else planned[i] = refused(call, `It is already asked for in this answer, as ${first}; it is not started twice.`)
   }
 }

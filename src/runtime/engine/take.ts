@@ -2,7 +2,7 @@ import { Fault } from '../../faults/fault.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
 import { definitionOf, type Engine } from './engine.ts'
-import { aboutRun, type Hold } from './hold.ts'
+import { aboutRun, type Hold, stopEverything } from './hold.ts'
 
 /**
  * Takes a queued run: raises its epoch, and opens a turn unless one is still
@@ -12,7 +12,7 @@ import { aboutRun, type Hold } from './hold.ts'
 export async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
   const state = await engine.sessions.load(session_id)
   const run = state.runs.get(run_id)
-  if (run === undefined || run.status !== 'queued') return undefined
+  if (run === undefined || run.status !== 'queued' || !engine.agents.has(run.agent)) return undefined
   const session = state.subjects.get(session_id)
   const agent = state.agents.get(run.agent_id)
   if (session?.state !== 'active' || agent === undefined || !isFree(state, run)) return undefined
@@ -42,7 +42,7 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
     await engine.sessions.refresh(state)
     return undefined
   }
-  return {
+  const hold: Hold = {
     state,
     run,
     agent,
@@ -56,6 +56,8 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
     over: Promise.withResolvers<void>(),
     isLeaving: false,
   }
+  hold.lease.signal.addEventListener('abort', () => stopEverything(hold), { once: true })
+  return hold
 }
 
 /** INV-TURN-SEQUENTIAL: an agent is in one turn at a time, and runs are taken in the order they came. */

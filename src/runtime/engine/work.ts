@@ -42,6 +42,9 @@ export async function proceed(
   if (next.unknowable !== undefined) {
     const { action_summary } = next.unknowable
     if (batch.runes.length > 0) await commit(engine, hold, batch)
+    for (const call of next.probe) probe(engine, hold, call)
+    // The run fails over it, but not over what is still under way beside it: that comes to its end first.
+    if (isUnderWay(hold)) return 'wait'
     const message = `Nobody can know whether ${action_summary} happened; the question stays open.`
     return failRun(engine, hold, 'OUTCOME_UNKNOWN', message)
   }
@@ -92,7 +95,8 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
         break
       case 'timeout':
         if (isSafeToDrop(hold, call)) endings.timedOut(batch, call, at)
-        else hold.unknown.add(call.call_id)
+        // It is as if its worker were gone: the tool is asked about it, if it can be.
+        else hold.inHand.delete(call.call_id)
         break
       case 'cancelled':
         // The lease or the cancel came first: the tool was never called.
@@ -105,10 +109,9 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
   }
 }
 
-/** An execution timeout of what cannot be undone leaves its outcome unknown; of anything else it is a failure. */
+/** An execution timeout of what cannot be undone or repeated leaves its outcome unknown; of anything else it is a failure. */
 function isSafeToDrop(hold: Hold, call: CallView): boolean {
-  const tool = hold.definition.registry.find(call.name)
-  return !call.irreversible && tool !== undefined
+  return !call.irreversible || hold.definition.registry.find(call.name)?.idempotent === true
 }
 
 function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]) {
@@ -149,7 +152,8 @@ async function park(
     aboutRun(hold.run),
     { mode_is_interactive: hold.run.mode === 'interactive' },
   )
-  const runes = await commit(engine, hold, batch)
+  // An answer that came meanwhile is used first: a run that waits for it would wait for ever.
+  const runes = await commit(engine, hold, batch, open)
   for (const rune of runes)
     if (rune.kind === 'interaction.opened' && rune.payload.deadline !== null)
       engine.deadline(rune.interaction_id ?? '', hold.state.session_id, rune.payload.deadline)

@@ -1,0 +1,53 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Budget } from '../../observation/session-state.ts'
+import type { Batch } from '../batch.ts'
+import type { Engine } from '../engine/engine.ts'
+import { readThrown } from '../thrown.ts'
+
+export interface Spawning {
+  readonly name: string
+  readonly parent_id: string | null
+  /** Instead of the one that it is declared with. */
+  readonly budget?: Budget | undefined
+  /** Instead of a new one that nobody can guess. */
+  readonly agent_id?: string
+  /** Why it cannot be set up; undefined if it is ready. */
+  readonly problem?: string | undefined
+}
+
+/** Sets up an agent of this name as far as that happens outside the log. Says what is wrong, if something is. */
+export async function prepareAgent(engine: Engine, name: string): Promise<string | undefined> {
+  const definition = engine.agents.get(name)
+  if (definition === undefined) throw faults.not_found({ what: 'agent', id: name, known: [...engine.agents.keys()] })
+  try {
+    await definition.prepare?.()
+    return undefined
+  } catch (error) {
+    return readThrown(error).message
+  }
+}
+
+/** Writes that an agent joins the session: ready for work, or over before it began. */
+export function spawn(engine: Engine, batch: Batch, spawning: Spawning): string {
+  const { name, parent_id, budget, problem, agent_id = engine.ids.next('agt') } = spawning
+  const definition = engine.agents.get(name)
+  if (definition === undefined) throw faults.not_found({ what: 'agent', id: name, known: [...engine.agents.keys()] })
+  const actor = 'graph_runner'
+  const payload = {
+    agent_id,
+    agent: name,
+    role: definition.role,
+    model: definition.model.id,
+    parent_id,
+    tools: [...definition.registry.names],
+    budget: budget ?? definition.budget ?? null,
+  }
+  batch.open('agent', agent_id, 'agent.spawning', { actor, payload }, { agent_id })
+  if (problem === undefined)
+    batch.move('agent', agent_id, 'init_complete', 'agent.ready', { actor, payload: { agent_id } }, { agent_id })
+  else {
+    const said = { actor, payload: { agent_id, error: problem } } as const
+    batch.move('agent', agent_id, 'init_error', 'agent.failed', said, { agent_id })
+  }
+  return agent_id
+}

@@ -1,0 +1,49 @@
+import { withdrawOrphans } from '../delegation.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { OpenInteraction } from '../models/interactions.ts'
+import { preserve, requeue, rouse } from './recover.ts'
+import { finishClosing } from './session.ts'
+
+export interface Recovered {
+  readonly requeued: number
+  readonly waiting: number
+  readonly queued: number
+  readonly closing: number
+}
+
+/** Their appends share commits, and a store is not asked for everything at once. */
+const atOnce = 64
+
+/**
+ * Takes up whatever the last process left: what ran is queued again, what
+ * waited goes on waiting, deadlines are kept, and a session that was being
+ * closed is closed. It can itself be killed anywhere: what it did is on record,
+ * and the next start does the rest.
+ */
+export async function recoverAll(engine: Engine, settled: (session_id: string) => Promise<void>): Promise<Recovered> {
+  const { runelog } = engine
+  const tagged = async (tag: string) =>
+    (await runelog.rows('subjects', { tag })).map(({ key, value }) => ({
+      id: key,
+      session_id: (value as { session_id: string }).session_id,
+    }))
+  const running = await tagged('run:running')
+  const waiting = await tagged('run:waiting_user')
+  const queued = await tagged('run:queued')
+  const closing = await tagged('session:closing')
+  const sessions = new Set([...running, ...waiting, ...queued].map(({ session_id }) => session_id))
+  await each([...sessions], (session_id) => withdrawOrphans(engine, session_id))
+  await each(waiting, ({ id, session_id }) => preserve(engine, session_id, id))
+  await each(running, ({ id, session_id }) => requeue(engine, session_id, id))
+  await each(queued, ({ id, session_id }) => rouse(engine, session_id, id))
+  await each(closing, ({ session_id }) => finishClosing(engine, session_id, 'the session was being closed', settled))
+  for (const row of await runelog.rows('open_interactions')) {
+    const { interaction_id, session_id, deadline } = row.value as OpenInteraction
+    if (deadline !== null) engine.deadline(interaction_id, session_id, deadline)
+  }
+  return { requeued: running.length, waiting: waiting.length, queued: queued.length, closing: closing.length }
+}
+
+async function each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
+  for (let from = 0; from < all.length; from += atOnce) await Promise.all(all.slice(from, from + atOnce).map(act))
+}

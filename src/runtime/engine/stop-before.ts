@@ -1,0 +1,25 @@
+import { exhausted } from './budget.ts'
+import { type Cut, failRun, isActive, release, spend } from './end.ts'
+import type { Engine } from './engine.ts'
+import { batchFor, type Hold } from './hold.ts'
+
+/**
+ * Checked before each step begins: a session that may not go on, a budget that
+ * is used up. An agent's own budget ends the agent, a run's ends the run, and
+ * the session's suspends the session, where its runs wait in the queue.
+ */
+export async function stopBefore(engine: Engine, hold: Hold, calls: number, cut: Cut): Promise<'over' | undefined> {
+  const { session_id, subjects, used } = hold.state
+  if (subjects.get(session_id)?.state === 'suspended') return release(engine, hold, 'the session is suspended', cut)
+  const spent = exhausted(engine, hold, calls)
+  if (spent === undefined) return undefined
+  if (spent.scope === 'agent') return spend(engine, hold, spent.message, cut)
+  if (spent.scope === 'run') return failRun(engine, hold, 'BUDGET_EXHAUSTED', spent.message, cut)
+  const batch = batchFor(engine, hold)
+  // A paused session begins nothing that could exhaust it: the run waits, and finds out when the session goes on.
+  if (isActive(hold.state)) {
+    const payload = { reason: spent.message, budget_info: { ...used } }
+    batch.move('session', session_id, 'budget_exhausted', 'session.suspended', { actor: 'policy', payload })
+  }
+  return release(engine, hold, spent.message, cut, batch)
+}

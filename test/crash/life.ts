@@ -1,0 +1,38 @@
+/** One life of a process, from its start to its death at a given point, or to its end. */
+export interface Life {
+  /**
+   * A moment at which the process may die. If it does, this never resolves,
+   * and neither does any later point of the same life.
+   */
+  point(label: string): Promise<void>
+  /** Never resolves once it has died: whatever is awaited after this, the dead do not. */
+  alive(): Promise<void>
+  /** Resolves with the label of the point at which it died. */
+  readonly death: Promise<string>
+  /** How many points it has passed, the deadly one included. */
+  passed(): number
+  isOver(): boolean
+}
+
+const never = new Promise<never>(() => {})
+
+/** A life inside this process. What it left unfinished stays so; what it holds in memory is of no use to anyone. */
+export function createLife(diesAt?: number): Life {
+  const death = Promise.withResolvers<string>()
+  let passed = 0
+  let isOver = false
+  return {
+    point(label) {
+      if (isOver) return never
+      passed += 1
+      if (passed !== diesAt) return Promise.resolve()
+      isOver = true
+      death.resolve(label)
+      return never
+    },
+    alive: () => (isOver ? never : Promise.resolve()),
+    death: death.promise,
+    passed: () => passed,
+    isOver: () => isOver,
+  }
+}

@@ -1,0 +1,264 @@
+import { expect } from 'vitest'
+import { z } from 'zod'
+import { ask, call, say, together } from '../../src/runtime/scripted-model.ts'
+import { counting, on, play, refundTool } from './stage.ts'
+import type { Store } from './stores.ts'
+
+const refund = call('payments.refund', { order: '42', cents: 500 })
+
+/** What people and models get wrong: a clear fault, or a consequence that the model sees. Nothing is lost, nothing runs. */
+export function badInputPlays(store: Store) {
+  play(
+    'an agent that nobody configured, a session that is not there, a run and an interaction that nobody knows',
+    on(
+      store,
+      () => ({ script: [say('Hello.')] }),
+      async ({ world, run, submit }) => {
+        await expect(submit({ agent: 'suport' })).rejects.toMatchObject({
+          code: 'not_found',
+          message: 'There is no agent suport; there is support.',
+        })
+        await expect(submit({ session_id: 'ses_none' })).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.run('run_none')).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.cancel('run_none')).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.steer('run_none', 'x')).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.reply('int_none', { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.resume('exe_none', { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
+        // An id of another kind is no better than one that nobody knows.
+        const { run_id, session_id } = await run()
+        await expect(world.sw.reply(run_id, { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.cancel(session_id)).rejects.toMatchObject({ code: 'not_found' })
+        expect(await world.sw.runelog.rows('sessions')).toHaveLength(1)
+      },
+    ),
+  )
+
+  const badCalls = {
+    'arguments that do not fit': {
+      written: call('payments.refund', { order: 42, cents: 'all of it' }),
+      says: /The arguments do not fit payments\.refund: \/order: .*; \/cents: .*\. It was not run\./,
+    },
+    'arguments that are missing': { written: call('payments.refund'), says: /\/order: .*; \/cents: / },
+    'broken JSON': {
+      written: call('payments.refund', '{"order": "42", "cents": '),
+      says: /The arguments are not JSON: .* payments\.refund was not run\./,
+    },
+    'no JSON at all': { written: call('payments.refund', 'refund it please'), says: /The arguments are not JSON/ },
+    'a list instead of an object': { written: call('payments.refund', '[1, 2]'), says: /do not fit payments\.refund/ },
+    'a tool that nobody knows': {
+      written: call('payments.refunds', { order: '42', cents: 500 }),
+      says: /There is no tool "payments\.refunds"\. Did you mean payments\.refund\? There is payments\.refund/,
+    },
+    'a tool with an odd name': { written: call('rm -rf /', {}), says: /There is no tool "rm -rf \/"/ },
+  }
+  for (const [name, { written, says }] of Object.entries(badCalls))
+    play(
+      `a model that writes ${name} is told, and nothing runs`,
+      on(
+        store,
+        () => {
+          const tool = refundTool()
+          return { tool, tools: [tool], script: [written, refund, say('Done.')] }
+        },
+        async ({ run, snapshots, of, status }, { tool }) => {
+          const { session_id, run_id } = await run()
+          // THEN the call failed with a sentence, and the model could do better
+          const [bad, good] = await snapshots(session_id)
+          expect(bad).toMatchObject({ current_status: 'failed', error_message: expect.stringMatching(says) })
+          expect(good).toMatchObject({ current_status: 'completed' })
+          expect(tool.ran).toEqual([{ order: '42', cents: 500 }])
+          const results = await of(session_id, 'tool.result')
+          expect(results.map((rune) => rune.payload.status)).toEqual(['error', 'success'])
+          expect(await status(run_id)).toBe('succeeded')
+        },
+      ),
+    )
+
+  play(
+    'a bad call beside a good one does not hold it up',
+    on(
+      store,
+      () => {
+        const tool = refundTool()
+        return {
+          tool,
+          tools: [tool],
+          script: [together(call('nobody'), refund, call('payments.refund', '{')), say('Done.')],
+        }
+      },
+      async ({ run, snapshots }, { tool }) => {
+        const { session_id } = await run()
+        expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['failed', 'completed', 'failed'])
+        expect(tool.ran).toHaveLength(1)
+      },
+    ),
+  )
+
+  play(
+    'what a model writes is recorded as it was read, and text that is no text does not break the record',
+    on(
+      store,
+      () => {
+        const echo = counting({
+          name: 'echo',
+          input: z.object({ text: z.string(), times: z.int().default(1) }),
+          read_only: true,
+          run: ({ text }) => `${text}${'x'.repeat(198)}😀`,
+        })
+        return {
+          echo,
+          tools: [echo],
+          script: [call('echo', { text: 'a\ud800' }), call('echo', { text: 'b' }), say('Done.')],
+        }
+      },
+      async ({ run, of, snapshots, status }, { echo }) => {
+        const { session_id, run_id } = await run()
+        // THEN half a character is refused, a default is filled in, and a summary does not cut a character in two
+        expect(echo.ran).toEqual([{ text: 'b', times: 1 }])
+        expect((await of(session_id, 'tool.call')).at(-1)?.payload.arguments).toEqual({ text: 'b', times: 1 })
+        expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['failed', 'completed'])
+        const [, fact] = await of(session_id, 'memory.committed')
+        expect(fact?.payload.result_summary).toBe(`b${'x'.repeat(198)}`)
+        expect(await status(run_id)).toBe('succeeded')
+      },
+    ),
+  )
+
+  play(
+    'the same call three times in a row ends the run, also when its defaults were left out',
+    on(
+      store,
+      () => {
+        const look = counting({
+          name: 'look',
+          input: z.object({ at: z.string().default('here') }),
+          read_only: true,
+          run: () => 'nothing',
+        })
+        return {
+          look,
+          tools: [look],
+          script: [call('look'), call('look', { at: 'here' }), call('look', '{}'), say('?')],
+        }
+      },
+      async ({ run }, { look }) => {
+        const result = await (await run()).result()
+        expect(result).toMatchObject({ status: 'failed', error_code: 'REPEATED_CALLS' })
+        expect(look.ran).toHaveLength(2)
+      },
+    ),
+  )
+
+  const unfit = {
+    approval: {
+      script: [refund, say('Done.')],
+      replies: [{ decision: 'maybe' }, {}, 'yes', null, { decision: 'approve', cents: 1 }, { outcome: 'happened' }],
+      fits: { decision: 'approve' },
+    },
+    form: {
+      script: [ask({ title: 'Size?', fields: [{ name: 'size', type: 'number', required: true }] }), say('Done.')],
+      replies: [
+        { action: 'approve', data: { size: 'L' } },
+        { action: 'approve' },
+        { size: 4 },
+        { decision: 'approve' },
+      ],
+      fits: { action: 'approve', data: { size: 4 } },
+    },
+  }
+  for (const [name, { script, replies, fits }] of Object.entries(unfit))
+    play(
+      `a reply that does not fit the ${name} is refused, and the question stays open`,
+      on(
+        store,
+        () => ({ tools: [refundTool({ approval: 'always' })], script }),
+        async ({ run, question, reply, status, runes }) => {
+          const { session_id, run_id } = await run()
+          const { interaction_id } = await question()
+          const before = (await runes(session_id)).length
+          for (const unfitting of replies)
+            await expect(reply(interaction_id, unfitting)).rejects.toMatchObject({ code: 'reply_unfit' })
+          // THEN nothing was recorded and nothing ran, and a reply that fits is still welcome
+          expect((await runes(session_id)).length).toBe(before)
+          expect(await status(run_id)).toBe('waiting_user')
+          await reply(interaction_id, fits)
+          expect(await status(run_id)).toBe('succeeded')
+        },
+      ),
+    )
+
+  play(
+    'a reply to something that is closed is refused, and says who was first',
+    on(
+      store,
+      () => ({
+        tools: [refundTool({ approval: 'always' })],
+        script: [refund, say('Done.'), call('payments.refund', { order: '43', cents: 1 })],
+      }),
+      async ({ world, run, question, runes }) => {
+        // GIVEN a question that ada answered
+        const { session_id } = await run()
+        const { interaction_id } = await question()
+        const approve = { reply: { decision: 'approve' }, replied_by: 'ada' }
+        await world.sw.reply(interaction_id, approve)
+        await world.sw.idle()
+        const before = (await runes(session_id)).length
+        // WHEN bob answers it, also in another process
+        const late = { reply: { decision: 'deny' }, replied_by: 'bob' }
+        const closed = { code: 'interaction_closed', details: { state: 'answered', by: 'ada' } }
+        await expect(world.sw.reply(interaction_id, late)).rejects.toMatchObject(closed)
+        await world.restart()
+        await expect(world.sw.reply(interaction_id, late)).rejects.toMatchObject(closed)
+        expect((await runes(session_id)).length).toBe(before)
+
+        // AND one that was withdrawn with its run says so
+        const second = await run({ session_id })
+        const withdrawn = await question()
+        await world.sw.cancel(second.run_id, 'Never mind.')
+        await expect(world.sw.reply(withdrawn.interaction_id, approve)).rejects.toMatchObject({
+          code: 'interaction_closed',
+          details: { state: 'withdrawn' },
+        })
+      },
+    ),
+  )
+
+  play(
+    'the same reply with the same key, sent again, is accepted again and does nothing more',
+    on(
+      store,
+      () => ({
+        script: [
+          ask({
+            title: 'Size?',
+            fields: [
+              { name: 'size', required: true },
+              { name: 'colour', default: 'red' },
+            ],
+          }),
+          say('Done.'),
+        ],
+      }),
+      async ({ world, run, question, runes, of }) => {
+        const { session_id, run_id } = await run()
+        const { interaction_id } = await question()
+        const given = { reply: { action: 'approve', data: { size: 'L' } }, idempotency_key: 'form-1' }
+        // WHEN it is sent twice at once, and again later, and again to another process
+        const both = await Promise.all([world.sw.reply(interaction_id, given), world.sw.reply(interaction_id, given)])
+        expect(both.map((r) => r.is_repeated).sort()).toEqual([false, true])
+        await world.sw.idle()
+        const before = (await runes(session_id)).length
+        const repeated = { interaction_id, session_id, run_id, is_repeated: true }
+        expect(await world.sw.reply(interaction_id, given)).toEqual(repeated)
+        await world.restart()
+        expect(await world.sw.reply(interaction_id, given)).toEqual(repeated)
+        // THEN there is one answer
+        expect((await runes(session_id)).length).toBe(before)
+        expect(await of(session_id, 'interaction.answered')).toHaveLength(1)
+        // AND another content under the same key is a mistake of the caller
+        const other = { ...given, reply: { action: 'approve', data: { size: 'XL' } } }
+        await expect(world.sw.reply(interaction_id, other)).rejects.toMatchObject({ code: 'key_reused' })
+      },
+    ),
+  )
+}

@@ -1,0 +1,38 @@
+import { Fault } from '../../src/faults/fault.ts'
+import type { Append, Runelog } from '../../src/runelog/port.ts'
+
+/** Stands before a store: holds back an append until the test lets it go, and notes what the store refused. */
+export function createGate() {
+  const stops: { fits: (batch: Append) => boolean; reached: () => void; opened: Promise<void> }[] = []
+  const refused: string[] = []
+
+  async function pass(runelog: Runelog, batch: Append) {
+    const found = stops.findIndex(({ fits }) => fits(batch))
+    const [stop] = found < 0 ? [] : stops.splice(found, 1)
+    stop?.reached()
+    await stop?.opened
+    try {
+      return await runelog.append(batch)
+    } catch (error) {
+      refused.push(error instanceof Fault ? error.code : String(error))
+      throw error
+    }
+  }
+
+  return {
+    behind: (runelog: Runelog): Runelog => ({ ...runelog, append: (batch) => pass(runelog, batch) }),
+    /** Why appends were refused, in order. */
+    refused,
+    /** Holds back the next append that fits. */
+    stop(fits: (batch: Append) => boolean) {
+      const reached = Promise.withResolvers<void>()
+      const opened = Promise.withResolvers<void>()
+      stops.push({ fits, reached: reached.resolve, opened: opened.promise })
+      return { reached: reached.promise, open: opened.resolve }
+    },
+  }
+}
+
+/** An append that holds a rune with this trigger, or of this kind. */
+export const holding = (what: string) => (batch: Append) =>
+  batch.runes.some((rune) => rune.kind === what || rune.trigger === what)

@@ -1,0 +1,217 @@
+import { expect } from 'vitest'
+import { call, say, together } from '../../src/runtime/scripted-model.ts'
+import type { Probed } from '../../src/runtime/tools/tool.ts'
+import { pay, paying, until } from './paying.ts'
+import { heldTool, on, play } from './stage.ts'
+import type { Store } from './stores.ts'
+
+/** Actions that were given up: because they took too long, or because only a probe can tell what became of them. */
+export function givenUpPlays(store: Store) {
+  play(
+    'an irreversible action that takes longer than its timeout is unknown, not failed',
+    on(store, paying(pay, say('Paid.')), async (stage, { bank }) => {
+      const { world, submit, snapshots, of, question, reply, status } = stage
+      // GIVEN an irreversible action under way
+      const { session_id, run_id } = await submit()
+      await bank.hasBegun()
+      // WHEN its time is up
+      await world.hand.advance(10_000)
+      await world.sw.idle()
+      // THEN nobody says that it failed: a person is asked
+      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
+      expect(await of(session_id, 'tool.result')).toEqual([])
+      expect(await status(run_id)).toBe('waiting_user')
+      await reply((await question()).interaction_id, { outcome: 'happened', result: 'slow, but paid' })
+      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: 'slow, but paid' }])
+    }),
+  )
+
+  play(
+    'as long as the action that took too long may still be at it, nobody can say that it did not happen',
+    on(store, paying(pay, say('Not paid.')), async (stage, { bank }) => {
+      const { world, submit, snapshots, question, reply } = stage
+      // GIVEN a timeout of an action that does not stop when it is told to
+      const { session_id } = await submit()
+      await bank.hasBegun()
+      await world.hand.advance(10_000)
+      await world.sw.idle()
+      const { interaction_id } = await question()
+      // WHEN a person says at once that it did not happen
+      const early = reply(interaction_id, { outcome: 'did_not' })
+      // THEN that is refused, with the moment from which it is accepted
+      await expect(early).rejects.toMatchObject({ code: 'too_early' })
+      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
+      await world.hand.advance(10_000)
+      await reply(interaction_id, { outcome: 'did_not' })
+      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'failed' }])
+    }),
+  )
+
+  play(
+    'in an auto run an irreversible action that takes too long ends the run, and the question stays',
+    on(store, paying(pay), async ({ world, submit, snapshots, question }, { bank }) => {
+      const run = await submit({ mode: 'auto' })
+      await bank.hasBegun()
+      // WHEN its time is up
+      await world.hand.advance(10_000)
+      // THEN the run has failed over it, and the contract waits for whoever knows
+      expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
+      expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'waiting' }])
+      expect(await question()).toMatchObject({ interaction_kind: 'settlement', run_id: run.run_id })
+    }),
+  )
+
+  play(
+    'in an auto run, what is still under way beside an unknown outcome is waited for',
+    on(
+      store,
+      () => {
+        const lost = heldTool({ name: 'lost', irreversible: true, parallel: true, timeout_ms: 1_000 })
+        const good = heldTool({ name: 'good', irreversible: true, parallel: true, timeout_ms: 60_000 })
+        return { lost, good, tools: [lost, good], script: [together(call('lost'), call('good'))] }
+      },
+      async ({ world, submit, snapshots }, { lost, good }) => {
+        // GIVEN two irreversible actions under way
+        const run = await submit({ mode: 'auto' })
+        await Promise.all([lost.hasBegun(), good.hasBegun()])
+        // WHEN the outcome of one is unknown and the other comes to its end
+        await world.hand.advance(1_000)
+        good.begun[0]?.resolve('good')
+        expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
+        // THEN what is known is recorded, and only the other one is a question
+        expect(await snapshots(run.session_id)).toMatchObject([
+          { action_summary: 'lost', current_status: 'waiting' },
+          { action_summary: 'good', current_status: 'completed', result: 'good' },
+        ])
+        expect(await world.sw.inbox()).toHaveLength(1)
+      },
+    ),
+  )
+
+  play(
+    'what never began is not unknown: it is withdrawn when an unknown outcome ends the run',
+    on(
+      store,
+      () => {
+        const first = heldTool({ name: 'first', irreversible: true, timeout_ms: 1_000 })
+        const second = heldTool({ name: 'second', irreversible: true })
+        return { first, second, tools: [first, second], script: [together(call('first'), call('second'))] }
+      },
+      async ({ world, submit, snapshots, of }, { first, second }) => {
+        // GIVEN two actions that are carried out one after the other
+        const run = await submit({ mode: 'auto' })
+        await first.hasBegun()
+        // WHEN nobody can know what became of the first
+        await world.hand.advance(1_000)
+        expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
+        // THEN the second, which never began, is called off, and its key is free
+        expect(second.ran).toEqual([])
+        expect(await snapshots(run.session_id)).toMatchObject([
+          { action_summary: 'first', current_status: 'waiting' },
+          { action_summary: 'second', current_status: 'cancelled' },
+        ])
+        expect((await of(run.session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual([
+          'unknown',
+          'cancelled',
+        ])
+      },
+    ),
+  )
+
+  const probes = {
+    happened: { probe: async () => ({ outcome: 'happened', result: 't-7' }) as const, status: 'completed' },
+    'did not': { probe: async () => ({ outcome: 'did_not' }) as const, status: 'failed' },
+    'cannot tell': { probe: async () => ({ outcome: 'cannot_tell' }) as const, status: 'waiting' },
+    'throws itself': { probe: () => Promise.reject(new Error('The bank is down.')), status: 'waiting' },
+  }
+  for (const [name, { probe, status }] of Object.entries(probes))
+    for (const how of ['its worker is lost', 'its time is up'] as const)
+      play(
+        `a probe that says: ${name}, when ${how}`,
+        on(
+          store,
+          () => {
+            const keys: string[] = []
+            const asked = (key: string) => {
+              keys.push(key)
+              return probe()
+            }
+            const warnings = name === 'throws itself' ? ['a probe failed'] : []
+            return { keys, warnings, ...paying(pay, say('Done.'), { irreversible: true, probe: asked })() }
+          },
+          async (stage, { bank, keys }) => {
+            const { world, submit, snapshots, inbox, of } = stage
+            // GIVEN an irreversible action with a probe, under way
+            const { session_id } = await submit()
+            await bank.hasBegun()
+            // WHEN nobody can know whether it happened
+            if (how === 'its worker is lost') await world.lose()
+            else await world.hand.advance(10_000)
+            // What a tool may still do, a probe cannot know: its "did not" counts when the tool is given up.
+            if (name === 'did not')
+              await until(
+                () => world.hand.advance(1_000),
+                async () => (await snapshots(session_id))[0]?.is_terminal === true,
+              )
+            await world.sw.idle()
+
+            // THEN the outside is asked with the key of the action, and a person only if it does not know
+            const [contract] = await snapshots(session_id)
+            expect(contract?.current_status).toBe(status)
+            expect(new Set(keys)).toEqual(new Set([contract?.idempotency_key]))
+            expect(await inbox()).toHaveLength(status === 'waiting' ? 1 : 0)
+            if (status === 'completed') expect(contract?.result).toBe('t-7')
+            expect(bank.ran).toHaveLength(1)
+            expect(await of(session_id, 'tool.result')).toHaveLength(status === 'waiting' ? 0 : 1)
+          },
+        ),
+      )
+
+  play(
+    'a probe that finds nothing is asked once more when nobody can begin the action any more',
+    on(
+      store,
+      () => {
+        const answers = ['did_not', 'happened'] as const
+        let asked = 0
+        const probe = async (): Promise<Probed> => ({ outcome: answers[asked++] ?? 'cannot_tell' })
+        return paying(pay, say('Done.'), { irreversible: true, probe })()
+      },
+      async ({ world, submit, snapshots, of }, { bank }) => {
+        // GIVEN a tool that was given up, and is still at it, when the probe finds nothing
+        const { session_id } = await submit()
+        await bank.hasBegun()
+        await world.hand.advance(10_000)
+        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'running' }])
+        // WHEN the tool cannot act any more
+        await world.hand.advance(10_000)
+        await world.sw.idle()
+        // THEN what is so by then counts
+        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed' }])
+        expect(await of(session_id, 'interaction.opened')).toEqual([])
+      },
+    ),
+  )
+
+  play(
+    'a probe that never answers cannot tell',
+    on(
+      store,
+      paying(pay, say('Done.'), { irreversible: true, probe: () => new Promise<never>(() => {}) }),
+      async ({ world, submit, snapshots, question }, { bank }) => {
+        // GIVEN a lost worker, and a probe that hangs
+        const { session_id } = await submit()
+        await bank.hasBegun()
+        await world.lose()
+        // WHEN the probe has had as much time as the tool
+        await until(
+          () => world.hand.advance(1_000),
+          async () => (await snapshots(session_id))[0]?.current_status === 'waiting',
+        )
+        await world.sw.idle()
+        // THEN a person is asked
+        expect(await question()).toMatchObject({ interaction_kind: 'settlement' })
+      },
+    ),
+  )
+}

@@ -1,0 +1,289 @@
+import { expect } from 'vitest'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import type { ModelRequest } from '../../src/runtime/model.ts'
+import { call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { scenario } from '../support/scenario.ts'
+import { createGate } from './gate.ts'
+import { heldTool, on, play, refundTool } from './stage.ts'
+import type { Store } from './stores.ts'
+
+const refund = call('payments.refund', { order: '42', cents: 500 })
+
+/** The same action, however the model spells it. */
+const respelled = call('payments.refund', '{ "cents": 500.0, "order": "42" }')
+
+/** Specification 000, Irreversible Operation Protection. */
+export function irreversiblePlays(store: Store) {
+  scenario(
+    'EC-11',
+    'Blocking duplicate irreversible execution',
+    on(
+      store,
+      () => listening(refund, respelled, say('It was done before.')),
+      async ({ run, of, snapshots, status }, { tool, requests }) => {
+        // GIVEN an irreversible contract that has completed
+        // WHEN the same action is asked for again
+        const { session_id, run_id } = await run()
+
+        // THEN no second contract exists, and nothing was done twice
+        const contracts = await snapshots(session_id)
+        expect(contracts).toMatchObject([{ current_status: 'completed', irreversible: true }])
+        expect(tool.ran).toHaveLength(1)
+
+        // AND reasoning is told by which execution it was done, and with what result
+        const told = requests.at(-1)?.messages.at(-1)
+        expect(told).toMatchObject({ role: 'tool', consequence: { consequence_label: 'REJECTED' } })
+        const { error_message } = (told as { consequence: { error_message: string } }).consequence
+        expect(error_message).toContain(`already completed as ${contracts[0]?.execution_id}`)
+        expect(error_message).toContain('{"refund":"r-42"}')
+
+        // AND the refused call has its one result, and the run went on
+        expect((await of(session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['success', 'denied'])
+        expect(await status(run_id)).toBe('succeeded')
+      },
+    ),
+  )
+
+  scenario(
+    'EC-11',
+    'The same irreversible action twice in one answer is started once',
+    on(
+      store,
+      () => listening(together(refund, respelled), say('Done.')),
+      async ({ run, of, snapshots }, { tool }) => {
+        // GIVEN one answer with the same action twice
+        const { session_id } = await run()
+        // THEN the first has the key and the second is refused
+        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed' }])
+        const results = await of(session_id, 'tool.result')
+        expect(results.map((rune) => rune.payload.status).sort()).toEqual(['denied', 'success'])
+        expect(tool.ran).toHaveLength(1)
+      },
+    ),
+  )
+
+  scenario(
+    'EC-11',
+    'The same irreversible action in two runs of a session is started once, also after a restart',
+    on(
+      store,
+      () => listening(refund, say('Done.'), refund, say('It was done before.')),
+      async ({ world, run, of, snapshots }, { tool }) => {
+        // GIVEN a run that did it, and another process
+        const { session_id } = await run()
+        await world.restart()
+        // WHEN the next run of the session asks for it
+        await run({ session_id })
+        // THEN it is refused
+        expect(await snapshots(session_id)).toHaveLength(1)
+        expect((await of(session_id, 'tool.denied'))[0]?.payload.reason).toContain('already completed')
+        expect(tool.ran).toHaveLength(1)
+      },
+    ),
+  )
+
+  scenario(
+    'EC-11',
+    'A key belongs to its session unless the tool says that it is global',
+    on(
+      store,
+      () => {
+        const own = refundTool({ name: 'own.refund' })
+        const shared = refundTool({ name: 'shared.refund', key_scope: 'global' })
+        const args = { order: '42', cents: 500 }
+        return {
+          own,
+          shared,
+          tools: [own, shared],
+          script: [together(call('own.refund', args), call('shared.refund', args)), say('Done.')],
+        }
+      },
+      async ({ run, of, snapshots }, { own, shared }) => {
+        // GIVEN one session that did both
+        const first = await run()
+        // WHEN another session asks for both
+        const second = await run()
+        // THEN the one whose key is its session's is done again, and the one whose key is global is not
+        expect(await snapshots(second.session_id)).toMatchObject([
+          { action_summary: 'own.refund', current_status: 'completed' },
+        ])
+        expect([own.ran.length, shared.ran.length]).toEqual([2, 1])
+        const [, done] = await snapshots(first.session_id)
+        const [denied] = await of(second.session_id, 'tool.denied')
+        expect(denied?.payload.reason).toContain(`already completed as ${done?.execution_id}`)
+        // AND what the other session got for it is not told here
+        expect(denied?.payload.reason).not.toContain('r-42')
+      },
+    ),
+  )
+
+  scenario(
+    'EC-11',
+    'Two sessions that ask for the same global action at the same moment start it once',
+    on(
+      store,
+      () => {
+        const shared = heldTool({ name: 'shared', irreversible: true, key_scope: 'global' })
+        // Both answers are held back until both sessions wait for theirs.
+        const bothAsk = Promise.withResolvers<void>()
+        let asking = 0
+        const model = scriptedModel([{ ...call('shared'), text: 'Now.' }, say('Done.')], {
+          beforeDelta: () => (++asking === 2 ? bothAsk.resolve() : asking < 2 ? bothAsk.promise : undefined),
+        })
+        return { ...createGate(), shared, model, tools: [shared] }
+      },
+      async ({ world, submit, of, status }, { shared, refused }) => {
+        // GIVEN two sessions whose models ask for it at once
+        const runs = [await submit(), await submit()]
+        // WHEN both are read
+        await shared.hasBegun()
+        const [loser] = await Promise.race(runs.map(async (r) => (await r.result()) && [r]))
+        // THEN one has begun and the other was refused, without harm to either
+        expect(await of(loser?.session_id ?? '', 'tool.denied')).toHaveLength(1)
+        expect(await status(loser?.run_id ?? '')).toBe('succeeded')
+        shared.begun[0]?.resolve('done')
+        await world.sw.idle()
+        expect(shared.ran).toHaveLength(1)
+        expect(refused).toEqual(['key_taken'])
+        for (const { run_id } of runs) expect(await status(run_id)).toBe('succeeded')
+      },
+    ),
+  )
+
+  scenario(
+    'EC-11',
+    'An action that is under way is not started a second time',
+    on(
+      store,
+      () => {
+        const slow = heldTool({ name: 'deploy', irreversible: true })
+        const worker = (role: string) =>
+          agent({ role, model: scriptedModel([call('deploy'), say('Done.')]), tools: [slow] })
+        return { slow, agents: { support: worker('support'), ops: worker('ops') } }
+      },
+      async ({ world, submit, of, snapshots, status }, { slow }) => {
+        // GIVEN an agent that is carrying it out
+        const { session_id } = await submit()
+        await slow.hasBegun()
+        // WHEN another agent of the session asks for it
+        const other = await submit({ agent: 'ops', session_id })
+        await other.result()
+        // THEN that one is told that it is under way
+        const [contract] = await snapshots(session_id)
+        const [denied] = await of(session_id, 'tool.denied')
+        expect(denied?.payload.reason).toContain(`already under way as ${contract?.execution_id}`)
+        expect(await status(other.run_id)).toBe('succeeded')
+        slow.begun[0]?.resolve('done')
+        await world.sw.idle()
+        expect(slow.ran).toHaveLength(1)
+      },
+    ),
+  )
+
+  scenario(
+    'EC-12',
+    'Allowing retry after failure',
+    on(
+      store,
+      () => {
+        let times = 0
+        const run = () => {
+          if (++times === 1) throw new Error('The bank was closed.')
+          return 'paid'
+        }
+        const tool = refundTool({ run })
+        return { tool, tools: [tool], script: [refund, refund, say('Done.'), refund, say('It was done before.')] }
+      },
+      async ({ run, of, snapshots }, { tool }) => {
+        // GIVEN an irreversible contract that failed
+        // WHEN the same action is asked for again, and again when it has succeeded
+        const { session_id } = await run()
+        await run({ session_id })
+        // THEN a new contract with a new id is created for it, and only a success ends that
+        const [first, second, ...more] = await snapshots(session_id)
+        expect(more).toEqual([])
+        expect(first).toMatchObject({ current_status: 'failed', idempotency_key: second?.idempotency_key })
+        expect(second).toMatchObject({ current_status: 'completed', result: 'paid' })
+        expect(second?.execution_id).not.toBe(first?.execution_id)
+        expect(tool.ran).toHaveLength(2)
+        expect(await of(session_id, 'tool.denied')).toHaveLength(1)
+      },
+    ),
+  )
+
+  scenario(
+    'EC-12',
+    'What was refused or withdrawn may be asked for again',
+    on(
+      store,
+      () => {
+        const tool = refundTool({ approval: 'always' })
+        return { tool, tools: [tool], script: [refund, say('A pity.'), refund, refund, say('Done.')] }
+      },
+      async ({ world, run, question, reply, snapshots }, { tool }) => {
+        // GIVEN the action refused by a person
+        const { session_id } = await run()
+        await reply((await question()).interaction_id, { decision: 'deny' })
+        // AND asked for again, and withdrawn with its run
+        const second = await run({ session_id })
+        await world.sw.cancel(second.run_id)
+        // WHEN it is asked for once more
+        await run({ session_id })
+        // THEN a person may approve it
+        await reply((await question()).interaction_id, { decision: 'approve' })
+        const contracts = await snapshots(session_id)
+        expect(contracts.map((s) => s.current_status)).toEqual(['rejected', 'cancelled', 'completed'])
+        expect(tool.ran).toHaveLength(1)
+      },
+    ),
+  )
+
+  play(
+    'a key function decides what is one action, and one that fails runs nothing',
+    on(
+      store,
+      () => {
+        const tool = refundTool({
+          key: ({ order }) => {
+            if (order === '') throw new Error('An order has a number.')
+            return order
+          },
+        })
+        const script = [
+          together(refund, call('payments.refund', { order: '42', cents: 100 })),
+          call('payments.refund', { order: '', cents: 1 }),
+          say('Done.'),
+        ]
+        return { tool, tools: [tool], script }
+      },
+      async ({ run, of, snapshots, status }, { tool }) => {
+        // GIVEN a tool whose key is the order alone
+        const { session_id, run_id } = await run()
+        // THEN another amount is the same action, and an order without a number is no action at all
+        expect(tool.ran).toEqual([{ order: '42', cents: 500 }])
+        expect((await of(session_id, 'tool.result')).map((rune) => rune.payload.status).sort()).toEqual([
+          'denied',
+          'error',
+          'success',
+        ])
+        const [, broken] = await snapshots(session_id)
+        expect(broken).toMatchObject({
+          current_status: 'failed',
+          error_message: expect.stringContaining('An order has a number.'),
+        })
+        expect(await status(run_id)).toBe('succeeded')
+      },
+    ),
+  )
+}
+
+/** An agent with the usual tool, and everything its model was told. */
+function listening(...script: readonly Scripted[]) {
+  const requests: ModelRequest[] = []
+  const tool = refundTool()
+  const model = scriptedModel((request, answered) => {
+    requests.push(structuredClone(request))
+    return script[answered] ?? say('?')
+  })
+  return { requests, tool, tools: [tool], model }
+}

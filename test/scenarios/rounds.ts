@@ -1,0 +1,96 @@
+import { expect } from 'vitest'
+import { z } from 'zod'
+import { call, say, together } from '../../src/runtime/scripted-model.ts'
+import { scenario } from '../support/scenario.ts'
+import { counting, heldTool, on, play } from './stage.ts'
+import type { Store } from './stores.ts'
+
+const anything = z.looseObject({})
+
+/** What becomes of the calls of one answer. */
+export function roundPlays(store: Store) {
+  scenario(
+    'TU-04',
+    'Calls of parallel-safe tools run at the same time; others in order',
+    on(
+      store,
+      () => {
+        const tools = {
+          alone: heldTool({ name: 'alone' }),
+          beside: heldTool({ name: 'beside', read_only: true }),
+          after: heldTool({ name: 'after' }),
+        }
+        const answer = together(
+          call('beside', { n: 1 }),
+          call('alone'),
+          call('beside', { n: 2 }),
+          call('beside', { n: 3 }),
+          call('after'),
+        )
+        return { ...tools, tools: Object.values(tools), script: [answer, say('Done.')] }
+      },
+      async ({ world, submit, of, snapshots, status }, { alone, beside, after }) => {
+        const { session_id, run_id } = await submit()
+        const underWay = async () =>
+          (await snapshots(session_id)).map((contract) => (contract.current_status === 'running' ? 'x' : '.')).join('')
+
+        // GIVEN an answer that calls: beside, alone, beside, beside, after
+        // THEN a call that is not parallel-safe waits for what is under way, and holds up what comes after it
+        await beside.hasBegun(1)
+        expect(await underWay()).toBe('x....')
+        beside.begun[0]?.resolve(1)
+        await alone.hasBegun()
+        expect(await underWay()).toBe('.x...')
+        alone.begun[0]?.resolve(2)
+        // AND parallel-safe calls run at the same time
+        await beside.hasBegun(3)
+        expect(await underWay()).toBe('..xx.')
+        beside.begun[2]?.resolve(3)
+        await world.until(session_id, (rune) => rune.kind === 'tool.result' && rune.payload.output === 3)
+        expect(await underWay()).toBe('..x..')
+        expect(after.ran).toEqual([])
+        beside.begun[1]?.resolve(4)
+        await after.hasBegun()
+        after.begun[0]?.resolve(5)
+        await world.sw.idle()
+
+        // AND results are recorded as they come, each with its own call
+        expect((await of(session_id, 'tool.result')).map((rune) => rune.payload.output)).toEqual([1, 2, 3, 4, 5])
+        expect((await snapshots(session_id)).map((contract) => contract.result)).toEqual([1, 2, 4, 3, 5])
+        expect(await status(run_id)).toBe('succeeded')
+      },
+    ),
+  )
+
+  play(
+    'an output over the limit is cut for the model, and the whole of it can be had',
+    on(
+      store,
+      () => {
+        const whole = Array.from({ length: 500 }, (_, i) => `row ${i}`)
+        const list = counting({
+          name: 'list',
+          input: anything,
+          read_only: true,
+          max_output_bytes: 300,
+          run: () => whole,
+        })
+        return { whole, tools: [list], script: [call('list'), say('That is a lot.')] }
+      },
+      async ({ world, run, of, snapshots }, { whole }) => {
+        // GIVEN a tool that returns more than its limit
+        const { session_id } = await run()
+        // THEN the model gets the beginning, and is told how much is missing and where it is
+        const [result] = await of(session_id, 'tool.result')
+        const { output, output_ref } = result?.payload ?? {}
+        expect(output).toMatch(/^\["row 0","row 1",.*\[Cut: \d+ of \d+ bytes are shown; the whole is stored as /s)
+        expect(Buffer.byteLength(String(output))).toBeLessThanOrEqual(300)
+        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: output }])
+        // AND under that reference there is the whole of it, also for another process
+        await world.restart()
+        expect(JSON.parse((await world.sw.output(output_ref ?? '')) ?? '')).toEqual(whole)
+        expect(await world.sw.output('nothing')).toBeUndefined()
+      },
+    ),
+  )
+}

@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Json } from '../../src/kernel/json.ts'
+import { consequenceView, contractHistories, snapshot } from '../../src/observation/contract.ts'
+import type { Store as OpenStore } from '../../src/open-store.ts'
+import type { Runelog } from '../../src/runelog/port.ts'
+import type { Kind } from '../../src/runes/kinds.ts'
+import type { Rune } from '../../src/runes/rune.ts'
+import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
+import type { Submission } from '../../src/runtime/commands/submit.ts'
+import type { Model } from '../../src/runtime/model.ts'
+import { openInteractions } from '../../src/runtime/models/interactions.ts'
+import { type Scripted, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { type ToolDefinition, tool } from '../../src/runtime/tools/define-tool.ts'
+import type { Tool } from '../../src/runtime/tools/tool.ts'
+import type { StatewrightOptions } from '../../src/statewright.ts'
+import { dump, verify } from '../conformance/runelog/store.ts'
+import { type Play, perform } from '../support/scenario.ts'
+import { createWorld, type World } from '../support/world.ts'
+import type { Store } from './stores.ts'
+
+/** What a play may set up. Without a policy every tool runs that does not ask for approval itself. */
+export interface Props extends Partial<Pick<StatewrightOptions, 'policy' | 'settings'>> {
+  readonly tools?: readonly Tool[]
+  readonly script?: readonly Scripted[]
+  /** Instead of a script. */
+  readonly model?: Model
+  /** Instead of the one agent `support`. */
+  readonly agents?: Readonly<Record<string, Agent>>
+  /** Stands between the runtime and its store, to stop or fail an append. */
+  readonly behind?: (runelog: Runelog) => Runelog
+  /** Warnings that the play provokes. Any other is a failure. */
+  readonly warnings?: readonly string[]
+}
+
+export type Stage = Awaited<ReturnType<typeof setUp>>
+
+/**
+ * A play on one store. When it is over every log that it wrote is recorded for
+ * the audit, its chain is verified, the read models are folded anew and
+ * compared, and nothing may have been warned of that the play does not name.
+ */
+export function on<P extends Props>(
+  store: Store,
+  make: () => P,
+  play: (stage: Stage, props: P) => Promise<void>,
+): Play {
+  return async ({ record }) => {
+    const opened = await store.open()
+    const props = make()
+    const { runelog } = opened.store
+    const stage = await setUp(opened.store, props)
+    await play(stage, props).catch((error) => {
+      const { warnings } = stage.world
+      throw warnings.length === 0
+        ? error
+        : new Error(`${error.message}\nwarned of: ${JSON.stringify(warnings, null, 2)}`)
+    })
+    await stage.world.sw.close()
+
+    expect(stage.world.warnings.map(({ message }) => message).sort()).toEqual([...(props.warnings ?? [])].sort())
+    const rows = await dump(runelog, [openInteractions.name])
+    for (const { key } of await runelog.rows('sessions')) {
+      record(await runelog.read(key))
+      expect(await verify(runelog, key)).toBeUndefined()
+    }
+    await runelog.rebuild()
+    expect(await dump(runelog, [openInteractions.name])).toBe(rows)
+    await opened.dispose()
+  }
+}
+
+/** A play that belongs to no requirement alone. */
+export function play(title: string, acts: Play): void {
+  test(title, () => perform(acts))
+}
+
+async function setUp(store: OpenStore, { tools = [], script = [], model, agents, behind, ...options }: Props) {
+  const usual = agent({ role: 'support', model: model ?? scriptedModel(script), tools: [...tools] })
+  const { policy = { mode: 'full_access' }, settings = {} } = options
+  const world = await createWorld({
+    store: behind === undefined ? store : { ...store, runelog: behind(store.runelog) },
+    agents: agents ?? { support: usual },
+    policy,
+    settings,
+  })
+  return { world, ...stageOn(world) }
+}
+
+function stageOn(world: World) {
+  const runes = (session_id: string) => world.runes(session_id)
+
+  return {
+    submit: (submission: Partial<Submission> = {}) =>
+      world.sw.submit({ agent: 'support', input: 'Go.', ...submission }),
+
+    /** Submits and waits until nothing moves by itself any more. */
+    async run(submission: Partial<Submission> = {}) {
+      const run = await world.sw.submit({ agent: 'support', input: 'Go.', ...submission })
+      await world.sw.idle()
+      return run
+    },
+
+    /** What waits for someone, oldest first. */
+    inbox: () => world.sw.inbox(),
+
+    /** The one thing that waits for someone. */
+    async question() {
+      const open = await world.sw.inbox()
+      expect(open).toHaveLength(1)
+      return open[0] as (typeof open)[number]
+    },
+
+    async reply(interaction_id: string, reply: Json) {
+      const replied = await world.sw.reply(interaction_id, { reply })
+      await world.sw.idle()
+      return replied
+    },
+
+    runes,
+    async of<K extends Kind>(session_id: string, ...kinds: readonly K[]): Promise<Rune<K>[]> {
+      const all = await runes(session_id)
+      return all.filter((rune) => (kinds as readonly string[]).includes(rune.kind)) as unknown as Rune<K>[]
+    },
+
+    /** The contracts of a session as anyone outside sees them, in the order in which they were opened. */
+    async snapshots(session_id: string) {
+      const histories = contractHistories(await runes(session_id))
+      return [...histories.values()].map((history) => snapshot(history, world.hand.clock.now()))
+    },
+
+    /** The same contracts as reasoning sees them. */
+    async consequences(session_id: string) {
+      return [...contractHistories(await runes(session_id)).values()].map(consequenceView)
+    },
+
+    status: async (run_id: string) => (await world.sw.find(run_id)).run.status,
+  }
+}
+
+/** A tool that counts how often it was run. */
+export function counting<I extends z.ZodType>(definition: ToolDefinition<I>): Tool<I> & { readonly ran: Json[] } {
+  const ran: Json[] = []
+  const { run } = definition
+  return {
+    ...tool({
+      ...definition,
+      run(args, context) {
+        ran.push(args as Json)
+        return run.call(definition, args, context)
+      },
+    }),
+    ran,
+  }
+}
+
+const order = z.object({ order: z.string(), cents: z.int() })
+
+/** The usual tool that cannot be undone. */
+export function refundTool(changes: Partial<ToolDefinition<typeof order>> = {}) {
+  return counting({
+    name: 'payments.refund',
+    input: order,
+    irreversible: true,
+    run: ({ order }) => ({ refund: `r-${order}` }),
+    ...changes,
+  })
+}
+
+/** A tool whose end the test decides. `until` resolves when it has begun for the n-th time. */
+export function heldTool(definition: Partial<ToolDefinition<z.ZodObject>> & { name: string }) {
+  const begun: PromiseWithResolvers<Json>[] = []
+  const bell: PromiseWithResolvers<void>[] = []
+  const nth = (n: number) => {
+    bell[n] ??= Promise.withResolvers<void>()
+    return bell[n]
+  }
+  const held = counting({
+    input: z.looseObject({}),
+    ...definition,
+    run: () => {
+      const ends = Promise.withResolvers<Json>()
+      nth(begun.push(ends)).resolve()
+      return ends.promise
+    },
+  })
+  return { ...held, begun, hasBegun: (n = 1) => nth(n).promise }
+}

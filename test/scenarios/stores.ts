@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { type Store as Opened, openStore } from '../../src/open-store.ts'
+
+/** Somewhere to play. Every play runs on every store; another kind of store is one more entry. */
+export interface Store {
+  readonly name: string
+  /** The parts of the store, and all of them as one. */
+  open(): Promise<Opened & { readonly store: Opened; readonly dispose: () => Promise<void> }>
+}
+
+const memory: Store = {
+  name: 'memory',
+  open: () => opened('memory:', () => {}),
+}
+
+const sqlite: Store = {
+  name: 'SQLite',
+  open() {
+    const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
+    return opened(`sqlite:${join(folder, 'store.db')}`, () => rmSync(folder, { recursive: true }))
+  },
+}
+
+async function opened(url: string, clear: () => void) {
+  const store = await openStore(url, hostPorts)
+  return {
+    ...store,
+    store,
+    async dispose() {
+      store.checkpoints.close()
+      await store.runelog.close()
+      clear()
+    },
+  }
+}
+
+/** Those that need no process of their own. */
+export const fastStores: readonly Store[] = [memory, sqlite]

@@ -1,0 +1,81 @@
+import { faults } from '../../src/faults/catalogue.ts'
+import type { Append, Runelog } from '../../src/runelog/port.ts'
+
+/**
+ * One process's connection to a store, which dies with the process. From then
+ * on nothing gets through it, whoever still holds it: a worker that was left
+ * behind can neither read nor write, as if it had been killed.
+ */
+export function connect(runelog: Runelog) {
+  let doom: { readonly at: number; readonly when: 'before' | 'after' } | undefined
+  let appends = 0
+  let isDead = false
+  const death = Promise.withResolvers<void>()
+  const die = () => {
+    isDead = true
+    death.resolve()
+  }
+
+  const poisoned = () => faults.store_poisoned({ outcome: 'unknown', cause: 'the process was killed' })
+  const alive =
+    <A extends unknown[], R>(call: (...args: A) => R) =>
+    (...args: A): R => {
+      if (isDead) throw poisoned()
+      return call(...args)
+    }
+  const later =
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> =>
+      alive(call)(...args)
+
+  /** What was on its way to the disk when the process died; the next process begins after that. */
+  const under_way = new Set<Promise<unknown>>()
+  function write(batch: Append) {
+    const written = runelog.append(batch)
+    const over = written.catch(() => undefined).finally(() => under_way.delete(over))
+    under_way.add(over)
+    return written
+  }
+
+  const connected: Runelog = {
+    async append(batch) {
+      if (isDead) throw poisoned()
+      appends += 1
+      if (appends !== doom?.at) return write(batch)
+      isDead = true
+      if (doom.when === 'after') await write(batch)
+      die()
+      throw poisoned()
+    },
+    read: later(runelog.read),
+    follow: alive(runelog.follow),
+    head: later(runelog.head),
+    sessionIds: later(runelog.sessionIds),
+    row: later(runelog.row),
+    rows: later(runelog.rows),
+    watch: runelog.watch,
+    records: alive(runelog.records),
+    redact: later(runelog.redact),
+    archive: later(runelog.archive),
+    rebuild: later(runelog.rebuild),
+    close: async () => undefined,
+  }
+  return {
+    runelog: connected,
+    appends: () => appends,
+    isDead: () => isDead,
+    /** Resolves when nothing it did can still reach the disk. */
+    async die() {
+      die()
+      await Promise.all(under_way)
+    },
+    /** Resolves when the process is dead. */
+    death: death.promise,
+    /** The n-th append from now is the last thing the process does: it is recorded (`after`) or not (`before`). */
+    dieAt(n: number, when: 'before' | 'after') {
+      doom = { at: appends + n, when }
+    },
+  }
+}
+
+export type Connection = ReturnType<typeof connect>
