@@ -1,7 +1,11 @@
 import { hostPorts } from './adapters/host/ports.ts'
+import { type McpServers, openServers } from './adapters/mcp/open-servers.ts'
+import { pickTools } from './adapters/mcp/pick-tools.ts'
+import type { McpServerOptions } from './adapters/mcp/server-config.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
+import { checkConfig } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
 import { openStore, type Store } from './open-store.ts'
@@ -14,7 +18,7 @@ import type { Engine, Settings } from './runtime/engine/engine.ts'
 import type { Clock, Ids, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
-import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
+import type { Policy } from './runtime/tools/policy.ts'
 
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
@@ -22,6 +26,8 @@ export interface StatewrightOptions {
   readonly agents: Readonly<Record<string, Agent>>
   /** What agents may do without asking. */
   readonly policy?: Partial<Policy>
+  /** Servers whose tools agents may be given, by the name under which their tools appear. */
+  readonly mcp?: Readonly<Record<string, McpServerOptions>>
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Partial<Settings>
@@ -60,11 +66,28 @@ const usualSettings: Settings = {
 
 /** Opens the store, recovers what the last process left behind, and begins to work. */
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
+  // Before anything is opened or started: a config that is refused leaves nothing behind.
+  const { policy, servers } = checkConfig(options)
+  const warn = options.warn ?? ((message, details) => console.error(message, details))
+  const mcp = await openServers(servers, warn)
+  try {
+    return await openWith(mcp, policy, { ...options, warn })
+  } catch (error) {
+    await mcp.close()
+    throw error
+  }
+}
+
+async function openWith(
+  mcp: McpServers,
+  policy: Policy,
+  options: StatewrightOptions & Required<Pick<StatewrightOptions, 'warn'>>,
+): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
   const isOurs = typeof options.store === 'string'
   const { runelog, blobs, checkpoints, isExclusive } =
     typeof options.store === 'string' ? await openStore(options.store, storePorts, options.secrets) : options.store
-  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine)
+  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, mcp)
   const runtime: Runtime = createRuntime(
     {
       runelog,
@@ -75,11 +98,11 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       sha256: storePorts.sha256,
       keepWhole: blobs.keep,
       checkpoints,
-      warn: options.warn ?? ((message, details) => console.error(message, details)),
+      warn: options.warn,
     },
     {
       agents,
-      policy: permissionPolicy.parse(options.policy ?? {}),
+      policy,
       settings: { ...usualSettings, ...options.settings },
       max_concurrent_runs: options.max_concurrent_runs ?? 64,
     },
@@ -100,6 +123,7 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
     },
     async close() {
       await stop()
+      await mcp.close()
       if (!isOurs) return
       checkpoints.close()
       await runelog.close()
@@ -108,7 +132,12 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
 }
 
 /** Every agent with its tools by name, and with a tool for each agent that it may hand tasks to. */
-function equipAll(agents: Readonly<Record<string, Agent>>, sha256: Sha256, engineOf: () => Engine) {
+function equipAll(
+  agents: Readonly<Record<string, Agent>>,
+  sha256: Sha256,
+  engineOf: () => Engine,
+  { tools }: McpServers,
+) {
   return new Map(
     Object.entries(agents).map(([name, agent]) => {
       for (const other of agent.delegates)
@@ -119,7 +148,7 @@ function equipAll(agents: Readonly<Record<string, Agent>>, sha256: Sha256, engin
             problem: `It delegates to ${other}, which is not configured; there is ${Object.keys(agents).join(', ')}.`,
           })
       const delegating = agent.delegates.map((other) => delegateTool(other, engineOf))
-      return [name, equip(agent, sha256, delegating)] as const
+      return [name, equip(agent, sha256, [...delegating, ...pickTools(name, agent.mcp, tools)])] as const
     }),
   )
 }

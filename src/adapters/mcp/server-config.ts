@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { closedObject } from '../../runtime/shape-problems.ts'
 
 /** What may be declared about one tool of a server, by whoever writes the config. It wins over what the server says. */
-const declared = z.strictObject({
+const declared = closedObject({
   irreversible: z.boolean().optional(),
   idempotent: z.boolean().optional(),
   read_only: z.boolean().optional(),
@@ -27,7 +28,7 @@ const common = {
 }
 
 /** This command line is started, and nothing else: there is no shell in between. */
-export const localServer = z.strictObject({
+export const localServer = closedObject({
   command: z.string().min(1),
   args: z.array(z.string()).default([]),
   env: z.record(z.string(), z.string()).default({}),
@@ -35,7 +36,7 @@ export const localServer = z.strictObject({
   ...common,
 })
 
-export const remoteServer = z.strictObject({
+export const remoteServer = closedObject({
   url: z.url({ protocol: /^https?$/ }),
   headers: z.record(z.string(), z.string()).default({}),
   ...common,
@@ -50,7 +51,13 @@ export const mcpServer = z.unknown().transform((given, context) => {
   const shape = Object.hasOwn(Object(given), 'url') ? remoteServer : localServer
   const read = shape.safeParse(given)
   if (read.success) return read.data
-  for (const { path, message } of read.error.issues) context.addIssue({ code: 'custom', path, message })
+  for (const issue of read.error.issues)
+    for (const key of issue.code === 'unrecognized_keys' ? issue.keys : [undefined])
+      context.addIssue({
+        code: 'custom',
+        path: [...issue.path, ...(key === undefined ? [] : [key])],
+        message: issue.message,
+      })
   return z.NEVER
 })
 

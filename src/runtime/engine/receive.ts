@@ -127,10 +127,10 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
   return { call: { ...planned, idempotency_key: again } }
 }
 
-/** The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash. */
 /** A second call for it, with the same arguments, is the same action. */
 const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe
 
+/** The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash. */
 function keyOf(engine: Engine, tool: Tool, args: Json, call_id: string): { key: string } | { problem: string } {
   if (!isOneAction(tool)) return { key: call_id }
   try {
