@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type McpServer, mcpServers } from './adapters/mcp/server-config.ts'
 import { faults } from './faults/catalogue.ts'
-import { closedObject, type Problem, problemSentence, shapeProblems } from './runtime/shape-problems.ts'
+import { closedObject, fieldProblems, type Problem, problemSentence } from './runtime/shape-problems.ts'
 import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
 
 const duration = z.int().positive()
@@ -48,7 +48,7 @@ const configShape = closedObject({
 /** Everything that is wrong with a config, each with the path of the field and what was expected there. */
 export function configProblems(config: unknown): readonly Problem[] {
   const read = configShape.safeParse(config)
-  return read.success ? [] : shapeProblems(read.error)
+  return read.success ? [] : fieldProblems(read.error)
 }
 
 /** Refuses a config with a mistake in it before anything is opened or started. */
@@ -58,6 +58,6 @@ export function checkConfig(config: unknown): {
 } {
   const read = configShape.safeParse(config)
   if (read.success) return { policy: read.data.policy, servers: read.data.mcp }
-  const problem = problemSentence(shapeProblems(read.error))
+  const problem = problemSentence(fieldProblems(read.error))
   throw faults.bad_definition({ what: 'config', name: 'statewright', problem })
 }

@@ -14,6 +14,11 @@ export function closedObject<S extends z.core.$ZodLooseShape>(shape: S) {
 
 /** Everything that is wrong at once, so that whoever wrote it needs one more try and not five. */
 export function shapeProblems(error: z.ZodError): Problem[] {
+  return error.issues.map((issue) => ({ pointer: pointerTo(issue.path), problem: issue.message }))
+}
+
+/** As `shapeProblems`, with a field that nobody knows named at its own place. */
+export function fieldProblems(error: z.ZodError): Problem[] {
   return error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => ({ pointer: pointerTo([...issue.path, key]), problem: issue.message }))
