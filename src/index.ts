@@ -1,7 +1,8 @@
 /** What people import. Everything else in the package is our own business and may change. */
+
+export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
 export type { Fault } from './faults/fault.ts'
 export type { Json } from './kernel/json.ts'
-export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
 export { type Agent, agent } from './runtime/agents/define-agent.ts'
 export type { Model, ModelEvent, ModelRequest } from './runtime/model.ts'
 export type { RunEvent, RunHandle, RunResult } from './runtime/run-handle.ts'

@@ -100,7 +100,7 @@ describe('the reference servers', () => {
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
     const kinds = async () => {
       // Reports are gathered for a moment before they are recorded.
-      world.hand.advance(100)
+      await world.hand.advance(100)
       return (await world.runes(run.session_id)).map((r) => r.kind)
     }
     await expect.poll(kinds, { timeout: 20_000 }).toContain('tool.progress')
@@ -119,7 +119,7 @@ describe('the reference servers', () => {
     const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'ecs', request: { type: 'form' } } })
     // Longer than any timeout of the tool: a person may take their time.
-    world.hand.advance(10 * 60_000)
+    await world.hand.advance(10 * 60_000)
     const wrong = world.sw.reply(opened.interaction_id ?? '', { reply: { action: 'approve', data: { nonsense: 1 } } })
     await expect(wrong).rejects.toMatchObject({ code: 'reply_unfit' })
     await world.sw.reply(opened.interaction_id ?? '', { reply: { action: 'approve', data: { name: 'Ada' } } })

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -203,6 +212,12 @@ describe('commands', () => {
   })
 
   test('are off unless they are asked for', () => {
-    expect(workspaceTools({ root }).map((t) => t.name)).toEqual(['fs.read', 'fs.list', 'fs.search', 'fs.write', 'fs.edit'])
+    expect(workspaceTools({ root }).map((t) => t.name)).toEqual([
+      'fs.read',
+      'fs.list',
+      'fs.search',
+      'fs.write',
+      'fs.edit',
+    ])
   })
 })
