@@ -12,13 +12,11 @@ const store = z.custom<unknown>(
   'Expected "sqlite:./file.db", "postgres://…", "memory:", or a store that is open already.',
 )
 
+/** What an agent is made of is checked where it is made ready, with the path of each field. */
 const agents = z
   .record(
     z.string(),
-    z.custom<unknown>(
-      (given) => typeof Object(given).role === 'string' && Array.isArray(Object(given).tools),
-      'Expected an agent; make one with agent({ role, model, … }).',
-    ),
+    z.custom<object>((given) => given === Object(given), 'Expected an agent; make one with agent({ role, model, … }).'),
   )
   .refine((given) => Object.keys(given).length > 0, 'Expected at least one agent.')
 

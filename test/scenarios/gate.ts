@@ -5,8 +5,15 @@ import type { Append, Runelog } from '../../src/runelog/port.ts'
 export function createGate() {
   const stops: { fits: (batch: Append) => boolean; reached: () => void; opened: Promise<void> }[] = []
   const refused: string[] = []
+  const breaks: ((batch: Append) => boolean)[] = []
 
   async function pass(runelog: Runelog, batch: Append) {
+    const broken = breaks.findIndex((fits) => fits(batch))
+    if (broken >= 0) {
+      breaks.splice(broken, 1)
+      refused.push('broken')
+      throw new Error('Something broke that nobody foresaw.')
+    }
     const found = stops.findIndex(({ fits }) => fits(batch))
     const [stop] = found < 0 ? [] : stops.splice(found, 1)
     stop?.reached()
@@ -23,6 +30,8 @@ export function createGate() {
     behind: (runelog: Runelog): Runelog => ({ ...runelog, append: (batch) => pass(runelog, batch) }),
     /** Why appends were refused, in order. */
     refused,
+    /** The next append that fits does not reach the store, and fails as nothing is expected to fail. */
+    breakAt: (fits: (batch: Append) => boolean) => void breaks.push(fits),
     /** Holds back the next append that fits. */
     stop(fits: (batch: Append) => boolean) {
       const reached = Promise.withResolvers<void>()

@@ -239,6 +239,33 @@ export function irreversiblePlays(store: Store) {
   )
 
   play(
+    'a person may want it done once more: the next call is let through, and the one after it is not',
+    on(
+      store,
+      () => listening(refund, say('Done.'), refund, say('Done again.'), refund, say('Not again.')),
+      async ({ world, run, snapshots, of }, { tool }) => {
+        // GIVEN an irreversible action that was done
+        const { session_id } = await run()
+        const [first] = await snapshots(session_id)
+        // WHEN a person allows it once more
+        await world.sw.allowAgain(first?.execution_id ?? '', 'ada')
+        await world.restart()
+        await run({ session_id })
+        // THEN it is done once more, under a key of its own, and not a third time
+        await run({ session_id })
+        const contracts = await snapshots(session_id)
+        expect(contracts.map((s) => s.current_status)).toEqual(['completed', 'completed'])
+        expect(contracts[1]?.idempotency_key).not.toBe(first?.idempotency_key)
+        expect(tool.ran).toHaveLength(2)
+        expect(await of(session_id, 'tool.denied')).toHaveLength(1)
+        // AND what was not done cannot be allowed again
+        const unknown = world.sw.allowAgain('exe_none', 'ada')
+        await expect(unknown).rejects.toMatchObject({ code: 'not_found' })
+      },
+    ),
+  )
+
+  play(
     'a key function decides what is one action, and one that fails runs nothing',
     on(
       store,

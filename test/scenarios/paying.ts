@@ -25,11 +25,11 @@ export async function loseWorker(
   { world, submit }: Stage,
   bank: { hasBegun(): Promise<void> },
   submission: Parameters<Stage['submit']>[0] = {},
-  changes: Parameters<Stage['world']['lose']>[0] = {},
+  changes: Parameters<Stage['world']['revive']>[0] = {},
 ) {
   const run = await submit(submission)
   await bank.hasBegun()
-  await world.lose(changes)
+  await world.revive(changes)
   await world.sw.idle()
   return run
 }

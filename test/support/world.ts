@@ -62,14 +62,6 @@ export async function createWorld({ store = 'memory', agents, ...options }: Worl
       sw = await open(changes)
       return sw
     },
-    /**
-     * The process is gone without a word, and another one begins on the same store, which must be one that was opened
-     * outside. What the lost one had under way is still there and may come back late.
-     */
-    async lose(changes: Partial<WorldOptions> = {}) {
-      sw = await open(changes)
-      return sw
-    },
     /** Another process begins on the same store, whatever became of the one before: that one is not asked. */
     async revive(changes: Partial<WorldOptions> = {}) {
       sw = await open(changes)

@@ -17,21 +17,22 @@ export async function drive(
   held: Map<string, Hold>,
   session_id: string,
   run_id: string,
-): Promise<void> {
-  if (held.has(run_id)) return
+): Promise<boolean> {
+  if (held.has(run_id)) return false
   const hold = await take(engine, session_id, run_id)
-  if (hold === undefined) return
+  if (hold === undefined) return false
   held.set(run_id, hold)
   try {
-    while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted) return
+    while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted || isTaken(hold)) return true
   } catch (error) {
-    if (!isLost(error)) await contain(engine, hold, error)
+    if (!isLost(error) && !isTaken(hold)) await contain(engine, hold, error)
   } finally {
     held.delete(run_id)
     hold.lease.release()
     hold.over.resolve()
     for (const { abort } of hold.inHand.values()) abort.abort()
   }
+  return true
 }
 
 /** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */
@@ -57,6 +58,11 @@ function isLost(error: unknown): boolean {
   if (!(error instanceof Fault)) return false
   if (error.code.startsWith('store_')) throw error
   return error.code === 'stale_fence'
+}
+
+/** The same, seen in the record before an append was refused: nothing that this worker thinks of the run is so. */
+function isTaken({ run, epoch }: Hold): boolean {
+  return run.epoch !== epoch || run.status !== 'running'
 }
 
 /** Something was asked of the run while its next move was on the way: what is asked comes first. */

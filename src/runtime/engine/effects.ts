@@ -16,6 +16,8 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   if (tool === undefined || !hold.lease.isValid()) return
   const abort = new AbortController()
+  // It was called off while its record was on the way: the tool is not called.
+  if (hold.run.cancel === 'cancel' || hold.isLeaving) abort.abort()
   const { signal } = abort
   const context = {
     idempotency_key: call.idempotency_key ?? call.call_id,
@@ -37,7 +39,7 @@ function watched(engine: Engine, tool: Tool, call: CallView): Tool {
   return {
     ...tool,
     async run(args, context) {
-      engine.atWork.add(execution_id)
+      engine.atWork.set(execution_id, tool)
       try {
         return await tool.run(args, context)
       } finally {
@@ -56,11 +58,11 @@ export function probe(engine: Engine, hold: Hold, call: CallView) {
   if (tool !== undefined && (tool.read_only || tool.idempotent)) return begin(engine, hold, call)
   const abort = new AbortController()
   inHand(hold, call, abort, async () =>
-    tool?.probe === undefined ? { status: 'unknown' } : asked(engine, hold, tool, call, abort),
+    tool?.probe === undefined ? { status: 'unknown' } : asked(engine, tool, call, abort),
   )
 }
 
-async function asked(engine: Engine, hold: Hold, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
+async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
   const { signal } = abort
   try {
     let found = await probeOnce(engine, tool, call, signal)
@@ -71,7 +73,8 @@ async function asked(engine: Engine, hold: Hold, tool: Tool, call: CallView, abo
       found = await probeOnce(engine, tool, call, signal)
     }
     if (found.outcome === 'happened') return { status: 'success', output: found.result ?? null, duration_ms: 0 }
-    if (found.outcome !== 'did_not') return { status: 'unknown' }
+    // A tool that has still not returned may act yet, however long ago it was given up.
+    if (found.outcome !== 'did_not' || engine.atWork.has(call.execution_id ?? '')) return { status: 'unknown' }
     return {
       status: 'error',
       error: 'The worker was lost, and it did not happen.',
@@ -141,8 +144,12 @@ type ProgressStream = 'stdout' | 'stderr' | 'message'
 /** Progress is decoration: a chunk that comes too late to be recorded is dropped. */
 async function report(engine: Engine, hold: Hold, call: CallView, chunk: string, stream: ProgressStream) {
   if (!hold.inHand.has(call.call_id)) return
-  const batch = batchFor(engine, hold)
-  const payload = { call_id: call.call_id, stream, chunk }
-  batch.move('tool', call.call_id, 'progress_update', 'tool.progress', { actor: 'tool_node', payload }, about(call))
-  await commit(engine, hold, batch).catch((error) => engine.warn('progress was not recorded', { error: String(error) }))
+  try {
+    const batch = batchFor(engine, hold)
+    const payload = { call_id: call.call_id, stream, chunk }
+    batch.move('tool', call.call_id, 'progress_update', 'tool.progress', { actor: 'tool_node', payload }, about(call))
+    await commit(engine, hold, batch)
+  } catch (error) {
+    engine.warn('progress was not recorded', { error: String(error) })
+  }
 }

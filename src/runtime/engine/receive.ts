@@ -4,7 +4,6 @@ import type { Json } from '../../kernel/json.ts'
 import { consequenceView, contractHistories } from '../../observation/contract.ts'
 import { summary } from '../../observation/summary.ts'
 import type { Claim } from '../../runelog/models/claims.ts'
-import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
 import * as openings from '../contracts/openings.ts'
@@ -12,17 +11,15 @@ import { askPersonName } from '../ecs/ask-person.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { readThrown } from '../thrown.ts'
 import { actionOf, idempotencyKey } from '../tools/policy.ts'
-import { readCall } from '../tools/read-call.ts'
+import { type ReadCall, readCall } from '../tools/read-call.ts'
 import type { Tool } from '../tools/tool.ts'
+import type { Answer, WrittenCall } from '../turns/answer.ts'
 import { writtenArguments } from '../written-arguments.ts'
 import type { Engine } from './engine.ts'
 import { aboutTurn, batchFor, type Hold, turnOf } from './hold.ts'
 import { proceed } from './work.ts'
 
-export interface ReceivedCall {
-  readonly name: string
-  readonly arguments: string | Json
-}
+type Calls = Extract<Answer, { kind: 'calls' }>
 
 interface Planned {
   readonly call: openings.PlannedCall
@@ -53,15 +50,14 @@ export async function receive(...answer: Parameters<typeof receiveOnce>): Promis
 async function receiveOnce(
   engine: Engine,
   hold: Hold,
-  text: string,
-  calls: readonly ReceivedCall[],
-  usage: Payload<'turn.tool_calls_received'>['usage'],
+  { calls, text, usage, provider_state }: Calls,
 ): Promise<'on' | 'over'> {
   const planned = await Promise.all(calls.map((call) => plan(engine, hold, call)))
   markDuplicates(planned)
   const batch = batchFor(engine, hold)
   const { turn_id, round } = turnOf(hold)
-  const payload = { call_ids: planned.map((p) => p.call.call_id), round: round + 1, text, usage }
+  const state = provider_state !== undefined && { provider_state }
+  const payload = { call_ids: planned.map((p) => p.call.call_id), round: round + 1, text, usage, ...state }
   batch.move(
     'turn',
     turn_id,
@@ -90,10 +86,10 @@ function record(engine: Engine, batch: Batch, { call, problem, duplicate }: Plan
   endings.failed(batch, call, problem, 'invalid_call', engine.clock.now())
 }
 
-async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise<Planned> {
+async function plan(engine: Engine, hold: Hold, received: WrittenCall): Promise<Planned> {
   if (received.name === askPersonName) return planStep(engine, hold, received)
   const { registry } = hold.definition
-  const read = readCall(registry, received)
+  const read = cleaned(engine, readCall(registry, received))
   const base = blank(engine, hold, received.name, read.args)
   const call: openings.PlannedCall = {
     ...base,
@@ -140,6 +136,11 @@ function keyOf(engine: Engine, tool: Tool, args: Json, call_id: string): { key: 
   }
 }
 
+/** One value is recorded, approved, hashed and run: the one without secrets. */
+function cleaned(engine: Engine, read: ReadCall): ReadCall {
+  return { ...read, args: engine.redactor.clean(read.args).value }
+}
+
 /** A refused duplicate has no contract, and nothing of it is left to be done. */
 function refused(call: openings.PlannedCall, duplicate: string): Planned {
   return { call: { ...call, execution_id: null, contract: null }, duplicate }
@@ -159,9 +160,9 @@ async function resultOf(engine: Engine, session_id: string, execution_id: string
   return history === undefined ? null : consequenceView(history).result
 }
 
-function planStep(engine: Engine, hold: Hold, received: ReceivedCall): Planned {
+function planStep(engine: Engine, hold: Hold, received: WrittenCall): Planned {
   const given = writtenArguments(received.arguments)
-  const args = 'value' in given ? given.value : given.written
+  const args = engine.redactor.clean('value' in given ? given.value : given.written).value
   const read = 'problem' in given ? { problem: given.problem } : readEcsRequest(args)
   const { type = 'form', title = '' } = ('request' in read ? read.request : {}) as { type?: string; title?: string }
   const call: openings.PlannedCall = {

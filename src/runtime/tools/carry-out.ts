@@ -1,4 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
+import type { Redactor } from '../../runelog/redactor.ts'
+import { cleanStream } from '../clean-stream.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { isMarked, readThrown } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -21,6 +23,7 @@ export interface CarryOutPorts {
   readonly clock: Clock
   readonly timers: Timers
   readonly keepWhole: KeepWhole
+  readonly redactor: Redactor
 }
 
 type ProgressStream = 'stdout' | 'stderr' | 'message'
@@ -42,32 +45,38 @@ export async function carryOut(
   tool: Tool,
   args: Json,
   context: ToolContext,
-  { clock, timers, keepWhole }: CarryOutPorts,
+  { clock, timers, keepWhole, redactor }: CarryOutPorts,
 ): Promise<Outcome> {
   const began = clock.monotonic()
   if (context.signal.aborted) return { status: 'cancelled', began: false, duration_ms: 0 }
 
   const controller = new AbortController()
   const progress = coalesce<ProgressStream>(timers, (stream, chunk) => context.progress(chunk, stream))
+  const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
+  const finish = () => {
+    for (const stream of ['stdout', 'stderr', 'message'] as const) progress.add(stream, clean[stream].end())
+    progress.finish()
+  }
   const { promise: end, resolve: endWith } = Promise.withResolvers<End>()
 
   // Why it ends is settled before the tool hears of it: a tool that fails
   // because it was aborted must not make a timeout look like a failure.
   function stop(by: 'timeout' | 'cancel') {
     endWith({ by })
-    progress.finish()
+    finish()
     controller.abort(new Error(by === 'timeout' ? `It took longer than ${tool.timeout_ms} ms.` : 'It was cancelled.'))
   }
   const onCancel = () => stop('cancel')
   const limit = stopwatch(tool.timeout_ms, clock, timers, () => stop('timeout'))
   context.signal.addEventListener('abort', onCancel, { once: true })
 
+  const over = new AbortController()
   const questions = new Set<Promise<Asked>>()
   const { ask } = context
   const askedWithin =
     (ask: NonNullable<ToolContext['ask']>) =>
-    (request: Json, moot: AbortSignal = controller.signal): Promise<Asked> => {
-      const question = limit.without(() => ask(request, AbortSignal.any([controller.signal, moot])))
+    (request: Json, moot: AbortSignal = over.signal): Promise<Asked> => {
+      const question = limit.without(() => ask(request, AbortSignal.any([over.signal, moot])))
       questions.add(question)
       return question
     }
@@ -75,7 +84,7 @@ export async function carryOut(
   const running = call(tool, args, {
     ...context,
     signal: controller.signal,
-    progress: (chunk, stream = 'message') => progress.add(stream, String(chunk)),
+    progress: (chunk, stream = 'message') => progress.add(stream, clean[stream].add(String(chunk))),
     ...(ask === undefined ? {} : { ask: askedWithin(ask) }),
   })
   running.then(
@@ -86,12 +95,12 @@ export async function carryOut(
   const ended = await end
   limit.pause()
   context.signal.removeEventListener('abort', onCancel)
-  progress.finish()
+  finish()
   // What it still asked is taken back before anyone hears how it ended.
-  controller.abort(new Error('The call is over.'))
+  over.abort(new Error('The call is over.'))
   await Promise.allSettled(questions)
   const duration_ms = Math.max(0, Math.round(clock.monotonic() - began))
-  return { ...(await outcomeOf(tool, ended, keepWhole)), duration_ms }
+  return { ...(await outcomeOf(tool, ended, keepWhole, redactor)), duration_ms }
 }
 
 /** Async, so that a tool that throws at once is a tool that rejects. */
@@ -101,7 +110,7 @@ async function call(tool: Tool, args: Json, context: ToolContext): Promise<unkno
 
 type Bare<O> = O extends unknown ? Omit<O, 'duration_ms'> : never
 
-async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole): Promise<Bare<Outcome>> {
+async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole, redactor: Redactor): Promise<Bare<Outcome>> {
   if (end.by === 'timeout') return { status: 'timeout' }
   if (end.by === 'cancel') return { status: 'cancelled', began: true }
   if (end.by === 'throw') {
@@ -114,7 +123,7 @@ async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole): Promise<Ba
   }
   try {
     // A tool that returns nothing has nothing to report.
-    const limited = await limitOutput(end.value ?? null, tool.max_output_bytes, keepWhole)
+    const limited = await limitOutput(end.value ?? null, tool.max_output_bytes, keepWhole, redactor)
     return { status: 'success', ...limited }
   } catch (error) {
     return unrecordable(tool, error instanceof RangeError ? 'It is nested too deeply.' : readThrown(error).message)

@@ -1,0 +1,39 @@
+import { agent, call, createStatewright, say, scriptedModel, together, tool } from 'statewright'
+import { z } from 'zod'
+
+const look = tool({
+  name: 'orders.look',
+  input: z.object({ order: z.int() }),
+  read_only: true,
+  run: ({ order }) => ({ order, cents: 4_200, paid: true }),
+})
+const refund = tool({
+  name: 'payments.refund',
+  input: z.object({ order: z.int(), cents: z.int() }),
+  irreversible: true, // started at most once, whatever crashes
+  approval: 'always', // and only after a person said yes to exactly these arguments
+  run: ({ order }, { idempotency_key }) => ({ refunded: order, receipt: idempotency_key.slice(0, 8) }),
+})
+
+const support = agent({
+  role: 'support',
+  tools: [look, refund],
+  model: scriptedModel([
+    together(say('Let me look at it. '), call('orders.look', { order: 42 })),
+    call('payments.refund', { order: 42, cents: 4_200 }),
+    say('Order 42 is refunded.'),
+  ]),
+})
+
+const sw = await createStatewright({ store: 'memory:', agents: { support } }) // or 'sqlite:./statewright.db'
+const run = await sw.submit({ agent: 'support', input: 'Please refund order 42' })
+
+for await (const event of run.events()) {
+  if (event.type !== 'rune') continue
+  const { kind, from, to } = event.rune
+  console.log(`${kind}${to === undefined ? '' : `  ${from ?? '·'} → ${to}`}`)
+  if (kind === 'interaction.opened')
+    await sw.reply(event.rune.interaction_id ?? '', { reply: { decision: 'approve' }, replied_by: 'you' })
+}
+console.log(await run.result())
+await sw.close()

@@ -1,0 +1,224 @@
+import { expect } from 'vitest'
+import { graphState } from '../../src/observation/graph-state.ts'
+import { ask, call, say, together } from '../../src/runtime/scripted-model.ts'
+import { scenario } from '../support/scenario.ts'
+import { heldTool, on, play, refundTool } from './stage.ts'
+import type { Store } from './stores.ts'
+import { talkingModel } from './talking.ts'
+
+const form = (title: string) => ask({ title, fields: [{ name: 'size', required: true }] })
+const answer = { action: 'approve', data: { size: 'L' } }
+const refund = call('payments.refund', { order: '42', cents: 500 })
+
+/** Specification 000, Suspend and Resume; specification 001, Resume Alignment Check. */
+export function resumingPlays(store: Store) {
+  scenario(
+    'EC-14',
+    'Valid resume after human response',
+    on(
+      store,
+      () => talkingModel([form('Size?'), say('Done.')], { holds: () => false }),
+      async ({ world, run, snapshots, of, runes, status }, { requests }) => {
+        // GIVEN a contract that waits, and another process
+        const { session_id, run_id } = await run()
+        await world.restart()
+        const [waiting] = await snapshots(session_id)
+        expect(waiting?.current_status).toBe('waiting')
+
+        // WHEN it is resumed with the answer
+        const resumed = await world.sw.resume(waiting?.execution_id ?? '', { reply: answer })
+        await world.sw.idle()
+
+        // THEN it was seen to wait, and went waiting → running → completed with the answer as its result
+        expect(resumed.snapshot).toMatchObject({ execution_id: waiting?.execution_id, current_status: 'waiting' })
+        expect((await of(session_id, 'contract.moved')).slice(-2).map(({ from, to }) => [from, to])).toEqual([
+          ['waiting', 'running'],
+          ['running', 'completed'],
+        ])
+        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: { size: 'L' } }])
+
+        // AND the graph went on at reasoning, with the consequence
+        expect(requests).toHaveLength(2)
+        expect(requests[1]?.messages.at(-1)).toMatchObject({
+          role: 'tool',
+          consequence: { consequence_label: 'SUCCESS', result: { size: 'L' }, was_suspended: true },
+        })
+        const kinds = (await runes(session_id)).map((rune) => rune.kind)
+        expect(kinds.indexOf('turn.tools_finished')).toBeLessThan(kinds.indexOf('turn.completed'))
+        expect(await status(run_id)).toBe('succeeded')
+      },
+    ),
+  )
+
+  scenario(
+    'EC-15',
+    'Invalid resume on terminated contract',
+    on(
+      store,
+      () => talkingModel([form('Size?'), say('Done.'), form('Colour?')], { holds: () => false }),
+      async ({ world, run, snapshots, runes }, { requests }) => {
+        // GIVEN one contract that completed and one that was cancelled
+        const { session_id } = await run()
+        const [first] = await snapshots(session_id)
+        await world.sw.resume(first?.execution_id ?? '', { reply: answer })
+        await world.sw.idle()
+        const second = await run({ session_id })
+        await second.cancel()
+        await world.sw.idle()
+        const contracts = await snapshots(session_id)
+        expect(contracts.map((s) => s.current_status)).toEqual(['completed', 'cancelled'])
+        const before = [(await runes(session_id)).length, requests.length]
+
+        // WHEN either is resumed, also by another process
+        const resumeAll = async () => {
+          for (const { execution_id, current_status } of contracts)
+            await expect(world.sw.resume(execution_id, { reply: answer })).rejects.toMatchObject({
+              code: 'transition_refused',
+              details: { machine: 'contract', from: current_status, on: 'resume', refusal: 'terminal' },
+            })
+        }
+        await resumeAll()
+        await world.restart()
+        await resumeAll()
+
+        // THEN nothing was recorded, and nothing ran
+        await world.sw.idle()
+        expect([(await runes(session_id)).length, requests.length]).toEqual(before)
+      },
+    ),
+  )
+
+  scenario(
+    'EC-15',
+    'What has not been suspended cannot be resumed either',
+    on(
+      store,
+      () => {
+        const slow = heldTool({ name: 'slow' })
+        return { slow, tools: [slow], script: [together(call('slow', { n: 1 }), call('slow', { n: 2 })), say('Done.')] }
+      },
+      async ({ world, submit, snapshots, of }, { slow }) => {
+        const { session_id } = await submit()
+        await slow.hasBegun()
+        const contracts = await snapshots(session_id)
+        expect(contracts.map((s) => s.current_status)).toEqual(['running', 'pending'])
+        for (const { execution_id, current_status } of contracts)
+          await expect(world.sw.resume(execution_id, { reply: answer })).rejects.toMatchObject({
+            code: 'transition_refused',
+            details: { from: current_status },
+          })
+        expect(await of(session_id, 'interaction.answered')).toEqual([])
+        slow.begun[0]?.resolve(1)
+        await slow.hasBegun(2)
+        slow.begun[1]?.resolve(2)
+        await world.sw.idle()
+      },
+    ),
+  )
+
+  scenario(
+    'OB-08',
+    'Successful alignment before resume',
+    on(
+      store,
+      () => ({ script: [form('Size?'), say('Done.')] }),
+      async ({ world, run, runes, snapshots, of, status }) => {
+        // GIVEN a checkpoint with one contract that waits
+        const { session_id, run_id } = await run()
+        const { expected_waiting } = graphState(await runes(session_id))
+        const [waiting] = await snapshots(session_id)
+        expect(expected_waiting).toEqual([waiting?.execution_id])
+
+        // WHEN it is resumed
+        const resumed = await world.sw.resume(waiting?.execution_id ?? '', { reply: answer, expected_waiting })
+
+        // THEN a snapshot was taken first, the count was found to match, and it went on
+        expect(resumed).toMatchObject({ is_aligned: true, snapshot: { ...waiting, current_status: 'waiting' } })
+        await world.sw.idle()
+        expect(await of(session_id, 'run.misaligned')).toEqual([])
+        expect(await status(run_id)).toBe('succeeded')
+      },
+    ),
+  )
+
+  scenario(
+    'OB-09',
+    'Alignment warning on count mismatch',
+    on(
+      store,
+      () => ({
+        script: [together(form('Size?'), form('Colour?')), say('Done.')],
+        warnings: ['another number of waiting contracts than expected'],
+      }),
+      async ({ world, run, snapshots, of, status, question }) => {
+        // GIVEN a checkpoint that expects one waiting contract where there are two
+        const { session_id, run_id } = await run()
+        const [first, second] = await snapshots(session_id)
+        const expected_waiting = [first?.execution_id ?? '']
+
+        // WHEN one of them is resumed
+        const resumed = await world.sw.resume(first?.execution_id ?? '', { reply: answer, expected_waiting })
+        await world.sw.idle()
+
+        // THEN the difference is logged and on record
+        expect(resumed.is_aligned).toBe(false)
+        const difference = { expected: expected_waiting, found: [first?.execution_id, second?.execution_id] }
+        expect(world.warnings).toMatchObject([{ details: { run_id, ...difference } }])
+        expect((await of(session_id, 'run.misaligned')).map((rune) => rune.payload)).toEqual([difference])
+
+        // AND the resume went on all the same
+        expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['completed', 'waiting'])
+        expect((await question()).prompt).toBe('Colour?')
+        expect(await status(run_id)).toBe('waiting_user')
+      },
+    ),
+  )
+
+  play(
+    'an approval is resumed through its contract as well, and a settlement',
+    on(
+      store,
+      () => {
+        const pay = heldTool({ name: 'pay', irreversible: true, timeout_ms: 1_000 })
+        return { pay, tools: [refundTool({ approval: 'always' }), pay], script: [refund, call('pay'), say('Done.')] }
+      },
+      async ({ world, run, snapshots, status }, { pay }) => {
+        const { session_id, run_id } = await run()
+        const [refunding] = await snapshots(session_id)
+        await world.sw.resume(refunding?.execution_id ?? '', { reply: { decision: 'approve' }, replied_by: 'ada' })
+        await pay.hasBegun()
+        await world.hand.advance(1_000)
+        await world.sw.idle()
+        const [, paying] = await snapshots(session_id)
+        const unfit = world.sw.resume(paying?.execution_id ?? '', { reply: { decision: 'approve' } })
+        await expect(unfit).rejects.toMatchObject({ code: 'reply_unfit' })
+        await world.sw.resume(paying?.execution_id ?? '', { reply: { outcome: 'happened' } })
+        await world.sw.idle()
+        expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['completed', 'completed'])
+        expect(await status(run_id)).toBe('succeeded')
+      },
+    ),
+  )
+
+  play(
+    'two that resume the same contract at once: one is used, the other is told who was first',
+    on(
+      store,
+      () => ({ script: [form('Size?'), say('Done.')] }),
+      async ({ world, run, snapshots, of }) => {
+        const { session_id } = await run()
+        const [waiting] = await snapshots(session_id)
+        const resume = (replied_by: string) =>
+          world.sw.resume(waiting?.execution_id ?? '', { reply: answer, replied_by }).then(
+            () => 'accepted',
+            (fault) => fault,
+          )
+        const outcomes = await Promise.all([resume('ada'), resume('bob')])
+        await world.sw.idle()
+        expect(outcomes).toContain('accepted')
+        expect(outcomes).toContainEqual(expect.objectContaining({ code: 'interaction_closed' }))
+        expect(await of(session_id, 'interaction.answered')).toHaveLength(1)
+      },
+    ),
+  )
+}
