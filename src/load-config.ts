@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { configProblems } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import { Fault } from './faults/fault.ts'
-import { configProblems } from './runtime/config-shape.ts'
 import { problemSentence } from './runtime/shape-problems.ts'
 import type { StatewrightOptions } from './statewright.ts'
 

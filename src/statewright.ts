@@ -1,8 +1,12 @@
 import { aiSdkModel } from './adapters/ai-sdk/ai-sdk-model.ts'
 import { hostPorts } from './adapters/host/ports.ts'
+import { type McpServers, openServers } from './adapters/mcp/open-servers.ts'
+import { pickTools } from './adapters/mcp/pick-tools.ts'
+import type { McpServerOptions } from './adapters/mcp/server-config.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
+import { checkConfig } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
 import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
@@ -17,7 +21,7 @@ import type { Clock, Ids, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
-import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
+import type { Policy } from './runtime/tools/policy.ts'
 
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
@@ -25,6 +29,8 @@ export interface StatewrightOptions {
   readonly agents: Readonly<Record<string, Agent>>
   /** What agents may do without asking. */
   readonly policy?: Partial<Policy>
+  /** Servers whose tools agents may be given, by the name under which their tools appear. */
+  readonly mcp?: Readonly<Record<string, McpServerOptions>>
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Partial<Settings>
@@ -64,11 +70,27 @@ const usualSettings: Settings = {
 
 /** Opens the store, recovers what the last process left behind, and begins to work. */
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
+  // Before anything is opened or started: a config that is refused leaves nothing behind.
+  const { policy, servers } = checkConfig(options)
+  const warn = options.warn ?? ((message, details) => console.error(message, details))
+  const mcp = await openServers(servers, warn)
+  try {
+    return await openWith(mcp, policy, { ...options, warn })
+  } catch (error) {
+    await mcp.close()
+    throw error
+  }
+}
+
+async function openWith(
+  mcp: McpServers,
+  policy: Policy,
+  options: StatewrightOptions & Required<Pick<StatewrightOptions, 'warn'>>,
+): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
-  const warn = options.warn ?? ((message: string, details: object) => console.error(message, details))
+  const { warn } = options
   // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
-  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn)
-  const policy = permissionPolicy.parse(options.policy ?? {})
+  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn, mcp)
   const ids = options.ports?.ids ?? createIds(hostPorts.random)
   const { lease_ms = usual_lease_ms } = options.settings ?? {}
   const isOurs = typeof options.store === 'string'
@@ -100,6 +122,7 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
   )
   const stop = async () => {
     await runtime.stop()
+    await mcp.close()
     if (!isOurs) return
     // A tool that does not heed its signal may still act. The next process must not take this one for dead.
     const at_work = [...runtime.engine.atWork].flatMap(([id, tool]) => (tool.irreversible ? [id] : []))
@@ -148,6 +171,7 @@ function equipAll(
   sha256: Sha256,
   engineOf: () => Engine,
   warn: NonNullable<StatewrightOptions['warn']>,
+  { tools }: McpServers,
 ) {
   return new Map(
     Object.entries(agents).map(([name, given]) => {
@@ -163,7 +187,8 @@ function equipAll(
       const problem = model.problem?.()
       if (problem !== undefined) throw refused(`${path}model: ${problem}`)
       const delegating = agent.delegates.map((other) => delegateTool(other, engineOf))
-      return [name, equip(agent, model, sha256, delegating)] as const
+      const more = [...delegating, ...pickTools(name, agent.mcp, tools)]
+      return [name, equip(agent, model, sha256, more)] as const
     }),
   )
 }

@@ -111,7 +111,7 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall): Promise<
     key_scope: tool.key_scope,
     timeout_ms: tool.timeout_ms,
   }
-  if (!tool.irreversible) return { call: planned }
+  if (!isOneAction(tool)) return { call: planned }
   const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
   const claimOn = async (taken: string) =>
     (await engine.runelog.row('claims', `${scope}:${taken}`))?.value as Claim | undefined
@@ -122,6 +122,9 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall): Promise<
     return refused(planned, await alreadyThere(engine, hold, claim))
   return { call: { ...planned, idempotency_key: again } }
 }
+
+/** A second call for it, with the same arguments, is the same action. */
+const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe
 
 /**
  * The key goes out to whoever carries the action out. The same action in two sessions is two actions, unless its scope
@@ -135,7 +138,7 @@ function keyOf(
   args: Json,
   call_id: string,
 ): { key: string } | { problem: string } {
-  if (!tool.irreversible) return { key: call_id }
+  if (!isOneAction(tool)) return { key: call_id }
   try {
     const key = idempotencyKey(tool, args, engine.sha256)
     return { key: tool.key_scope === 'global' ? key : saltedKey(key, hold.state.session_id, engine.sha256) }
