@@ -5,7 +5,7 @@ import { anyModel, createWitness, type Deed, deeds, drain, perform, untruths } f
 import { on } from './stage.ts'
 import { fastStores } from './stores.ts'
 
-const numRuns = process.env.STATEWRIGHT_PROOF ? 5_000 : Number(process.env.RUNS ?? 60)
+const numRuns = process.env.STATEWRIGHT_PROOF ? 5_000 : 60
 
 const deed: fc.Arbitrary<Deed> = fc.record({ what: fc.constantFrom(...deeds), n: fc.nat(50) })
 
@@ -33,7 +33,7 @@ test.each(fastStores)(
         )
         await judge(play)
       }),
-      { seed: Number(process.env.SEED ?? 11), numRuns: times },
+      { seed: 11, numRuns: times },
     )
   },
 )

@@ -10,7 +10,7 @@ import * as openings from '../contracts/openings.ts'
 import { askPersonName } from '../ecs/ask-person.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { readThrown } from '../thrown.ts'
-import { actionOf, idempotencyKey } from '../tools/policy.ts'
+import { actionOf, idempotencyKey, saltedKey } from '../tools/policy.ts'
 import { type ReadCall, readCall } from '../tools/read-call.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Answer, WrittenCall } from '../turns/answer.ts'
@@ -101,7 +101,7 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall): Promise<
   if ('problem' in read) return { call, problem: read.problem }
 
   const { tool, args } = read
-  const keyed = keyOf(engine, tool, args, call.call_id)
+  const keyed = keyOf(engine, hold, tool, args, call.call_id)
   if ('problem' in keyed) return { call, problem: keyed.problem }
   const { key } = keyed
   const planned = {
@@ -126,11 +126,22 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall): Promise<
 /** A second call for it, with the same arguments, is the same action. */
 const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe
 
-/** The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash. */
-function keyOf(engine: Engine, tool: Tool, args: Json, call_id: string): { key: string } | { problem: string } {
+/**
+ * The key goes out to whoever carries the action out. The same action in two sessions is two actions, unless its scope
+ * is global, so the session is in it: else a service would take the second for a repetition, and a probe find the first.
+ * The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash.
+ */
+function keyOf(
+  engine: Engine,
+  hold: Hold,
+  tool: Tool,
+  args: Json,
+  call_id: string,
+): { key: string } | { problem: string } {
   if (!isOneAction(tool)) return { key: call_id }
   try {
-    return { key: idempotencyKey(tool, args, engine.sha256) }
+    const key = idempotencyKey(tool, args, engine.sha256)
+    return { key: tool.key_scope === 'global' ? key : saltedKey(key, hold.state.session_id, engine.sha256) }
   } catch (error) {
     return { problem: `The key of ${tool.name} could not be made: ${readThrown(error).message} It was not run.` }
   }
