@@ -16,7 +16,10 @@ const store = z.custom<unknown>(
 const agents = z
   .record(
     z.string(),
-    z.custom<object>((given) => given === Object(given), 'Expected an agent; make one with agent({ role, model, … }).'),
+    z.custom<object>(
+      (given) => given === undefined || given === Object(given),
+      'Expected an agent; make one with agent({ role, model, … }).',
+    ),
   )
   .refine((given) => Object.keys(given).length > 0, 'Expected at least one agent.')
 

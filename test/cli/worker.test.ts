@@ -36,12 +36,8 @@ test('a worker works as its config says, until it is told to stop', async () => 
 test.each([
   ['no store', 'agents: { support }', '/store: '],
   ['no agents', `store: 'memory:'`, '/agents: '],
-  ['an empty list of agents', `store: 'memory:', agents: {}`, '/agents: names no agent'],
-  [
-    'something that is no agent',
-    `store: 'memory:', agents: { support: { role: 'x' } }`,
-    '/agents/support: is not an agent',
-  ],
+  ['an empty list of agents', `store: 'memory:', agents: {}`, '/agents: Expected at least one agent'],
+  ['something that is no agent', `store: 'memory:', agents: { support: { role: 'x' } }`, 'agents.support.model: '],
   [
     'a duration in words',
     `store: 'memory:', agents: { support }, settings: { lease_ms: '5s' }`,
@@ -50,9 +46,13 @@ test.each([
   [
     'a misspelled setting',
     `store: 'memory:', agents: { support }, settings: { lease: 1 }`,
-    '/settings/lease: there is no such field',
+    '/settings/lease: There is no such field; there is worker',
   ],
-  ['a misspelled field', `store: 'memory:', agent: { support }`, '/agent: there is no such field'],
+  [
+    'a misspelled field',
+    `store: 'memory:', agent: { support }`,
+    '/agent: There is no such field; there is store, agents',
+  ],
   ['a mode that is none', `store: 'memory:', agents: { support }, policy: { mode: 'yolo' }`, '/policy/mode: '],
   ['half a run at once', `store: 'memory:', agents: { support }, max_concurrent_runs: 0.5`, '/max_concurrent_runs: '],
 ])('%s: the config is refused with the path of the field', async (_, fields, sentence) => {

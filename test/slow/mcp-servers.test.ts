@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -270,5 +273,58 @@ describe('a server that is not to be trusted', () => {
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean)).toEqual([process.execPath, odd])
     const absent = worldOf({ odd: { command: 'no-such-program; touch x', args: [] } }, [])
     await expect(absent).rejects.toMatchObject({ code: 'server_unusable', details: { server: 'odd' } })
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+describe('over HTTP', () => {
+  async function served(port: number) {
+    const { args = [] } = referenceServers.everything()
+    const child = spawn(process.execPath, [...args, 'streamableHttp'], {
+      env: { ...process.env, PORT: String(port) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const said = child.stderr.setEncoding('utf8')
+    for await (const chunk of said) if (/listening/i.test(String(chunk))) break
+    child.stderr.resume()
+    const ended = once(child, 'exit')
+    return {
+      async kill() {
+        child.kill('SIGKILL')
+        await ended
+      },
+    }
+  }
+
+  test('a call, a server that dies in the middle of one, and one that is there again', async () => {
+    const port = await freePort()
+    let server = await served(port)
+    const url = `http://127.0.0.1:${port}/mcp`
+    const world = await worldOf({ remote: { url, ...free } }, [
+      call('remote.get-sum', { a: 20, b: 22 }),
+      call('remote.trigger-long-running-operation', { duration: 600, steps: 2 }),
+      call('remote.echo', { message: 'here again' }),
+    ])
+    const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+    let begun = 0
+    await world.until(run.session_id, (r) => r.kind === 'tool.moved' && ++begun === 2)
+    await server.kill()
+    const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+    expect(opened).toMatchObject({ payload: { interaction_kind: 'settlement' } })
+    server = await served(port)
+    onTestFinished(() => server.kill())
+    await world.sw.reply(opened.interaction_id ?? '', { reply: { outcome: 'did_not' } })
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    const results = resultsIn(await world.runes(run.session_id))
+    expect(results.map((r) => r.status)).toEqual(['success', 'error', 'success'])
+    expect(results[2]).toMatchObject({ output: 'Echo: here again' })
   })
 })

@@ -2,6 +2,7 @@ import {
   type CallToolResult,
   Client,
   type Tool as Listed,
+  ProtocolError,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -27,6 +28,8 @@ export interface Connection {
 
 interface Live {
   readonly client: Client
+  calls: number
+  isRetired: boolean
   /** Undefined once the server said that they changed. */
   tools: Promise<readonly Listed[]> | undefined
 }
@@ -54,6 +57,16 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
     if (current === what) current = undefined
   }
 
+  /** Nothing new is sent through it; what is under way may still end well. */
+  function retire(made: Live) {
+    made.isRetired = true
+    current = undefined
+  }
+
+  function closeIfIdle({ client, calls, isRetired }: Live) {
+    if (isRetired && calls === 0) void client.close().catch((error) => warn(messageOf(error)))
+  }
+
   async function connect(onClose: () => void): Promise<Live> {
     const client = new Client(
       { name: 'statewright', version: '0.1.0' },
@@ -73,7 +86,7 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
             stderr: 'ignore',
             ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
           })
-    const made: Live = { client, tools: undefined }
+    const made: Live = { client, calls: 0, isRetired: false, tools: undefined }
     client.onclose = onClose
     client.onerror = (error) => warn(messageOf(error))
     client.setNotificationHandler('notifications/tools/list_changed', () => {
@@ -113,6 +126,7 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
         )
       context.signal.throwIfAborted()
       underWay.add(context)
+      made.calls++
       try {
         return await made.client.callTool(
           { name: listed.name, arguments: args as Record<string, unknown> },
@@ -128,10 +142,12 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
       } catch (error) {
         const failure = failureOf(error, name)
         // A session that the server has forgotten, or a server that is gone: the next call begins anew.
-        if ('url' in server && !context.signal.aborted) await made.client.close().catch(() => undefined)
+        if ('url' in server && !context.signal.aborted && !(error instanceof ProtocolError)) retire(made)
         throw failure
       } finally {
         underWay.delete(context)
+        made.calls--
+        closeIfIdle(made)
       }
     },
     pid: () => started,
