@@ -77,11 +77,12 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       ? await openStore(options.store, storePorts, options.secrets, { lease_ms, warn })
       : options.store
   const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
+  const member = shared?.member()
   const runtime: Runtime = createRuntime(
     {
       runelog,
       isExclusive,
-      ...(shared === undefined ? {} : { shared }),
+      ...(member === undefined ? {} : { member }),
       clock: options.ports?.clock ?? systemClock,
       timers: options.ports?.timers ?? systemTimers,
       ids,
@@ -114,7 +115,8 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
   try {
     await runtime.start()
   } catch (error) {
-    await close()
+    member?.abandon()
+    if (isOurs) await closeStore(store)
     throw error
   }
   const { engine: _engine, start: _start, stop: _stop, submit, ...commands } = runtime
