@@ -99,11 +99,12 @@ async function openWith(
       ? await openStore(options.store, storePorts, options.secrets, { lease_ms, warn })
       : options.store
   const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
+  const member = shared?.member()
   const runtime: Runtime = createRuntime(
     {
       runelog,
       isExclusive,
-      ...(shared === undefined ? {} : { shared }),
+      ...(member === undefined ? {} : { member }),
       clock: options.ports?.clock ?? systemClock,
       timers: options.ports?.timers ?? systemTimers,
       ids,
@@ -137,7 +138,8 @@ async function openWith(
   try {
     await runtime.start()
   } catch (error) {
-    await close()
+    member?.abandon()
+    if (isOurs) await closeStore(store)
     throw error
   }
   const { engine: _engine, start: _start, stop: _stop, submit, ...commands } = runtime

@@ -25,7 +25,7 @@ import { type Leases, leasesOfOneProcess } from './leases.ts'
 import type { OpenInteraction } from './models/interactions.ts'
 import type { Clock, Ids, Timers } from './ports.ts'
 import { createSessions } from './session-cache.ts'
-import type { SharedStore } from './shared-store.ts'
+import type { Member } from './shared-store.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
 import type { Policy } from './tools/policy.ts'
 
@@ -33,8 +33,8 @@ export interface RuntimePorts {
   readonly runelog: Runelog
   /** Nobody else writes to the store while it is open. */
   readonly isExclusive: boolean
-  /** Leases and a queue for several processes, where the store has them. */
-  readonly shared?: SharedStore
+  /** How this process works together with others, where the store can be shared. */
+  readonly member?: Member
   readonly clock: Clock
   readonly timers: Timers
   readonly ids: Ids
@@ -69,13 +69,14 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     settled,
   }
   const dispatch: Dispatch =
-    ports.shared === undefined
+    ports.member === undefined
       ? dispatchHere(dispatching, { clock, timers })
-      : dispatchShared(dispatching, ports.shared)
+      : dispatchShared(dispatching, ports.member)
   const engine: Engine = {
     ...ports,
     ...config,
-    leases: ports.leases ?? ports.shared?.leases ?? leasesOfOneProcess(),
+    leases: ports.leases ?? ports.member?.leases ?? leasesOfOneProcess(),
+    isAlone: ports.member === undefined,
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     atWork: new Map(),
     isStopping: () => isStopping,

@@ -6,8 +6,15 @@ import type { Leases } from './leases.ts'
  */
 export interface SharedStore {
   readonly lease_ms: number
+  /** One of those who work on the store. A process is one of them. */
+  member(): Member
+  /** Ends everything that is still under way here, without a word to others. */
+  close(): Promise<void>
+}
+
+export interface Member {
   readonly leases: Leases
-  /** Registers this process as a worker. `isFirst` says that no other one is alive. */
+  /** Registers as a worker. `isFirst` says that no other one is alive. */
   join(worker: string): Promise<{ readonly isFirst: boolean }>
   /** Begins to bring tasks, `limit` at once, and to look for runs whose worker is gone. */
   begin(tasks: Tasks, limit: number): Promise<void>
@@ -15,9 +22,10 @@ export interface SharedStore {
   end(): Promise<void>
   /** Is no worker any more. Answers with the runs that it let go of without an end. */
   leave(): Promise<readonly AbandonedRun[]>
+  /** Renews nothing and brings nothing any more, as if the process had died. */
+  abandon(): void
   /** Resolves when nothing that can be done now waits in the queue or is under way, in any process. */
   quiet(): Promise<void>
-  close(): Promise<void>
 }
 
 export interface AbandonedRun {

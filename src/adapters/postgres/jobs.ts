@@ -61,12 +61,14 @@ export function startJobs(
     },
     pool,
   )
+  let stopped: Promise<void> | undefined
   const looking = setInterval(() => queue.nudge(1), look_ms)
   return {
     id: queue.id,
-    async stop() {
+    stop() {
       clearInterval(looking)
-      await queue.gracefulShutdown('the worker leaves')
+      stopped ??= Promise.resolve(queue.gracefulShutdown('the worker leaves'))
+      return stopped
     },
   }
 }

@@ -110,7 +110,7 @@ const notConfigured = ({ agent }: RunView) => `The agent ${agent} is not configu
 
 function whyNot(engine: Engine, run: RunView): { code: string; message: string } | undefined {
   // On a shared store another process may have the agent; whoever has it takes the run.
-  if (engine.isExclusive && !engine.agents.has(run.agent))
+  if (engine.isAlone && !engine.agents.has(run.agent))
     return { code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
   const { requeue_limit } = engine.settings
   if (run.requeues_without_progress >= requeue_limit)

@@ -5,7 +5,7 @@ import { preserveAll } from '../commands/recover-all.ts'
 import { finishClosing } from '../commands/session.ts'
 import { isOver } from '../commands/stop.ts'
 import { mayBeTaken } from '../engine/take.ts'
-import type { SharedStore } from '../shared-store.ts'
+import type { Member } from '../shared-store.ts'
 import type { Dispatch, DispatchPorts } from './dispatch.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { lookAfterOrphans, obeyCancel } from './look-after.ts'
@@ -15,10 +15,7 @@ import { lookAfterOrphans, obeyCancel } from './look-after.ts'
  * the runes they follow from, so that there is nothing to tell anyone here; the
  * store's queue brings each worker what it can take.
  */
-export function dispatchShared(
-  { engine: engineOf, limit, drive, settled }: DispatchPorts,
-  shared: SharedStore,
-): Dispatch {
+export function dispatchShared({ engine: engineOf, limit, drive, settled }: DispatchPorts, member: Member): Dispatch {
   // The queue brings no more than `limit` at once; here only two holds of the same run are kept apart.
   const dispatcher = createDispatcher(Number.POSITIVE_INFINITY, async (session_id, run_id) => {
     await drive(session_id, run_id)
@@ -81,10 +78,10 @@ export function dispatchShared(
     async idle() {
       do {
         await Promise.all(applying)
-        await shared.quiet()
+        await member.quiet()
         await dispatcher.idle()
         // What was under way here may have given others something to do.
-        await shared.quiet()
+        await member.quiet()
       } while (applying.size > 0)
     },
 
@@ -93,22 +90,22 @@ export function dispatchShared(
       const recovered = { requeued: 0, waiting: 0, queued: 0, closing: 0 }
       if (limit === 0) return recovered
       const engine = engineOf()
-      const { isFirst } = await shared.join(engine.settings.worker)
+      const { isFirst } = await member.join(engine.settings.worker)
       if (isFirst) recovered.waiting = await preserveAll(engine)
       const abandoned = async (lost: { readonly session_id: string; readonly run_id: string }) => {
         await requeue(engine, lost.session_id, lost.run_id)
         recovered.requeued++
       }
-      await shared.begin({ run, deadline, session, abandoned }, limit)
+      await member.begin({ run, deadline, session, abandoned }, limit)
       return recovered
     },
 
     async stop() {
       ending.abort()
-      const ended = shared.end()
+      const ended = member.end()
       await dispatcher.stop()
       await ended
-      for (const { session_id, run_id } of await shared.leave()) await requeue(engineOf(), session_id, run_id)
+      for (const { session_id, run_id } of await member.leave()) await requeue(engineOf(), session_id, run_id)
     },
   }
 }

@@ -14,8 +14,8 @@ import type { Tool } from '../tools/tool.ts'
 /** What a worker works with. Everything that differs between a test and a machine room is in here. */
 export interface Engine {
   readonly runelog: Runelog
-  /** No other process writes to the store. */
-  readonly isExclusive: boolean
+  /** No other process works on the runs of the store, with agents that this one may not have. */
+  readonly isAlone: boolean
   readonly sessions: Sessions
   readonly clock: Clock
   readonly timers: Timers
