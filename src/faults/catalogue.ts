@@ -104,6 +104,11 @@ export const faults = defineFaults({
     says: (d: { what: string; name: string; problem: string }) =>
       `The ${d.what} ${JSON.stringify(d.name)} cannot be defined: ${d.problem}`,
   },
+  server_unusable: {
+    http: 503,
+    retry: 'later',
+    says: (d: { server: string; problem: string }) => `The tool server ${d.server} cannot be used: ${d.problem}`,
+  },
   bad_usage: {
     http: 400,
     retry: 'never',
@@ -139,12 +144,6 @@ export const faults = defineFaults({
     says: (d: { session_id: string; problem: string }) =>
       `That budget does not let ${d.session_id} go on: ${d.problem}. Limits count from the beginning of the session; name higher ones.`,
   },
-  budget_spent: {
-    http: 409,
-    retry: 'never',
-    says: (d: { subject_id: string; tool_calls: number }) =>
-      `${d.subject_id} has made the ${d.tool_calls} tool calls that its budget allows.`,
-  },
   interaction_closed: {
     http: 409,
     retry: 'never',
@@ -169,15 +168,40 @@ export const faults = defineFaults({
     says: (d: { execution_id: string; status: string; irreversible: boolean }) =>
       `${d.execution_id} is ${d.status}${d.irreversible ? '' : ' and not irreversible'}; only an irreversible action that is completed needs leave to be done again.`,
   },
+  budget_spent: {
+    http: 409,
+    retry: 'never',
+    says: (d: { subject_id: string; tool_calls: number }) =>
+      `${d.subject_id} has made the ${d.tool_calls} tool calls that its budget allows.`,
+  },
+  input_missing: {
+    http: 422,
+    retry: 'never',
+    says: (d: { what: string }) => `${d.what} needs an input; it was null.`,
+  },
+  session_busy: {
+    http: 409,
+    retry: 'later',
+    says: (d: { session_id: string; run_id: string; asked: string }) =>
+      `Session ${d.session_id} has ${d.run_id} under way; to ${d.asked}, wait until it rests, or cancel it.`,
+  },
   too_early: {
     http: 409,
     retry: 'later',
     says: (d: { execution_id: string; earliest: number }) =>
-      `A stopped worker might still carry out ${d.execution_id}; "did not happen" is accepted from ${d.earliest} ms (UTC) on.`,
+      Number.isFinite(d.earliest)
+        ? `A stopped worker might still carry out ${d.execution_id}; "did not happen" is accepted from ${d.earliest} ms (UTC) on.`
+        : `The tool of ${d.execution_id} has not returned; "did not happen" is accepted once it has.`,
   },
   run_not_over: {
     http: 409,
     retry: 'later',
     says: (d: { run_id: string; status: string }) => `Run ${d.run_id} is ${d.status}; it has no result yet.`,
+  },
+  not_plain_json: {
+    http: 422,
+    retry: 'never',
+    says: (d: { what: string; problem: string }) =>
+      `The ${d.what} cannot be given a checksum: ${d.problem} Send plain JSON with well-formed text.`,
   },
 })

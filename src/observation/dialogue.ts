@@ -1,4 +1,5 @@
 import type { Json } from '../kernel/json.ts'
+import type { Payload } from '../runes/kinds.ts'
 import type { Draft } from '../runes/rune.ts'
 import type { ConsequenceView } from './consequence.ts'
 import { consequenceView, outcomeIsUnknown, statusOf } from './contract.ts'
@@ -11,6 +12,8 @@ export type Message =
       readonly role: 'assistant'
       readonly text: string
       readonly calls: readonly ModelCall[]
+      /** What the model that gave this answer wants to see again with it. */
+      readonly provider_state?: Json
       /** The answer was cut short: by an interrupt, a steer, or an error. */
       readonly partial?: true
     }
@@ -68,8 +71,7 @@ export function tell(dialogue: Dialogue, rune: Draft): void {
       if (rune.payload.input !== null) dialogue.messages.push({ role: 'user', content: rune.payload.input })
       return
     case 'turn.tool_calls_received':
-      dialogue.calls = []
-      dialogue.messages.push({ role: 'assistant', text: rune.payload.text, calls: dialogue.calls })
+      called(dialogue, rune.payload)
       return
     case 'turn.completed':
       answer(dialogue, rune.payload.final_output)
@@ -82,6 +84,12 @@ export function tell(dialogue: Dialogue, rune: Draft): void {
       return
   }
   if (rune.call_id !== undefined) tellCall(dialogue, rune.call_id, rune)
+}
+
+function called(dialogue: Dialogue, { text, provider_state }: Payload<'turn.tool_calls_received'>): void {
+  dialogue.calls = []
+  const state = provider_state !== undefined && { provider_state }
+  dialogue.messages.push({ role: 'assistant', text, calls: dialogue.calls, ...state })
 }
 
 function answer({ messages }: Dialogue, text: string, partial?: true): void {

@@ -5,6 +5,8 @@ import type { Json } from '../kernel/json.ts'
 export interface Redactor {
   /** The canonical text of the value without its secrets, and the value itself. */
   clean(value: Json): { readonly value: Json; readonly text: string }
+  /** How many characters the longest secret has, as it is written; 0 if there is none. */
+  readonly longest: number
   /** The name of a secret that this text contains. */
   find(text: string): string | undefined
 }
@@ -52,6 +54,7 @@ export function createRedactor({ secrets = new Map(), secret_fields = [] }: Secr
   }
 
   return {
+    longest: known[0]?.value.length ?? 0,
     clean(value) {
       const text = canonicalJson(value)
       // Escaping works character by character, so a secret is in the value only if its escaped form is in the text.

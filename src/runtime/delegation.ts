@@ -32,7 +32,7 @@ export function delegateTool(name: string, engineOf: () => Engine): Tool {
 }
 
 async function delegate(engine: Engine, name: string, task: string, context: ToolContext) {
-  const { session_id, call_id, signal } = context
+  const { session_id, call_id } = context
   const child = `run_${engine.sha256(call_id).slice(0, 16)}`
   const problem = await prepareAgent(engine, name)
   await attempt(engine, session_id, (state) => {
@@ -49,9 +49,6 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   engine.wake(session_id, child)
   // The parent waits without a worker's slot, or parents could take all of them and their children none.
   const takeBack = engine.lendSlot(context.run_id)
-  const cancel = () =>
-    void stop(engine, session_id, child, 'cancel', 'the task was withdrawn').then(() => engine.wake(session_id, child))
-  signal.addEventListener('abort', cancel, { once: true })
   try {
     const run = await ended(engine, session_id, child)
     await dismiss(engine, session_id, run.agent_id)
@@ -61,7 +58,6 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
     )
   } finally {
     takeBack()
-    signal.removeEventListener('abort', cancel)
   }
 }
 

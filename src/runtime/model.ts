@@ -10,7 +10,23 @@ export interface Model {
    * either is an error of type `stream_truncated`. Stops soon after `signal`.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
+  /** What is known to keep it from answering, such as a missing key. Asked at start, and without effects. */
+  problem?(): string | undefined
 }
+
+/**
+ * The model object of an AI SDK provider package, known by its structure and
+ * not by an import. The wiring makes a `Model` of it before anything runs.
+ */
+export interface ProviderModel {
+  readonly specificationVersion: string
+  readonly provider: string
+  readonly modelId: string
+  doStream(options: never): PromiseLike<unknown>
+}
+
+/** What an agent may be given as its model. */
+export type AnyModel = Model | ProviderModel
 
 export interface ModelRequest {
   readonly instructions: string
@@ -28,9 +44,16 @@ export interface ToolDescription {
 }
 
 export type ModelEvent =
+  /** A sign of life while there is nothing to tell: the arguments of a long call are on their way. */
+  | { readonly type: 'alive' }
   | { readonly type: 'delta'; readonly channel: 'text' | 'reasoning'; readonly text: string }
   /** `arguments` as the model wrote them: JSON text, or a value that was parsed already. */
   | { readonly type: 'tool_call'; readonly name: string; readonly arguments: string | Json }
+  /**
+   * What the provider wants to see again with an answer that calls tools. It is recorded, and stands in the answer's
+   * message at later requests; only the model that sent it reads it.
+   */
+  | { readonly type: 'provider_state'; readonly state: Json }
   | { readonly type: 'usage'; readonly input_tokens: number; readonly output_tokens: number }
   | {
       readonly type: 'error'

@@ -31,8 +31,10 @@ export interface RunHandle {
 
 export function createRunHandle(runtime: Runtime, session_id: string, run_id: string): RunHandle {
   const { runelog } = runtime.engine
+  /** What came before the run in its session is not read again. */
+  const beginning = async () => (await runtime.find(run_id)).run.submitted_event_id - 1
 
-  async function* events({ after = 0 }: { after?: number } = {}): AsyncIterable<RunEvent> {
+  async function* events({ after }: { after?: number } = {}): AsyncIterable<RunEvent> {
     const leave = new AbortController()
     const pending: RunEvent[] = []
     let bell = Promise.withResolvers<void>()
@@ -44,7 +46,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
       if (delta.run_id === run_id) add({ type: 'delta', delta })
     })
     const following = (async () => {
-      for await (const rune of runelog.follow(session_id, after, leave.signal)) {
+      for await (const rune of runelog.follow(session_id, after ?? (await beginning()), leave.signal)) {
         if (rune.run_id !== run_id || rune.visibility !== 'public') continue
         add({ type: 'rune', rune })
         if (isEnd(rune)) return
@@ -74,7 +76,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
     async result() {
       const leave = new AbortController()
       try {
-        for await (const rune of runelog.follow(session_id, 0, leave.signal))
+        for await (const rune of runelog.follow(session_id, await beginning(), leave.signal))
           if (rune.kind === 'run.moved' && rune.run_id === run_id && isEnd(rune)) {
             const { result = null, error_code = null, message = null } = rune.payload
             return { run_id, status: rune.to ?? '', result, error_code, message }

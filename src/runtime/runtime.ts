@@ -3,22 +3,21 @@ import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
+import type { Redactor } from '../runelog/redactor.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
 import { allowAgain } from './commands/allow-again.ts'
-import { expire } from './commands/expire.ts'
 import { listSessions, type SessionQuery } from './commands/list-sessions.ts'
-import { failOrphans } from './commands/orphans.ts'
-import { type Recovered, recoverAll } from './commands/recover-all.ts'
+import type { Recovered } from './commands/recover-all.ts'
 import { type Replied, type Reply, reply } from './commands/reply.ts'
 import { type Resumed, type Resumption, resume } from './commands/resume.ts'
 import { archive, close, goOn, pause, replenish } from './commands/session.ts'
-import { isOver, runOf, type Stopped, steer, stop } from './commands/stop.ts'
+import { runOf, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type Submission, type Submitted, submit } from './commands/submit.ts'
-import { createDeadlines } from './deadlines.ts'
-import { withdrawOrphans } from './delegation.ts'
-import { createDispatcher } from './dispatcher.ts'
+import type { Dispatch, DispatchPorts } from './dispatch/dispatch.ts'
+import { dispatchHere } from './dispatch/dispatch-here.ts'
+import { dispatchShared } from './dispatch/dispatch-shared.ts'
 import { drive } from './engine/drive.ts'
 import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
 import { type Hold, nudge } from './engine/hold.ts'
@@ -26,6 +25,7 @@ import { type Leases, leasesOfOneProcess } from './leases.ts'
 import type { OpenInteraction } from './models/interactions.ts'
 import type { Clock, Ids, Timers } from './ports.ts'
 import { createSessions } from './session-cache.ts'
+import type { SharedStore } from './shared-store.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
 import type { Policy } from './tools/policy.ts'
 
@@ -33,10 +33,13 @@ export interface RuntimePorts {
   readonly runelog: Runelog
   /** Nobody else writes to the store while it is open. */
   readonly isExclusive: boolean
+  /** Leases and a queue for several processes, where the store has them. */
+  readonly shared?: SharedStore
   readonly clock: Clock
   readonly timers: Timers
   readonly ids: Ids
   readonly sha256: Sha256
+  readonly redactor: Redactor
   readonly leases?: Leases
   readonly keepWhole: KeepWhole
   readonly checkpoints?: Checkpoints
@@ -59,54 +62,45 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const listeners = new Set<(delta: EphemeralDelta) => void>()
   let isStopping = false
 
-  const dispatcher = createDispatcher(config.max_concurrent_runs, work)
-  const applying = new Set<Promise<void>>()
-  const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
-    const applied = expire(engine, session_id, interaction_id)
-      .catch((error) => ports.warn('a deadline could not be applied', { interaction_id, error: String(error) }))
-      .finally(() => applying.delete(applied))
-    applying.add(applied)
-  })
+  const dispatching: DispatchPorts = {
+    engine: () => engine,
+    limit: config.max_concurrent_runs,
+    drive: (session_id, run_id) => drive(engine, held, session_id, run_id),
+    settled,
+  }
+  const dispatch: Dispatch =
+    ports.shared === undefined
+      ? dispatchHere(dispatching, { clock, timers })
+      : dispatchShared(dispatching, ports.shared)
   const engine: Engine = {
     ...ports,
     ...config,
-    leases: ports.leases ?? leasesOfOneProcess(),
+    leases: ports.leases ?? ports.shared?.leases ?? leasesOfOneProcess(),
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
-    atWork: new Set(),
+    atWork: new Map(),
+    isStopping: () => isStopping,
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
     },
     wake(session_id, run_id) {
       const hold = held.get(run_id)
       if (hold !== undefined) nudge(hold)
-      if (!isStopping) dispatcher.wake(session_id, run_id)
+      if (!isStopping) dispatch.wake(session_id, run_id)
     },
-    lendSlot: dispatcher.lend,
-    deadline: deadlines.add,
+    lendSlot: dispatch.lend,
+    deadline: dispatch.deadline,
   }
 
-  async function work(session_id: string, run_id: string) {
-    try {
-      await drive(engine, held, session_id, run_id)
-      await follow(session_id, run_id)
-    } catch (error) {
-      ports.warn('a worker stopped', { session_id, run_id, error: String((error as Error)?.stack ?? error) })
-    }
-  }
-
-  /** What the end of a hold leaves to do: a cancel that came when the run was about to wait, and the next run of the agent. */
-  async function follow(session_id: string, run_id: string) {
-    const state = await engine.sessions.load(session_id)
-    const run = state.runs.get(run_id)
-    if (run === undefined) return
-    if (run.cancel !== null && !isOver(run) && run.status !== 'running')
-      await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
-    if (!isOver(run)) return
-    await withdrawOrphans(engine, session_id)
-    await failOrphans(engine, session_id, run.agent_id)
-    for (const other of state.runs.values())
-      if (other.status === 'queued' && other.agent_id === run.agent_id) dispatcher.wake(session_id, other.run_id)
-  }
+  // What other processes ask of a run that is held here reaches its holder.
+  const deaf = runelog.watch((session_ids, source) => {
+    if (source === 'own') return
+    for (const hold of held.values())
+      if (source === 'lost' || session_ids.includes(hold.state.session_id))
+        void engine.sessions.refresh(hold.state).then(
+          () => nudge(hold),
+          (error) => ports.warn('news of a held run could not be read', { error: String(error) }),
+        )
+  })
 
   async function find(run_id: string): Promise<{ session_id: string; run: RunView }> {
     const session_id = await sessionOf('run', run_id)
@@ -120,7 +114,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     return subject.session_id
   }
 
-  /** No worker holds a run of the session any more. */
+  /** No worker of this process holds a run of the session any more. */
   async function settled(session_id: string) {
     while ([...held.values()].some((hold) => hold.state.session_id === session_id)) {
       for (const hold of held.values()) if (hold.state.session_id === session_id) nudge(hold)
@@ -139,7 +133,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     engine,
 
     /** Recovers every run that the last process left: what ran is queued again, what waited goes on waiting. */
-    start: (): Promise<Recovered> => recoverAll(engine, settled),
+    start: (): Promise<Recovered> => dispatch.start(),
 
     submit: (submission: Submission): Promise<Submitted> => submit(engine, submission),
     reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
@@ -177,6 +171,9 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
     /** Erases the content of one rune. It goes from the store, from what is cached of it, and from what models will see. */
     async redact(session_id: string, event_id: number, reason: string): Promise<void> {
+      const busy = [...held.values()].find((hold) => hold.state.session_id === session_id)
+      if (busy !== undefined)
+        throw faults.session_busy({ session_id, run_id: busy.run.run_id, asked: 'redact something in it' })
       await runelog.redact(session_id, event_id, reason)
       engine.sessions.forget(session_id)
     },
@@ -191,23 +188,17 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       return () => listeners.delete(listener)
     },
     /** Resolves when no run is worked on or waits for a worker, and no deadline is being applied. */
-    async idle(): Promise<void> {
-      do {
-        await Promise.all(applying)
-        await dispatcher.idle()
-      } while (applying.size > 0)
-    },
+    idle: dispatch.idle,
 
     /** Lets go of every run at its next boundary and takes no more. The store stays open. */
     async stop(): Promise<void> {
       isStopping = true
-      deadlines.stop()
       for (const hold of held.values()) {
         hold.isLeaving = true
         nudge(hold)
       }
-      await Promise.all(applying)
-      await dispatcher.stop()
+      await dispatch.stop()
+      deaf()
     },
   }
 }

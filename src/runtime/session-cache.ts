@@ -45,10 +45,11 @@ export function createSessions(
   }
   // What other processes record is folded in for those who listen; everyone else looks when he needs it.
   if (!exclusive)
-    runelog.watch((session_ids) => {
-      for (const session_id of session_ids) {
+    runelog.watch((session_ids, source) => {
+      if (source === 'own') return
+      for (const session_id of source === 'lost' ? listeners.keys() : session_ids) {
         const state = listeners.has(session_id) ? states.get(session_id) : undefined
-        if (state !== undefined) void refresh(state)
+        if (state !== undefined) refresh(state).catch(() => states.delete(session_id))
       }
     })
 
@@ -91,7 +92,12 @@ export function createSessions(
     const last = saved.get(state)
     if (checkpoints === noCheckpoints || state.event_id - (last?.event_id ?? 0) < checkpointEvery) return
     const parts = toParts(state, last?.written ?? new Set(), hash)
-    checkpoints.save(state.session_id, parts)
+    try {
+      checkpoints.save(state.session_id, parts)
+    } catch {
+      // It is only a cache: what cannot be kept is folded when it is needed.
+      checkpoints.forget(state.session_id)
+    }
     saved.set(state, { event_id: state.event_id, written: new Set([...(last?.written ?? []), ...parts.keys()]) })
   }
 
@@ -113,6 +119,8 @@ export function createSessions(
     async load(session_id) {
       const known = states.get(session_id)
       if (known !== undefined) {
+        states.delete(session_id)
+        states.set(session_id, known)
         if (!exclusive) await refresh(known)
         return known
       }
@@ -124,7 +132,9 @@ export function createSessions(
     async commit(state, batch, terms) {
       batch.check()
       const runes = await runelog.append({ session_id: state.session_id, runes: batch.runes, ...terms })
-      if (!states.has(state.session_id)) keep(state)
+      const kept = states.get(state.session_id)
+      if (kept === undefined) keep(state)
+      else if (kept !== state) await refresh(kept)
       for (const rune of runes) {
         if (rune.event_id <= state.event_id) continue
         // Someone else's runes came in between: take everything from the log, in its order.
@@ -135,8 +145,8 @@ export function createSessions(
         foldSession(state, rune)
       }
       const last = runes.at(-1)
-      if (last !== undefined && last.event_id === state.event_id) checkpoint(state, last)
       told(state)
+      if (last !== undefined && last.event_id === state.event_id) checkpoint(state, last)
       return runes
     },
 

@@ -17,7 +17,7 @@ export interface Stage {
 type Submitted = Extract<Note, { told: 'submitted' }>
 
 /** So often in a row there may be nothing to do without everything being done. */
-const patience = 3
+const patience = 12
 
 /**
  * The client of every run. It knows what stands in its notebook and what it
@@ -145,17 +145,31 @@ async function answerInbox({ sw, outside }: Stage, roles: readonly Role[]): Prom
 
 /** Approvals by tool, forms with data, and the truth about what happened, by asking the world. */
 async function replyTo(sw: Statewright, outside: Outside, open: OpenInteraction): Promise<Json> {
-  const runes = await sw.runelog.read(open.session_id)
-  const asked = runes.find(
-    (r): r is Rune<'interaction.opened'> => r.kind === 'interaction.opened' && r.interaction_id === open.interaction_id,
-  )
-  const { tool, execution_id } = asked?.payload.request ?? {}
+  const { tool } = await requestOf(sw, open)
   if (open.interaction_kind === 'approval') return { decision: tool === 'accounts.delete' ? 'deny' : 'approve' }
-  if (open.interaction_kind === 'ecs') return { action: 'approve', data: { address: 'Hill Road 1', copies: 2 } }
+  if (open.interaction_kind === 'ecs') return { action: 'approve', data: await dataFor(sw, open) }
+  return truthAbout(sw, outside, open)
+}
+
+async function dataFor(sw: Statewright, open: OpenInteraction): Promise<Json> {
+  const { fields } = (await requestOf(sw, open)) as { fields: readonly { name: string; type?: string }[] }
+  return Object.fromEntries(fields.map(({ name, type }) => [name, type === 'number' ? 2 : 'Hill Road 1']))
+}
+
+/** Whether an action happened, as the world knows it. */
+export async function truthAbout(sw: Statewright, outside: Outside, open: OpenInteraction): Promise<Json> {
+  const { execution_id } = await requestOf(sw, open)
   const done = (await outside.effects()).find((effect) => effect.execution_id === execution_id)
   return done === undefined
     ? { outcome: 'did_not', reason: 'It did not happen.' }
     : { outcome: 'happened', result: answerTo(done) }
+}
+
+async function requestOf({ runelog }: Statewright, { session_id, interaction_id }: OpenInteraction) {
+  const asked = (await runelog.read(session_id)).find(
+    (r): r is Rune<'interaction.opened'> => r.kind === 'interaction.opened' && r.interaction_id === interaction_id,
+  )
+  return asked?.payload.request ?? {}
 }
 
 function submissions(notes: readonly Note[]): ReadonlyMap<string, Submitted> {

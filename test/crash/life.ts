@@ -9,6 +9,8 @@ export interface Life {
   alive(): Promise<void>
   /** Resolves with the label of the point at which it died. */
   readonly death: Promise<string>
+  /** It comes to its end in good order: what is still under way ends with it. */
+  end(): void
   /** How many points it has passed, the deadly one included. */
   passed(): number
   isOver(): boolean
@@ -32,6 +34,9 @@ export function createLife(diesAt?: number): Life {
     },
     alive: () => (isOver ? never : Promise.resolve()),
     death: death.promise,
+    end() {
+      isOver = true
+    },
     passed: () => passed,
     isOver: () => isOver,
   }

@@ -32,6 +32,7 @@ function createLife(): Life {
     },
     alive: () => Promise.resolve(),
     death: never,
+    end() {},
     passed: () => passed,
     isOver: () => false,
   }

@@ -43,7 +43,7 @@ export function createTools(outside: Outside, life: Life): readonly Tool[] {
     tool({
       name,
       input,
-      timeout_ms: 3_600_000,
+      timeout_ms: 600_000,
       ...declared,
       ...(probe === undefined ? {} : { probe: (key: string) => ask(outside, life, name, key, probe) }),
       async run(_args, context) {

@@ -10,10 +10,9 @@ import { declarations, isRepeatable } from './tools.ts'
 
 /** Everything that is wrong with what is on disk and in the world, when all is said and done. */
 export async function verdict(disk: Runelog, outside: Outside, roles: readonly Role[]): Promise<readonly string[]> {
-  const rows = await disk.rows('subjects')
-  const sessions = [...new Set(rows.map((row) => (row.value as { session_id: string }).session_id))]
-  const logs = await Promise.all(sessions.map((session_id) => disk.read(session_id)))
+  const logs = await allLogs(disk)
   const runes = logs.flat()
+  const sessions = logs.flatMap(([first]) => (first === undefined ? [] : [first.session_id]))
   const notes = await outside.notes()
   return [
     ...auditRunes(runes),
@@ -21,10 +20,15 @@ export async function verdict(disk: Runelog, outside: Outside, roles: readonly R
     ...unfinished(runes),
     ...roles.flatMap((role) => endProblems(runes, role)),
     ...callProblems(runes),
-    ...logs.flatMap(orphanProblems),
     ...effectProblems(runes, await outside.effects()),
     ...notes.flatMap((note) => noteProblems(runes, note)),
   ]
+}
+
+async function allLogs(disk: Runelog): Promise<readonly (readonly Rune[])[]> {
+  const rows = await disk.rows('subjects')
+  const sessions = new Set(rows.map((row) => (row.value as { session_id: string }).session_id))
+  return Promise.all([...sessions].map((session_id) => disk.read(session_id)))
 }
 
 /** The chain holds, and every append that was ever answered is in it. */
@@ -72,19 +76,27 @@ function callProblems(runes: readonly Rune[]): readonly string[] {
   })
 }
 
-/** A task that was handed to another agent does not go on to its end when whoever gave it is over. */
-function orphanProblems(log: readonly Rune[]): readonly string[] {
+/**
+ * A task that was handed to another agent is not taken up and finished after
+ * whoever gave it is over; unless it wins every race against its withdrawal.
+ */
+export async function orphanProblems(disk: Runelog): Promise<readonly string[]> {
+  return (await allLogs(disk)).flatMap(orphansIn)
+}
+
+function orphansIn(log: readonly Rune[]): readonly string[] {
   const runOf = new Map(log.flatMap((r) => (r.kind === 'tool.call' ? [[r.call_id, r.run_id]] : [])))
   const over = new Set<string | undefined>()
+  const orphans = new Set<string | undefined>()
   const parents = new Map<string | undefined, string | undefined>()
   return log.flatMap((rune) => {
-    if (rune.kind === 'run.submitted') parents.set(rune.run_id, runOf.get(rune.payload.parent_call_id ?? ''))
-    if (rune.kind !== 'run.moved' || !endings.run?.includes(rune.to ?? '')) return []
-    over.add(rune.run_id)
-    const parent = parents.get(rune.run_id)
-    return rune.to === 'succeeded' && parent !== undefined && over.has(parent)
-      ? [`${rune.run_id} went on to its end after ${parent} was over`]
-      : []
+    const { run_id, to = '' } = rune
+    if (rune.kind === 'run.submitted') parents.set(run_id, runOf.get(rune.payload.parent_call_id ?? ''))
+    if (rune.kind !== 'run.moved') return []
+    const parent = parents.get(run_id)
+    if (to === 'running' && parent !== undefined && over.has(parent)) orphans.add(run_id)
+    if (endings.run?.includes(to)) over.add(run_id)
+    return to === 'succeeded' && orphans.has(run_id) ? [`${run_id} was done after ${parent} was over`] : []
   })
 }
 
@@ -114,7 +126,8 @@ function effectProblems(runes: readonly Rune[], effects: readonly Effect[]): rea
     const happened = effects.some((effect) => effect.execution_id === execution_id)
     if (status === 'completed' && !happened) problems.push(`${tool} is on record as completed and never happened`)
     // What can be undone or repeated may be given up while it is under way.
-    const mayHaveHappened = !irreversible && (status === 'cancelled' || status === 'failed')
+    const isHarmless = !irreversible || isRepeatable(tool)
+    const mayHaveHappened = isHarmless && (status === 'cancelled' || status === 'failed')
     if (status !== 'completed' && happened && !mayHaveHappened)
       problems.push(`${tool} happened and is on record as ${status}`)
   }

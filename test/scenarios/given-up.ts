@@ -41,7 +41,11 @@ export function givenUpPlays(store: Store) {
       // THEN that is refused, with the moment from which it is accepted
       await expect(early).rejects.toMatchObject({ code: 'too_early' })
       expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
-      await world.hand.advance(10_000)
+      // AND however long it takes, until the tool has returned
+      await world.hand.advance(60_000)
+      await expect(reply(interaction_id, { outcome: 'did_not' })).rejects.toMatchObject({ code: 'too_early' })
+      bank.begun[0]?.reject(new Error('It was stopped at last.'))
+      await world.hand.advance(0)
       await reply(interaction_id, { outcome: 'did_not' })
       expect(await snapshots(session_id)).toMatchObject([{ current_status: 'failed' }])
     }),
@@ -147,7 +151,8 @@ export function givenUpPlays(store: Store) {
             // WHEN nobody can know whether it happened
             if (how === 'its worker is lost') await world.revive()
             else await world.hand.advance(10_000)
-            // What a tool may still do, a probe cannot know: its "did not" counts when the tool is given up.
+            // What a tool may still do, a probe cannot know: its "did not" counts when the tool has returned.
+            if (how === 'its time is up') bank.begun[0]?.reject(new Error('It heeds its signal.'))
             if (name === 'did not')
               await until(
                 () => world.hand.advance(1_000),

@@ -304,7 +304,7 @@ export function stoppingPlays(store: Store) {
     'input that is nothing is refused: it would steer for ever',
     on(store, everything, async (stage, props) => {
       const run = await situations['running, with its model answering']?.reach(stage, props)
-      await expect(run?.steer(null)).rejects.toMatchObject({ code: 'bad_usage' })
+      await expect(run?.steer(null)).rejects.toMatchObject({ code: 'input_missing' })
       await run?.cancel()
       expect(await run?.result()).toMatchObject({ status: 'canceled' })
     }),

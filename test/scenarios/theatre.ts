@@ -14,6 +14,7 @@ import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import { type Scripted, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
+import { settled } from '../support/clock.ts'
 import { type Connection, connect } from '../support/dying-runelog.ts'
 import type { Play } from '../support/scenario.ts'
 import { createWorld, type WorldOptions } from '../support/world.ts'
@@ -101,6 +102,16 @@ async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, .
       const store = anew()
       doomed?.(connection)
       return world.revive({ store, ...changes })
+    },
+
+    /** Lets time pass until nothing moves by itself any more: waits between tries, deadlines, timeouts. */
+    async passTime() {
+      let isIdle = false
+      const idle = world.sw.idle().then(() => {
+        isIdle = true
+      })
+      while (!isIdle) await (world.hand.pending() > 0 ? world.hand.advance(1_000) : settled())
+      await idle
     },
 
     /** Submits to the agent `main` and waits until nothing moves by itself any more. */

@@ -39,7 +39,10 @@ export function createHandClock(start = 1_000_000) {
     at = until
   }
 
-  return { clock, timers, advance, pending: () => waiting.size }
+  /** How long each timer still has to wait. */
+  const waits = () => [...waiting].map(({ due }) => due - at)
+
+  return { clock, timers, advance, pending: () => waiting.size, waits }
 }
 
 /** Resolves when every promise that could go on by itself has done so. */

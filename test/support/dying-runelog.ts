@@ -8,6 +8,7 @@ import type { Append, Runelog } from '../../src/runelog/port.ts'
  */
 export function connect(runelog: Runelog) {
   let doom: { readonly at: number; readonly when: 'before' | 'after' } | undefined
+  let interception: { readonly fits: (batch: Append) => boolean; readonly act: () => Promise<unknown> } | undefined
   let appends = 0
   let isDead = false
   const death = Promise.withResolvers<void>()
@@ -40,6 +41,11 @@ export function connect(runelog: Runelog) {
   const connected: Runelog = {
     async append(batch) {
       if (isDead) throw poisoned()
+      if (interception?.fits(batch)) {
+        const { act } = interception
+        interception = undefined
+        await act()
+      }
       appends += 1
       if (appends !== doom?.at) {
         const runes = await write(batch)
@@ -76,6 +82,11 @@ export function connect(runelog: Runelog) {
     },
     /** Resolves when the process is dead. */
     death: death.promise,
+    /** Does something, once, right before the append that fits: what others do between a decision and its record. */
+    intercept(fits: (batch: Append) => boolean, act: () => Promise<unknown>) {
+      interception = { fits, act }
+    },
+    hasIntercepted: () => interception === undefined,
     /** The n-th append from now is the last thing the process does: it is recorded (`after`) or not (`before`). */
     dieAt(n: number, when: 'before' | 'after') {
       doom = { at: appends + n, when }

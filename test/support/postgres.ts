@@ -5,13 +5,19 @@ import './postgres-setup.ts'
 
 /** A new database on the server of this test run; it is dropped when the test file ends. */
 export async function freshDatabase(): Promise<string> {
+  const { url, drop } = await emptyDatabase()
+  afterAll(drop)
+  return url
+}
+
+/** The same, for whoever drops it himself. */
+export async function emptyDatabase() {
   const server = inject('postgres')
   const name = `statewright_test_${randomBytes(6).toString('hex')}`
   await ask(server, `CREATE DATABASE ${name}`)
-  afterAll(() => ask(server, `DROP DATABASE ${name} WITH (FORCE)`))
   const url = new URL(server)
   url.pathname = `/${name}`
-  return url.href
+  return { url: url.href, drop: () => ask(server, `DROP DATABASE ${name} WITH (FORCE)`) }
 }
 
 /** One statement on a connection of its own, past every rule of the store. */

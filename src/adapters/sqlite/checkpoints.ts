@@ -15,8 +15,13 @@ export function openCheckpoints(path: string): Checkpoints {
   return {
     save(session_id, parts) {
       db.exec('BEGIN')
-      for (const [name, body] of parts) insert.run(session_id, name, hash('sha256', body), body)
-      db.exec('COMMIT')
+      try {
+        for (const [name, body] of parts) insert.run(session_id, name, hash('sha256', body), body)
+        db.exec('COMMIT')
+      } catch (error) {
+        if (db.isTransaction) db.exec('ROLLBACK')
+        throw error
+      }
     },
     load(session_id) {
       const parts = new Map<string, string>()

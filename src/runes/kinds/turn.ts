@@ -12,12 +12,16 @@ export const turnKinds = {
     round: z.int(),
     offset: z.int(),
   }),
-  /** `text` is all the model said in this round, so that nobody has to gather deltas. */
+  /**
+   * `text` is all the model said in this round, so that nobody has to gather deltas. `provider_state` is what the model
+   * wants to see again with this answer, such as signatures of its reasoning; only that model reads it.
+   */
   'turn.tool_calls_received': z.strictObject({
     call_ids: z.array(z.string()),
     round: z.int(),
     text: z.string(),
     usage,
+    provider_state: jsonValue.optional(),
   }),
   'turn.tools_finished': z.strictObject({
     results: z.array(z.strictObject({ call_id: z.string(), label: z.string(), summary: z.string() })),
@@ -30,10 +34,12 @@ export const turnKinds = {
   }),
   /** What a cut answer used is spent all the same. */
   'turn.interrupted': z.strictObject({ reason: z.string(), partial_output: z.string(), usage: usage.optional() }),
+  /** `retryable`: a new turn tries again, after `retry_in_ms`. */
   'turn.error': z.strictObject({
     error_type: z.string(),
     message: z.string(),
     retryable: z.boolean(),
+    retry_in_ms: z.int().nonnegative().optional(),
     partial_output: z.string().optional(),
     usage: usage.optional(),
   }),

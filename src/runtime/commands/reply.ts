@@ -129,7 +129,8 @@ function settleLate(
 
 /** A stopped worker that wakes late could still act: until it cannot, nobody may say that it did not happen. */
 function refuseTooEarly(engine: Engine, call: CallView, given: Json, at: number) {
-  const earliest = earliestDidNot(engine, call)
+  const isAtWork = engine.atWork.has(call.execution_id ?? '')
+  const earliest = isAtWork ? Number.POSITIVE_INFINITY : earliestDidNot(engine, call)
   if ((given as { outcome?: string }).outcome === 'did_not' && at < earliest)
     throw faults.too_early({ execution_id: call.execution_id ?? '', earliest })
 }

@@ -1,6 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
-import type { ContractStatus } from '../../machines/contract.ts'
+import { type ContractStatus, contractMachine } from '../../machines/contract.ts'
 import { contractHistories, type ExecutionSnapshot, snapshot } from '../../observation/contract.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
@@ -42,7 +42,7 @@ export async function resume(engine: Engine, execution_id: string, given: Resump
       from: before.current_status,
       on: 'resume',
       refusal: before.is_terminal ? 'terminal' : 'undeclared',
-      legal: [],
+      legal: [...new Set(contractMachine.transitions.flatMap((t) => (t.from === before.current_status ? [t.on] : [])))],
     })
   const found = waitingIn(state, call.run_id)
   const expected = given.expected_waiting ?? found

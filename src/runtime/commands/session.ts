@@ -31,14 +31,14 @@ export function goOn(
 /** Gives a suspended session more to spend. A budget that is used up already would suspend it again at once. */
 export function replenish(engine: Engine, session_id: string, budget: Budget): Promise<void> {
   return bringBack(engine, session_id, (batch, state) => {
+    const payload = { reason: 'budget_replenished', budget }
+    batch.move('session', session_id, 'budget_replenished', 'session.unsuspended', { actor: 'human', payload })
     const limits = { ...(state.config.budget as Budget | undefined), ...budget }
     for (const what of ['tokens', 'tool_calls', 'wall_time_ms'] as const) {
       const limit = limits[what]
       if (limit === undefined || state.used[what] < limit) continue
       throw faults.budget_too_small({ session_id, problem: `of ${limit} ${what} it has used ${state.used[what]}` })
     }
-    const payload = { reason: 'budget_replenished', budget }
-    batch.move('session', session_id, 'budget_replenished', 'session.unsuspended', { actor: 'human', payload })
   })
 }
 
@@ -84,10 +84,13 @@ export async function finishClosing(
     engine.wake(session_id, run.run_id)
   }
   await settled(session_id)
+  await atRest(engine, session_id)
   await attempt(engine, session_id, (now) => {
+    if (now.subjects.get(session_id)?.state !== 'closing') return { answer: () => undefined }
     const batch = createBatch(now, engine.clock.now())
-    for (const run of now.runs.values())
-      if (!isOver(run) && run.status !== 'running') cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
+    const running = [...now.runs.values()].find((run) => run.status === 'running')
+    if (running !== undefined) throw faults.session_busy({ session_id, run_id: running.run_id, asked: 'close it' })
+    for (const run of now.runs.values()) if (!isOver(run)) cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
     for (const { agent_id, used } of now.agents.values()) {
       if (batch.stateOf(agent_id) !== 'idle') continue
       const payload = { agent_id, reason: 'the session is closed', stats: { ...used } }
@@ -114,4 +117,22 @@ export async function archive(engine: Engine, session_id: string): Promise<void>
   const state = await engine.sessions.load(session_id)
   await engine.runelog.archive(session_id)
   await engine.sessions.refresh(state)
+}
+
+/**
+ * Resolves when the record says that no run of the session is held. Its worker
+ * may be in another process, or about to learn that it has the run. A process
+ * that goes down does not wait for that.
+ */
+function atRest(engine: Engine, session_id: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const look = () =>
+      engine.sessions.load(session_id).then(({ runs }) => {
+        if (!engine.isStopping() && [...runs.values()].some((run) => run.status === 'running')) return
+        deaf()
+        resolve()
+      }, reject)
+    const deaf = engine.sessions.listen(session_id, () => void look())
+    void look()
+  })
 }

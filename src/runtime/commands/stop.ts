@@ -48,7 +48,7 @@ export function stop(
 /** New input for a run: the turn in flight ends at a safe boundary and the next one begins with it. */
 export function steer(engine: Engine, session_id: string, run_id: string, input: Json): Promise<Stopped> {
   // A turn without input goes on with what is there: it would never use this up.
-  if (input === null) throw faults.bad_usage({ problem: 'There is nothing to steer by.', usage: 'any JSON but null' })
+  if (input === null) throw faults.input_missing({ what: 'A steer' })
   return attempt<Stopped>(engine, session_id, (state) => {
     const run = runOf(state, run_id)
     if (isOver(run))

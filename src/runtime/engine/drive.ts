@@ -17,13 +17,13 @@ export async function drive(
   held: Map<string, Hold>,
   session_id: string,
   run_id: string,
-): Promise<void> {
-  if (held.has(run_id)) return
+): Promise<boolean> {
+  if (held.has(run_id)) return false
   const hold = await take(engine, session_id, run_id)
-  if (hold === undefined) return
+  if (hold === undefined) return false
   held.set(run_id, hold)
   try {
-    while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted || isTaken(hold)) return
+    while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted || isTaken(hold)) return true
   } catch (error) {
     if (!isLost(error) && !isTaken(hold)) await contain(engine, hold, error)
   } finally {
@@ -32,6 +32,7 @@ export async function drive(
     hold.over.resolve()
     for (const { abort } of hold.inHand.values()) abort.abort()
   }
+  return true
 }
 
 /** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */

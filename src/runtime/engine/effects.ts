@@ -1,7 +1,9 @@
+import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { about } from '../contracts/about.ts'
 import { carryOut } from '../tools/carry-out.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
+import { askWhileAtWork } from './ask.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
@@ -14,6 +16,8 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   if (tool === undefined || !hold.lease.isValid()) return
   const abort = new AbortController()
+  // It was called off while its record was on the way: the tool is not called.
+  if (hold.run.cancel === 'cancel' || hold.isLeaving) abort.abort()
   const { signal } = abort
   const context = {
     idempotency_key: call.idempotency_key ?? call.call_id,
@@ -22,6 +26,8 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
     call_id: call.call_id,
     execution_id: call.execution_id ?? '',
     signal,
+    ask: (request: Json, moot: AbortSignal = signal) =>
+      askWhileAtWork(engine, hold, call, request, AbortSignal.any([signal, moot])),
     progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, chunk, stream),
   }
   inHand(hold, call, abort, () => carryOut(watched(engine, tool, call), call.arguments, context, engine))
@@ -33,7 +39,7 @@ function watched(engine: Engine, tool: Tool, call: CallView): Tool {
   return {
     ...tool,
     async run(args, context) {
-      engine.atWork.add(execution_id)
+      engine.atWork.set(execution_id, tool)
       try {
         return await tool.run(args, context)
       } finally {
@@ -67,7 +73,8 @@ async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortCon
       found = await probeOnce(engine, tool, call, signal)
     }
     if (found.outcome === 'happened') return { status: 'success', output: found.result ?? null, duration_ms: 0 }
-    if (found.outcome !== 'did_not') return { status: 'unknown' }
+    // A tool that has still not returned may act yet, however long ago it was given up.
+    if (found.outcome !== 'did_not' || engine.atWork.has(call.execution_id ?? '')) return { status: 'unknown' }
     return {
       status: 'error',
       error: 'The worker was lost, and it did not happen.',
@@ -137,8 +144,12 @@ type ProgressStream = 'stdout' | 'stderr' | 'message'
 /** Progress is decoration: a chunk that comes too late to be recorded is dropped. */
 async function report(engine: Engine, hold: Hold, call: CallView, chunk: string, stream: ProgressStream) {
   if (!hold.inHand.has(call.call_id)) return
-  const batch = batchFor(engine, hold)
-  const payload = { call_id: call.call_id, stream, chunk }
-  batch.move('tool', call.call_id, 'progress_update', 'tool.progress', { actor: 'tool_node', payload }, about(call))
-  await commit(engine, hold, batch).catch((error) => engine.warn('progress was not recorded', { error: String(error) }))
+  try {
+    const batch = batchFor(engine, hold)
+    const payload = { call_id: call.call_id, stream, chunk }
+    batch.move('tool', call.call_id, 'progress_update', 'tool.progress', { actor: 'tool_node', payload }, about(call))
+    await commit(engine, hold, batch)
+  } catch (error) {
+    engine.warn('progress was not recorded', { error: String(error) })
+  }
 }

@@ -135,7 +135,7 @@ export function isActive({ subjects, session_id }: SessionState): boolean {
   return subjects.get(session_id)?.state === 'active'
 }
 
-type TurnError = Pick<Payload<'turn.error'>, 'error_type' | 'message' | 'retryable'>
+type TurnError = Pick<Payload<'turn.error'>, 'error_type' | 'message' | 'retryable' | 'retry_in_ms'>
 
 export function endTurn(engine: Engine, hold: Hold, batch: Batch, error: TurnError, cut: Cut) {
   const turn = turnOf(hold)

@@ -1,27 +1,34 @@
+import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
+import type { Redactor } from '../../runelog/redactor.ts'
 import type { AgentDefinition } from '../agents/define-agent.ts'
 import type { Leases } from '../leases.ts'
 import type { Clock, Ids, Timers } from '../ports.ts'
 import type { Sessions } from '../session-cache.ts'
 import type { KeepWhole } from '../tools/limit-output.ts'
 import type { Policy } from '../tools/policy.ts'
+import type { Tool } from '../tools/tool.ts'
 
 /** What a worker works with. Everything that differs between a test and a machine room is in here. */
 export interface Engine {
   readonly runelog: Runelog
+  /** No other process writes to the store. */
+  readonly isExclusive: boolean
   readonly sessions: Sessions
   readonly clock: Clock
   readonly timers: Timers
   readonly ids: Ids
   readonly sha256: Sha256
+  /** Takes registered secrets out of what the model wrote and tools say, before any of it is hashed, shown or kept. */
+  readonly redactor: Redactor
   readonly leases: Leases
   readonly agents: ReadonlyMap<string, AgentDefinition>
   readonly policy: Policy
   readonly settings: Settings
   /** Executions whose tool has been called in this process and has not returned, whether someone still waits for it or not. */
-  readonly atWork: Set<string>
+  readonly atWork: Map<string, Tool>
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void
   /** Tells the dispatcher that a run may be taken. */
@@ -33,6 +40,7 @@ export interface Engine {
   /** Keeps an output that is too long for the model, and says where. */
   readonly keepWhole: KeepWhole
   readonly warn: (message: string, details: object) => void
+  readonly isStopping: () => boolean
 }
 
 export interface Settings {
@@ -65,6 +73,7 @@ export interface EphemeralDelta {
 export function definitionOf(engine: Engine, state: SessionState, agent_id: string): AgentDefinition {
   const agent = state.agents.get(agent_id)
   const definition = engine.agents.get(agent?.agent ?? '')
-  if (definition === undefined) throw new Error(`The agent ${agent?.agent} is not configured.`)
+  if (definition === undefined)
+    throw faults.not_found({ what: 'agent', id: agent?.agent ?? agent_id, known: [...engine.agents.keys()] })
   return definition
 }

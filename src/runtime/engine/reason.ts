@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
+import { cleanStream } from '../clean-stream.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type StreamError, type WrittenCall } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -61,9 +62,20 @@ async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' 
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
       const over = await stopBefore(engine, hold, said.calls.length, cut)
       if (over !== undefined) return over
-      return receive(engine, hold, said.text, said.calls, said.usage)
+      try {
+        return await receive(engine, hold, said)
+      } catch (error) {
+        return lastSpent(engine, hold, error, said.calls.length, cut)
+      }
     }
   }
+}
+
+/** Someone else made the last calls of a common budget after we had looked: the store refused ours. */
+async function lastSpent(engine: Engine, hold: Hold, error: unknown, calls: number, cut: Cut): Promise<'over'> {
+  if (!(error instanceof Fault) || error.code !== 'budget_spent') throw error
+  await engine.sessions.refresh(hold.state)
+  return (await stopBefore(engine, hold, calls, cut)) ?? failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut)
 }
 
 async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
@@ -114,6 +126,7 @@ async function steer(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over
     aboutTurn(hold),
   )
   openTurn(engine, hold, batch, hold.run.steers[0] ?? null)
+  batch.restOn(hold.state.session_id)
   await commit(engine, hold, batch)
   return 'on'
 }
@@ -127,7 +140,8 @@ async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Prom
   const isTroubled = isOneTooMany(engine, hold)
   const goesOn = delay !== undefined && !isTroubled && isActive(hold.state)
   const batch = batchFor(engine, hold)
-  endTurn(engine, hold, batch, { error_type, message, retryable: delay !== undefined }, cut)
+  const again = delay === undefined ? { retryable: false } : { retryable: true, retry_in_ms: delay }
+  endTurn(engine, hold, batch, { error_type, message, ...again }, cut)
   if (goesOn) openTurn(engine, hold, batch, null)
   else if (delay !== undefined) putBack(hold, batch, 'the session takes no new turn')
   else {
@@ -136,6 +150,7 @@ async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Prom
     batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', said, aboutRun(hold.run))
   }
   if (isTroubled) suspend(engine, hold, batch)
+  batch.restOn(hold.state.session_id)
   await commit(engine, hold, batch)
   if (!goesOn) return 'over'
   await pause(engine, hold, delay)
@@ -186,8 +201,11 @@ function writeDeltas(engine: Engine, hold: Hold) {
     // It is heard of in `finish`; until then nobody waits for it, and that must not end the process.
     writing.catch(() => undefined)
   })
+  const clean = { text: cleanStream(engine.redactor), reasoning: cleanStream(engine.redactor) }
   return {
-    add(channel: 'text' | 'reasoning', text: string) {
+    add(channel: 'text' | 'reasoning', raw: string) {
+      const text = clean[channel].add(raw)
+      if (text === '') return
       const { session_id } = hold.state
       engine.ephemeral({ session_id, run_id: hold.run.run_id, turn_id, round, offset: offsets[channel], channel, text })
       offsets[channel] += text.length

@@ -4,25 +4,22 @@ import type { Json } from '../../kernel/json.ts'
 import { consequenceView, contractHistories } from '../../observation/contract.ts'
 import { summary } from '../../observation/summary.ts'
 import type { Claim } from '../../runelog/models/claims.ts'
-import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
 import * as openings from '../contracts/openings.ts'
 import { askPersonName } from '../ecs/ask-person.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { readThrown } from '../thrown.ts'
-import { actionOf, idempotencyKey } from '../tools/policy.ts'
-import { readCall } from '../tools/read-call.ts'
+import { actionOf, idempotencyKey, saltedKey } from '../tools/policy.ts'
+import { type ReadCall, readCall } from '../tools/read-call.ts'
 import type { Tool } from '../tools/tool.ts'
+import type { Answer, WrittenCall } from '../turns/answer.ts'
 import { writtenArguments } from '../written-arguments.ts'
 import type { Engine } from './engine.ts'
 import { aboutTurn, batchFor, type Hold, turnOf } from './hold.ts'
 import { proceed } from './work.ts'
 
-export interface ReceivedCall {
-  readonly name: string
-  readonly arguments: string | Json
-}
+type Calls = Extract<Answer, { kind: 'calls' }>
 
 interface Planned {
   readonly call: openings.PlannedCall
@@ -56,15 +53,14 @@ export async function receive(...answer: Parameters<typeof receiveOnce>): Promis
 async function receiveOnce(
   engine: Engine,
   hold: Hold,
-  text: string,
-  calls: readonly ReceivedCall[],
-  usage: Payload<'turn.tool_calls_received'>['usage'],
+  { calls, text, usage, provider_state }: Calls,
 ): Promise<'on' | 'over'> {
   const planned = await Promise.all(calls.map((call) => plan(engine, hold, call)))
   markDuplicates(planned)
   const batch = batchFor(engine, hold)
   const { turn_id, round } = turnOf(hold)
-  const payload = { call_ids: planned.map((p) => p.call.call_id), round: round + 1, text, usage }
+  const state = provider_state !== undefined && { provider_state }
+  const payload = { call_ids: planned.map((p) => p.call.call_id), round: round + 1, text, usage, ...state }
   batch.move(
     'turn',
     turn_id,
@@ -93,10 +89,10 @@ function record(engine: Engine, batch: Batch, { call, problem, duplicate }: Plan
   endings.failed(batch, call, problem, 'invalid_call', engine.clock.now())
 }
 
-async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise<Planned> {
+async function plan(engine: Engine, hold: Hold, received: WrittenCall): Promise<Planned> {
   if (received.name === askPersonName) return planStep(engine, hold, received)
   const { registry } = hold.definition
-  const read = readCall(registry, received)
+  const read = cleaned(engine, readCall(registry, received))
   const base = blank(engine, hold, received.name, read.args)
   const call: openings.PlannedCall = {
     ...base,
@@ -108,7 +104,7 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
   if ('problem' in read) return { call, problem: read.problem }
 
   const { tool, args } = read
-  const keyed = keyOf(engine, tool, args, call.call_id)
+  const keyed = keyOf(engine, hold, tool, args, call.call_id)
   if ('problem' in keyed) return { call, problem: keyed.problem }
   const { key } = keyed
   const planned = {
@@ -118,7 +114,7 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
     key_scope: tool.key_scope,
     timeout_ms: tool.timeout_ms,
   }
-  if (!tool.irreversible) return { call: planned }
+  if (!isOneAction(tool)) return { call: planned }
   const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
   const claimOn = async (taken: string) =>
     (await engine.runelog.row('claims', `${scope}:${taken}`))?.value as Claim | undefined
@@ -130,14 +126,33 @@ async function plan(engine: Engine, hold: Hold, received: ReceivedCall): Promise
   return { call: { ...planned, idempotency_key: again } }
 }
 
-/** The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash. */
-function keyOf(engine: Engine, tool: Tool, args: Json, call_id: string): { key: string } | { problem: string } {
-  if (!tool.irreversible) return { key: call_id }
+/** A second call for it, with the same arguments, is the same action. */
+const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe
+
+/**
+ * The key goes out to whoever carries the action out. The same action in two sessions is two actions, unless its scope
+ * is global, so the session is in it: else a service would take the second for a repetition, and a probe find the first.
+ * The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash.
+ */
+function keyOf(
+  engine: Engine,
+  hold: Hold,
+  tool: Tool,
+  args: Json,
+  call_id: string,
+): { key: string } | { problem: string } {
+  if (!isOneAction(tool)) return { key: call_id }
   try {
-    return { key: idempotencyKey(tool, args, engine.sha256) }
+    const key = idempotencyKey(tool, args, engine.sha256)
+    return { key: tool.key_scope === 'global' ? key : saltedKey(key, hold.state.session_id, engine.sha256) }
   } catch (error) {
     return { problem: `The key of ${tool.name} could not be made: ${readThrown(error).message} It was not run.` }
   }
+}
+
+/** One value is recorded, approved, hashed and run: the one without secrets. */
+function cleaned(engine: Engine, read: ReadCall): ReadCall {
+  return { ...read, args: engine.redactor.clean(read.args).value }
 }
 
 /** A refused duplicate has no contract, and nothing of it is left to be done. */
@@ -159,9 +174,9 @@ async function resultOf(engine: Engine, session_id: string, execution_id: string
   return history === undefined ? null : consequenceView(history).result
 }
 
-function planStep(engine: Engine, hold: Hold, received: ReceivedCall): Planned {
+function planStep(engine: Engine, hold: Hold, received: WrittenCall): Planned {
   const given = writtenArguments(received.arguments)
-  const args = 'value' in given ? given.value : given.written
+  const args = engine.redactor.clean('value' in given ? given.value : given.written).value
   const read = 'problem' in given ? { problem: given.problem } : readEcsRequest(args)
   const { type = 'form', title = '' } = ('request' in read ? read.request : {}) as { type?: string; title?: string }
   const call: openings.PlannedCall = {

@@ -14,8 +14,6 @@ export const replyShapes = {
     reason: z.string().optional(),
     /** What the person saw: given, it must be the digest of what would run. */
     digest: z.string().optional(),
-    /** Do it once more although it was done before. */
-    again: z.boolean().optional(),
   }),
   ecs: z.strictObject({
     action: z.enum(['approve', 'edit', 'reject']),

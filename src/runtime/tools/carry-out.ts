@@ -1,9 +1,12 @@
 import type { Json } from '../../kernel/json.ts'
+import type { Redactor } from '../../runelog/redactor.ts'
+import { cleanStream } from '../clean-stream.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { isMarked, readThrown } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { type KeepWhole, limitOutput } from './limit-output.ts'
-import type { Tool, ToolContext } from './tool.ts'
+import { stopwatch } from './stopwatch.ts'
+import type { Asked, Tool, ToolContext } from './tool.ts'
 
 export type Outcome = { readonly duration_ms: number } & (
   | { readonly status: 'success'; readonly output: Json; readonly output_ref?: string }
@@ -12,12 +15,15 @@ export type Outcome = { readonly duration_ms: number } & (
   /** `began` tells whether the tool was called: if it was not, nothing can have happened. */
   | { readonly status: 'cancelled'; readonly began: boolean }
   | { readonly status: 'sandbox_violation'; readonly error: string }
+  /** The tool itself cannot tell whether it happened. */
+  | { readonly status: 'unknown'; readonly error: string }
 )
 
 export interface CarryOutPorts {
   readonly clock: Clock
   readonly timers: Timers
   readonly keepWhole: KeepWhole
+  readonly redactor: Redactor
 }
 
 type ProgressStream = 'stdout' | 'stderr' | 'message'
@@ -39,30 +45,47 @@ export async function carryOut(
   tool: Tool,
   args: Json,
   context: ToolContext,
-  { clock, timers, keepWhole }: CarryOutPorts,
+  { clock, timers, keepWhole, redactor }: CarryOutPorts,
 ): Promise<Outcome> {
   const began = clock.monotonic()
   if (context.signal.aborted) return { status: 'cancelled', began: false, duration_ms: 0 }
 
   const controller = new AbortController()
   const progress = coalesce<ProgressStream>(timers, (stream, chunk) => context.progress(chunk, stream))
+  const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
+  const finish = () => {
+    for (const stream of ['stdout', 'stderr', 'message'] as const) progress.add(stream, clean[stream].end())
+    progress.finish()
+  }
   const { promise: end, resolve: endWith } = Promise.withResolvers<End>()
 
   // Why it ends is settled before the tool hears of it: a tool that fails
   // because it was aborted must not make a timeout look like a failure.
   function stop(by: 'timeout' | 'cancel') {
     endWith({ by })
-    progress.finish()
+    finish()
     controller.abort(new Error(by === 'timeout' ? `It took longer than ${tool.timeout_ms} ms.` : 'It was cancelled.'))
   }
   const onCancel = () => stop('cancel')
-  const cancelTimer = timers.after(tool.timeout_ms, () => stop('timeout'))
+  const limit = stopwatch(tool.timeout_ms, clock, timers, () => stop('timeout'))
   context.signal.addEventListener('abort', onCancel, { once: true })
+
+  const over = new AbortController()
+  const questions = new Set<Promise<Asked>>()
+  const { ask } = context
+  const askedWithin =
+    (ask: NonNullable<ToolContext['ask']>) =>
+    (request: Json, moot: AbortSignal = over.signal): Promise<Asked> => {
+      const question = limit.without(() => ask(request, AbortSignal.any([over.signal, moot])))
+      questions.add(question)
+      return question
+    }
 
   const running = call(tool, args, {
     ...context,
     signal: controller.signal,
-    progress: (chunk, stream = 'message') => progress.add(stream, String(chunk)),
+    progress: (chunk, stream = 'message') => progress.add(stream, clean[stream].add(String(chunk))),
+    ...(ask === undefined ? {} : { ask: askedWithin(ask) }),
   })
   running.then(
     (value) => endWith({ by: 'return', value }),
@@ -70,11 +93,14 @@ export async function carryOut(
   )
 
   const ended = await end
-  cancelTimer()
+  limit.pause()
   context.signal.removeEventListener('abort', onCancel)
-  progress.finish()
+  finish()
+  // What it still asked is taken back before anyone hears how it ended.
+  over.abort(new Error('The call is over.'))
+  await Promise.allSettled(questions)
   const duration_ms = Math.max(0, Math.round(clock.monotonic() - began))
-  return { ...(await outcomeOf(tool, ended, keepWhole)), duration_ms }
+  return { ...(await outcomeOf(tool, ended, keepWhole, redactor)), duration_ms }
 }
 
 /** Async, so that a tool that throws at once is a tool that rejects. */
@@ -84,17 +110,20 @@ async function call(tool: Tool, args: Json, context: ToolContext): Promise<unkno
 
 type Bare<O> = O extends unknown ? Omit<O, 'duration_ms'> : never
 
-async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole): Promise<Bare<Outcome>> {
+async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole, redactor: Redactor): Promise<Bare<Outcome>> {
   if (end.by === 'timeout') return { status: 'timeout' }
   if (end.by === 'cancel') return { status: 'cancelled', began: true }
   if (end.by === 'throw') {
     const { message, kind } = readThrown(end.thrown)
     if (isMarked(end.thrown, 'sandbox_violation')) return { status: 'sandbox_violation', error: message }
+    // What may be repeated has failed, whatever became of it: the model may call again.
+    if (isMarked(end.thrown, 'outcome_unknown') && !tool.read_only && !tool.idempotent)
+      return { status: 'unknown', error: message }
     return { status: 'error', error: message, error_kind: kind }
   }
   try {
     // A tool that returns nothing has nothing to report.
-    const limited = await limitOutput(end.value ?? null, tool.max_output_bytes, keepWhole)
+    const limited = await limitOutput(end.value ?? null, tool.max_output_bytes, keepWhole, redactor)
     return { status: 'success', ...limited }
   } catch (error) {
     return unrecordable(tool, error instanceof RangeError ? 'It is nested too deeply.' : readThrown(error).message)

@@ -1,5 +1,5 @@
-import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import type { Redactor } from '../../runelog/redactor.ts'
 import { readThrown } from '../thrown.ts'
 
 /** Stores a text that is too long for the record and says under which reference. */
@@ -14,8 +14,17 @@ export interface Limited {
  * What a tool returned, as a value that can be recorded. A value that is longer
  * than the limit is shown to the model as its beginning, and the whole is kept.
  */
-export async function limitOutput(returned: unknown, max_output_bytes: number, keepWhole: KeepWhole): Promise<Limited> {
-  const text = typeof returned === 'string' ? returned.toWellFormed() : canonicalJson(returned as Json)
+export async function limitOutput(
+  returned: unknown,
+  max_output_bytes: number,
+  keepWhole: KeepWhole,
+  redactor: Redactor,
+): Promise<Limited> {
+  // Cleaned before it is cut: half a secret would not be found.
+  const text =
+    typeof returned === 'string'
+      ? (redactor.clean(returned.toWellFormed()).value as string)
+      : redactor.clean(returned as Json).text
   const bytes = byteLength(text)
   // Read back from the text: the tool may go on changing the object it returned.
   if (bytes <= max_output_bytes) return { output: typeof returned === 'string' ? text : JSON.parse(text) }

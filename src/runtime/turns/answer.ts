@@ -11,7 +11,13 @@ export interface Usage {
 
 export type Answer =
   | { readonly kind: 'final'; readonly text: string; readonly usage: Usage; readonly finish: Finish }
-  | { readonly kind: 'calls'; readonly text: string; readonly usage: Usage; readonly calls: readonly WrittenCall[] }
+  | {
+      readonly kind: 'calls'
+      readonly text: string
+      readonly usage: Usage
+      readonly calls: readonly WrittenCall[]
+      readonly provider_state?: Json
+    }
   | StreamError
   | { readonly kind: 'aborted'; readonly partial: string; readonly usage: Usage }
 
@@ -58,6 +64,7 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
   let text = ''
   let usage: Usage = { input_tokens: 0, output_tokens: 0 }
   const calls: WrittenCall[] = []
+  let state: { provider_state?: Json } = {}
   const said = () => text.toWellFormed()
   const broken = (error_type: string, message: string, retryable: boolean): StreamError => ({
     kind: 'error',
@@ -86,12 +93,17 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
       const problem = eventProblem(event)
       if (problem !== undefined) return broken('bad_event', problem, true)
       switch (event.type) {
+        case 'alive':
+          break
         case 'delta':
           if (event.channel === 'text') text += event.text
           onDelta(event.channel, event.text)
           break
         case 'tool_call':
           calls.push({ name: event.name.toWellFormed(), arguments: event.arguments })
+          break
+        case 'provider_state':
+          state = { provider_state: event.state }
           break
         case 'usage':
           usage = { input_tokens: event.input_tokens, output_tokens: event.output_tokens }
@@ -106,7 +118,7 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
         case 'done':
           // What a filter cut off may be missing half of its calls; none of them is made.
           if (calls.length > 0 && event.finish !== 'content_filter')
-            return { kind: 'calls', text: said(), usage, calls }
+            return { kind: 'calls', text: said(), usage, calls, ...state }
           return { kind: 'final', text: said(), usage, finish: event.finish }
       }
     }

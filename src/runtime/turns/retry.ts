@@ -18,5 +18,5 @@ const longestPatienceMs = 5 * 60_000
 export function retryDelay(failed: number, policy: RetryPolicy, retry_after_ms = 0): number | undefined {
   if (failed >= policy.tries || retry_after_ms > longestPatienceMs) return undefined
   const doubled = policy.first_delay_ms * 2 ** (failed - 1)
-  return Math.max(Math.min(doubled, policy.longest_delay_ms), retry_after_ms)
+  return Math.ceil(Math.max(Math.min(doubled, policy.longest_delay_ms), retry_after_ms))
 }

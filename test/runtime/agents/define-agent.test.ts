@@ -13,6 +13,7 @@ test('an agent has defaults for what was not said', () => {
     role: 'support',
     model,
     delegates: [],
+    mcp: [],
     tools: [],
     instructions: '',
     budget: null,
@@ -23,12 +24,12 @@ test('an agent has defaults for what was not said', () => {
 })
 
 test('an agent at work knows its tools, and may ask a person unless it was told not to', () => {
-  const working = equip(agent({ role: 'support', model, tools: [look] }), sha256)
+  const working = equip(agent({ role: 'support', model, tools: [look] }), model, sha256)
   expect(working.registry.descriptions.map((d) => d.name)).toEqual(['look', 'ask_person'])
   expect(working.registry.find('look')).toBe(look)
   expect(working.registry.find('ask_person')).toBeUndefined()
   expect(working.registry.nearest('ask_persn')).toBe('ask_person')
-  const alone = equip(agent({ role: 'support', model, may_ask: false }), sha256)
+  const alone = equip(agent({ role: 'support', model, may_ask: false }), model, sha256)
   expect(alone.registry.descriptions).toEqual([])
 })
 

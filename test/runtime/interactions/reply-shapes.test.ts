@@ -12,12 +12,7 @@ const form = {
 
 const accepted: readonly [ReplyKind, Json, unknown, Json][] = [
   ['approval', {}, { decision: 'approve' }, { decision: 'approve' }],
-  [
-    'approval',
-    {},
-    { decision: 'approve', digest: 'd', again: true },
-    { decision: 'approve', digest: 'd', again: true },
-  ],
+  ['approval', {}, { decision: 'approve', digest: 'd' }, { decision: 'approve', digest: 'd' }],
   ['approval', {}, { decision: 'deny', reason: 'too much' }, { decision: 'deny', reason: 'too much' }],
   ['approval', {}, { decision: 'deny', reason: undefined }, { decision: 'deny' }],
   ['ecs', form, { action: 'approve', data: { n: 3 } }, { action: 'approve', data: { n: 3, note: '-' } }],

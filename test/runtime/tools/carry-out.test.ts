@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
+import { createRedactor } from '../../../src/runelog/redactor.ts'
 import { carryOut, type Outcome } from '../../../src/runtime/tools/carry-out.ts'
 import { type ToolDefinition, tool } from '../../../src/runtime/tools/define-tool.ts'
 import type { ToolContext } from '../../../src/runtime/tools/tool.ts'
@@ -29,6 +30,7 @@ function start(definition: Partial<ToolDefinition<typeof input>> & Pick<ToolDefi
       { ...context, signal: cancel.signal, progress: (chunk, stream) => void progress.push(`${stream}: ${chunk}`) },
       {
         ...hand,
+        redactor: createRedactor({}),
         keepWhole: async (text, media_type) => {
           if (refuseToKeep) throw new Error('disk full')
           kept.set(`blob_${kept.size + 1} ${media_type}`, text)

@@ -1,0 +1,106 @@
+import type { Model, ModelEvent, ModelRequest, ProviderModel } from '../../runtime/model.ts'
+import { classifyError, errorEvent } from './classify-error.ts'
+import { keyProblem } from './key-problem.ts'
+import { plainSchema } from './plain-schema.ts'
+import { toPrompt } from './prompt.ts'
+import type { CallOptions, ProviderOptions, StreamingModel } from './provider-shapes.ts'
+import { createPartReader } from './read-part.ts'
+import { type WireNames, wireNames } from './wire-names.ts'
+
+export interface ModelSettings {
+  readonly max_output_tokens?: number
+  readonly temperature?: number
+  /** Passed on as they are, by provider: `{ anthropic: { … } }`. */
+  readonly provider_options?: ProviderOptions
+  /** Is told what the provider's package cannot do, once for each thing. */
+  readonly warn?: (message: string) => void
+}
+
+/** Makes a `Model` of the model object of any AI SDK provider package (`LanguageModelV3` or `V4`). */
+export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): Model {
+  const model = given as unknown as StreamingModel
+  const warn = onceEach(settings.warn)
+  return {
+    id: idOf(model),
+    problem: () => keyProblem(given),
+    stream(request, signal) {
+      // Leaving the stream must end the request even while it says nothing, and a generator cannot be left while
+      // it waits: so leaving aborts it.
+      const left = new AbortController()
+      const events = listen(model, request, settings, warn, AbortSignal.any([signal, left.signal]))
+      return {
+        [Symbol.asyncIterator]: () => ({
+          next: () => events.next(),
+          async return() {
+            left.abort()
+            await events.return(undefined)
+            return { done: true, value: undefined }
+          },
+        }),
+      }
+    },
+  }
+}
+
+async function* listen(
+  model: StreamingModel,
+  request: ModelRequest,
+  settings: ModelSettings,
+  warn: (message: string) => void,
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent, undefined> {
+  const names = wireNames(request.tools.map((tool) => tool.name))
+  const parts = createPartReader(idOf(model), names, warn)
+  try {
+    const { stream } = await model.doStream(callOptions(model, request, settings, names, signal))
+    const reader = stream.getReader()
+    try {
+      while (!parts.isOver()) {
+        const { done, value } = await reader.read()
+        if (done) break
+        yield* parts.read(value)
+      }
+    } finally {
+      reader.cancel().catch(() => {})
+    }
+    if (!parts.isOver()) yield errorEvent('stream_truncated')
+  } catch (error) {
+    // That we left is known from our own signal, whatever the error says.
+    if (!signal.aborted) yield classifyError(error, Date.now())
+  }
+}
+
+function callOptions(
+  model: StreamingModel,
+  request: ModelRequest,
+  settings: ModelSettings,
+  names: WireNames,
+  abortSignal: AbortSignal,
+): CallOptions {
+  const { max_output_tokens, temperature, provider_options } = settings
+  const tools = request.tools.map(({ name, description, input_schema }) => ({
+    type: 'function' as const,
+    name: names.toWire(name),
+    description,
+    inputSchema: plainSchema(input_schema),
+  }))
+  return {
+    prompt: toPrompt(request, names, idOf(model)),
+    ...(tools.length > 0 && { tools, toolChoice: { type: 'auto' } }),
+    ...(max_output_tokens !== undefined && { maxOutputTokens: max_output_tokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(provider_options !== undefined && { providerOptions: provider_options }),
+    abortSignal,
+  }
+}
+
+const idOf = ({ provider, modelId }: StreamingModel) => `${provider}:${modelId}`
+
+function onceEach(warn: (message: string) => void = () => {}): (message: string) => void {
+  const told = new Set<string>()
+  return (message) => {
+    if (told.has(message)) return
+    told.add(message)
+    warn(message)
+  }
+}

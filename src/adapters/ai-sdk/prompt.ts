@@ -1,0 +1,86 @@
+import type { Json } from '../../kernel/json.ts'
+import type { ConsequenceLabel, ConsequenceView } from '../../observation/consequence.ts'
+import type { Message, ModelCall } from '../../observation/dialogue.ts'
+import { renderConsequence } from '../../observation/render-consequence.ts'
+import type { ModelRequest } from '../../runtime/model.ts'
+import type { CallPart, PromptMessage, ResultPart } from './provider-shapes.ts'
+import { asGiven } from './provider-state.ts'
+import type { WireNames } from './wire-names.ts'
+
+/** A request in the words of the AI SDK. */
+export function toPrompt(
+  { instructions, memories, messages }: ModelRequest,
+  names: WireNames,
+  model: string,
+): PromptMessage[] {
+  const system = [instructions, remembered(memories)].filter((part) => part !== '').join('\n\n')
+  const outcomes = new Map<string, ConsequenceView>()
+  for (const message of messages) if (message.role === 'tool') outcomes.set(message.call_id, message.consequence)
+  return [
+    ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
+    ...messages.flatMap((message, i) => said(message, messages[i + 1], outcomes, names, model)),
+  ]
+}
+
+function remembered(memories: readonly string[]): string {
+  if (memories.length === 0) return ''
+  return ['What was done in this session before:', ...memories.map((fact) => `- ${fact}`)].join('\n')
+}
+
+/**
+ * The outcomes of calls stand right behind the answer that made them, wherever
+ * the dialogue has them, and each call has one: providers refuse anything else.
+ */
+function said(
+  message: Message,
+  next: Message | undefined,
+  outcomes: ReadonlyMap<string, ConsequenceView>,
+  names: WireNames,
+  model: string,
+): PromptMessage[] {
+  switch (message.role) {
+    case 'user':
+      return [{ role: 'user', content: [{ type: 'text', text: userText(message.content) }] }]
+    case 'tool':
+      return []
+    case 'assistant': {
+      // An answer that broke off was tried again, unless a person went on from there. Left in, it would be a
+      // beginning that the model has to continue, which many models refuse.
+      if (message.partial === true && next?.role !== 'user') return []
+      const text = message.text.trim() === '' ? [] : [{ type: 'text', text: message.text } as const]
+      const calls = message.calls.map((call) => callPart(call, names))
+      if (text.length + calls.length === 0) return []
+      const content = asGiven(message.provider_state, model, calls) ?? [...text, ...calls]
+      const answer = { role: 'assistant', content } as const
+      if (calls.length === 0) return [answer]
+      const results = message.calls.map((call) => resultPart(call, outcomes.get(call.call_id), names))
+      return [answer, { role: 'tool', content: results }]
+    }
+  }
+}
+
+/** Providers refuse a message without text. */
+function userText(content: Json): string {
+  const text = typeof content === 'string' ? content : JSON.stringify(content)
+  return text.trim() === '' ? '(an empty message)' : text
+}
+
+/** Arguments that were no object are told as what they were, inside of one: providers take nothing else. */
+function callPart({ call_id, name, arguments: args }: ModelCall, names: WireNames): CallPart {
+  const isObject = typeof args === 'object' && args !== null && !Array.isArray(args)
+  const input = isObject ? args : { not_an_object: args }
+  return { type: 'tool-call', toolCallId: call_id, toolName: names.toWire(name), input }
+}
+
+const good: ReadonlySet<ConsequenceLabel> = new Set(['SUCCESS', 'WAITING', 'IN_PROGRESS', 'NOT_STARTED'])
+
+function resultPart({ call_id, name }: ModelCall, outcome: ConsequenceView | undefined, names: WireNames): ResultPart {
+  const output =
+    outcome === undefined
+      ? ({ type: 'error-text', value: 'Nothing is recorded about this call.' } as const)
+      : ({
+          type: good.has(outcome.consequence_label) ? 'text' : 'error-text',
+          value: renderConsequence(outcome),
+        } as const)
+  return { type: 'tool-result', toolCallId: call_id, toolName: names.toWire(name), output }
+}

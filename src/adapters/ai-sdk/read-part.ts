@@ -1,0 +1,126 @@
+import type { ModelEvent } from '../../runtime/model.ts'
+import { classifyError, errorEvent } from './classify-error.ts'
+import { createStateKeeper } from './provider-state.ts'
+import type { WireNames } from './wire-names.ts'
+import { withoutKeys } from './without-keys.ts'
+
+type Part = Readonly<Record<string, unknown>>
+
+/** So much of what a provider's own tool found is kept in the text. */
+const longestResult = 2_000
+
+/**
+ * Reads the parts of one answer. Calls are held back until the answer is known
+ * to be complete: packages send the call of a stream that broke off as if it
+ * were whole.
+ */
+export function createPartReader(model: string, names: WireNames, warn: (message: string) => void) {
+  const calls: ModelEvent[] = []
+  const keeper = createStateKeeper(model)
+  let isOver = false
+
+  function* read(value: unknown): Iterable<ModelEvent> {
+    const part: Part = Object(value)
+    if (part.providerExecuted !== true) keeper.hear(part)
+    switch (part.type) {
+      case 'text-delta':
+        yield { type: 'delta', channel: 'text', text: textOf(part.delta) }
+        return
+      case 'reasoning-delta':
+        yield { type: 'delta', channel: 'reasoning', text: textOf(part.delta) }
+        return
+      case 'tool-call':
+        if (part.providerExecuted === true) yield ran(part.toolName, 'called with', part.input)
+        else
+          calls.push({ type: 'tool_call', name: names.fromWire(textOf(part.toolName)), arguments: textOf(part.input) })
+        return
+      // Only what the provider ran itself has a result here. It is part of the answer, and nothing of ours runs.
+      case 'tool-result':
+        if (part.preliminary !== true)
+          yield ran(part.toolName, part.isError === true ? 'failed with' : 'found', part.result)
+        return
+      case 'tool-approval-request':
+        yield* end(
+          errorEvent(
+            'bad_request',
+            'A tool that the provider runs itself asks for approval. Give the agent a tool of its own instead.',
+          ),
+        )
+        return
+      case 'stream-start':
+        for (const warning of Array.isArray(part.warnings) ? part.warnings : []) warn(warningText(warning))
+        return
+      case 'error':
+        yield* end(classifyError(part.error, Date.now()))
+        return
+      case 'finish':
+        yield* usageOf(part.usage)
+        yield* end(...finish(part.finishReason))
+        return
+      default:
+        yield { type: 'alive' }
+    }
+  }
+
+  function called(): readonly ModelEvent[] {
+    const state = calls.length === 0 ? undefined : keeper.state()
+    return state === undefined ? calls : [...calls, { type: 'provider_state', state }]
+  }
+
+  function* end(...last: readonly ModelEvent[]): Iterable<ModelEvent> {
+    isOver = true
+    yield* last
+  }
+
+  function finish(reason: unknown): readonly ModelEvent[] {
+    const { unified, raw } = Object(reason)
+    switch (unified) {
+      case 'stop':
+        return [...called(), { type: 'done', finish: 'stop' }]
+      case 'tool-calls':
+        return [...called(), { type: 'done', finish: 'tool_calls' }]
+      case 'length':
+        return calls.length > 0 ? [errorEvent('answer_too_long')] : [{ type: 'done', finish: 'length' }]
+      case 'content-filter':
+        return [{ type: 'done', finish: 'content_filter' }]
+      case 'error':
+        return [errorEvent('provider_error')]
+      // A reason that the package has no word for is still a reason; without one the stream broke off.
+      case 'other':
+        if (raw !== undefined && raw !== null) return [...called(), { type: 'done', finish: 'stop' }]
+    }
+    return [errorEvent('stream_truncated')]
+  }
+
+  return { read, isOver: () => isOver }
+}
+
+const textOf = (value: unknown) =>
+  typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+
+function ran(tool: unknown, did: string, value: unknown): ModelEvent {
+  const text = textOf(value)
+  const shown = text.length > longestResult ? `${text.slice(0, longestResult)} …` : text
+  return { type: 'delta', channel: 'text', text: `\n[The provider's tool ${textOf(tool)} ${did} ${shown}]\n` }
+}
+
+function* usageOf(usage: unknown): Iterable<ModelEvent> {
+  const { inputTokens, outputTokens } = Object(usage)
+  const input_tokens = Object(inputTokens).total
+  const output_tokens = Object(outputTokens).total
+  if (isCount(input_tokens) || isCount(output_tokens))
+    yield {
+      type: 'usage',
+      input_tokens: isCount(input_tokens) ? input_tokens : 0,
+      output_tokens: isCount(output_tokens) ? output_tokens : 0,
+    }
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+function warningText(warning: unknown): string {
+  const { type, feature, setting, message, details } = Object(warning)
+  return withoutKeys(
+    [type, feature ?? setting, message ?? details].filter((part) => typeof part === 'string').join(': '),
+  )
+}

@@ -1,0 +1,24 @@
+import { canonicalJson } from '../kernel/canonical-json.ts'
+import type { Sha256 } from '../kernel/digest.ts'
+import type { Json } from '../kernel/json.ts'
+
+/** SHA-256 over the one canonical text. Key order, white space and locale cannot change it. */
+export function checksumOf(value: unknown, sha256: Sha256): string {
+  return sha256(canonicalJson(value as Json))
+}
+
+/** An id that is a hash of what it names: the same thing has the same id in every run and on every machine. */
+export function idOf(prefix: string, value: unknown, sha256: Sha256, digits = 16): string {
+  return `${prefix}_${checksumOf(value, sha256).slice(0, digits)}`
+}
+
+/** The checksum that an intent carries: over itself, with the place for the checksum left empty. */
+export function intentChecksum(intent: Json, sha256: Sha256): string {
+  if (!isRecord(intent)) return checksumOf(intent, sha256)
+  const audit = intent.audit
+  return checksumOf(isRecord(audit) ? { ...intent, audit: { ...audit, checksum: '' } } : intent, sha256)
+}
+
+export function isRecord(value: Json | undefined): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

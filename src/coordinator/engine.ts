@@ -1,0 +1,161 @@
+import { transition } from '../kernel/transition.ts'
+import { type CoordinationState, coordinationMachine } from '../machines/coordination.ts'
+import { checksumOf, idOf } from './checksum.ts'
+import type { AuditDraft, Outcome, Produced, WorkingState } from './handler.ts'
+import { artifactId } from './outputs/artifacts.ts'
+import { inputChecksum, originsOf, runIdOf } from './outputs/lineage.ts'
+import type { AnswerRound, Artifacts, CoordinationInput, Ports, Progress } from './progress.ts'
+import type { AuditEntry } from './schemas/audit-log.ts'
+import { handlers } from './states/all.ts'
+import { done } from './states/done.ts'
+import { aborted, blocked } from './states/failed.ts'
+
+/** Takes an intent in. Whatever it is, it is checked only after it has been received. */
+export function begin(input: CoordinationInput, ports: Ports): Progress {
+  const run_id = runIdOf(originsOf(input, ports), ports)
+  return {
+    run_id,
+    input,
+    state: coordinationMachine.initial as CoordinationState,
+    artifacts: {
+      rule_decisions: [],
+      risk_assessment: [],
+      execution_graph_draft: [],
+      question_pack: [],
+      answer_pack: [],
+    },
+    ledger: { arrived: [], read: 0, accepted: [], asked: [], conflicts: [], returns: 0, refused: [] },
+    entries: [
+      {
+        sequence: 1,
+        from_state: 'INIT',
+        to_state: 'RECEIVED',
+        trigger: 'received',
+        guards_evaluated: [],
+        outputs_produced: [],
+      },
+    ],
+    decisions: [],
+    evaluations: [],
+    audit: [],
+  }
+}
+
+/** Whether there is nothing to do until an answer arrives, or ever. */
+export function isAtRest({ state, ledger }: Progress): boolean {
+  if (coordinationMachine.states[state].terminal === true) return true
+  return state === 'AWAITING_ANSWERS' && ledger.read === ledger.arrived.length
+}
+
+/** Does the work of the state it is in and makes one move; the move is legal by the machine, or this is a bug. */
+export function step(progress: Progress, ports: Ports): Progress {
+  if (isAtRest(progress)) return progress
+  const outcome = handlers[progress.state as WorkingState](progress, ports)
+  if ('stays' in outcome) return { ...progress, ledger: outcome.ledger, audit: audited(progress, outcome.audit, ports) }
+
+  const readings = Object.fromEntries(outcome.guards.map(({ guard_name, passed }) => [guard_name, passed]))
+  const decision = transition(coordinationMachine, progress.state, outcome.trigger, readings)
+  if (!decision.allowed)
+    throw new Error(`${progress.state} may not be left on ${outcome.trigger}: ${decision.refusal}.`)
+  return move(progress, outcome, decision.to, ports)
+}
+
+/** Steps on until it is at rest. */
+export function advance(progress: Progress, ports: Ports): Progress {
+  let at = progress
+  while (!isAtRest(at)) at = step(at, ports)
+  return at
+}
+
+/** Hands over what arrived from outside. Nothing is read before the coordination waits for it. */
+export function arrive(progress: Progress, rounds: readonly AnswerRound[], { sha256 }: Ports): Progress {
+  for (const round of rounds) inputChecksum('answer pack', round, sha256)
+  return { ...progress, ledger: { ...progress.ledger, arrived: [...progress.ledger.arrived, ...rounds] } }
+}
+
+function move(progress: Progress, outcome: Outcome, to: CoordinationState, ports: Ports): Progress {
+  const worked: Progress = {
+    ...progress,
+    artifacts: outcome.produced.reduce(withArtifact, progress.artifacts),
+    ledger: outcome.ledger ?? progress.ledger,
+    decisions: [
+      ...progress.decisions,
+      ...(outcome.decisions ?? []).map((one) => ({ ...one, at_state: progress.state })),
+    ],
+    evaluations: [...progress.evaluations, ...(outcome.evaluations ?? [])],
+  }
+  const closing = closingOf(worked, outcome, to, ports)
+  const produced = [...outcome.produced, ...closing.produced]
+  return {
+    ...worked,
+    state: to,
+    artifacts: closing.produced.reduce(withArtifact, worked.artifacts),
+    entries: [
+      ...progress.entries,
+      {
+        sequence: progress.entries.length + 1,
+        from_state: progress.state,
+        to_state: to,
+        trigger: outcome.trigger,
+        guards_evaluated: [...outcome.guards],
+        outputs_produced: produced.map(({ type, artifact }) => ({
+          artifact_type: type,
+          artifact_id: artifactId(type, artifact),
+          checksum: checksumOf(artifact, ports.sha256),
+        })),
+      },
+    ],
+    audit: audited(progress, [...(outcome.audit ?? []), ...closing.audit], ports),
+  }
+}
+
+interface Closing {
+  readonly produced: readonly Produced[]
+  readonly audit: readonly AuditDraft[]
+}
+
+/** What a terminal state adds to the move that reaches it. */
+function closingOf(progress: Progress, { failure }: Outcome, to: CoordinationState, ports: Ports): Closing {
+  if (to === 'DONE')
+    return {
+      produced: [{ type: 'run_summary', artifact: done(progress) }],
+      audit: [
+        { event_type: 'run_completed', severity: 'info', message: 'The plan is frozen.', refs: [progress.run_id] },
+      ],
+    }
+  if (to !== 'BLOCKED' && to !== 'ABORTED') return { produced: [], audit: [] }
+  if (failure === undefined) throw new Error(`${progress.state} ends in ${to} and gives no cause.`)
+  const pack = (to === 'BLOCKED' ? blocked : aborted)(progress, failure, ports)
+  return {
+    produced: [{ type: 'failure_pack', artifact: pack }],
+    audit: [
+      {
+        event_type: 'run_failed',
+        severity: to === 'ABORTED' ? 'critical' : 'warning',
+        message: `${to} in ${progress.state}: ${failure.message}`,
+        refs: [pack.failure_id, pack.cause],
+      },
+    ],
+  }
+}
+
+const kept = ['rule_decisions', 'risk_assessment', 'execution_graph_draft', 'question_pack', 'answer_pack'] as const
+
+function withArtifact(artifacts: Artifacts, { type, artifact }: Produced): Artifacts {
+  const list = kept.find((one) => one === type)
+  return list === undefined
+    ? { ...artifacts, [type]: artifact }
+    : { ...artifacts, [list]: [...artifacts[list], artifact] }
+}
+
+function audited(progress: Progress, drafts: readonly AuditDraft[], { sha256 }: Ports): readonly AuditEntry[] {
+  const { run_id, state, audit } = progress
+  return [
+    ...audit,
+    ...drafts.map((draft, i): AuditEntry => {
+      const sequence = audit.length + i + 1
+      const body = { sequence, ...draft, coordinator_run_id: run_id, operator: 'coordinator' as const, at_state: state }
+      return { log_id: idOf('log', body, sha256), ...body }
+    }),
+  ]
+}

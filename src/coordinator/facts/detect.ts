@@ -1,0 +1,143 @@
+import { baseName, type Find, lineOf, lineText, type SourceFile } from './source.ts'
+
+const languages: Readonly<Record<string, string>> = {
+  c: 'C',
+  cc: 'C++',
+  cpp: 'C++',
+  cs: 'C#',
+  css: 'CSS',
+  go: 'Go',
+  html: 'HTML',
+  java: 'Java',
+  js: 'JavaScript',
+  jsx: 'JavaScript',
+  kt: 'Kotlin',
+  mjs: 'JavaScript',
+  php: 'PHP',
+  py: 'Python',
+  rb: 'Ruby',
+  rs: 'Rust',
+  scala: 'Scala',
+  sh: 'Shell',
+  sql: 'SQL',
+  swift: 'Swift',
+  ts: 'TypeScript',
+  tsx: 'TypeScript',
+}
+
+const manifests: Readonly<Record<string, string>> = {
+  'Cargo.toml': 'cargo',
+  Gemfile: 'bundler',
+  'build.gradle': 'gradle',
+  'composer.json': 'composer',
+  'go.mod': 'go',
+  'package.json': 'npm',
+  'pom.xml': 'maven',
+  'pyproject.toml': 'python',
+  'requirements.txt': 'python',
+}
+
+const pipelines: readonly [RegExp, string][] = [
+  [/^\.github\/workflows\/[^/]+\.ya?ml$/, 'github_actions'],
+  [/^\.gitlab-ci\.yml$/, 'gitlab'],
+  [/^Jenkinsfile$/, 'jenkins'],
+  [/^\.circleci\/config\.yml$/, 'circleci'],
+  [/^\.ci\/[^/]+$/, 'own'],
+]
+
+const testFile = /(^|\/)(tests?|spec|__tests__)\/.*\.[a-z]+$|[._-](test|spec)\.[a-z]+$|(^|\/)test_[^/]+\.py$|_test\.go$/
+
+function whole<F>(file: SourceFile, fact: F, description: string): Find<F> {
+  return { fact, file: file.path, line: 1, snippet: lineText(file.text, 1), description }
+}
+
+export function detectLanguages(files: readonly SourceFile[]): Find<{ name: string; files: number }>[] {
+  const found = Map.groupBy(files, ({ path }) => languages[baseName(path).split('.').slice(1).at(-1) ?? ''] ?? '')
+  return [...found]
+    .filter(([name]) => name !== '')
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, those]) => {
+      const first = those[0]
+      return first === undefined
+        ? []
+        : [whole(first, { name, files: those.length }, `${those.length} files of ${name}`)]
+    })
+}
+
+export function detectManifests(files: readonly SourceFile[]): Find<{ path: string; ecosystem: string }>[] {
+  return files.flatMap((file) => {
+    const ecosystem = manifests[baseName(file.path)]
+    return ecosystem === undefined ? [] : [whole(file, { path: file.path, ecosystem }, `A manifest of ${ecosystem}`)]
+  })
+}
+
+/** The scripts of every package.json, each with the line it stands in. */
+export function detectScripts(files: readonly SourceFile[]): Find<{ name: string; runs: string; path: string }>[] {
+  return files
+    .filter(({ path }) => baseName(path) === 'package.json')
+    .flatMap(({ path, text }) => {
+      const scripts = scriptsIn(text)
+      const offset = lineOf(text, '"scripts"') ?? 1
+      const rest = text
+        .split('\n')
+        .slice(offset - 1)
+        .join('\n')
+      return Object.entries(scripts)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, runs]) => {
+          const line = offset - 1 + (lineOf(rest, `${JSON.stringify(name)}:`) ?? 1)
+          return {
+            fact: { name, runs, path },
+            file: path,
+            line,
+            snippet: lineText(text, line),
+            description: `The script ${name}`,
+          }
+        })
+    })
+}
+
+export function detectPipelines(files: readonly SourceFile[]): Find<{ path: string; system: string }>[] {
+  return files.flatMap((file) => {
+    const system = pipelines.find(([pattern]) => pattern.test(file.path))?.[1]
+    return system === undefined ? [] : [whole(file, { path: file.path, system }, `A pipeline of ${system}`)]
+  })
+}
+
+export function detectTests(files: readonly SourceFile[]): Find<{ path: string }>[] {
+  return files.filter(({ path }) => testFile.test(path)).map((file) => whole(file, { path: file.path }, 'A test'))
+}
+
+export function detectOwners(files: readonly SourceFile[]): Find<{ pattern: string; owners: string[] }>[] {
+  return files
+    .filter(({ path }) => baseName(path) === 'CODEOWNERS')
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((raw, i) => {
+        const [pattern, ...owners] = raw.replace(/#.*$/, '').trim().split(/\s+/)
+        if (pattern === undefined || pattern === '' || owners.length === 0) return []
+        const description = `Who owns ${pattern}`
+        return [
+          {
+            fact: { pattern, owners },
+            file: path,
+            line: i + 1,
+            snippet: raw.trim().slice(0, 400).toWellFormed(),
+            description,
+          },
+        ]
+      }),
+    )
+}
+
+function scriptsIn(text: string): Record<string, string> {
+  try {
+    const { scripts } = JSON.parse(text) as { scripts?: Record<string, unknown> }
+    const entries = Object.entries(scripts ?? {}).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    )
+    return Object.fromEntries(entries)
+  } catch {
+    // A manifest that does not parse has no scripts that anyone could run; that it is there is a fact of its own.
+    return {}
+  }
+}

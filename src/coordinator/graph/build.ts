@@ -1,0 +1,184 @@
+import type { Sha256 } from '../../kernel/digest.ts'
+import { checksumOf, idOf } from '../checksum.ts'
+import type { Given } from '../given.ts'
+import type { ExecutionGraph, GraphEdge, GraphNode } from '../schemas/execution-graph.ts'
+import type { Question } from '../schemas/question-pack.ts'
+import type { ReviewCategory } from '../schemas/scalars.ts'
+import { actionNode, categoryGate, decisionNode, nodeIds, phaseNode, questionNode, stepGate } from './nodes.ts'
+import { type PlannedPhase, phasesOf } from './phases.ts'
+import { concerns, type PlacedStep, type Shape } from './shape.ts'
+
+type Edge = Omit<GraphEdge, 'edge_id'>
+
+/** Draws the plan: phases one after the other, in each its gates, then its steps; every step is judged before it acts. */
+export function buildGraph(shape: Shape, given: Given, stage: ExecutionGraph['stage'], sha256: Sha256): ExecutionGraph {
+  const phases = phasesOf(given)
+  const drawing = { nodes: [] as GraphNode[], edges: new Map<string, Edge>(), lanes: new Map<string, string[]>() }
+  for (const { agent_id } of given.intent.selected_agents) drawing.lanes.set(agent_id, [])
+  const add = (node: GraphNode, agent_id: string) => {
+    drawing.nodes.push(node)
+    drawing.lanes.get(agent_id)?.push(node.node_id)
+  }
+  const link = (from: string, to: string, edge_type: Edge['edge_type'] = 'sequential', condition?: string) => {
+    const key = `${from} ${to}`
+    if (!drawing.edges.has(key))
+      drawing.edges.set(key, {
+        from_node: from,
+        to_node: to,
+        edge_type,
+        ...(condition === undefined ? {} : { condition }),
+      })
+  }
+
+  const gates = gatesByPhase(phases, shape, given.intent.risk.requires_review)
+  const exits = new Map<string, readonly string[]>()
+  for (const phase of phases) {
+    const steps = shape.placed.filter(
+      ({ step }) => step.phase === phase.phase && step.workflow_id === phase.workflow_id,
+    )
+    add(phaseNode(phase), phase.agent_id)
+    let entry = phase.node_id
+    for (const category of gates.before.get(phase.node_id) ?? []) {
+      const gate = categoryGate(category, phase)
+      add(gate, phase.agent_id)
+      link(entry, gate.node_id)
+      entry = gate.node_id
+    }
+    exits.set(phase.node_id, drawSteps(steps, phase, entry, shape, add, link))
+  }
+  for (const phase of phases)
+    for (const before of phase.after) for (const exit of exits.get(before) ?? []) link(exit, phase.node_id)
+  drawQuestions(shape.open, shape.placed, phases, add, link)
+
+  const followed = new Set(phases.flatMap(({ after }) => after))
+  const last = phases.filter(({ node_id }) => !followed.has(node_id))
+  let ends = last.flatMap(({ node_id }) => exits.get(node_id) ?? [])
+  for (const category of gates.atEnd)
+    for (const phase of last.slice(-1)) {
+      const gate = categoryGate(category, phase)
+      add(gate, phase.agent_id)
+      for (const end of ends) link(end, gate.node_id)
+      ends = [gate.node_id]
+    }
+
+  const swimlanes = given.intent.selected_agents.map(({ agent_id, role }) => ({
+    swimlane_id: `lane_${agent_id}`,
+    agent_id,
+    role,
+    node_refs: drawing.lanes.get(agent_id) ?? [],
+  }))
+  const edges = [...drawing.edges.values()].map((edge, i) => ({
+    edge_id: `edge_${String(i + 1).padStart(4, '0')}`,
+    ...edge,
+  }))
+  const drawn = { nodes: drawing.nodes, edges, swimlanes }
+  const checksum = graphChecksum(drawn, sha256)
+  return {
+    graph_id: idOf('graph', [given.intent.id, stage, checksum], sha256),
+    schema_version: '0.9.2',
+    intent_id: given.intent.id,
+    stage,
+    ...drawn,
+    dropped_steps: shape.dropped,
+    applied_answers: shape.applied,
+    checksum,
+  }
+}
+
+/** Over what is executed: nodes, edges and lanes. */
+export function graphChecksum(
+  { nodes, edges, swimlanes }: Pick<ExecutionGraph, 'nodes' | 'edges' | 'swimlanes'>,
+  sha256: Sha256,
+) {
+  return checksumOf({ nodes, edges, swimlanes }, sha256)
+}
+
+type Add = (node: GraphNode, agent_id: string) => void
+type Link = (from: string, to: string, edge_type?: Edge['edge_type'], condition?: string) => void
+
+/** Returns the nodes that have to be done before the next phase begins. */
+function drawSteps(
+  steps: readonly PlacedStep[],
+  phase: PlannedPhase,
+  entry: string,
+  shape: Shape,
+  add: Add,
+  link: Link,
+) {
+  const here = new Map(steps.map((placed) => [placed.step.step_id, nodeIds(placed).action]))
+  const followed = new Set<string>()
+  const starts: string[] = []
+  steps.forEach((placed, i) => {
+    const { decision, action } = drawStep(placed, add, link)
+    const before = placed.depends_on.flatMap((id) => nodeOfStep(id, shape))
+    const previous = steps[i - 1]
+    if (before.length === 0 && previous !== undefined && !phase.parallel) before.push(nodeIds(previous).action)
+    for (const node of before) link(node, decision)
+    for (const node of before) if (node !== action) followed.add(node)
+    if (!before.some((node) => [...here.values()].includes(node))) starts.push(decision)
+  })
+  for (const start of starts) link(entry, start, starts.length > 1 ? 'parallel' : 'sequential')
+  const ends = [...here.values()].filter((node) => !followed.has(node))
+  return steps.length === 0 ? [entry] : ends
+}
+
+function drawStep(placed: PlacedStep, add: Add, link: Link) {
+  const { decision, gate, action } = nodeIds(placed)
+  const agent_id = placed.step.agent.id
+  const { condition } = placed.step.planned
+  add(decisionNode(placed), agent_id)
+  if (placed.review_criteria.length > 0) {
+    add(stepGate(placed), agent_id)
+    link(decision, gate)
+    link(
+      gate,
+      action,
+      'conditional',
+      ['the review approves it', ...(condition === undefined ? [] : [condition])].join(', and '),
+    )
+  } else if (condition !== undefined) link(decision, action, 'conditional', condition)
+  else link(decision, action)
+  add(actionNode(placed), agent_id)
+  return { decision, action }
+}
+
+/** A question stands behind the first phase it bears on and before every step it bears on. */
+function drawQuestions(
+  open: readonly Question[],
+  placed: readonly PlacedStep[],
+  phases: readonly PlannedPhase[],
+  add: Add,
+  link: Link,
+) {
+  for (const question of open) {
+    const node = questionNode(question)
+    const affected = placed.filter(({ step }) => question.impact.affected_steps.includes(step.step_id))
+    const phase =
+      phases.find((one) =>
+        affected.some(({ step }) => step.phase === one.phase && step.workflow_id === one.workflow_id),
+      ) ?? phases[0]
+    if (phase === undefined) continue
+    add(node, phase.agent_id)
+    link(phase.node_id, node.node_id)
+    for (const step of affected) link(node.node_id, nodeIds(step).decision)
+  }
+}
+
+/** Each category is reviewed before the first phase that has something to show it; with nothing to show, at the end. */
+function gatesByPhase(phases: readonly PlannedPhase[], { placed }: Shape, categories: readonly ReviewCategory[]) {
+  const before = new Map<string, ReviewCategory[]>()
+  const atEnd: ReviewCategory[] = []
+  for (const category of [...new Set(categories)].sort()) {
+    const phase = phases.find(({ phase, workflow_id }) =>
+      placed.some((one) => one.step.phase === phase && one.step.workflow_id === workflow_id && concerns(category, one)),
+    )
+    if (phase === undefined) atEnd.push(category)
+    else before.set(phase.node_id, [...(before.get(phase.node_id) ?? []), category])
+  }
+  return { before, atEnd }
+}
+
+function nodeOfStep(step_id: string, { placed }: Shape): string[] {
+  const found = placed.find(({ step }) => step.step_id === step_id)
+  return found === undefined ? [] : [nodeIds(found).action]
+}

@@ -1,0 +1,124 @@
+import type { ExecutionGraph, GraphNode } from '../schemas/execution-graph.ts'
+import type { ExecutionIntent } from '../schemas/intent.ts'
+
+/** Each check names the nodes that offend it; none means that it holds. */
+
+/** One cycle, in order, each node once; empty for a graph that has none. */
+export function cycleIn({ nodes, edges }: Pick<ExecutionGraph, 'nodes' | 'edges'>): readonly string[] {
+  const next = successors(edges)
+  const done = new Set<string>()
+  for (const { node_id } of nodes) {
+    const path: string[] = []
+    const onPath = new Set<string>()
+    const stack: { node: string; leaving: boolean }[] = [{ node: node_id, leaving: false }]
+    for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
+      if (top.leaving) {
+        onPath.delete(top.node)
+        path.pop()
+        done.add(top.node)
+        continue
+      }
+      if (onPath.has(top.node)) return path.slice(path.indexOf(top.node))
+      if (done.has(top.node)) continue
+      onPath.add(top.node)
+      path.push(top.node)
+      stack.push({ node: top.node, leaving: true })
+      for (const after of next.get(top.node) ?? []) stack.push({ node: after, leaving: false })
+    }
+  }
+  return []
+}
+
+/** Nodes that cannot be reached from a phase that nothing precedes. */
+export function unreachableNodes({ nodes, edges }: Pick<ExecutionGraph, 'nodes' | 'edges'>): readonly string[] {
+  const preceded = new Set(edges.map(({ to_node }) => to_node))
+  const next = successors(edges)
+  const reached = new Set<string>()
+  const queue = nodes
+    .filter(({ node_id, node_type }) => node_type === 'phase' && !preceded.has(node_id))
+    .map(({ node_id }) => node_id)
+  for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+    if (reached.has(node)) continue
+    reached.add(node)
+    queue.push(...(next.get(node) ?? []))
+  }
+  return nodes.map(({ node_id }) => node_id).filter((id) => !reached.has(id))
+}
+
+/** Edges that lead from or to a node that is not there. */
+export function danglingEdges({ nodes, edges }: Pick<ExecutionGraph, 'nodes' | 'edges'>): readonly string[] {
+  const known = new Set(nodes.map(({ node_id }) => node_id))
+  return edges
+    .filter(({ from_node, to_node }) => !known.has(from_node) || !known.has(to_node))
+    .map(({ edge_id }) => edge_id)
+}
+
+export function unmappedPhases({ nodes }: ExecutionGraph, intent: ExecutionIntent): readonly string[] {
+  return intent.selected_workflows.flatMap(({ workflow_id, phases }) =>
+    phases
+      .filter(
+        (phase) =>
+          !nodes.some((n) => n.node_type === 'phase' && n.workflow_ref === workflow_id && n.phase_ref === phase),
+      )
+      .map((phase) => `${phase} of ${workflow_id}`),
+  )
+}
+
+/** Planned steps that are neither in the graph as an action nor dropped with a reason. */
+export function lostSteps({ nodes, dropped_steps }: ExecutionGraph, steps: readonly string[]): readonly string[] {
+  const placed = new Set(nodes.flatMap((n) => (n.node_type === 'action_proposal' ? [n.step_ref] : [])))
+  return steps.filter((step) => !placed.has(step) && !dropped_steps.some(({ step_id }) => step_id === step))
+}
+
+export function agentsWithoutLane({ swimlanes }: ExecutionGraph, intent: ExecutionIntent): readonly string[] {
+  return intent.selected_agents
+    .map(({ agent_id }) => agent_id)
+    .filter((id) => !swimlanes.some((lane) => lane.agent_id === id))
+}
+
+export function actionsWithoutEvidence({ nodes }: ExecutionGraph): readonly string[] {
+  return nodes.filter((n) => n.node_type === 'action_proposal' && (n.evidence_refs ?? []).length === 0).map(nameOf)
+}
+
+export function placeholders({ nodes }: ExecutionGraph): readonly string[] {
+  return nodes.filter(({ node_type }) => node_type === 'question').map(nameOf)
+}
+
+const required: { readonly [T in GraphNode['node_type']]: readonly (keyof GraphNode)[] } = {
+  phase: ['workflow_ref', 'phase_ref'],
+  action_proposal: ['step_ref', 'command_ref', 'command_version', 'effects', 'risk_level', 'evidence_refs'],
+  decision_point: ['step_ref', 'rule_refs'],
+  question: ['question_ref'],
+  review_gate: ['review_criteria'],
+}
+
+export function incompleteNodes({ nodes }: ExecutionGraph): readonly string[] {
+  return nodes
+    .filter((node) => required[node.node_type].some((field) => node[field] === undefined || isEmpty(node[field])))
+    .map(nameOf)
+}
+
+/** Nodes that are in no lane, or in more than one. */
+export function nodesNotInOneLane({ nodes, swimlanes }: ExecutionGraph): readonly string[] {
+  const lanes = new Map<string, number>()
+  for (const { node_refs } of swimlanes) for (const id of node_refs) lanes.set(id, (lanes.get(id) ?? 0) + 1)
+  return nodes.map(({ node_id }) => node_id).filter((id) => lanes.get(id) !== 1)
+}
+
+function isEmpty(value: GraphNode[keyof GraphNode]): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+function successors(edges: ExecutionGraph['edges']): ReadonlyMap<string, readonly string[]> {
+  const next = new Map<string, string[]>()
+  for (const { from_node, to_node } of edges) {
+    const known = next.get(from_node)
+    if (known === undefined) next.set(from_node, [to_node])
+    else known.push(to_node)
+  }
+  return next
+}
+
+function nameOf({ node_id }: GraphNode): string {
+  return node_id
+}

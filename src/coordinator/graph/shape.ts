@@ -1,0 +1,126 @@
+import type { Given } from '../given.ts'
+import { bearsOn, effectOf, type Settled } from '../rules/answers-in-force.ts'
+import type { ExecutionGraph } from '../schemas/execution-graph.ts'
+import type { Question } from '../schemas/question-pack.ts'
+import type { RuleDecision } from '../schemas/rule-decision.ts'
+import { type Effect, highestRisk, type ReviewCategory, type RiskLevel } from '../schemas/scalars.ts'
+import type { PlannedStep } from '../steps.ts'
+
+/** A step that is in the plan, with what stands before it. */
+export interface PlacedStep {
+  readonly step: PlannedStep
+  readonly decision: RuleDecision
+  readonly risk: RiskLevel
+  /** Why someone has to look at it first; empty when nobody does. */
+  readonly review_criteria: readonly string[]
+  readonly depends_on: readonly string[]
+}
+
+/** The plan before it is drawn: which steps stay, which go and why, who has to look, what is still open. */
+export interface Shape {
+  readonly placed: readonly PlacedStep[]
+  readonly dropped: ExecutionGraph['dropped_steps']
+  readonly applied: ExecutionGraph['applied_answers']
+  readonly open: readonly Question[]
+}
+
+export function shapeOf(
+  { steps }: Given,
+  decisions: readonly RuleDecision[],
+  settled: readonly Settled[],
+  open: readonly Question[],
+): Shape {
+  const byStep = new Map(decisions.map((decision) => [decision.step_id, decision]))
+  const dropped = droppedSteps(steps, byStep, settled)
+  const placed = steps
+    .filter(({ step_id }) => !dropped.some((gone) => gone.step_id === step_id))
+    .map((step) => {
+      const decision = byStep.get(step.step_id)
+      if (decision === undefined) throw new Error(`${step.step_id} was never judged.`)
+      const depends_on = step.planned.depends_on ?? []
+      return {
+        step,
+        decision,
+        risk: decision.risk_level,
+        review_criteria: criteriaOf(step, decision, settled),
+        depends_on,
+      }
+    })
+  return { placed, dropped, applied: settled.map(appliedAnswer), open }
+}
+
+/** Denied by a rule or left out by an answer; and whatever depends on such a step goes with it. */
+function droppedSteps(
+  steps: readonly PlannedStep[],
+  decisions: ReadonlyMap<string, RuleDecision>,
+  settled: readonly Settled[],
+): ExecutionGraph['dropped_steps'] {
+  const gone = new Map<string, { reason: string; rule_refs: string[] }>()
+  for (const { step_id } of steps) {
+    const decision = decisions.get(step_id)
+    const answer = settled.find((one) => effectOf(one).drop_steps?.includes(step_id))
+    if (decision?.decision === 'deny') {
+      const rule_refs = decision.matched_rules.filter(({ verdict }) => verdict === 'deny').map(({ rule_id }) => rule_id)
+      gone.set(step_id, { reason: decision.reason, rule_refs })
+    } else if (answer !== undefined)
+      gone.set(step_id, { reason: `The answer ${answer.question.key}=${answer.value} leaves it out.`, rule_refs: [] })
+  }
+  for (let before = -1; before !== gone.size; ) {
+    before = gone.size
+    for (const { step_id, planned } of steps) {
+      const lost = (planned.depends_on ?? []).find((id) => gone.has(id))
+      if (lost !== undefined && !gone.has(step_id))
+        gone.set(step_id, { reason: `It depends on ${lost}, which is not in the plan.`, rule_refs: [] })
+    }
+  }
+  return steps.flatMap(({ step_id, command }) => {
+    const why = gone.get(step_id)
+    return why === undefined ? [] : [{ step_id, command_id: command.id, ...why }]
+  })
+}
+
+function criteriaOf({ step_id }: PlannedStep, decision: RuleDecision, settled: readonly Settled[]): string[] {
+  return [
+    ...decision.matched_rules
+      .filter(({ verdict }) => verdict === 'require_review')
+      .map(({ rule_id, reason }) => `${rule_id}: ${reason}`),
+    ...settled
+      .filter((answer) => bearsOn(answer.question, step_id) && effectOf(answer).review_steps?.includes(step_id))
+      .map(({ question, value }) => `${question.key}=${value}: ${question.question_text}`),
+  ]
+}
+
+function appliedAnswer(settled: Settled): ExecutionGraph['applied_answers'][number] {
+  const { drop_steps = [], review_steps = [], set_risk = {} } = effectOf(settled)
+  return {
+    question_id: settled.question.question_id,
+    key: settled.question.key,
+    value: settled.value,
+    provided_by: settled.provided_by,
+    changed: [
+      ...drop_steps.map((step) => `${step} is left out`),
+      ...review_steps.map((step) => `${step} is reviewed first`),
+      ...Object.entries(set_risk)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([step, level]) => `${step} is of ${level} risk`),
+    ],
+  }
+}
+
+/** The effects that make a category's reviewers want to see a plan before it gets there. */
+const reviewedEffects: { readonly [C in ReviewCategory]: readonly Effect[] } = {
+  security: ['security'],
+  data: ['data'],
+  release: ['deploy'],
+  architecture: ['write'],
+  cost: ['network'],
+  compliance: ['write', 'deploy', 'data'],
+}
+
+export function concerns(category: ReviewCategory, { step }: PlacedStep): boolean {
+  return step.effects.some((effect) => reviewedEffects[category].includes(effect))
+}
+
+export function shapeRisk({ placed }: Shape): RiskLevel {
+  return highestRisk(placed.map(({ risk }) => risk))
+}

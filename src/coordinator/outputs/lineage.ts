@@ -1,0 +1,69 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Sha256 } from '../../kernel/digest.ts'
+import type { Json } from '../../kernel/json.ts'
+import { checksumOf, isRecord } from '../checksum.ts'
+import { type CoordinationInput, coordinatorVersion, type Ports, type Progress } from '../progress.ts'
+import type { Lineage } from '../schemas/lineage.ts'
+
+type Origins = Omit<
+  Lineage,
+  'schema_version' | 'coordinator_run_id' | 'answer_checksums' | 'registry_versions' | 'outputs'
+>
+
+/** What went in, by checksum. Answers are not part of it: whether they came early or late changes nothing. */
+export function originsOf(input: CoordinationInput, { sha256, rules }: Ports): Origins {
+  const id = isRecord(input.intent) ? input.intent.id : undefined
+  return {
+    coordinator_version: coordinatorVersion,
+    rule_engine: rules.version,
+    derived_from_intent: typeof id === 'string' ? id : null,
+    intent_checksum: inputChecksum('intent', input.intent, sha256),
+    policy_checksum: inputChecksum('policy', input.policy, sha256),
+    memory_checksum: inputChecksum('memory pack', input.memory, sha256),
+    facts_checksum: inputChecksum('fact pack', input.facts, sha256),
+    registry_snapshot_id: input.registry.snapshot_id,
+    recovers: input.recovers ?? null,
+  }
+}
+
+/** JSON can be parsed and still have no canonical text: half of a surrogate pair is refused by name. */
+export function inputChecksum(what: string, value: Json, sha256: Sha256): string {
+  try {
+    return checksumOf(value, sha256)
+  } catch (error) {
+    if (error instanceof TypeError) throw faults.not_plain_json({ what, problem: error.message }, { cause: error })
+    throw error
+  }
+}
+
+/** The same origins always have the same run id. */
+export function runIdOf(origins: Origins, { sha256 }: Pick<Ports, 'sha256'>): string {
+  return `coord_run_${checksumOf(origins, sha256).slice(0, 32)}`
+}
+
+/** From the intent through the registry to what has been produced so far. */
+export function lineageOf({ run_id, input, artifacts, ledger, entries }: Progress, ports: Ports): Lineage {
+  return {
+    schema_version: '1.0.0',
+    coordinator_run_id: run_id,
+    ...originsOf(input, ports),
+    answer_checksums: ledger.arrived
+      .slice(0, ledger.read)
+      .map((round) => inputChecksum('answer pack', round, ports.sha256)),
+    registry_versions: artifacts.precheck_report?.registry.confirmed ?? [],
+    outputs: entries.flatMap(({ outputs_produced }) => outputs_produced),
+  }
+}
+
+/** The origins that a lineage holds, in the shape they are hashed in. */
+export function originsIn(lineage: Lineage): Origins {
+  const {
+    schema_version: _,
+    coordinator_run_id: __,
+    answer_checksums: ___,
+    registry_versions: ____,
+    outputs: _____,
+    ...origins
+  } = lineage
+  return origins
+}

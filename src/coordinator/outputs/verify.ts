@@ -1,0 +1,182 @@
+import { audit } from '../../kernel/audit.ts'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import { machineDigest } from '../../kernel/digest.ts'
+import type { Json } from '../../kernel/json.ts'
+import { coordinationMachine } from '../../machines/coordination.ts'
+import type { ArtifactType, Ports } from '../progress.ts'
+import { type AuditLog, auditLog } from '../schemas/audit-log.ts'
+import { type Lineage, lineage as lineageSchema } from '../schemas/lineage.ts'
+import { problemsOf } from '../schemas/problem.ts'
+import { type RunTape, runTape } from '../schemas/run-tape.ts'
+import { artifactId, artifactTypes } from './artifacts.ts'
+import { type SignatureCheck, sealProblem } from './dsse.ts'
+import { digests, type FrozenFiles } from './freeze.ts'
+import { markdownOf } from './markdown/all.ts'
+import type { Documents, PlanProblem } from './plan-problem.ts'
+import { envelopeFile, statementFile, statementOf, statementSubjects } from './statement.ts'
+import { originProblems, topologyProblems } from './verify-content.ts'
+
+/**
+ * Checks what a coordination left behind, with nothing but the files: shapes,
+ * checksums, lineage, the legality of every recorded move, the graph. Whatever
+ * can be computed from something else is computed again and compared, so no
+ * byte of any file can change without a word here. With a key it also checks
+ * who signed; without one, somebody who rewrites every file consistently is not
+ * found out.
+ */
+export function verifyPlan(
+  files: FrozenFiles,
+  { sha256 }: Pick<Ports, 'sha256'>,
+  signature?: SignatureCheck,
+): readonly PlanProblem[] {
+  const problems: PlanProblem[] = []
+  const documents = readDocuments(files, problems)
+  problems.push(...shapeProblems(files, documents))
+  const tape = runTape.safeParse(documents.get('run_tape.json')).data
+  const lineage = lineageSchema.safeParse(documents.get('lineage.json')).data
+  const log = auditLog.safeParse(documents.get('audit_log.json')).data
+  if (tape === undefined || lineage === undefined || log === undefined) return problems
+  problems.push(
+    ...tapeProblems(tape, log, documents, sha256),
+    ...originProblems(lineage, tape, documents, sha256),
+    ...topologyProblems(documents, sha256),
+    ...statementProblems(files, lineage, sha256),
+    ...signatureProblems(files, documents, signature),
+  )
+  return problems
+}
+
+function readDocuments(files: FrozenFiles, problems: PlanProblem[]): Documents {
+  const documents = new Map<string, Json>()
+  for (const [name, text] of Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (!name.endsWith('.json')) continue
+    const value = parsed(text)
+    if (value === undefined)
+      problems.push({ file: name, check: 'schema', message: 'It is not JSON in canonical form.' })
+    else documents.set(name, value)
+  }
+  return documents
+}
+
+/** The value, if the text is the one canonical text of it. */
+function parsed(text: string): Json | undefined {
+  try {
+    const value: Json = JSON.parse(text)
+    return canonicalJson(value) === text ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const others = { run_tape: runTape, audit_log: auditLog, lineage: lineageSchema } as const
+const unchecked = new Set(['intent.json', 'policy.json', statementFile, envelopeFile])
+
+function shapeProblems(files: FrozenFiles, documents: Documents): PlanProblem[] {
+  const problems: PlanProblem[] = []
+  for (const name of ['intent.json', 'policy.json', 'run_tape.json', 'audit_log.json', 'lineage.json', statementFile])
+    if (!(name in files)) problems.push({ file: name, check: 'checksum', message: 'It is missing.' })
+  const expected = new Set<string>(unchecked)
+  for (const [name, value] of documents) {
+    if (unchecked.has(name)) continue
+    const type = typeOf(name)
+    if (type === null) {
+      problems.push({ file: name, check: 'checksum', message: 'No coordination leaves a file of this name.' })
+      continue
+    }
+    const page = name.replace(/json$/, 'md')
+    expected.add(name).add(page)
+    const schema = type in others ? others[type as keyof typeof others] : artifactTypes[type as ArtifactType].schema
+    const shape = schema.safeParse(value)
+    if (!shape.success)
+      problems.push(
+        ...problemsOf(shape.error, 'schema').map((p) => ({
+          file: name,
+          check: 'schema' as const,
+          message: `${p.path}: ${p.message}`,
+        })),
+      )
+    else if (files[page] !== markdownOf(type, value))
+      problems.push({ file: page, check: 'checksum', message: `It is not what ${name} gives.` })
+  }
+  for (const name of Object.keys(files).sort())
+    if (!expected.has(name) && !documents.has(name))
+      problems.push({ file: name, check: 'checksum', message: 'No artifact belongs to it.' })
+  return problems
+}
+
+function typeOf(name: string): string | null {
+  const base = name.replace(/(_\d+)?\.json$/, '')
+  return base in artifactTypes || base in others ? base : null
+}
+
+function tapeProblems(tape: RunTape, log: AuditLog, documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
+  const file = 'run_tape.json'
+  const wrong = (message: string): PlanProblem => ({ file, check: 'lineage', message })
+  const moves = tape.entries
+    .slice(1)
+    .map(({ from_state, to_state, trigger }) => ({ from: from_state, to: to_state, trigger }))
+  const problems = audit(coordinationMachine, moves).map(wrong)
+  const digest = machineDigest(coordinationMachine, sha256)
+  if (tape.machine.digest !== digest) problems.push(wrong(`It was recorded by another machine than ${digest}.`))
+  if (tape.entries.at(-1)?.to_state !== tape.state || !tape.is_closed)
+    problems.push(wrong('It is not closed where it ended.'))
+  if (tape.entries.some(({ sequence }, i) => sequence !== i + 1))
+    problems.push(wrong('Its entries are not numbered from 1 without gaps.'))
+  if (log.coordinator_run_id !== tape.run_id)
+    problems.push({ file: 'audit_log.json', check: 'lineage', message: 'It belongs to another run.' })
+
+  return [...problems, ...outputProblems(tape, documents, sha256)]
+}
+
+/** Every output on the tape is a file with the recorded checksum, and every such file is on the tape. */
+function outputProblems(tape: RunTape, documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
+  const recorded = tape.entries.flatMap(({ outputs_produced }) => outputs_produced)
+  const kept = [...documents].flatMap(([name, value]) => {
+    const type = typeOf(name)
+    if (type === null || !(type in artifactTypes)) return []
+    return [{ name, type, id: artifactId(type as ArtifactType, value), checksum: sha256(canonicalJson(value)) }]
+  })
+  const same = (file: (typeof kept)[number], output: (typeof recorded)[number]) =>
+    file.type === output.artifact_type && file.id === output.artifact_id && file.checksum === output.checksum
+  const lost = recorded
+    .filter((output) => !kept.some((file) => same(file, output)))
+    .map(({ artifact_type, artifact_id, checksum }): PlanProblem => {
+      const message = `The tape records ${artifact_id} with the checksum ${checksum}, and there is no such file.`
+      const file = kept.find(({ type, id }) => type === artifact_type && id === artifact_id)?.name ?? 'run_tape.json'
+      return { file, check: 'checksum', message }
+    })
+  const stray = kept
+    .filter(
+      (file) => !recorded.some((output) => same(file, output)) && !(file.type === 'lineage' && tape.state !== 'DONE'),
+    )
+    .map(({ name }): PlanProblem => ({ file: name, check: 'lineage', message: 'The tape knows nothing of it.' }))
+  return [...lost, ...stray]
+}
+
+function statementProblems(files: FrozenFiles, lineage: Lineage, sha256: Ports['sha256']): PlanProblem[] {
+  const expected = canonicalJson(statementOf(lineage, digests(files, sha256)))
+  if (files[statementFile] === expected) return []
+  const stated = subjects(files[statementFile] ?? '')
+  const changed = digests(files, sha256).filter(({ name, sha256: digest }) => stated.get(name) !== digest)
+  return changed.length === 0
+    ? [{ file: statementFile, check: 'lineage', message: 'It does not say what the files and their lineage say.' }]
+    : changed.map(({ name, sha256: digest }) => ({
+        file: name,
+        check: 'checksum' as const,
+        message: `Its checksum is ${digest}; the statement says ${stated.get(name) ?? 'nothing of it'}.`,
+      }))
+}
+
+function subjects(text: string): ReadonlyMap<string, string> {
+  const { data } = statementSubjects.safeParse(parsed(text))
+  return new Map((data?.subject ?? []).map(({ name, digest }) => [name, digest.sha256]))
+}
+
+function signatureProblems(files: FrozenFiles, documents: Documents, check: SignatureCheck | undefined): PlanProblem[] {
+  if (check === undefined) return []
+  const envelope = documents.get(envelopeFile)
+  const problem = envelope === undefined ? 'it is missing' : sealProblem(envelope, files[statementFile] ?? '', check)
+  return problem === null
+    ? []
+    : [{ file: envelopeFile, check: 'signature', message: `The envelope cannot be trusted: ${problem}.` }]
+}

@@ -1,0 +1,159 @@
+import { idOf, intentChecksum, isRecord } from './checksum.ts'
+import type { Ports, Progress } from './progress.ts'
+import { executionPayloads } from './red-lines.ts'
+import { entryChecksum } from './registry/checksum.ts'
+import { indexOf, type Reference, type RegistryIndex, resolve } from './registry/references.ts'
+import { commandEffects, type Effective, effectiveOf } from './rules/effective.ts'
+import { type ExecutionIntent, executionIntent, intentSchemaVersion } from './schemas/intent.ts'
+import { type ExecutionPolicy, executionPolicy, forbids } from './schemas/policy.ts'
+import type { PrecheckReport, RegistryReference } from './schemas/precheck-report.ts'
+import { type Problem, problemsOf } from './schemas/problem.ts'
+import type { RegistryEntry } from './schemas/registry.ts'
+
+/** Checks an intent against its shape, its seal, the red lines, the policy and the registry. */
+export function precheck({ input, run_id }: Progress, { sha256 }: Ports): PrecheckReport {
+  const parsed = executionIntent.safeParse(input.intent)
+  const intent = parsed.success ? parsed.data : null
+  const policy = executionPolicy.safeParse(input.policy).data ?? null
+  const index = indexOf(input.registry)
+  const effective = intent === null ? null : effectiveOf(intent, policy, index)
+  const registry = intent === null ? { confirmed: [], problems: [], drift: [] } : lookUp(intent, index, sha256)
+  return {
+    report_id: idOf('precheck', run_id, sha256),
+    schema_version: '1.0.0',
+    intent_schema_version: intentSchemaVersion,
+    schema_problems: parsed.success ? [] : problemsOf(parsed.error, 'schema_invalid'),
+    checksum: { declared: declaredChecksum(input.intent), computed: intentChecksum(input.intent, sha256) },
+    red_lines: redLines(input.intent, intent, effective, registry.problems),
+    policy_problems: intent === null || policy === null ? [] : forbidden(intent, policy, index),
+    registry: { snapshot_id: input.registry.snapshot_id, ...registry },
+    effective_mode: effective?.mode ?? null,
+    effective_risk: effective?.risk ?? null,
+  }
+}
+
+function redLines(
+  raw: Progress['input']['intent'],
+  intent: ExecutionIntent | null,
+  effective: Effective | null,
+  missing: readonly Problem[],
+): PrecheckReport['red_lines'] {
+  const risky = effective?.mode === 'full_auto' && (effective.risk === 'high' || effective.risk === 'critical')
+  const line = (
+    red_line: PrecheckReport['red_lines'][number]['red_line'],
+    rule: string,
+    enforced_at: PrecheckReport['red_lines'][number]['enforced_at'],
+    problems: Problem[],
+  ) => ({ red_line, rule, passed: problems.length === 0, enforced_at, problems })
+  return [
+    line('RL1', 'An intent carries nothing to execute.', 'PRECHECKED', executionPayloads(raw)),
+    line('RL2', 'full_auto never asks.', 'QUESTIONS_EMITTED', []),
+    line(
+      'RL3',
+      'High or critical risk is never full_auto.',
+      'PRECHECKED',
+      risky
+        ? [
+            {
+              code: 'full_auto_risk',
+              message: `The plan's risk is ${effective.risk} and its mode is full_auto; nobody could be asked.`,
+            },
+          ]
+        : [],
+    ),
+    line('RL4', 'No action without evidence.', 'GRAPH_DRAFTED', []),
+    line('RL5', 'Only content of the registry is used.', 'PRECHECKED', intent === null ? [] : [...missing]),
+  ]
+}
+
+function forbidden(intent: ExecutionIntent, policy: ExecutionPolicy, index: RegistryIndex): Problem[] {
+  return intent.planned_commands.flatMap((command, i) => {
+    const operation = forbids(policy, command.command_id, commandEffects(command, index))
+    if (operation === null) return []
+    const message = `The policy forbids the operation ${operation}, which ${command.command_id} is or has.`
+    return [{ code: 'operation_forbidden', message, path: `planned_commands[${i}]`, refs: [command.command_id] }]
+  })
+}
+
+function lookUp(intent: ExecutionIntent, index: RegistryIndex, sha256: Ports['sha256']) {
+  const confirmed = new Map<string, RegistryReference>()
+  const problems: Problem[] = []
+  const drift: Problem[] = []
+  const confirm = (entry: RegistryEntry, path: string) => {
+    const { kind, id, version, checksum } = entry
+    const key = `${kind} ${id} ${version}`
+    if (confirmed.has(key)) return
+    const computed = entryChecksum(entry, sha256)
+    if (computed !== checksum) {
+      const message = `${kind} ${id} ${version} has the checksum ${computed}; the snapshot records ${checksum}.`
+      drift.push({ code: 'version_drift', message, path, refs: [id] })
+    }
+    confirmed.set(key, { kind, id, version, checksum })
+  }
+  for (const { path, ...reference } of referencesOf(intent)) {
+    const resolution = resolve(index, reference)
+    if (resolution.found !== null) {
+      confirm(resolution.found, path)
+      continue
+    }
+    const problem = { code: resolution.code, message: resolution.message, path, refs: [reference.id] }
+    if (resolution.code === 'version_drift') drift.push(problem)
+    else problems.push(problem)
+  }
+  problems.push(...missingPhases(intent, index))
+  for (const rule of index.rulesInForce) confirm(rule, `rule ${rule.id}`)
+  const sorted = [...confirmed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reference]) => reference)
+  return { confirmed: sorted, problems, drift }
+}
+
+function referencesOf(intent: ExecutionIntent): readonly (Reference & { path: string })[] {
+  const pin = ({ version, checksum }: Pick<Reference, 'version' | 'checksum'>) => ({ version, checksum })
+  return [
+    ...intent.selected_workflows.map((w, i) => ({
+      kind: 'workflow' as const,
+      id: w.workflow_id,
+      ...pin(w),
+      path: `selected_workflows[${i}]`,
+    })),
+    ...intent.selected_agents.map((a, i) => ({
+      kind: 'agent' as const,
+      id: a.agent_id,
+      ...pin(a),
+      path: `selected_agents[${i}]`,
+    })),
+    ...intent.planned_commands.map((c, i) => ({
+      kind: 'command' as const,
+      id: c.command_id,
+      ...pin(c),
+      path: `planned_commands[${i}]`,
+    })),
+    ...(intent.required_rules ?? []).map((r, i) => ({
+      kind: 'rule' as const,
+      id: r.rule_id,
+      ...pin(r),
+      path: `required_rules[${i}]`,
+    })),
+  ]
+}
+
+function missingPhases(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
+  return intent.selected_workflows.flatMap(({ workflow_id, version, phases }, i) => {
+    const { found } = resolve(index, { kind: 'workflow', id: workflow_id, version })
+    if (found === null) return []
+    const has = found.phases.map(({ phase }) => phase)
+    return phases
+      .filter((phase) => !has.includes(phase))
+      .map((phase) => ({
+        code: 'reference_missing',
+        message: `workflow ${workflow_id} ${found.version} has no phase ${phase}; it has ${has.join(', ')}.`,
+        path: `selected_workflows[${i}].phases`,
+        refs: [workflow_id],
+      }))
+  })
+}
+
+function declaredChecksum(intent: Progress['input']['intent']): string | null {
+  const audit = isRecord(intent) ? intent.audit : undefined
+  const checksum = isRecord(audit) ? audit.checksum : undefined
+  return typeof checksum === 'string' ? checksum : null
+}

@@ -1,0 +1,109 @@
+import type { Sha256 } from '../kernel/digest.ts'
+import type { Json } from '../kernel/json.ts'
+import type { CoordinationState } from '../machines/coordination.ts'
+import type { RuleEngine } from './rules/engine.ts'
+import type { AnswerPack } from './schemas/answer-pack.ts'
+import type { AuditEntry } from './schemas/audit-log.ts'
+import type { ContextBundle } from './schemas/context-bundle.ts'
+import type { ExecutionGraph } from './schemas/execution-graph.ts'
+import type { FailurePack } from './schemas/failure-pack.ts'
+import type { Lineage, Recovers } from './schemas/lineage.ts'
+import type { PrecheckReport } from './schemas/precheck-report.ts'
+import type { Problem } from './schemas/problem.ts'
+import type { QuestionPack } from './schemas/question-pack.ts'
+import type { RegistrySnapshot } from './schemas/registry.ts'
+import type { ReviewPack } from './schemas/review-pack.ts'
+import type { RiskAssessment } from './schemas/risk-assessment.ts'
+import type { RuleDecisions } from './schemas/rule-decision.ts'
+import type { RunSummary } from './schemas/run-summary.ts'
+import type { GuardReading, RuleEvaluation, TapeDecision, TapeEntry } from './schemas/run-tape.ts'
+
+/** Goes up whenever the same input may give other bytes. */
+export const coordinatorVersion = '1.0.0'
+
+export interface CoordinationInput {
+  readonly intent: Json
+  readonly policy: Json
+  readonly registry: RegistrySnapshot
+  /** Null: there is none, which ends in BLOCKED. */
+  readonly memory: Json
+  readonly facts: Json
+  /** The coordination that this one takes the place of. */
+  readonly recovers?: Recovers
+}
+
+/** What may arrive from outside while a coordination waits. */
+export type AnswerRound = { readonly answer_pack: Json } | { readonly timed_out: true }
+
+/** The outside world, as far as it is let in: both are deterministic. */
+export interface Ports {
+  readonly sha256: Sha256
+  readonly rules: RuleEngine
+}
+
+/** Everything that was produced. What each round makes anew is kept in order, the last one counts. */
+export interface Artifacts {
+  readonly precheck_report?: PrecheckReport
+  readonly context_bundle?: ContextBundle
+  readonly rule_decisions: readonly RuleDecisions[]
+  readonly risk_assessment: readonly RiskAssessment[]
+  readonly execution_graph_draft: readonly ExecutionGraph[]
+  readonly question_pack: readonly QuestionPack[]
+  readonly answer_pack: readonly AnswerPack[]
+  readonly execution_graph?: ExecutionGraph
+  readonly review_pack?: ReviewPack
+  readonly lineage?: Lineage
+  readonly run_summary?: RunSummary
+  readonly failure_pack?: FailurePack
+}
+
+export type ArtifactType = keyof Artifacts
+
+export interface AcceptedAnswer {
+  readonly question_id: string
+  readonly key: string
+  readonly value: string
+  readonly provided_by: 'human' | 'fallback' | 'policy_default'
+}
+
+export interface AnswerConflict {
+  readonly round: number
+  readonly question_id: string
+  readonly key: string
+  readonly value: string
+  readonly step_id: string
+  readonly reason: string
+}
+
+/** What was asked, answered, refused and sent back. */
+export interface AnswerLedger {
+  /** Arrived, in order; the first `read` of them are dealt with. */
+  readonly arrived: readonly AnswerRound[]
+  readonly read: number
+  readonly accepted: readonly AcceptedAnswer[]
+  readonly asked: readonly string[]
+  readonly conflicts: readonly AnswerConflict[]
+  /** How often answers have sent the plan back to the rules. */
+  readonly returns: number
+  /** Packs that could not be taken, by their place in `arrived`; they changed nothing. */
+  readonly refused: readonly Refused[]
+}
+
+export interface Refused {
+  readonly arrived: number
+  readonly problems: readonly Problem[]
+  readonly guards: readonly GuardReading[]
+}
+
+/** A coordination under way: plain JSON, so it can be put down and taken up again anywhere. */
+export interface Progress {
+  readonly run_id: string
+  readonly input: CoordinationInput
+  readonly state: CoordinationState
+  readonly artifacts: Artifacts
+  readonly ledger: AnswerLedger
+  readonly entries: readonly TapeEntry[]
+  readonly decisions: readonly TapeDecision[]
+  readonly evaluations: readonly RuleEvaluation[]
+  readonly audit: readonly AuditEntry[]
+}

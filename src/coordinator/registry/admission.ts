@@ -1,0 +1,119 @@
+import type { Sha256 } from '../../kernel/digest.ts'
+import type { Json } from '../../kernel/json.ts'
+import { checksumOf } from '../checksum.ts'
+import type { RuleEngine } from '../rules/engine.ts'
+import { type Problem, problemsOf } from '../schemas/problem.ts'
+import {
+  type RegistryEntry,
+  type RegistryFile,
+  type RegistrySnapshot,
+  registryEntry,
+  registryFile,
+} from '../schemas/registry.ts'
+import { severity } from '../schemas/scalars.ts'
+import { entryChecksum } from './checksum.ts'
+import { linkProblems } from './links.ts'
+
+/** A file of the registry as it was read, and the name to blame it by. */
+export interface RegistrySource {
+  readonly name: string
+  readonly content: Json
+}
+
+export type Admission =
+  | { readonly admitted: true; readonly snapshot: RegistrySnapshot }
+  | { readonly admitted: false; readonly problems: readonly Problem[] }
+
+interface Ports {
+  readonly sha256: Sha256
+  readonly rules: RuleEngine
+}
+
+/**
+ * Takes in a whole registry or nothing of it. A rule that were left out because
+ * it has a mistake might be the one that denies; so one bad file refuses all,
+ * with every problem of every file named.
+ */
+export function admitRegistry(sources: readonly RegistrySource[], ports: Ports): Admission {
+  const problems: Problem[] = []
+  const admitted: { name: string; entry: RegistryEntry }[] = []
+  for (const { name, content } of sources) {
+    const parsed = registryFile.safeParse(content)
+    if (!parsed.success) {
+      problems.push(...problemsOf(parsed.error, 'registry_file_invalid', name))
+      continue
+    }
+    const taken = admitEntry(name, parsed.data, ports)
+    if (taken.entry !== null) admitted.push({ name, entry: taken.entry })
+    problems.push(...taken.problems)
+  }
+  problems.push(...repeated(admitted))
+  problems.push(...linkProblems(admitted))
+  if (problems.length > 0) return { admitted: false, problems }
+  return {
+    admitted: true,
+    snapshot: snapshotOf(
+      admitted.map(({ entry }) => entry),
+      ports.sha256,
+    ),
+  }
+}
+
+/** Content-addressed: the order of the files and their names do not matter. */
+export function snapshotOf(entries: readonly RegistryEntry[], sha256: Sha256): RegistrySnapshot {
+  const sorted = entries
+    .map((entry) => ({ key: `${entry.kind} ${entry.id} ${entry.version}`, entry }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ entry }) => entry)
+  const index = sorted.map(({ kind, id, version, status, checksum }) => ({ kind, id, version, status, checksum }))
+  return { schema_version: '1.0.0', snapshot_id: checksumOf(index, sha256), entries: sorted }
+}
+
+function admitEntry(name: string, file: RegistryFile, { sha256, rules }: Ports) {
+  const problems: Problem[] = []
+  const say = (code: string, message: string) => problems.push({ code, message, path: name, refs: [file.id] })
+  let content: Omit<RegistryEntry, 'checksum'> = file as RegistryEntry
+  if (file.kind === 'rule') {
+    const { annotations, problems: invalid } = rules.check(file.id, file.policy)
+    for (const message of invalid) say('rule_invalid', message)
+    if (annotations !== null)
+      for (const message of annotationProblems(file.id, annotations)) say('rule_invalid', message)
+    content = { ...file, reason: annotations?.reason, severity: annotations?.severity } as RegistryEntry
+  }
+  if (problems.length > 0) return { entry: null, problems }
+  const checksum = entryChecksum(content, sha256)
+  if (file.checksum === undefined && file.status === 'frozen')
+    say('checksum_missing', `a frozen entry must carry its checksum, which is ${checksum}`)
+  if (file.checksum !== undefined && file.checksum !== checksum)
+    say(
+      'checksum_mismatch',
+      `its content has the checksum ${checksum}, not ${file.checksum}; a change needs a new version`,
+    )
+  return { entry: registryEntry.parse({ ...content, checksum }), problems }
+}
+
+/** A rule says who it is, why it speaks and how much it weighs. */
+function annotationProblems(
+  rule_id: string,
+  { id, reason = '', severity: level }: Readonly<Record<string, string | undefined>>,
+) {
+  return [
+    ...(id === rule_id ? [] : [`its policy must carry @id("${rule_id}")`]),
+    ...(reason.trim() === '' ? ['its policy must carry @reason("…")'] : []),
+    ...(severity.safeParse(level).success
+      ? []
+      : [`its policy must carry @severity, one of ${severity.options.join(', ')}`]),
+  ]
+}
+
+function repeated(admitted: readonly { name: string; entry: RegistryEntry }[]): Problem[] {
+  const seen = new Map<string, string>()
+  return admitted.flatMap(({ name, entry }) => {
+    const key = `${entry.kind} ${entry.id} ${entry.version}`
+    const first = seen.get(key)
+    if (first !== undefined)
+      return [{ code: 'entry_repeated', message: `${key} is also in ${first}`, path: name, refs: [entry.id] }]
+    seen.set(key, name)
+    return []
+  })
+}

@@ -1,0 +1,33 @@
+import type { ExecutionGraph } from '../schemas/execution-graph.ts'
+
+/** The longest way through the graph: what goes side by side is counted once. */
+export function longestPath({ nodes, edges }: ExecutionGraph, durations: ReadonlyMap<string, number>): number {
+  const before = Map.groupBy(edges, ({ to_node }) => to_node)
+  const done = new Map<string, number>()
+  const finish = (node: string): number => {
+    const known = done.get(node)
+    if (known !== undefined) return known
+    let start = 0
+    for (const { from_node } of before.get(node) ?? []) {
+      const ready = finish(from_node)
+      if (ready > start) start = ready
+    }
+    const end = start + (durations.get(node) ?? 0)
+    done.set(node, end)
+    return end
+  }
+  let longest = 0
+  for (const { node_id } of nodes) {
+    const end = finish(node_id)
+    if (end > longest) longest = end
+  }
+  return longest
+}
+
+/** 0 to 100. Nodes count most; branches and agents that have to meet add to it. */
+export function complexityOf({ nodes, edges, swimlanes }: ExecutionGraph): number {
+  const branches = edges.filter(({ edge_type }) => edge_type !== 'sequential').length
+  const busy = swimlanes.filter(({ node_refs }) => node_refs.length > 0).length
+  const score = Number((nodes.length / 4 + branches / 2 + (busy - 1) * 5).toFixed(0))
+  return score < 0 ? 0 : score > 100 ? 100 : score
+}

@@ -1,0 +1,82 @@
+import { idOf } from '../checksum.ts'
+import { type Given, givenOf } from '../given.ts'
+import type { Ports, Progress } from '../progress.ts'
+import type { ExecutionGraph } from '../schemas/execution-graph.ts'
+import type { ReviewPack } from '../schemas/review-pack.ts'
+import { complexityOf, longestPath } from './duration.ts'
+import { changeImpact } from './impact.ts'
+
+/** Writes the plan up for whoever has to approve it. */
+export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256 }: Ports): ReviewPack {
+  const given = givenOf(progress)
+  const { intent, steps } = given
+  const actions = graph.nodes.filter(({ node_type }) => node_type === 'action_proposal')
+  const planned = steps.filter(({ step_id }) => actions.some(({ step_ref }) => step_ref === step_id))
+  const durations = new Map(
+    actions.map(({ node_id, step_ref }) => [
+      node_id,
+      planned.find(({ step_id }) => step_id === step_ref)?.command.estimate.duration_ms ?? 0,
+    ]),
+  )
+  const risk = progress.artifacts.risk_assessment.at(-1)
+  const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
+  return {
+    pack_id: idOf('review', [progress.run_id, graph.checksum], sha256),
+    schema_version: '2.0.0',
+    intent_id: intent.id,
+    graph_id: graph.graph_id,
+    plan_summary: {
+      goal: intent.objective.goal,
+      success_criteria: intent.objective.success_criteria,
+      phases: graph.nodes.filter(({ node_type }) => node_type === 'phase').length,
+      actions: actions.length,
+      dropped_steps: graph.dropped_steps.map(({ step_id, reason }) => ({ step_id, reason })),
+      estimated_duration_ms: longestPath(graph, durations),
+      complexity_score: complexityOf(graph),
+    },
+    risk: {
+      overall: risk?.overall_risk ?? intent.risk.overall,
+      justification: (risk?.factors ?? []).map(({ reason, level, evidence_refs }) => ({
+        reason,
+        level,
+        evidence_refs,
+      })),
+    },
+    change_impact: changeImpact(planned, intent),
+    rollback_guide: rollbackGuide(given, actions),
+    review_gates: graph.nodes
+      .filter(({ node_type }) => node_type === 'review_gate')
+      .map(({ node_id, review_category, step_ref, review_criteria }) => ({
+        node_id,
+        category: review_category ?? null,
+        step_id: step_ref ?? null,
+        criteria: review_criteria ?? [],
+      })),
+    requires_review: intent.risk.requires_review,
+    warnings: decisions
+      .filter(({ step_id }) => planned.some((step) => step.step_id === step_id))
+      .flatMap(({ step_id, matched_rules }) =>
+        matched_rules
+          .filter(({ verdict }) => verdict === 'warn')
+          .map(({ rule_id, reason }) => ({ step_id, rule_id, reason })),
+      ),
+  }
+}
+
+/** Last done, first undone. Steps that only read need no undoing. */
+function rollbackGuide({ steps }: Given, actions: ExecutionGraph['nodes']): ReviewPack['rollback_guide'] {
+  return actions
+    .toReversed()
+    .flatMap(({ node_id, step_ref }) => {
+      const step = steps.find(({ step_id }) => step_id === step_ref)
+      if (
+        step === undefined ||
+        (step.effects.every((effect) => effect === 'read') && step.command.rollback === undefined)
+      )
+        return []
+      const { rollback, irreversible } = step.command
+      const instruction = rollback ?? 'Nobody has said how to undo this.'
+      return [{ step_id: step.step_id, node_id, is_irreversible: irreversible, instruction }]
+    })
+    .map((step, i) => ({ order: i + 1, ...step }))
+}

@@ -1,0 +1,26 @@
+import type { AcceptedAnswer } from '../progress.ts'
+import type { Question } from '../schemas/question-pack.ts'
+
+/** An answer that shapes the plan, with the question it settles. */
+export interface Settled {
+  readonly question: Question
+  readonly value: string
+  readonly provided_by: AcceptedAnswer['provided_by']
+}
+
+/** What the rules see of the answers: those that bear on this step. */
+export function answersFor(step_id: string, settled: readonly Settled[]): string[] {
+  return settled
+    .filter(({ question }) => bearsOn(question, step_id))
+    .map(({ question, value }) => `${question.key}=${value}`)
+    .sort()
+}
+
+export function bearsOn(question: Question, step_id: string): boolean {
+  return question.impact.affected_steps.includes(step_id)
+}
+
+/** What an answer does to the plan, if its author said so. */
+export function effectOf({ question, value }: Settled) {
+  return question.suggested_answers.find((answer) => answer.value === value)?.effect ?? {}
+}

@@ -1,0 +1,44 @@
+import type { RegistryIndex } from '../registry/references.ts'
+import { resolve } from '../registry/references.ts'
+import type { ExecutionIntent } from '../schemas/intent.ts'
+import type { ExecutionPolicy } from '../schemas/policy.ts'
+import { type Effect, effects, highestRisk, type Mode, modes, type RiskLevel } from '../schemas/scalars.ts'
+
+export interface Effective {
+  readonly mode: Mode
+  readonly question_budget: number
+  readonly question_policy: ExecutionIntent['interaction']['question_policy']
+  readonly risk: RiskLevel
+}
+
+/**
+ * What holds for this run. The stricter mode is the one that asks less: it can
+ * only turn a question into a default or a block, never into a risk nobody
+ * agreed to. The risk is what the commands bring, whatever the intent declares.
+ */
+export function effectiveOf(intent: ExecutionIntent, policy: ExecutionPolicy | null, index: RegistryIndex): Effective {
+  const { interaction } = intent
+  const strictness = (mode: Mode) => modes.indexOf(mode)
+  const mode =
+    policy !== null && strictness(policy.mode) > strictness(interaction.mode) ? policy.mode : interaction.mode
+  const allowed = policy?.question_budget ?? interaction.question_budget
+  const budget = allowed < interaction.question_budget ? allowed : interaction.question_budget
+  return {
+    mode,
+    question_budget: mode === 'full_auto' || interaction.question_policy === 'never' ? 0 : budget,
+    question_policy: mode === 'full_auto' ? 'never' : interaction.question_policy,
+    risk: highestRisk([intent.risk.overall, ...intent.planned_commands.map((command) => commandRisk(command, index))]),
+  }
+}
+
+/** A command is as risky as the registry says, and more so if the intent says more. */
+export function commandRisk(command: ExecutionIntent['planned_commands'][number], index: RegistryIndex): RiskLevel {
+  const { found } = resolve(index, { kind: 'command', id: command.command_id, version: command.version })
+  return highestRisk([command.risk_level, found?.risk_level ?? 'low'])
+}
+
+/** A command has every effect that the registry or the intent ascribes to it: an intent cannot talk one away. */
+export function commandEffects(command: ExecutionIntent['planned_commands'][number], index: RegistryIndex): Effect[] {
+  const { found } = resolve(index, { kind: 'command', id: command.command_id, version: command.version })
+  return effects.filter((effect) => command.effects.includes(effect) || found?.effects.includes(effect))
+}

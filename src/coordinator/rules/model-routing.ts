@@ -1,0 +1,28 @@
+import type { Given } from '../given.ts'
+import type { Problem } from '../schemas/problem.ts'
+import { mustResolve } from '../steps.ts'
+
+/** Which selected agents think with a model that the policy does not allow. The Coordinator advises no other. */
+export function routingBreaches({ intent, policy, index }: Given): Problem[] {
+  const { local_only, allowed_providers } = policy.model_routing
+  return intent.selected_agents.flatMap(({ agent_id, version }) => {
+    const { model } = mustResolve(index, 'agent', agent_id, version)
+    const problem = (message: string) => ({ code: 'model_routing_breach', message, refs: [agent_id] })
+    return [
+      ...(local_only && model.locality !== 'local'
+        ? [
+            problem(
+              `${agent_id} thinks with a ${model.locality} model of ${model.provider}; the policy allows local models only.`,
+            ),
+          ]
+        : []),
+      ...(allowed_providers !== undefined && !allowed_providers.includes(model.provider)
+        ? [
+            problem(
+              `${agent_id} uses the provider ${model.provider}; the policy allows ${allowed_providers.join(', ') || 'none'}.`,
+            ),
+          ]
+        : []),
+    ]
+  })
+}

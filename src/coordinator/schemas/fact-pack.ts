@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { sha256Hex } from './scalars.ts'
+
+const evidence = z.strictObject({
+  id: z.string().regex(/^ev[1-9]\d*$/),
+  source_file: z.string().min(1),
+  category: z.enum(['language', 'manifest', 'script', 'ci', 'test', 'owner']),
+  snippet: z.string().max(400),
+  line: z.int().min(1),
+  description: z.string().min(1),
+})
+
+const cited = { evidence_refs: z.array(z.string()).min(1) }
+
+/** What a scan of the project found. Every fact says in which file and line. */
+export const factPack = z.strictObject({
+  schema_version: z.literal('1.0.0'),
+  project_id: z.string().min(1),
+  /** SHA-256 over every scanned path with the checksum of its text. */
+  repo_fingerprint: sha256Hex,
+  languages: z.array(z.strictObject({ name: z.string(), files: z.int().min(1), ...cited })),
+  manifests: z.array(z.strictObject({ path: z.string(), ecosystem: z.string(), ...cited })),
+  scripts: z.array(z.strictObject({ name: z.string(), runs: z.string(), path: z.string(), ...cited })),
+  ci: z.array(z.strictObject({ path: z.string(), system: z.string(), ...cited })),
+  tests: z.array(z.strictObject({ path: z.string(), ...cited })),
+  owners: z.array(z.strictObject({ pattern: z.string(), owners: z.array(z.string()), ...cited })),
+  evidence: z.array(evidence).min(1),
+  scanned_at: z.iso.datetime().optional(),
+})
+
+export type FactPack = z.infer<typeof factPack>
+export type FactEvidence = z.infer<typeof evidence>

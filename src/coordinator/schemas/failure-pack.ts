@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { problem } from './problem.ts'
+
+export const failureTypes = [
+  'constraint_violation',
+  'missing_registry',
+  'rule_denied',
+  'policy_violation',
+  'red_line_violation',
+] as const
+
+/** Why a coordination ended without a plan, and what can be done about it. */
+export const failurePack = z.strictObject({
+  failure_id: z.string().regex(/^failure_[0-9a-f]{16}$/),
+  schema_version: z.literal('2.0.0'),
+  coordinator_run_id: z.string(),
+  intent_id: z.string().nullable(),
+  outcome: z.enum(['BLOCKED', 'ABORTED']),
+  failure_type: z.enum(failureTypes),
+  /** The exact cause, one word; `problems` has the details. */
+  cause: z.string(),
+  message: z.string(),
+  failed_at_state: z.string(),
+  problems: z.array(problem).min(1),
+  recovery_suggestions: z.array(z.string()).min(1),
+  /** A mended intent may follow at once, or a person has to look first. */
+  needs_person: z.boolean(),
+})
+
+export type FailureType = (typeof failureTypes)[number]
+export type FailurePack = z.infer<typeof failurePack>

@@ -1,0 +1,181 @@
+import { z } from 'zod'
+import { openQuestion } from './question.ts'
+import {
+  areas,
+  contentId,
+  effect,
+  evidenceRef,
+  mode,
+  phaseName,
+  reviewCategory,
+  riskLevel,
+  semver,
+  sentence,
+  sha256Hex,
+} from './scalars.ts'
+
+/** The version of this shape. */
+export const intentSchemaVersion = '0.9.1'
+
+/** A reference may pin what its author saw; the precheck reports what moved since. */
+const pin = { version: semver.optional(), checksum: sha256Hex.optional() }
+
+const selectedWorkflow = z.strictObject({
+  workflow_id: contentId,
+  ...pin,
+  phases: z.array(phaseName).min(1).max(12),
+  reason: sentence.optional(),
+})
+
+const selectedAgent = z.strictObject({
+  agent_id: contentId,
+  ...pin,
+  role: contentId,
+  responsibilities: z.array(sentence).min(1).max(12),
+})
+
+const plannedCommand = z.strictObject({
+  command_id: contentId,
+  ...pin,
+  /** Names this use of the command within the intent. Without it the command's id does. */
+  step_id: contentId.optional(),
+  intent: sentence,
+  effects: z.array(effect).min(1).max(6),
+  risk_level: riskLevel,
+  /** May be empty here: red line 4 speaks when the graph is drafted, and names the node. */
+  evidence_refs: z.array(evidenceRef).max(30),
+  workflow_id: contentId.optional(),
+  phase: phaseName.optional(),
+  agent_id: contentId.optional(),
+  depends_on: z.array(contentId).max(30).optional(),
+  /** Words for whoever executes the plan: the step is taken only if this holds. */
+  condition: sentence.optional(),
+})
+
+/** A proposal. It never carries anything to execute; the unknown keys it might hide in are refused. */
+export const executionIntent = z
+  .strictObject({
+    id: z.string().regex(/^intent_[a-z0-9_]{6,64}$/, 'must be intent_ and 6 to 64 of a-z, 0-9, _'),
+    type: z.literal('execution_intent'),
+    title: z.string().min(5).max(160),
+    description: sentence.optional(),
+    version: semver,
+    status: z.enum(['draft', 'proposed', 'approved', 'rejected', 'superseded']),
+    created_at: z.iso.datetime(),
+    lineage: z.strictObject({
+      introduced_in: semver,
+      derived_from: z.array(z.string()).max(16),
+      supersedes: z.array(z.string()).max(16),
+    }),
+    scope: z.strictObject({
+      project_id: z.string().min(1),
+      repo_root: z.string().min(1),
+      targets: z.strictObject({
+        files: z.array(z.string().min(1)).max(200),
+        modules: z.array(z.string().min(1)).max(100),
+        areas: z.array(z.enum(areas)),
+      }),
+    }),
+    objective: z.strictObject({
+      goal: sentence,
+      success_criteria: z.array(sentence).min(1).max(20),
+      non_goals: z.array(sentence).max(20),
+    }),
+    selected_workflows: z.array(selectedWorkflow).min(1).max(18),
+    selected_agents: z.array(selectedAgent).min(1).max(13),
+    planned_commands: z.array(plannedCommand).max(80),
+    /** Rules whose presence the author relies on. Every active rule applies, named here or not. */
+    required_rules: z
+      .array(z.strictObject({ rule_id: contentId, ...pin }))
+      .max(200)
+      .optional(),
+    open_questions: z
+      .array(
+        openQuestion.safeExtend({
+          evidence_refs: z.array(evidenceRef).max(30),
+          /** The steps it bears on; none means the whole plan. */
+          affects_steps: z.array(contentId).max(80).optional(),
+        }),
+      )
+      .max(50)
+      .optional(),
+    interaction: z.strictObject({
+      mode,
+      question_budget: z.int().min(0).max(50),
+      /** `conceptual_only` allows every type; the Coordinator has no questions about how to carry things out. */
+      question_policy: z.enum(['conceptual_only', 'blockers_only', 'never']),
+    }),
+    risk: z.strictObject({
+      overall: riskLevel,
+      drivers: z.array(sentence).min(1).max(20),
+      requires_review: z.array(reviewCategory),
+    }),
+    budgets: z.strictObject({
+      max_files: z.int().min(0).max(500),
+      max_commits: z.int().min(0).max(50),
+      max_tokens: z.int().min(0).max(2_000_000),
+      max_cost_usd: z.number().min(0).max(10_000),
+    }),
+    evidence_refs: z.array(evidenceRef).min(1).max(200),
+    constraints: z.strictObject({
+      execution: z.literal('forbidden'),
+      no_fabrication: z.literal(true),
+      registry_only: z.literal(true),
+      lock_scope: z.strictObject({ mode: z.enum(['none', 'task', 'files']), paths: z.array(z.string()) }),
+    }),
+    audit: z.strictObject({
+      created_by: z.string().min(1),
+      source: z.enum(['human', 'statewright', 'imported']),
+      checksum: sha256Hex,
+    }),
+    metadata: z.record(z.string(), z.json()).optional(),
+  })
+  .superRefine((intent, issues) => {
+    const steps = intent.planned_commands.map(stepOf)
+    const workflows = intent.selected_workflows.map((workflow) => workflow.workflow_id)
+    const agents = intent.selected_agents.map((agent) => agent.agent_id)
+    const say = (path: (string | number)[], message: string) => issues.addIssue({ code: 'custom', path, message })
+
+    steps.forEach((step, i) => {
+      if (steps.indexOf(step) < i)
+        say(['planned_commands', i], `repeats the step ${step}; give it a step_id of its own`)
+    })
+    intent.planned_commands.forEach((command, i) => {
+      for (const before of command.depends_on ?? [])
+        if (!steps.includes(before)) say(['planned_commands', i, 'depends_on'], `there is no step ${before}`)
+      if (command.agent_id !== undefined && !agents.includes(command.agent_id))
+        say(['planned_commands', i, 'agent_id'], `${command.agent_id} is not a selected agent`)
+      if (command.workflow_id !== undefined && !workflows.includes(command.workflow_id))
+        say(['planned_commands', i, 'workflow_id'], `${command.workflow_id} is not a selected workflow`)
+      if (
+        command.phase !== undefined &&
+        !intent.selected_workflows.some((w) => w.phases.includes(command.phase ?? 'setup'))
+      )
+        say(['planned_commands', i, 'phase'], `no selected workflow has the phase ${command.phase}`)
+    })
+    intent.open_questions?.forEach((question, i) => {
+      for (const step of question.affects_steps ?? [])
+        if (!steps.includes(step)) say(['open_questions', i, 'affects_steps'], `there is no step ${step}`)
+    })
+    for (const [field, ids] of [
+      ['selected_workflows', workflows],
+      ['selected_agents', agents],
+    ] as const)
+      if (new Set(ids).size < ids.length) say([field], 'selects the same id twice')
+
+    const { mode, question_budget, question_policy } = intent.interaction
+    if (mode === 'full_auto' && question_budget !== 0)
+      say(['interaction', 'question_budget'], 'must be 0 in full_auto: nobody is asked')
+    if (mode === 'full_auto' && question_policy !== 'never')
+      say(['interaction', 'question_policy'], 'must be never in full_auto: nobody is asked')
+    const changes = intent.planned_commands.some((c) => c.effects.includes('write') || c.effects.includes('deploy'))
+    if (changes && intent.risk.requires_review.length === 0)
+      say(['risk', 'requires_review'], 'must name a review category, since a planned command writes or deploys')
+  })
+
+export type ExecutionIntent = z.infer<typeof executionIntent>
+export type PlannedCommand = ExecutionIntent['planned_commands'][number]
+
+export function stepOf(command: { readonly step_id?: string | undefined; readonly command_id: string }): string {
+  return command.step_id ?? command.command_id
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod'
+
+/** What is remembered about the project. It must exist; it may be empty. */
+export const memoryPack = z.strictObject({
+  schema_version: z.literal('1.0.0'),
+  project_id: z.string().min(1),
+  memories: z.array(
+    z.strictObject({
+      id: z.string().min(1),
+      type: z.string().min(1),
+      scope: z.enum(['project', 'repo', 'task', 'agent']),
+      content: z.string(),
+      confidence: z.number().min(0).max(1),
+    }),
+  ),
+  generated_at: z.iso.datetime().optional(),
+})
+
+export type MemoryPack = z.infer<typeof memoryPack>

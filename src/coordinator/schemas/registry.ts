@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { openQuestion } from './question.ts'
+import { contentId, effect, phaseName, riskLevel, semver, sentence, severity, sha256Hex, verdict } from './scalars.ts'
+
+/** What every version of every piece of content carries. */
+const versioned = {
+  id: contentId,
+  version: semver,
+  status: z.enum(['draft', 'active', 'frozen', 'deprecated']),
+  title: sentence,
+  description: sentence.optional(),
+  lineage: z.union([
+    z.strictObject({ is_root: z.literal(true) }),
+    z.strictObject({ parent_version: semver, change_reason: sentence }),
+  ]),
+  /** Over the canonical entry without `checksum` and `status`. A file may leave it out unless it is frozen. */
+  checksum: sha256Hex,
+}
+
+export const workflow = z.strictObject({
+  kind: z.literal('workflow'),
+  ...versioned,
+  phases: z
+    .array(
+      z.strictObject({
+        phase: phaseName,
+        /** The role that leads it; without one, the first selected agent does. */
+        role: contentId.optional(),
+        /** The commands at home in it. */
+        commands: z.array(contentId).default([]),
+        /** Whether steps without dependencies may go side by side. */
+        parallel: z.boolean().default(false),
+        /** The phases it follows; without it, the one listed before. */
+        after: z.array(phaseName).optional(),
+      }),
+    )
+    .min(1)
+    .max(12),
+})
+
+export const agent = z.strictObject({
+  kind: z.literal('agent'),
+  ...versioned,
+  roles: z.array(contentId).min(1),
+  model: z.strictObject({
+    provider: z.string().min(1),
+    name: z.string().min(1).optional(),
+    locality: z.enum(['local', 'remote']),
+  }),
+})
+
+export const command = z.strictObject({
+  kind: z.literal('command'),
+  ...versioned,
+  effects: z.array(effect).min(1),
+  risk_level: riskLevel,
+  irreversible: z.boolean().default(false),
+  /** The tools its run gets, and the JSON Schema of their arguments; nothing else is allowed to it. */
+  tools: z
+    .array(z.strictObject({ name: z.string().min(1), args_schema: z.record(z.string(), z.json()).optional() }))
+    .default([]),
+  /** What it is expected to cost. What is missing here is reported as not estimated. */
+  estimate: z
+    .strictObject({
+      files: z.int().min(0).optional(),
+      commits: z.int().min(0).optional(),
+      tokens: z.int().min(0).optional(),
+      cost_usd: z.number().min(0).optional(),
+      duration_ms: z.int().min(0).optional(),
+    })
+    .prefault({}),
+  /** How to undo it, in words for the person who has to. */
+  rollback: sentence.optional(),
+  asks: z.array(openQuestion).max(10).default([]),
+})
+
+/** One Cedar policy. It says when the rule fires; `verdict` says what firing means. */
+const ruleFile = z.strictObject({
+  kind: z.literal('rule'),
+  ...versioned,
+  verdict,
+  policy: z.string().min(1).max(20_000),
+})
+
+/** Admitted: what its policy's annotations say stands beside it. */
+export const rule = ruleFile.extend({ severity, reason: sentence })
+
+export const registryEntry = z.discriminatedUnion('kind', [workflow, agent, command, rule])
+
+/** As it stands in a file: the checksum may be missing. */
+const draft = { checksum: sha256Hex.optional() }
+export const registryFile = z.discriminatedUnion('kind', [
+  workflow.extend(draft),
+  agent.extend(draft),
+  command.extend(draft),
+  ruleFile.extend(draft),
+])
+
+export const registrySnapshot = z.strictObject({
+  schema_version: z.literal('1.0.0'),
+  /** SHA-256 over kind, id, version, status and checksum of every entry: equal ids, equal content. */
+  snapshot_id: sha256Hex,
+  entries: z.array(registryEntry),
+})
+
+export type Workflow = z.infer<typeof workflow>
+export type Agent = z.infer<typeof agent>
+export type Command = z.infer<typeof command>
+export type Rule = z.infer<typeof rule>
+export type RegistryEntry = z.infer<typeof registryEntry>
+export type RegistryFile = z.infer<typeof registryFile>
+export type RegistrySnapshot = z.infer<typeof registrySnapshot>
+export type EntryOf<K extends RegistryEntry['kind']> = Extract<RegistryEntry, { kind: K }>

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+
+/** The words that several artifacts share. Lists are in rising order where the words have one. */
+
+export const riskLevels = ['low', 'medium', 'high', 'critical'] as const
+export const effects = ['read', 'write', 'network', 'deploy', 'security', 'data'] as const
+export const phases = [
+  'setup',
+  'analysis',
+  'design',
+  'implementation',
+  'validation',
+  'review',
+  'release',
+  'operations',
+  'postmortem',
+] as const
+export const modes = ['interactive', 'semi_auto', 'full_auto'] as const
+export const reviewCategories = ['security', 'data', 'release', 'architecture', 'cost', 'compliance'] as const
+/** Strongest first: the first class with a match decides. */
+export const verdicts = ['deny', 'require_review', 'warn', 'allow'] as const
+export const severities = ['info', 'warn', 'error', 'block'] as const
+export const contentKinds = ['workflow', 'agent', 'command', 'rule'] as const
+export const areas = ['frontend', 'backend', 'infra', 'docs', 'tests', 'ops', 'security', 'data'] as const
+
+export const riskLevel = z.enum(riskLevels)
+export const effect = z.enum(effects)
+export const phaseName = z.enum(phases)
+export const mode = z.enum(modes)
+export const reviewCategory = z.enum(reviewCategories)
+export const verdict = z.enum(verdicts)
+export const severity = z.enum(severities)
+export const contentKind = z.enum(contentKinds)
+
+export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits')
+export const semver = z.string().regex(/^\d+\.\d+\.\d+$/, 'must be a version such as 1.0.0')
+export const contentId = z.string().regex(/^[a-z][a-z0-9_]{1,63}$/, 'must be lower-case letters, digits and _')
+export const evidenceRef = z.string().min(1).max(300)
+export const sentence = z.string().min(1).max(4000)
+export const count = z.int().min(0)
+
+export type RiskLevel = (typeof riskLevels)[number]
+export type Effect = (typeof effects)[number]
+export type PhaseName = (typeof phases)[number]
+export type Mode = (typeof modes)[number]
+export type ReviewCategory = (typeof reviewCategories)[number]
+export type Verdict = (typeof verdicts)[number]
+export type Severity = (typeof severities)[number]
+export type ContentKind = (typeof contentKinds)[number]
+
+export function highestRisk(levels: readonly RiskLevel[]): RiskLevel {
+  return riskLevels.findLast((level) => levels.includes(level)) ?? 'low'
+}

@@ -1,0 +1,80 @@
+import type { z } from 'zod'
+import type { Json } from '../../kernel/json.ts'
+import { idOf } from '../checksum.ts'
+import type { Failure, FailureCause } from '../failures.ts'
+import { contextGuards } from '../guards/context-built.ts'
+import type { Handler } from '../handler.ts'
+import { readGuards } from '../reading.ts'
+import { indexOf } from '../registry/references.ts'
+import { effectiveOf } from '../rules/effective.ts'
+import { factPack } from '../schemas/fact-pack.ts'
+import { executionIntent } from '../schemas/intent.ts'
+import { memoryPack } from '../schemas/memory-pack.ts'
+import { executionPolicy } from '../schemas/policy.ts'
+import { type Problem, problemsOf } from '../schemas/problem.ts'
+
+export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
+  const memory = load(memoryPack, input.memory, 'memory_unavailable', 'memory pack')
+  const facts = load(factPack, input.facts, 'facts_unavailable', 'fact pack')
+  const policy = load(executionPolicy, input.policy, 'policy_invalid', 'policy')
+  const wanted = policy.value?.min_memory_items ?? 0
+  const held = memory.value?.memories.length ?? 0
+  if (memory.value !== null && held < wanted)
+    memory.problems.push({
+      code: 'memory_unavailable',
+      message: `The memory pack has ${held} items; the policy asks for ${wanted}.`,
+    })
+
+  const findings = { memory: memory.problems, facts: facts.problems, policy: policy.problems }
+  const guards = readGuards(contextGuards, findings)
+  if (memory.value === null || facts.value === null || policy.value === null || memory.problems.length > 0)
+    return { trigger: 'memory_pack_unavailable', guards, produced: [], failure: failureOf(findings) }
+
+  const intent = executionIntent.parse(input.intent)
+  const effective = effectiveOf(intent, policy.value, indexOf(input.registry))
+  return {
+    trigger: 'context_ready',
+    guards,
+    produced: [
+      {
+        type: 'context_bundle',
+        artifact: {
+          bundle_id: idOf('ctx', run_id, sha256),
+          schema_version: '1.0.0',
+          memory_context: memory.value,
+          fact_pack: facts.value,
+          policy: policy.value,
+          effective,
+        },
+      },
+    ],
+    decisions: [
+      {
+        decision_type: 'policy_check',
+        rationale: `The intent asks for ${intent.interaction.mode}, the policy for ${policy.value.mode}; the one that asks less holds.`,
+        outcome: `${effective.mode}, ${effective.question_budget} questions, risk ${effective.risk}`,
+      },
+    ],
+    audit: [
+      {
+        event_type: 'policy_enforcement',
+        severity: 'info',
+        message: `The mode is ${effective.mode} with ${effective.question_budget} questions.`,
+        refs: [],
+      },
+    ],
+  }
+}
+
+function load<S extends z.ZodType>(schema: S, value: Json, code: FailureCause, what: string) {
+  if (value === null) return { value: null, problems: [{ code, message: `There is no ${what}.` }] as Problem[] }
+  const parsed = schema.safeParse(value)
+  return parsed.success
+    ? { value: parsed.data, problems: [] as Problem[] }
+    : { value: null, problems: problemsOf(parsed.error, code, what) }
+}
+
+function failureOf({ memory, facts, policy }: { memory: Problem[]; facts: Problem[]; policy: Problem[] }): Failure {
+  const cause = memory.length > 0 ? 'memory_unavailable' : facts.length > 0 ? 'facts_unavailable' : 'policy_invalid'
+  return { cause, message: 'The context of the plan is not complete.', problems: [...memory, ...facts, ...policy] }
+}

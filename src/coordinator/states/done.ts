@@ -1,0 +1,28 @@
+import type { Progress } from '../progress.ts'
+import type { RunSummary } from '../schemas/run-summary.ts'
+
+/** Closes a coordination that has a plan. */
+export function done({ run_id, artifacts, ledger }: Progress): RunSummary {
+  const { execution_graph: graph, review_pack: review, context_bundle: context } = artifacts
+  if (graph === undefined || review === undefined || context === undefined)
+    throw new Error('A plan has a graph, a review and a context.')
+  const count = (type: string) => graph.nodes.filter(({ node_type }) => node_type === type).length
+  return {
+    schema_version: '1.0.0',
+    coordinator_run_id: run_id,
+    intent_id: graph.intent_id,
+    title: review.plan_summary.goal,
+    final_state: 'DONE',
+    mode: context.effective.mode,
+    overall_risk: review.risk.overall,
+    actions: count('action_proposal'),
+    review_gates: count('review_gate'),
+    dropped_steps: graph.dropped_steps.length,
+    warnings: review.warnings.length,
+    questions_asked: ledger.asked.length,
+    answers_applied: graph.applied_answers.length,
+    conflict_rounds: ledger.returns,
+    graph_id: graph.graph_id,
+    graph_checksum: graph.checksum,
+  }
+}

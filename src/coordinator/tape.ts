@@ -1,0 +1,54 @@
+import { machineDigest } from '../kernel/digest.ts'
+import { coordinationMachine } from '../machines/coordination.ts'
+import { isRecord } from './checksum.ts'
+import { coordinatorVersion, type Ports, type Progress } from './progress.ts'
+import type { RunTape, TapeEntry } from './schemas/run-tape.ts'
+
+export function tapeOf(
+  { run_id, input, state, entries, decisions, evaluations, artifacts }: Progress,
+  { sha256 }: Ports,
+): RunTape {
+  const id = isRecord(input.intent) ? input.intent.id : undefined
+  const failure = artifacts.failure_pack
+  return {
+    run_id,
+    schema_version: '0.9.2',
+    intent_id: typeof id === 'string' ? id : null,
+    coordinator_version: coordinatorVersion,
+    machine: {
+      name: 'coordination',
+      version: coordinationMachine.version,
+      digest: machineDigest(coordinationMachine, sha256),
+    },
+    state,
+    is_closed: coordinationMachine.states[state].terminal === true,
+    entries: [...entries],
+    decisions: [...decisions],
+    rule_evaluations: [...evaluations],
+    failure_info:
+      failure === undefined
+        ? null
+        : {
+            failure_type: failure.failure_type,
+            cause: failure.cause,
+            failure_message: failure.message,
+            failed_at_state: failure.failed_at_state as RunTape['state'],
+          },
+  }
+}
+
+export interface TimedEntry extends TapeEntry {
+  readonly at: number
+  /** How long the state that was left had lasted; 0 for the first entry. */
+  readonly duration_ms: number
+}
+
+/** Joins the tape with the instants at which its entries were recorded. The times live in the runelog, not on the tape. */
+export function timedTape(entries: readonly TapeEntry[], recorded: readonly number[]): readonly TimedEntry[] {
+  if (recorded.length !== entries.length)
+    throw new RangeError(`The tape has ${entries.length} entries and there are ${recorded.length} times for them.`)
+  return entries.map((entry, i) => {
+    const at = recorded[i] ?? 0
+    return { ...entry, at, duration_ms: at - (recorded[i - 1] ?? at) }
+  })
+}

@@ -1,0 +1,92 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Budget } from '../../observation/session-state.ts'
+import type { FoldableRune, ReadModel, Row } from '../../runelog/read-model.ts'
+
+/** How many tool calls a session, an agent or a run has made, where someone limits that. */
+export type ToolCalls = {
+  readonly made: number
+  /** Null where only the parent is limited. */
+  readonly limit: number | null
+  /** The agent on whose budget this one draws as well. */
+  readonly parent: string | null
+}
+
+/**
+ * Budgets of tool calls, kept by the store itself: agents that work side by side
+ * look at the same budget and would together go over it, so the append that
+ * makes one call too many is refused. Only those who have a limit have a row. A
+ * session that gets its first limit when it is replenished has none: its holders
+ * check it, each for itself.
+ */
+export const budgets: ReadModel = {
+  name: 'budgets',
+  version: 1,
+
+  keys(rune, look) {
+    switch (rune.kind) {
+      case 'session.created':
+      case 'agent.spawning':
+      case 'run.submitted':
+        return opened(rune, look) === undefined ? [] : [rune.subject_id ?? '']
+      case 'tool.call':
+        return [rune.session_id, rune.run_id ?? '', ...lineage(rune.agent_id ?? '', look)].filter((id) => look(id))
+      case 'session.unsuspended':
+      case 'session.closed':
+      case 'agent.terminated':
+      case 'run.moved':
+        return look(rune.subject_id ?? '') === undefined ? [] : [rune.subject_id ?? '']
+      default:
+        return []
+    }
+  },
+
+  fold(row, rune, key) {
+    const known = row?.value as ToolCalls | undefined
+    switch (rune.kind) {
+      case 'tool.call': {
+        if (known === undefined) return row
+        const { made, limit, parent } = known
+        if (limit !== null && made >= limit) return faults.budget_spent({ subject_id: key, tool_calls: limit })
+        return rowOf(key, { made: made + 1, limit, parent })
+      }
+      case 'session.unsuspended': {
+        const limit = rune.payload.budget?.tool_calls
+        return limit === undefined || known === undefined ? row : rowOf(key, { ...known, limit })
+      }
+      case 'session.closed':
+      case 'agent.terminated':
+        return undefined
+      case 'run.moved':
+        return ['succeeded', 'failed', 'canceled'].includes(rune.to ?? '') ? undefined : row
+      default:
+        return rowOf(key, opened(rune, () => undefined) ?? { made: 0, limit: null, parent: parentOf(rune) })
+    }
+  },
+}
+
+/** What begins with a limit, or under someone who has one. */
+function opened(rune: FoldableRune, look: (key: string) => Row | undefined): ToolCalls | undefined {
+  const budget =
+    rune.kind === 'session.created'
+      ? (rune.payload.config.budget as Budget | undefined)
+      : rune.kind === 'agent.spawning' || rune.kind === 'run.submitted'
+        ? rune.payload.budget
+        : null
+  const limit = budget?.tool_calls ?? null
+  const parent = parentOf(rune)
+  const isUnderOne = parent !== null && look(parent) !== undefined
+  return limit === null && !isUnderOne ? undefined : { made: 0, limit, parent }
+}
+
+function parentOf(rune: FoldableRune): string | null {
+  return rune.kind === 'agent.spawning' ? rune.payload.parent_id : null
+}
+
+function lineage(agent_id: string, look: (key: string) => Row | undefined): readonly string[] {
+  const row = look(agent_id)?.value as ToolCalls | undefined
+  return row?.parent == null ? [agent_id] : [agent_id, ...lineage(row.parent, look)]
+}
+
+function rowOf(key: string, value: ToolCalls): Row {
+  return { key, tag: null, sort: null, value }
+}

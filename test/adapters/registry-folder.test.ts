@@ -1,0 +1,43 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { loadRegistry } from '../../src/adapters/registry/folder.ts'
+import { content, ports, registryOf } from '../support/coordinator.ts'
+
+let folder = ''
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'statewright-registry-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+async function write(name: string, text: string) {
+  await mkdir(join(folder, name, '..'), { recursive: true })
+  await writeFile(join(folder, name), text)
+}
+
+describe('A registry in a folder', () => {
+  test('YAML and JSON, one entry a file or several, in folders or not, give the same snapshot', async () => {
+    const [first, second, ...others] = content
+    await write('a.yaml', [first, second].map((entry) => stringify(entry)).join('---\n'))
+    for (const [i, entry] of others.entries())
+      await write(
+        i % 2 === 0 ? `deep/er/${i}.json` : `${i}.yml`,
+        i % 2 === 0 ? JSON.stringify(entry) : stringify(entry),
+      )
+    await write('README.md', 'Not content.')
+    expect(await loadRegistry(folder, ports)).toEqual({ admitted: true, snapshot: registryOf() })
+  })
+
+  test('a file that cannot be read is named beside those that were refused', async () => {
+    await write('broken.yaml', 'kind: [rule\n')
+    await write('empty.yaml', '')
+    await write('twice.yaml', 'kind: agent\nkind: rule\n')
+    await write('wrong.json', '{"kind":"rule"}')
+    const admission = await loadRegistry(folder, ports)
+    expect(admission.admitted).toBe(false)
+    const names = admission.admitted ? [] : admission.problems.map(({ path }) => path?.split('.')[0])
+    expect(new Set(names)).toEqual(new Set(['broken', 'empty', 'twice', 'wrong']))
+  })
+})

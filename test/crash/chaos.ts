@@ -1,0 +1,153 @@
+import { Fault } from '../../src/faults/fault.ts'
+import type { Json } from '../../src/kernel/json.ts'
+import type { OpenInteraction } from '../../src/runtime/models/interactions.ts'
+import { ask, call, type Scripted, say, together } from '../../src/runtime/scripted-model.ts'
+import type { Statewright } from '../../src/statewright.ts'
+import type { Dice } from '../support/dice.ts'
+import { truthAbout } from './driver.ts'
+import type { Note, Outside } from './outside.ts'
+import type { Role } from './plays.ts'
+import { declarations } from './tools.ts'
+
+const names = Object.keys(declarations)
+
+/** A few runs in a few sessions, with models that call anything. */
+export function drawRoles(dice: Dice): readonly Role[] {
+  const tags = ['a', 'b', 'c', 'd', 'e'].slice(0, 1 + dice.below(5))
+  return tags.map((tag, i) => ({
+    tag,
+    ...(i > 0 && dice.once(2) ? { with: dice.pick(tags.slice(0, i)) } : {}),
+    ...(dice.once(4) ? { mode: 'auto' as const } : {}),
+    ...(dice.once(4) ? { silent: true as const } : {}),
+    ends: ['succeeded', 'failed', 'canceled'],
+    script: drawScript(dice, `${tag} `, 3),
+    tasks: { [`${tag} task`]: drawScript(dice, `${tag} task`, 0) },
+  }))
+}
+
+function drawScript(dice: Dice, task: string, tasks: number): Scripted[] {
+  const answers = Array.from({ length: dice.below(4) }, () => {
+    const calls = Array.from({ length: 1 + dice.below(3) }, () => drawCall(dice, task, tasks))
+    return together(dice.once(3) ? say('Well. '.repeat(500)) : say(''), ...calls)
+  })
+  return [...answers, say('Done.')]
+}
+
+function drawCall(dice: Dice, task: string, tasks: number): Scripted {
+  if (tasks > 0 && dice.once(8)) return call('delegate.helper', { task: `${task}task` })
+  if (dice.once(8)) return ask({ title: 'Which?', fields: [{ name: 'which', required: true }] })
+  if (dice.once(10)) return ask({ title: 'Which?', fields: [{ name: 'which', default: 'any' }] })
+  return call(dice.pick(names), { what: `order ${dice.below(3)}` })
+}
+
+export interface Chaos {
+  readonly sw: Statewright
+  readonly outside: Outside
+  readonly dice: Dice
+  readonly roles: readonly Role[]
+  /** That something rare was reached. */
+  readonly reached: (mark: string) => void
+}
+
+/** What may be answered to a client that comes at a bad moment. Anything else is a mistake of ours. */
+const refusals = ['interaction_closed', 'transition_refused', 'session_over', 'reply_unfit', 'log_sealed']
+
+/** One thing that somebody does at any moment, whatever the state of affairs. */
+export async function disturb(chaos: Chaos): Promise<void> {
+  const { dice, reached } = chaos
+  try {
+    await dice.pick([submit, submit, submit, answer, answer, answer, answer, stop, steer, pause, close])(chaos)
+  } catch (error) {
+    if (!(error instanceof Fault) || !refusals.includes(error.code)) throw error
+    reached(`refused: ${error.code}`)
+  }
+}
+
+const submitted = async (outside: Outside) =>
+  (await outside.notes()).flatMap((n) => (n.told === 'submitted' ? [n] : []))
+
+async function drawRun({ outside, dice }: Chaos): Promise<Extract<Note, { told: 'submitted' }> | undefined> {
+  return dice.pick(await submitted(outside))
+}
+
+async function submit({ sw, outside, roles, reached }: Chaos) {
+  const known = await submitted(outside)
+  const role = roles.find(({ tag }) => known.every((n) => n.tag !== tag))
+  const joined = known.find((n) => n.tag === role?.with)
+  if (role === undefined) return
+  // Asked for and not acknowledged, it is not asked for again: a twin would be a client's mistake.
+  if (attempted.get(outside)?.has(role.tag)) return
+  attempted.set(outside, (attempted.get(outside) ?? new Set()).add(role.tag))
+  const { session_id, run_id } = await sw.submit({
+    agent: 'clerk',
+    input: role.tag,
+    ...(role.mode === undefined ? {} : { mode: role.mode }),
+    interactive_require_user_reply: role.silent !== true,
+    ...(joined === undefined ? {} : { session_id: joined.session_id }),
+  })
+  await outside.note({ told: 'submitted', tag: role.tag, session_id, run_id })
+  reached('submitted')
+}
+
+const attempted = new WeakMap<Outside, Set<string>>()
+
+async function answer({ sw, outside, dice, reached }: Chaos) {
+  const open = dice.pick(await sw.inbox()) as OpenInteraction | undefined
+  if (open === undefined) return
+  const { interaction_id } = open
+  const send = async (reply: Json) => {
+    await sw.reply(interaction_id, { reply })
+    await outside.note({ told: 'replied', interaction_id, reply })
+    reached(`answered: ${open.interaction_kind}`)
+  }
+  const first = send(await drawReply(sw, outside, dice, open))
+  if (!dice.once(4)) return first
+  // Two people answer at once: one of them is told that the other was faster.
+  const both = await Promise.allSettled([first, send(await drawReply(sw, outside, dice, open))])
+  const refused = both.filter((each) => each.status === 'rejected')
+  if (refused.length === 2) throw refused[0]?.reason
+  for (const { reason } of refused) if (!(reason instanceof Fault)) throw reason
+  reached('answered twice')
+}
+
+async function drawReply(sw: Statewright, outside: Outside, dice: Dice, open: OpenInteraction): Promise<Json> {
+  switch (open.interaction_kind) {
+    case 'approval':
+      return { decision: dice.once(3) ? 'deny' : 'approve' }
+    case 'ecs':
+      return dice.once(3) ? { action: 'reject' } : { action: 'approve', data: { which: 'this one' } }
+    default:
+      return dice.once(3) ? { outcome: 'leave' } : truthAbout(sw, outside, open)
+  }
+}
+
+async function stop(chaos: Chaos) {
+  const run = await drawRun(chaos)
+  if (run === undefined || !chaos.dice.once(2)) return
+  const { run_id } = run
+  const { accepted } = await chaos.dice.pick([chaos.sw.cancel, chaos.sw.interrupt])(run_id)
+  await chaos.outside.note({ told: 'cancelled', run_id, accepted })
+  if (accepted) chaos.reached('stopped')
+}
+
+async function steer(chaos: Chaos) {
+  const run = await drawRun(chaos)
+  if (run === undefined) return
+  await chaos.sw.steer(run.run_id, 'Something else, please.')
+  chaos.reached('steered')
+}
+
+async function pause(chaos: Chaos) {
+  const run = await drawRun(chaos)
+  if (run === undefined) return
+  await chaos.dice.pick([chaos.sw.pause, chaos.sw.resumeSession])(run.session_id)
+  chaos.reached('paused or resumed')
+}
+
+async function close(chaos: Chaos) {
+  const run = await drawRun(chaos)
+  if (run === undefined || !chaos.dice.once(4)) return
+  await chaos.sw.closeSession(run.session_id)
+  await chaos.outside.note({ told: 'closed', session_id: run.session_id })
+  chaos.reached('closed')
+}

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { afterEach, expect, test, vi } from 'vitest'
+import { errorTypes } from '../../src/adapters/ai-sdk/error-types.ts'
+import { createStatewright, type StatewrightOptions } from '../../src/statewright.ts'
+
+const page = readFileSync(new URL('../../docs/models.md', import.meta.url), 'utf8')
+const examples = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code)
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+test.each(examples)('the example works as it stands: %#', async (code) => {
+  vi.stubEnv('ANTHROPIC_API_KEY', 'none')
+  vi.stubEnv('OPENAI_API_KEY', 'none')
+  const config = await evaluate(code)
+  const sw = await createStatewright({ ...config, store: 'memory:' })
+  const session_id = await sw.createSession({ agent: Object.keys(config.agents)[0] ?? '' })
+  const [spawned] = (await sw.runelog.read(session_id)).filter(({ kind }) => kind === 'agent.spawning')
+  expect(JSON.stringify(spawned?.payload)).toMatch(/claude|gpt|qwen|mistral/)
+  await sw.close()
+})
+
+test('there is an example for each kind of provider', () => {
+  expect(examples).toHaveLength(4)
+})
+
+test('the page lists the types of errors as they are', () => {
+  const rows = [...page.matchAll(/^\| `(\w+)` \| (yes|no) \| (.*) \|$/gm)].map(([, name, again, says]) => [
+    name,
+    again,
+    says,
+  ])
+  expect(rows).toEqual(
+    Object.entries(errorTypes).map(([name, { retryable, says }]) => [name, retryable ? 'yes' : 'no', says]),
+  )
+})
+
+/** Runs a module of an example. What it imports from us comes from the sources. */
+async function evaluate(code: string): Promise<StatewrightOptions> {
+  const names: string[] = []
+  const values: unknown[] = []
+  for (const [, imported = '', from = ''] of code.matchAll(/^import \{ (.*) \} from '(.*)'$/gm)) {
+    const module: Record<string, unknown> = await (from === 'statewright' ? import('../../src/index.ts') : import(from))
+    for (const name of imported.split(', ')) {
+      expect(module, `${from} has ${name}`).toHaveProperty(name)
+      names.push(name)
+      values.push(module[name])
+    }
+  }
+  const body = code.replace(/^import .*$/gm, '').replace('export default', 'return')
+  return new Function(...names, stripTypeScriptTypes(`(() => {${body}})()`).replace(/^/, 'return '))(...values)
+}

@@ -1,0 +1,211 @@
+/** Interleavings that once went wrong. Each was shown to before it was mended. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createRedactor } from '../../src/runelog/redactor.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { cleanStream } from '../../src/runtime/clean-stream.ts'
+import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { auditRunes } from '../support/audit-runes.ts'
+import { createWorld } from '../support/world.ts'
+
+const secret = 'hunter22hunter33'
+
+describe('secrets', () => {
+  test('one that arrives in pieces is never passed on in pieces', () => {
+    for (let cut = 0; cut <= secret.length; cut++) {
+      const stream = cleanStream(createRedactor({ secrets: new Map([['password', secret]]) }))
+      const said = `the password is ${secret}, keep it`
+      const at = said.indexOf(secret) + cut
+      const passed = [stream.add(said.slice(0, at)), stream.add(said.slice(at)), stream.end()]
+      expect(passed.join('')).toBe('the password is [secret:password], keep it')
+      for (const piece of passed) expect(piece).not.toMatch(/hunter/)
+    }
+  })
+
+  test('arguments with a secret are approved, recorded and run as one value', async () => {
+    const seen: unknown[] = []
+    const login = tool({
+      name: 'site.login',
+      input: z.object({ word: z.string() }),
+      approval: 'always',
+      run: (args) => {
+        seen.push(args)
+        return 'in'
+      },
+    })
+    const model = scriptedModel([call('site.login', { word: secret }), say('done')])
+    const world = await createWorld({
+      agents: { a: agent({ role: 'a', model, tools: [login] }) },
+      secrets: { password: secret },
+    })
+    const run = await world.sw.submit({ agent: 'a', input: 'log in' })
+    await world.sw.idle()
+    const [waiting] = await world.sw.inbox()
+    await world.sw.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    expect(seen).toEqual([{ word: '[secret:password]' }])
+    expect(JSON.stringify(await world.runes(run.session_id))).not.toContain('hunter')
+    await world.end()
+  })
+
+  test('an output is cleaned before it is cut', async () => {
+    const long = tool({
+      name: 'long.read',
+      input: z.object({}),
+      read_only: true,
+      max_output_bytes: 300,
+      run: () => `${'x'.repeat(200)}${secret}${'y'.repeat(500)}`,
+    })
+    const model = scriptedModel([call('long.read'), say('done')])
+    const world = await createWorld({
+      agents: { a: agent({ role: 'a', model, tools: [long] }) },
+      secrets: { password: secret },
+    })
+    const run = await world.sw.submit({ agent: 'a', input: 'read' })
+    await run.result()
+    expect(JSON.stringify(await world.runes(run.session_id))).not.toContain('hunt')
+    await world.end()
+  })
+})
+
+test('a steer without input is refused', async () => {
+  const world = await createWorld({ agents: { a: agent({ role: 'a', model: scriptedModel([say('done')]) }) } })
+  const run = await world.sw.submit({ agent: 'a', input: 'go' })
+  await expect(run.steer(null)).rejects.toMatchObject({ code: 'input_missing' })
+  await world.end()
+})
+
+test('a redaction waits for the run that is under way, and leaves a waiting one able to go on', async () => {
+  let release = () => {}
+  const held = new Promise<string>((resolve) => {
+    release = () => resolve('read')
+  })
+  const slow = tool({ name: 'slow.read', input: z.object({}), read_only: true, run: () => held })
+  const pay = tool({
+    name: 'payments.pay',
+    input: z.object({}),
+    irreversible: true,
+    approval: 'always',
+    run: () => 'paid',
+  })
+  const model = scriptedModel([call('slow.read'), call('payments.pay'), say('done')])
+  const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [slow, pay] }) } })
+  const run = await world.sw.submit({ agent: 'a', input: 'my secret wish' })
+  const started = await world.until(run.session_id, (r) => r.kind === 'turn.started')
+  await world.until(run.session_id, (r) => r.kind === 'tool.moved')
+  const redact = () => world.sw.redact(run.session_id, started.event_id, 'asked for')
+  await expect(redact()).rejects.toMatchObject({ code: 'session_busy' })
+  release()
+  await world.sw.idle()
+
+  await redact()
+  const [waiting] = await world.sw.inbox()
+  await world.sw.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
+  await world.end()
+})
+
+test('a reply that races with a cancel is no crash of the agent', async () => {
+  const slow = tool({
+    name: 'slow.do',
+    input: z.object({}),
+    approval: 'always',
+    parallel: true,
+    timeout_ms: 60_000,
+    run: (_, { signal }) =>
+      new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('stopped'))),
+  })
+  const model = scriptedModel([together(call('slow.do', {}), call('slow.do', {})), say('done')])
+  const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [slow] }) } })
+  const run = await world.sw.submit({ agent: 'a', input: 'go' })
+  await world.sw.idle()
+  const [first, second] = await world.sw.inbox()
+  await world.sw.reply(first?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  await world.until(run.session_id, (r) => r.kind === 'tool.approved')
+  await Promise.all([
+    run.cancel('enough'),
+    world.sw.reply(second?.interaction_id ?? '', { reply: { decision: 'approve' } }).catch(() => undefined),
+  ])
+  expect(await run.result()).toMatchObject({ status: 'canceled' })
+  expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+  await world.end()
+})
+
+test('a shutdown leaves delegated tasks alone', async () => {
+  const note = tool({ name: 'notes.write', input: z.object({}), approval: 'always', run: () => 'written' })
+  const agents = {
+    lead: agent({
+      role: 'lead',
+      model: scriptedModel([call('delegate.scribe', { task: 'one' }), say('all done')]),
+      delegates: ['scribe'],
+    }),
+    scribe: agent({ role: 'scribe', model: scriptedModel([call('notes.write'), say('I wrote it.')]), tools: [note] }),
+  }
+  const world = await createWorld({ store: 'sqlite', agents })
+  const { run_id, session_id } = await world.sw.submit({ agent: 'lead', input: 'go' })
+  await world.until(session_id, (r) => r.kind === 'interaction.opened')
+  const closing = world.restart()
+  await world.hand.advance(10_000)
+  await closing
+  const [waiting] = await world.sw.inbox()
+  await world.sw.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  expect(await (await world.sw.run(run_id)).result()).toMatchObject({ status: 'succeeded', result: 'all done' })
+  await world.end()
+})
+
+test('a checkpoint that cannot be kept harms nobody', async () => {
+  const steps = 300
+  const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), read_only: true, run: () => 'x' })
+  const model = scriptedModel((_, n) => (n < steps ? call('echo.it', { n }) : say('done')))
+  const { openStore } = await import('../../src/open-store.ts')
+  const { hostPorts } = await import('../../src/adapters/host/ports.ts')
+  const store = await openStore('memory:', hostPorts)
+  let saves = 0
+  const failing = {
+    ...store.checkpoints,
+    save: () => {
+      saves++
+      throw new Error('disk full')
+    },
+  }
+  const world = await createWorld({
+    store: { ...store, checkpoints: failing },
+    agents: { a: agent({ role: 'a', model, tools: [echo], max_rounds: steps + 1 }) },
+  })
+  const run = await world.sw.submit({ agent: 'a', input: 'go' })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(saves).toBeGreaterThan(0)
+  await world.end()
+})
+
+test('of a tool that has not returned nobody can say that it did not act', async () => {
+  let pay = () => {}
+  let begun = 0
+  const bank = tool({
+    name: 'bank.pay',
+    input: z.object({}),
+    irreversible: true,
+    approval: 'never',
+    timeout_ms: 1_000,
+    probe: async () => ({ outcome: 'did_not' }),
+    // It does not heed its signal, and pays in the end.
+    run: () => {
+      begun++
+      return new Promise<string>((resolve) => {
+        pay = () => resolve('paid after all')
+      })
+    },
+  })
+  const model = scriptedModel([call('bank.pay'), call('bank.pay'), say('done')])
+  const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [bank] }) } })
+  const run = await world.sw.submit({ agent: 'a', input: 'pay' })
+  await world.until(run.session_id, (r) => r.kind === 'tool.moved')
+  for (let i = 0; i < 40; i++) await world.hand.advance(1_000)
+  await world.sw.idle()
+  // The first call is not recorded as failed, so the model cannot make a second one of it.
+  expect((await world.sw.inbox()).map((i) => i.interaction_kind)).toEqual(['settlement'])
+  pay()
+  expect(begun).toBe(1)
+  await world.end()
+})

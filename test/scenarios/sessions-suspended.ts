@@ -1,0 +1,170 @@
+import { expect } from 'vitest'
+import { breakOff, call, say } from '../../src/runtime/scripted-model.ts'
+import { scenario } from '../support/scenario.ts'
+import { minute } from './props.ts'
+import type { Store } from './stores.ts'
+import { heldTool, lookUp, on, plays } from './theatre.ts'
+
+/** Specification 002, Session: what stops it by itself, and what brings it back. */
+export function suspendedSessionPlays(store: Store) {
+  scenario(
+    'SE-05',
+    'five turn errors in a row suspend a session, and only a person brings it back',
+    on(
+      store,
+      {
+        agents: {
+          main: plays([breakOff('down')], { retries: { tries: 3, first_delay_ms: 1_000 } }),
+          well: plays([say('Fine.')]),
+        },
+      },
+      async (t) => {
+        // GIVEN a session whose model is down
+        const first = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        const { session_id } = first
+        await t.passTime()
+        expect(await t.status(first.run_id)).toBe('failed')
+        expect(await t.of(session_id, 'turn.error')).toHaveLength(3)
+
+        // WHEN the fifth error in a row comes
+        const second = await t.sw.submit({ agent: 'main', input: 'Go.', session_id })
+        await t.passTime()
+
+        // THEN the session is suspended in the append of that error, and the run that was tried waits in the queue
+        const errors = await t.of(session_id, 'turn.error')
+        const [suspended] = await t.of(session_id, 'session.suspended')
+        expect(errors).toHaveLength(5)
+        expect(suspended).toMatchObject({ trigger: 'error_threshold', payload: { budget_info: null } })
+        expect((suspended?.event_id ?? 0) - (errors[4]?.event_id ?? 0)).toBe(2)
+        expect(await t.status(second.run_id)).toBe('queued')
+
+        // AND time, a restart and new messages do not bring it back
+        await t.hand.advance(60 * minute)
+        await t.restart()
+        const third = await t.run({ agent: 'well', session_id })
+        expect(await t.status(third.run_id)).toBe('queued')
+
+        // AND a reset does: the errors are counted anew, and what waited is taken
+        await t.sw.reset(session_id)
+        await t.passTime()
+        expect(await t.status(second.run_id)).toBe('failed')
+        expect(await t.status(third.run_id)).toBe('succeeded')
+        expect(await t.of(session_id, 'session.suspended')).toHaveLength(1)
+      },
+    ),
+  )
+
+  const slow = heldTool('slow.work')
+  scenario(
+    'SE-05',
+    'a budget that is used up suspends the session, and a larger one lets its run go on',
+    on(
+      store,
+      {
+        agents: {
+          main: plays([call('shop.look_up', { n: 1 }), call('shop.look_up', { n: 2 }), say('Done.')], {
+            tools: [lookUp, slow.tool],
+          }),
+        },
+      },
+      async (t) => {
+        // GIVEN a session that may make one tool call, and a run that makes two
+        const run = await t.run({ session_budget: { tool_calls: 1, tokens: 8 } })
+        const { session_id, run_id } = run
+
+        // THEN the second call was not made, and the run waits in the queue of the suspended session
+        expect(await t.of(session_id, 'tool.call')).toHaveLength(1)
+        expect(await t.status(run_id)).toBe('queued')
+        expect(await t.of(session_id, 'turn.interrupted')).toMatchObject([{ payload: { usage: { input_tokens: 1 } } }])
+
+        // WHEN someone offers a budget that is used up already, it is refused; resuming is not the way either
+        await expect(t.sw.replenish(session_id, { tool_calls: 1 })).rejects.toMatchObject({ code: 'budget_too_small' })
+        await expect(t.sw.resumeSession(session_id)).rejects.toMatchObject({ code: 'transition_refused' })
+
+        // WHEN it is replenished
+        await t.sw.replenish(session_id, { tool_calls: 2 })
+        await t.sw.idle()
+
+        // THEN the run went on where it was
+        expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
+        expect(await t.of(session_id, 'tool.call')).toHaveLength(2)
+
+        // AND the limit that was not named still holds: four answers, the cut one among them, took all eight tokens
+        await t.restart()
+        const again = await t.run({ session_id })
+        expect(await t.status(again.run_id)).toBe('queued')
+        expect((await t.of(session_id, 'session.suspended')).at(-1)?.payload).toMatchObject({
+          reason: expect.stringContaining('8 of 8 tokens'),
+          budget_info: { tokens: 8, tool_calls: 2 },
+        })
+      },
+    ),
+  )
+
+  scenario(
+    'SE-05',
+    'workers that were lost are no turn errors of the agent',
+    on(
+      store,
+      {
+        warnings: ['a worker stopped'],
+        agents: { main: plays([breakOff('down', { retryable: false })]) },
+      },
+      async (t) => {
+        // GIVEN a run whose worker was lost four times while its model was answering
+        t.process().dieAt(3, 'before')
+        const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        await t.sw.idle()
+        for (const _ of [1, 2, 3]) {
+          await t.kill({}, (next) => next.dieAt(3, 'before'))
+          await t.sw.idle()
+        }
+
+        // WHEN the fifth try breaks by itself
+        await t.kill()
+        await t.sw.idle()
+
+        // THEN there were five errors of turns, one of them the agent's, and the session goes on
+        const errors = (await t.of(run.session_id, 'turn.error')).map((rune) => rune.payload.error_type)
+        expect(errors).toEqual([...Array(4).fill('worker_lost'), 'scripted_error'])
+        expect(await t.status(run.run_id)).toBe('failed')
+        expect(await t.of(run.session_id, 'session.suspended')).toEqual([])
+      },
+    ),
+  )
+
+  const working = heldTool('slow.work')
+  scenario(
+    'SE-05',
+    'a paused session is not suspended as well: what is used up is found out when it goes on',
+    on(
+      store,
+      {
+        agents: {
+          main: plays([call('slow.work'), call('slow.work', { again: true }), say('Done.')], { tools: [working.tool] }),
+        },
+      },
+      async (t) => {
+        // GIVEN a paused session with one tool call in its budget, which is under way
+        const run = await t.sw.submit({ agent: 'main', input: 'Go.', session_budget: { tool_calls: 1 } })
+        const { session_id } = run
+        await working.hasBegun()
+        await t.sw.pause(session_id)
+
+        // WHEN the turn in flight wants another one
+        working.begun[0]?.resolve('worked')
+        await t.sw.idle()
+
+        // THEN the run waits, the session is paused and nothing else
+        expect(await t.status(run.run_id)).toBe('queued')
+        expect((await t.sw.sessions())[0]?.state).toBe('paused')
+
+        // AND when it goes on it is suspended for its budget
+        await t.sw.resumeSession(session_id)
+        await t.sw.idle()
+        expect((await t.sw.sessions())[0]?.state).toBe('suspended')
+        expect(await t.of(session_id, 'tool.call')).toHaveLength(1)
+      },
+    ),
+  )
+}
