@@ -29,16 +29,19 @@ interface Planned {
   readonly duplicate?: string
 }
 
+/** Each time someone else must have taken a key in between; so often, it is a mistake of ours. */
+const tries = 20
+
 /**
  * Takes in the calls of an answer. If someone else took a key meanwhile, it is
  * looked at again: what was free when it was planned is a duplicate by now.
  */
 export async function receive(...answer: Parameters<typeof receiveOnce>): Promise<'on' | 'over'> {
-  for (;;)
+  for (let left = tries; ; left--)
     try {
       return await receiveOnce(...answer)
     } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'key_taken') throw error
+      if (!(error instanceof Fault) || error.code !== 'key_taken' || left === 0) throw error
     }
 }
 
