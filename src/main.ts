@@ -3,6 +3,7 @@ import { hostPorts } from './adapters/host/ports.ts'
 import { checkSignature } from './adapters/host/signing-key.ts'
 import { commands } from './cli/commands/all.ts'
 import { run } from './cli/run.ts'
+import { startWorker } from './start-worker.ts'
 import { openStore } from './stores.ts'
 
 /** Wires the rooms together. Nobody imports this file but the launcher. */
@@ -18,6 +19,19 @@ export function main(args: readonly string[]): Promise<number> {
       now: hostPorts.now,
       checkSignature,
       openStore: (url) => openStore(url ?? process.env.STATEWRIGHT_STORE ?? 'sqlite:./statewright.db'),
+      startWorker,
+      untilTold,
     },
+  })
+}
+
+/** The first signal asks; whoever sends another one does not want to wait. */
+function untilTold(): Promise<string> {
+  return new Promise((resolve) => {
+    const told = (signal: NodeJS.Signals) => {
+      for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, told)
+      resolve(signal)
+    }
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, told)
   })
 }

@@ -1,6 +1,8 @@
 import { fileBlobs } from './adapters/files/blobs.ts'
 import { openCheckpoints } from './adapters/sqlite/checkpoints.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
+import { systemClock } from './adapters/system/clock.ts'
+import { systemTimers } from './adapters/system/timers.ts'
 import { faults } from './faults/catalogue.ts'
 import { openMemoryRunelog } from './runelog/memory.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -10,6 +12,7 @@ import { type Blobs, memoryBlobs } from './runtime/blobs.ts'
 import { type Checkpoints, noCheckpoints } from './runtime/checkpoints.ts'
 import { budgets } from './runtime/models/budgets.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
+import type { SharedStore } from './runtime/shared-store.ts'
 
 export interface Store {
   readonly runelog: Runelog
@@ -18,16 +21,32 @@ export interface Store {
   readonly redactor: Redactor
   /** Nobody else writes to it while it is open here. */
   readonly isExclusive: boolean
+  /** What several processes need to work on it together. */
+  readonly shared?: SharedStore
+}
+
+/** How a process takes part in a store that it does not own. */
+export interface Sharing {
+  readonly lease_ms: number
+  readonly warn: (message: string, details: object) => void
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
 export const models = [openInteractions, budgets]
+
+export const usual_lease_ms = 5_000
+
+const usualSharing: Sharing = {
+  lease_ms: usual_lease_ms,
+  warn: (message, details) => console.error(message, details),
+}
 
 /** Opens the store that a URL names. Secrets are taken out of everything before it is written. */
 export async function openStore(
   url: string,
   ports: Ports,
   secrets: Readonly<Record<string, string>> = {},
+  sharing: Sharing = usualSharing,
 ): Promise<Store> {
   const redactor = createRedactor({ secrets: new Map(Object.entries(secrets)) })
   const options: RunelogOptions = { models, redactor }
@@ -47,10 +66,36 @@ export async function openStore(
     const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
     return { runelog, blobs, checkpoints: openCheckpoints(`${path}.cache`), redactor, isExclusive: true }
   }
+  if (url.startsWith('postgres://') || url.startsWith('postgresql://')) {
+    // Only who uses PostgreSQL pays for loading its client.
+    const { openPostgresStore } = await import('./adapters/postgres/shared-store.ts')
+    // A lease lasts as long as it lasts: no test moves this time by hand.
+    const time = { clock: systemClock, timers: systemTimers }
+    const kept = { ...options, segments: segmentsFolder() }
+    const { blobs, ...store } = await openPostgresStore(url, ports, kept, { ...sharing, ...time })
+    return {
+      ...store,
+      blobs: withoutSecrets(blobs, redactor),
+      checkpoints: noCheckpoints,
+      redactor,
+      isExclusive: false,
+    }
+  }
   throw faults.bad_usage({
     problem: `The store "${url}" is of no kind we know.`,
     usage: 'sqlite:./file.db, postgres://… or memory:',
   })
+}
+
+/** Where the archived sessions of a PostgreSQL store are. Every process of the store must see the same folder. */
+export function segmentsFolder(): string {
+  return process.env.STATEWRIGHT_SEGMENTS ?? './statewright.segments'
+}
+
+export async function closeStore({ runelog, checkpoints, shared }: Store): Promise<void> {
+  checkpoints.close()
+  await shared?.close()
+  await runelog.close()
 }
 
 function withoutSecrets(blobs: Blobs, redactor: Redactor): Blobs {

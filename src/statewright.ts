@@ -1,11 +1,15 @@
 import { aiSdkModel } from './adapters/ai-sdk/ai-sdk-model.ts'
 import { hostPorts } from './adapters/host/ports.ts'
+import { type McpServers, openServers } from './adapters/mcp/open-servers.ts'
+import { pickTools } from './adapters/mcp/pick-tools.ts'
+import type { McpServerOptions } from './adapters/mcp/server-config.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
+import { checkConfig } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
-import { openStore, type Store } from './open-store.ts'
+import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
 import { type Agent, checkedAgent, equip } from './runtime/agents/define-agent.ts'
@@ -16,7 +20,8 @@ import type { AnyModel, Model } from './runtime/model.ts'
 import type { Clock, Ids, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
-import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
+import type { SharedStore } from './runtime/shared-store.ts'
+import type { Policy } from './runtime/tools/policy.ts'
 
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
@@ -24,9 +29,12 @@ export interface StatewrightOptions {
   readonly agents: Readonly<Record<string, Agent>>
   /** What agents may do without asking. */
   readonly policy?: Partial<Policy>
+  /** Servers whose tools agents may be given, by the name under which their tools appear. */
+  readonly mcp?: Readonly<Record<string, McpServerOptions>>
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Partial<Settings>
+  /** How many runs are worked on at once in this process. With 0 it only gives commands, and others work. */
   readonly max_concurrent_runs?: number
   readonly warn?: (message: string, details: object) => void
   /** Time, timers and names; a test moves them by hand. */
@@ -52,7 +60,7 @@ export function defineConfig(options: StatewrightOptions): StatewrightOptions {
 
 const usualSettings: Settings = {
   worker: 'worker',
-  lease_ms: 10_000,
+  lease_ms: usual_lease_ms,
   reply_timeout_ms: 15 * 60_000,
   cancel_grace_ms: 5_000,
   late_worker_ms: null,
@@ -62,22 +70,44 @@ const usualSettings: Settings = {
 
 /** Opens the store, recovers what the last process left behind, and begins to work. */
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
+  // Before anything is opened or started: a config that is refused leaves nothing behind.
+  const { policy, servers } = checkConfig(options)
+  const warn = options.warn ?? ((message, details) => console.error(message, details))
+  const mcp = await openServers(servers, warn)
+  try {
+    return await openWith(mcp, policy, { ...options, warn })
+  } catch (error) {
+    await mcp.close()
+    throw error
+  }
+}
+
+async function openWith(
+  mcp: McpServers,
+  policy: Policy,
+  options: StatewrightOptions & Required<Pick<StatewrightOptions, 'warn'>>,
+): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
-  const warn = options.warn ?? ((message: string, details: object) => console.error(message, details))
+  const { warn } = options
   // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
-  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn)
-  const policy = permissionPolicy.parse(options.policy ?? {})
+  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn, mcp)
+  const ids = options.ports?.ids ?? createIds(hostPorts.random)
+  const { lease_ms = usual_lease_ms } = options.settings ?? {}
   const isOurs = typeof options.store === 'string'
   const store =
-    typeof options.store === 'string' ? await openStore(options.store, storePorts, options.secrets) : options.store
-  const { runelog, blobs, checkpoints, redactor, isExclusive } = store
+    typeof options.store === 'string'
+      ? await openStore(options.store, storePorts, options.secrets, { lease_ms, warn })
+      : options.store
+  const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
+  const member = shared?.member()
   const runtime: Runtime = createRuntime(
     {
       runelog,
       isExclusive,
+      ...(member === undefined ? {} : { member }),
       clock: options.ports?.clock ?? systemClock,
       timers: options.ports?.timers ?? systemTimers,
-      ids: options.ports?.ids ?? createIds(hostPorts.random),
+      ids,
       sha256: storePorts.sha256,
       keepWhole: blobs.keep,
       checkpoints,
@@ -87,22 +117,32 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
     {
       agents,
       policy,
-      settings: { ...usualSettings, ...options.settings },
+      settings: settingsOn(shared, options.settings, ids),
       max_concurrent_runs: options.max_concurrent_runs ?? 64,
     },
   )
-  const closeStore = async () => {
+  const stop = async () => {
+    await runtime.stop()
+    await mcp.close()
     if (!isOurs) return
-    checkpoints.close()
-    await runelog.close()
+    // A tool that does not heed its signal may still act. The next process must not take this one for dead.
+    const at_work = [...runtime.engine.atWork].flatMap(([id, tool]) => (tool.irreversible ? [id] : []))
+    if (!isExclusive || at_work.length === 0) return closeStore(store)
+    warn('an irreversible action is still under way; the store stays locked until this process ends', { at_work })
+  }
+  let stopped: Promise<void> | undefined
+  const close = () => {
+    stopped ??= stop()
+    return stopped
   }
   try {
     await runtime.start()
   } catch (error) {
-    await closeStore()
+    member?.abandon()
+    if (isOurs) await closeStore(store)
     throw error
   }
-  const { engine: _engine, start: _start, stop, submit, ...commands } = runtime
+  const { engine: _engine, start: _start, stop: _stop, submit, ...commands } = runtime
   return {
     ...commands,
     runelog,
@@ -115,14 +155,16 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
       const { session_id } = await runtime.find(run_id)
       return createRunHandle(runtime, session_id, run_id)
     },
-    async close() {
-      await stop()
-      // A tool that does not heed its signal may still act. The next process must not take this one for dead.
-      const at_work = [...runtime.engine.atWork].flatMap(([id, tool]) => (tool.irreversible ? [id] : []))
-      if (!isOurs || at_work.length === 0) return closeStore()
-      warn('an irreversible action is still under way; the store stays locked until this process ends', { at_work })
-    },
+    close,
   }
+}
+
+/** On a shared store every process has a name of its own, and one that was stopped may wake while its lease lasts. */
+function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = {}, ids: Ids): Settings {
+  const settings = { ...usualSettings, ...given }
+  if (shared === undefined) return settings
+  const { lease_ms } = shared
+  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms: given.late_worker_ms ?? lease_ms }
 }
 
 /** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */
@@ -131,6 +173,7 @@ function equipAll(
   sha256: Sha256,
   engineOf: () => Engine,
   warn: NonNullable<StatewrightOptions['warn']>,
+  { tools }: McpServers,
 ) {
   return new Map(
     Object.entries(agents).map(([name, given]) => {
@@ -146,7 +189,8 @@ function equipAll(
       const problem = model.problem?.()
       if (problem !== undefined) throw refused(`${path}model: ${problem}`)
       const delegating = agent.delegates.map((other) => delegateTool(other, engineOf))
-      return [name, equip(agent, model, sha256, delegating)] as const
+      const more = [...delegating, ...pickTools(name, agent.mcp, tools)]
+      return [name, equip(agent, model, sha256, more)] as const
     }),
   )
 }

@@ -4,7 +4,7 @@ import { openSigner } from './adapters/host/signing-key.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import type { Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
-import { models } from './open-store.ts'
+import { models, segmentsFolder } from './open-store.ts'
 
 /** Opens a store that exists, by its name. Wiring, like `main`: nothing in a room imports this. */
 export async function openStore(url: string): Promise<Store> {
@@ -17,10 +17,9 @@ export async function openStore(url: string): Promise<Store> {
   return { runelog: await openSqliteRunelog(path, hostPorts, { models }), signer: () => openSigner(`${path}.key`) }
 }
 
-/** The folder of archived sessions must be one that every process of the store sees. */
 async function openPostgres(url: string): Promise<Store> {
-  const { STATEWRIGHT_SEGMENTS: segments = './statewright.segments', STATEWRIGHT_KEY: key = './statewright.key' } =
-    process.env
+  const { STATEWRIGHT_KEY: key = './statewright.key' } = process.env
+  const segments = segmentsFolder()
   // Only who uses PostgreSQL pays for loading its client.
   const { openPostgresRunelog } = await import('./adapters/postgres/runelog.ts')
   return { runelog: await openPostgresRunelog(url, hostPorts, { segments, models }), signer: () => openSigner(key) }

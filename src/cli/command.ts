@@ -1,6 +1,8 @@
+import type { Fault } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
+import type { Rune } from '../runes/rune.ts'
 
 /** A command is a value. It prints through `io` and returns its exit code; it never exits by itself. */
 export interface Command {
@@ -37,6 +39,27 @@ export interface Host {
   readonly checkSignature: CheckSignature
   /** Opens a store that exists: `sqlite:FILE` or `postgres://…`; without a name, the one the environment names. */
   readonly openStore: (url: string | undefined) => Promise<Store>
+  /** Begins to work as a config file says; without a name, the one in this folder. */
+  readonly startWorker: (config: string | undefined, io: WorkingIo) => Promise<Working>
+  /** Resolves with the name of the signal that asks this process to end. */
+  readonly untilTold: () => Promise<string>
+}
+
+export interface WorkingIo {
+  /** Each rune that the worker records. */
+  readonly tell: (rune: Rune) => void
+  readonly warn: (text: string) => void
+}
+
+export interface Working {
+  readonly agents: readonly string[]
+  readonly max_concurrent_runs: number
+  /** Other processes may work on the store too. */
+  readonly is_shared: boolean
+  /** Resolves when the store takes nothing more from this process, which then has to begin anew. */
+  readonly broken: Promise<Fault>
+  /** Lets go of every run at its next boundary. */
+  stop(): Promise<void>
 }
 
 export interface Store {

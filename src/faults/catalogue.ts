@@ -104,6 +104,11 @@ export const faults = defineFaults({
     says: (d: { what: string; name: string; problem: string }) =>
       `The ${d.what} ${JSON.stringify(d.name)} cannot be defined: ${d.problem}`,
   },
+  server_unusable: {
+    http: 503,
+    retry: 'later',
+    says: (d: { server: string; problem: string }) => `The tool server ${d.server} cannot be used: ${d.problem}`,
+  },
   bad_usage: {
     http: 400,
     retry: 'never',

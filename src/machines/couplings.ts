@@ -77,6 +77,9 @@ export const couplings = defineCouplings<MoveName>()({
     failed:               { by: 'holder',  moves: ['tool.execution_error', 'contract.fail'], meaning: 'It was tried and did not happen.' },
     timed_out:            { by: 'holder',  moves: ['tool.execution_timeout', 'contract.fail'], effect: 'before', meaning: 'It took too long, and may safely be taken as not done.' },
 
+    input_asked:          { by: 'holder',  moves: ['+interaction'], meaning: 'It asks a person in the middle of its work.' },
+    input_withdrawn:      { by: 'either',  moves: ['interaction.withdraw'], meaning: 'What it asked in the middle of its work is moot, because its call ends.' },
+
     approval_asked:       { by: 'holder',  moves: ['tool.requires_approval', 'contract.start', 'contract.suspend', '+interaction'], within: ['parked'], meaning: 'A person has to approve it.' },
     step_asked:           { by: 'holder',  moves: ['contract.start', 'contract.suspend', '+interaction'], within: ['parked'], meaning: 'A person has to take the step.' },
     answered:             { by: 'command', moves: ['interaction.answer'], meaning: 'Someone answered.' },
@@ -94,16 +97,16 @@ export const couplings = defineCouplings<MoveName>()({
 
     unknown_asked:        { by: 'holder',  moves: ['contract.suspend', '+interaction'], within: ['parked'], meaning: 'Nobody can know whether it happened; a person is asked, and the run waits.' },
     unknown_left:         { by: 'either',  moves: ['tool.outcome_unknown', 'contract.suspend', '+interaction'], within: ends, meaning: 'Nobody can know whether it happened; the run ends and the question outlives it.' },
-    unknown_outlived:     { by: 'either',  moves: ['tool.outcome_unknown'], within: ends, meaning: 'The run ends while the question is still open; the question outlives it.' },
     unknown_left_again:   { by: 'either',  moves: ['tool.outcome_unknown', '+interaction'], within: ends, meaning: 'The person left it open: the run ends, and the question is put again, for anyone and without hurry.' },
+    unknown_outlived:     { by: 'either',  moves: ['tool.outcome_unknown'], within: ends, meaning: 'The run ends while the question is still open; the question outlives it.' },
     settled_happened:     { by: 'either',  moves: ['tool.success', 'contract.resume', 'contract.succeed'], meaning: 'A person knows that it happened.' },
     settled_did_not:      { by: 'either',  moves: ['tool.execution_error', 'contract.resume', 'contract.fail'], meaning: 'A person knows that it did not happen.' },
     settled_happened_late:{ by: 'command', moves: ['interaction.answer', 'contract.resume', 'contract.succeed'], meaning: 'After the run is over, a person knows that it happened.' },
     settled_did_not_late: { by: 'command', moves: ['interaction.answer', 'contract.resume', 'contract.fail'], meaning: 'After the run is over, a person knows that it did not happen.' },
 
     cancelled_unbegun:    { by: 'either',  moves: ['tool.cancelled', 'contract.start', 'contract.cancel'], within: ends, meaning: 'It is withdrawn before it began.' },
-    cancelled_running:    { by: 'either',  moves: ['tool.cancelled', 'contract.cancel'], within: ends, meaning: 'It is stopped; what it did can be repeated or undone.' },
     cancelled_waiting:    { by: 'either',  moves: ['tool.cancelled', 'contract.cancel', 'interaction.withdraw'], within: ends, meaning: 'It is withdrawn while it waits for approval.' },
+    cancelled_running:    { by: 'either',  moves: ['tool.cancelled', 'contract.cancel'], within: ends, meaning: 'It is stopped; what it did can be repeated or undone.' },
     step_cancelled_unbegun:{ by: 'either', moves: ['contract.start', 'contract.cancel'], within: ends, meaning: 'The step is withdrawn before anyone was asked.' },
     step_cancelled:       { by: 'either',  moves: ['contract.cancel', 'interaction.withdraw'], within: ends, meaning: 'The step is withdrawn while it waits.' },
     step_cancelled_answered:{ by: 'either', moves: ['contract.cancel'], within: ends, meaning: 'The step is withdrawn after its answer came and before it was used.' },

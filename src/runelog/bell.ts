@@ -1,26 +1,34 @@
+/**
+ * Where a notice comes from: a commit of this process, or of another one. `lost`
+ * says that notices may have been missed, so that everyone has to look for himself.
+ */
+export type Source = 'own' | 'foreign' | 'lost'
+
+export type Listener = (session_ids: readonly string[], source: Source) => void
+
 export interface Bell {
   /** After a commit: wakes who waits for one of these sessions, and every listener. */
-  ring(session_ids: readonly string[]): void
+  ring(session_ids: readonly string[], source?: Source): void
   /** Wakes everyone who waits for a session: notices may have been lost, so each has to look for itself. */
   ringAll(): void
-  listen(listener: (session_ids: readonly string[]) => void): () => void
+  listen(listener: Listener): () => void
   /** Calls back whenever this session is rung. Returns the way to stop. */
   on(session_id: string, wake: () => void): () => void
 }
 
 /** Thousands may wait, each for one session: a commit wakes those it concerns, not all. */
 export function createBell(): Bell {
-  const listeners = new Set<(session_ids: readonly string[]) => void>()
+  const listeners = new Set<Listener>()
   const waiting = new Map<string, Set<() => void>>()
 
   return {
-    ring(session_ids) {
+    ring(session_ids, source = 'own') {
       for (const session_id of session_ids) for (const wake of waiting.get(session_id) ?? []) wake()
-      for (const listener of listeners) listener(session_ids)
+      for (const listener of listeners) listener(session_ids, source)
     },
     ringAll() {
       for (const wakes of waiting.values()) for (const wake of wakes) wake()
-      for (const listener of listeners) listener([...waiting.keys()])
+      for (const listener of listeners) listener([...waiting.keys()], 'lost')
     },
     listen(listener) {
       listeners.add(listener)

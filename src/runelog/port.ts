@@ -1,6 +1,7 @@
 import type { Actor } from '../runes/actor.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
+import type { Listener } from './bell.ts'
 import type { ModelQuery, Row } from './read-model.ts'
 
 /**
@@ -42,8 +43,8 @@ export interface Runelog {
   /** Rows of a read model by tag, ordered by `sort` and key. */
   rows(model: string, query?: ModelQuery): Promise<readonly Row[]>
 
-  /** Calls back after each commit, with the sessions it wrote to. Returns the way to stop. */
-  watch(listener: (session_ids: readonly string[]) => void): () => void
+  /** Calls back after each commit, with the sessions it wrote to and whose commit it was. Returns the way to stop. */
+  watch(listener: Listener): () => void
 
   /** The stored bytes of one session, in order, for verification and export. Reads cold storage too. */
   records(session_id: string, after?: number): AsyncIterable<StoredRecord>

@@ -44,10 +44,12 @@ export interface Batch {
   ): StateOf<Named<N>>
   /** Records a fact that moves nothing. */
   say<K extends Kind>(kind: K, said: Said<K>, about?: Concerns): void
+  /** What the batch says rests on where this subject is, although the batch does not move it: it must still be there. */
+  restOn(subject_id: string): void
   /** The state a subject has after what is in the batch so far. */
   stateOf(subject_id: string): string | undefined
   readonly runes: readonly Draft[]
-  /** Versions of the subjects that the batch moves, as they stand in the log. */
+  /** Versions of the subjects that the batch moves or rests on, as they stand in the log. */
   readonly moved: Readonly<Record<string, number>>
   /** Checks that the moves form whole rows of the couplings. A batch that does not is a bug in the runtime. */
   check(): void
@@ -62,8 +64,12 @@ export function createBatch(state: SessionState, at: number): Batch {
   const stateOf = (subject_id: string) => overlay.get(subject_id) ?? state.subjects.get(subject_id)?.state
   const write = (draft: object) => runes.push({ at, ...draft } as Draft)
 
-  function enter(machine: Machine, subject_id: string, to: string, rune: { kind: string } & Concerns) {
+  function restOn(subject_id: string) {
     if (!(subject_id in moved)) moved[subject_id] = state.subjects.get(subject_id)?.version ?? 0
+  }
+
+  function enter(machine: Machine, subject_id: string, to: string, rune: { kind: string } & Concerns) {
+    restOn(subject_id)
     overlay.set(subject_id, settled(machine, to))
     if (!carries(rune.kind)) return
     for (const carried of carriedMoves({ ...rune, session_id: state.session_id }, stateOf))
@@ -74,6 +80,7 @@ export function createBatch(state: SessionState, at: number): Batch {
     runes,
     moved,
     stateOf,
+    restOn,
     open(name, subject_id, kind, said, about = {}) {
       const machine: Machine = byName[name]
       write({ ...about, ...said, kind, machine: name, subject_id, from: null, to: machine.initial, trigger: null })

@@ -4,8 +4,12 @@
  * else may begin.
  */
 export interface Leases {
-  /** Begins to hold a run under an epoch; the lease is kept alive until it is released. */
-  hold(run_id: string, epoch: number): Lease
+  /**
+   * Begins to hold a run under an epoch; the lease is kept alive until it is
+   * released. `took_ms` is how long taking it took, by the monotonic clock: a
+   * process that slept meanwhile must not believe that it has all the time left.
+   */
+  hold(run_id: string, epoch: number, took_ms: number): Lease
 }
 
 export interface Lease {

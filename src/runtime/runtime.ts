@@ -8,18 +8,16 @@ import type { AgentDefinition } from './agents/define-agent.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
 import { allowAgain } from './commands/allow-again.ts'
-import { expire } from './commands/expire.ts'
 import { listSessions, type SessionQuery } from './commands/list-sessions.ts'
-import { failOrphans } from './commands/orphans.ts'
-import { type Recovered, recoverAll } from './commands/recover-all.ts'
+import type { Recovered } from './commands/recover-all.ts'
 import { type Replied, type Reply, reply } from './commands/reply.ts'
 import { type Resumed, type Resumption, resume } from './commands/resume.ts'
 import { archive, close, goOn, pause, replenish } from './commands/session.ts'
-import { isOver, runOf, type Stopped, steer, stop } from './commands/stop.ts'
+import { runOf, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type Submission, type Submitted, submit } from './commands/submit.ts'
-import { createDeadlines } from './deadlines.ts'
-import { withdrawOrphans } from './delegation.ts'
-import { createDispatcher } from './dispatcher.ts'
+import type { Dispatch, DispatchPorts } from './dispatch/dispatch.ts'
+import { dispatchHere } from './dispatch/dispatch-here.ts'
+import { dispatchShared } from './dispatch/dispatch-shared.ts'
 import { drive } from './engine/drive.ts'
 import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
 import { type Hold, nudge } from './engine/hold.ts'
@@ -27,6 +25,7 @@ import { type Leases, leasesOfOneProcess } from './leases.ts'
 import type { OpenInteraction } from './models/interactions.ts'
 import type { Clock, Ids, Timers } from './ports.ts'
 import { createSessions } from './session-cache.ts'
+import type { Member } from './shared-store.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
 import type { Policy } from './tools/policy.ts'
 
@@ -34,6 +33,8 @@ export interface RuntimePorts {
   readonly runelog: Runelog
   /** Nobody else writes to the store while it is open. */
   readonly isExclusive: boolean
+  /** How this process works together with others, where the store can be shared. */
+  readonly member?: Member
   readonly clock: Clock
   readonly timers: Timers
   readonly ids: Ids
@@ -61,18 +62,21 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const listeners = new Set<(delta: EphemeralDelta) => void>()
   let isStopping = false
 
-  const dispatcher = createDispatcher(config.max_concurrent_runs, work)
-  const applying = new Set<Promise<void>>()
-  const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
-    const applied = expire(engine, session_id, interaction_id)
-      .catch((error) => ports.warn('a deadline could not be applied', { interaction_id, error: String(error) }))
-      .finally(() => applying.delete(applied))
-    applying.add(applied)
-  })
+  const dispatching: DispatchPorts = {
+    engine: () => engine,
+    limit: config.max_concurrent_runs,
+    drive: (session_id, run_id) => drive(engine, held, session_id, run_id),
+    settled,
+  }
+  const dispatch: Dispatch =
+    ports.member === undefined
+      ? dispatchHere(dispatching, { clock, timers })
+      : dispatchShared(dispatching, ports.member)
   const engine: Engine = {
     ...ports,
     ...config,
-    leases: ports.leases ?? leasesOfOneProcess(),
+    leases: ports.leases ?? ports.member?.leases ?? leasesOfOneProcess(),
+    isAlone: ports.member === undefined,
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     atWork: new Map(),
     isStopping: () => isStopping,
@@ -82,35 +86,22 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     wake(session_id, run_id) {
       const hold = held.get(run_id)
       if (hold !== undefined) nudge(hold)
-      if (!isStopping) dispatcher.wake(session_id, run_id)
+      if (!isStopping) dispatch.wake(session_id, run_id)
     },
-    lendSlot: dispatcher.lend,
-    deadline: deadlines.add,
+    lendSlot: dispatch.lend,
+    deadline: dispatch.deadline,
   }
 
-  async function work(session_id: string, run_id: string) {
-    try {
-      const wasHeld = await drive(engine, held, session_id, run_id)
-      await follow(session_id, run_id, wasHeld)
-    } catch (error) {
-      ports.warn('a worker stopped', { session_id, run_id, error: String((error as Error)?.stack ?? error) })
-    }
-  }
-
-  /** What the end of a hold leaves to do: a cancel that came when the run was about to wait, and the next run of the agent. */
-  async function follow(session_id: string, run_id: string, wasHeld: boolean) {
-    const state = await engine.sessions.load(session_id)
-    const run = state.runs.get(run_id)
-    if (run === undefined) return
-    if (run.cancel !== null && !isOver(run) && run.status !== 'running')
-      await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
-    if (wasHeld && run.status === 'queued') engine.wake(session_id, run_id)
-    if (!isOver(run)) return
-    await withdrawOrphans(engine, session_id)
-    await failOrphans(engine, session_id, run.agent_id)
-    for (const other of state.runs.values())
-      if (other.status === 'queued' && other.agent_id === run.agent_id) dispatcher.wake(session_id, other.run_id)
-  }
+  // What other processes ask of a run that is held here reaches its holder.
+  const deaf = runelog.watch((session_ids, source) => {
+    if (source === 'own') return
+    for (const hold of held.values())
+      if (source === 'lost' || session_ids.includes(hold.state.session_id))
+        void engine.sessions.refresh(hold.state).then(
+          () => nudge(hold),
+          (error) => ports.warn('news of a held run could not be read', { error: String(error) }),
+        )
+  })
 
   async function find(run_id: string): Promise<{ session_id: string; run: RunView }> {
     const session_id = await sessionOf('run', run_id)
@@ -124,7 +115,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     return subject.session_id
   }
 
-  /** No worker holds a run of the session any more. */
+  /** No worker of this process holds a run of the session any more. */
   async function settled(session_id: string) {
     while ([...held.values()].some((hold) => hold.state.session_id === session_id)) {
       for (const hold of held.values()) if (hold.state.session_id === session_id) nudge(hold)
@@ -143,7 +134,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     engine,
 
     /** Recovers every run that the last process left: what ran is queued again, what waited goes on waiting. */
-    start: (): Promise<Recovered> => recoverAll(engine, settled),
+    start: (): Promise<Recovered> => dispatch.start(),
 
     submit: (submission: Submission): Promise<Submitted> => submit(engine, submission),
     reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
@@ -198,23 +189,17 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       return () => listeners.delete(listener)
     },
     /** Resolves when no run is worked on or waits for a worker, and no deadline is being applied. */
-    async idle(): Promise<void> {
-      do {
-        await Promise.all(applying)
-        await dispatcher.idle()
-      } while (applying.size > 0)
-    },
+    idle: dispatch.idle,
 
     /** Lets go of every run at its next boundary and takes no more. The store stays open. */
     async stop(): Promise<void> {
       isStopping = true
-      deadlines.stop()
       for (const hold of held.values()) {
         hold.isLeaving = true
         nudge(hold)
       }
-      await Promise.all(applying)
-      await dispatcher.stop()
+      await dispatch.stop()
+      deaf()
     },
   }
 }

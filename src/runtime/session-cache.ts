@@ -45,8 +45,9 @@ export function createSessions(
   }
   // What other processes record is folded in for those who listen; everyone else looks when he needs it.
   if (!exclusive)
-    runelog.watch((session_ids) => {
-      for (const session_id of session_ids) {
+    runelog.watch((session_ids, source) => {
+      if (source === 'own') return
+      for (const session_id of source === 'lost' ? listeners.keys() : session_ids) {
         const state = listeners.has(session_id) ? states.get(session_id) : undefined
         if (state !== undefined) refresh(state).catch(() => states.delete(session_id))
       }

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 
 /** One place of a value that does not fit, as a JSON pointer, and what is wrong there. */
 export interface Problem {
@@ -6,9 +6,24 @@ export interface Problem {
   readonly problem: string
 }
 
+/** An object with these fields and no others. Whoever misspells one is told which there are. */
+export function closedObject<S extends z.core.$ZodLooseShape>(shape: S) {
+  const known = `There is no such field; there is ${Object.keys(shape).join(', ')}.`
+  return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? known : undefined) })
+}
+
 /** Everything that is wrong at once, so that whoever wrote it needs one more try and not five. */
 export function shapeProblems(error: z.ZodError): Problem[] {
   return error.issues.map((issue) => ({ pointer: pointerTo(issue.path), problem: issue.message }))
+}
+
+/** As `shapeProblems`, with a field that nobody knows named at its own place. */
+export function fieldProblems(error: z.ZodError): Problem[] {
+  return error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ pointer: pointerTo([...issue.path, key]), problem: issue.message }))
+      : [{ pointer: pointerTo(issue.path), problem: issue.message }],
+  )
 }
 
 export function pointerTo(path: readonly PropertyKey[]): string {

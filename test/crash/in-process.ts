@@ -10,7 +10,7 @@ import { createOutside, type Outside } from './outside.ts'
 import { createAgents, type Play } from './plays.ts'
 import { quiet } from './quiet.ts'
 import { createTools } from './tools.ts'
-import { verdict } from './verdict.ts'
+import { orphanProblems, verdict } from './verdict.ts'
 
 /** What is put together for one life. A broken build changes a part of it. */
 export interface Parts {
@@ -87,7 +87,12 @@ export async function playThrough(
     points.push(life.passed())
     if (!life.isOver()) break
   }
-  return { problems: [...problems, ...(await verdict(disk.runelog, outside, roles))], points, deaths: died, disk }
+  return {
+    problems: [...problems, ...(await verdict(disk.runelog, outside, roles)), ...(await orphanProblems(disk.runelog))],
+    points,
+    deaths: died,
+    disk,
+  }
 }
 
 async function within(work: Promise<void>): Promise<void> {

@@ -10,10 +10,9 @@ import { declarations, isRepeatable } from './tools.ts'
 
 /** Everything that is wrong with what is on disk and in the world, when all is said and done. */
 export async function verdict(disk: Runelog, outside: Outside, roles: readonly Role[]): Promise<readonly string[]> {
-  const rows = await disk.rows('subjects')
-  const sessions = [...new Set(rows.map((row) => (row.value as { session_id: string }).session_id))]
-  const logs = await Promise.all(sessions.map((session_id) => disk.read(session_id)))
+  const logs = await allLogs(disk)
   const runes = logs.flat()
+  const sessions = logs.flatMap(([first]) => (first === undefined ? [] : [first.session_id]))
   const notes = await outside.notes()
   return [
     ...auditRunes(runes),
@@ -21,10 +20,15 @@ export async function verdict(disk: Runelog, outside: Outside, roles: readonly R
     ...unfinished(runes),
     ...roles.flatMap((role) => endProblems(runes, role)),
     ...callProblems(runes),
-    ...logs.flatMap(orphanProblems),
     ...effectProblems(runes, await outside.effects()),
     ...notes.flatMap((note) => noteProblems(runes, note)),
   ]
+}
+
+async function allLogs(disk: Runelog): Promise<readonly (readonly Rune[])[]> {
+  const rows = await disk.rows('subjects')
+  const sessions = new Set(rows.map((row) => (row.value as { session_id: string }).session_id))
+  return Promise.all([...sessions].map((session_id) => disk.read(session_id)))
 }
 
 /** The chain holds, and every append that was ever answered is in it. */
@@ -72,8 +76,15 @@ function callProblems(runes: readonly Rune[]): readonly string[] {
   })
 }
 
-/** A task that was handed to another agent is not taken up and finished after whoever gave it is over. */
-function orphanProblems(log: readonly Rune[]): readonly string[] {
+/**
+ * A task that was handed to another agent is not taken up and finished after
+ * whoever gave it is over; unless it wins every race against its withdrawal.
+ */
+export async function orphanProblems(disk: Runelog): Promise<readonly string[]> {
+  return (await allLogs(disk)).flatMap(orphansIn)
+}
+
+function orphansIn(log: readonly Rune[]): readonly string[] {
   const runOf = new Map(log.flatMap((r) => (r.kind === 'tool.call' ? [[r.call_id, r.run_id]] : [])))
   const over = new Set<string | undefined>()
   const orphans = new Set<string | undefined>()

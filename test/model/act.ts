@@ -1,5 +1,6 @@
+import type { ThreadName } from '../../src/machines/couplings.ts'
 import type { RowRef } from './append.ts'
-import { isIrreversible, type Worker, type World } from './world.ts'
+import { type Call, isIrreversible, type Worker, type World } from './world.ts'
 
 /**
  * Something that may happen next. `rows` is one append; `after` is what the
@@ -35,10 +36,21 @@ export function closing(world: World, holder: Worker | null): RowRef[] {
       if (call.answer === 'leave') return [['unknown_left_again', i]]
       return [[call.answer === 'yes' ? 'settled_happened' : 'settled_did_not', i]]
     }
-    if (!isIrreversible(call)) return [['cancelled_running', i]]
+    const asks = call.interaction === 'open'
+    if (!isIrreversible(call)) return [[asks ? 'cancelled_waiting' : 'cancelled_running', i]]
     const known = call.hands !== null && call.hands === holder
-    if (known && call.effect === 'done') return [['succeeded', i]]
-    if (known && call.effect === 'broke') return [['failed', i]]
-    return [['unknown_left', i]]
+    if (known && call.effect === 'done') return ending(call, i, 'succeeded')
+    if (known && call.effect === 'broke') return ending(call, i, 'failed')
+    return ending(call, i, 'unknown_left')
   })
+}
+
+/** What a tool asked in the middle of its work is taken back with the row that ends its call. */
+export function ending(call: Call, i: number, row: ThreadName): RowRef[] {
+  return call.interaction === 'open'
+    ? [
+        ['input_withdrawn', i],
+        [row, i],
+      ]
+    : [[row, i]]
 }

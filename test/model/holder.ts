@@ -1,4 +1,5 @@
-import { type Act, closing } from './act.ts'
+import type { ThreadName } from '../../src/machines/couplings.ts'
+import { type Act, closing, ending } from './act.ts'
 import { keyIsTaken, type RowRef, type System } from './append.ts'
 import { type Call, isIrreversible, newCall, type Setting, type Worker, type World } from './world.ts'
 
@@ -129,6 +130,10 @@ function toolWork(
       busy = true
       acts.push(act(`call ${i} ${name}`, [row], after))
     }
+    const ends = (name: string, row: ThreadName, after: (w: World) => void) => {
+      busy = true
+      acts.push(act(`call ${i} ${name}`, ending(call, i, row), after))
+    }
     if (call.tool === 'pending_call' && call.kind !== 'pay_approved') {
       mine('begins', ['started', i], due(i))
       if (call.kind === 'pay') mine('begins by policy', ['started_by_policy', i], due(i))
@@ -149,15 +154,19 @@ function toolWork(
     }
     if (call.contract === 'running' && call.hands === worker) {
       mine('reports', ['progressed', i])
-      if (call.effect === 'done') mine('succeeded', ['succeeded', i], recorded(i))
-      if (call.effect === 'broke') mine('failed', ['failed', i], recorded(i))
-      if (call.effect === 'done' && !isIrreversible(call)) mine('took too long', ['timed_out', i], recorded(i))
+      if (setting.mode === 'interactive' && call.interaction === null && call.effect === 'due')
+        mine('asks a person', ['input_asked', i])
+      if (call.effect === 'done') ends('succeeded', 'succeeded', recorded(i))
+      if (call.effect === 'broke') ends('failed', 'failed', recorded(i))
+      if (call.effect === 'done' && !isIrreversible(call)) ends('took too long', 'timed_out', recorded(i))
     }
     if (call.contract === 'running' && call.hands !== worker) {
       if (!isIrreversible(call) || system.habit === 'retry_after_crash') {
         busy = true
-        acts.push({ name: `${worker}: call ${i} is repeated`, after: due(i) })
-      } else if (setting.mode === 'interactive') waits.push(['unknown_asked', i])
+        const name = `call ${i} is repeated`
+        if (call.interaction === 'open') acts.push(act(name, [['input_withdrawn', i]], due(i)))
+        else acts.push({ name: `${worker}: ${name}`, after: due(i) })
+      } else if (setting.mode === 'interactive') waits.push(...ending(call, i, 'unknown_asked'))
       else {
         busy = true
         const rows: RowRef[] = ['failed_in_tools', ...closing(world, worker)]

@@ -54,8 +54,8 @@ export function violations(world: World): string[] {
         `INV-TOOL-APPROVAL-BEFORE-EXEC: ${said}`,
       )
     demand(
-      call.interaction !== 'open' || call.contract === 'waiting',
-      `asked about something that does not wait: ${said}`,
+      call.interaction !== 'open' || call.contract === 'waiting' || call.contract === 'running',
+      `asked about something that neither waits nor is at work: ${said}`,
     )
     demand(
       !(isOver(world) && call.contract === 'waiting') || call.interaction === 'open',

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
-import { breakOff, call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { breakOff, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
 import { scenario } from '../support/scenario.ts'
@@ -248,6 +248,47 @@ export function agentPlays(store: Store) {
       ),
     )
   }
+
+  const child = fragile('the properties of a tool')
+  scenario(
+    'AG-03',
+    'a sub-agent that breaks is an error of one call to its parent, and nothing to the sub-agent beside it',
+    on(
+      store,
+      {
+        warnings: ['an agent crashed'],
+        agents: {
+          main: plays(
+            [
+              together(call('delegate.crashing', { task: 'Try.' }), call('delegate.well', { task: 'Look.' })),
+              say('Done.'),
+            ],
+            { delegates: ['crashing', 'well'] },
+          ),
+          crashing: child.agent,
+          well: plays([call('shop.look_up'), say('Found.')], { tools: [lookUp] }),
+        },
+      },
+      async (t) => {
+        // WHEN one of two sub-agents that work at the same time breaks
+        child.arm()
+        const run = await t.run()
+
+        // THEN the parent sees an error for that task and the result of the other, and goes on
+        expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
+        const calls = await t.of(run.session_id, 'tool.call')
+        const results = new Map((await t.of(run.session_id, 'tool.result')).map((rune) => [rune.call_id, rune.payload]))
+        const of = (name: string) => results.get(calls.find((rune) => rune.payload.tool_name === name)?.call_id)
+        expect(of('delegate.crashing')).toMatchObject({ status: 'error', error: expect.stringContaining('bang') })
+        expect(of('delegate.well')).toMatchObject({ status: 'success', output: 'Found.' })
+
+        // AND of the three agents the parent alone is left
+        const ended = await t.of(run.session_id, 'agent.terminated')
+        expect(ended.map((rune) => rune.trigger).sort()).toEqual(['crash', 'kill'])
+        expect(ended.map((rune) => rune.agent_id)).not.toContain((await t.sw.find(run.run_id)).run.agent_id)
+      },
+    ),
+  )
 
   scenario(
     'AG-05',

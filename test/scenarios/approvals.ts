@@ -143,6 +143,32 @@ export function approvalPlays(store: Store) {
     ),
   )
 
+  for (let steps = 0; steps < 12; steps++)
+    play(
+      `an answer that comes ${steps} steps before the waiting of the run is let into the record`,
+      on(
+        store,
+        () => ({ ...createGate(), ...twoApprovals() }),
+        async ({ world, run, inbox, status }, { stop, second }) => {
+          // GIVEN two questions, the first answered, and the worker about to wait for the second
+          const { run_id } = await run()
+          const [one, two] = await inbox()
+          const parking = stop(holding('turn.needs_input'))
+          await world.sw.reply(one?.interaction_id ?? '', { reply: { decision: 'deny' } })
+          await parking.reached
+          // WHEN the second answer is on its way while that is recorded, and heard of here
+          const replied = world.sw.reply(two?.interaction_id ?? '', { reply: { decision: 'approve' } })
+          for (let n = 0; n < steps; n++) await Promise.resolve()
+          parking.open()
+          await replied
+          await world.sw.idle()
+          // THEN it is used
+          expect(await status(run_id)).toBe('succeeded')
+          expect(second.ran).toHaveLength(1)
+        },
+      ),
+    )
+
   play(
     'a deadline that passes at the very moment at which the run is about to wait again',
     on(

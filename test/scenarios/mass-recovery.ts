@@ -101,6 +101,6 @@ export function massRecoveryPlays(store: Store) {
         for (const { session_id } of runs.slice(-68)) expect(await t.of(session_id, 'tool.result')).toHaveLength(1)
       },
     ),
-    30_000,
+    120_000,
   )
 }

@@ -90,6 +90,31 @@ export function resumingPlays(store: Store) {
 
   scenario(
     'EC-15',
+    'A contract that is over stays over while others of its round still wait',
+    on(
+      store,
+      () => ({ script: [together(form('Size?'), form('Colour?')), say('Done.')] }),
+      async ({ world, run, snapshots, runes, status }) => {
+        // GIVEN two questions of which one is answered and used
+        const { session_id, run_id } = await run()
+        const [first] = await snapshots(session_id)
+        await world.sw.resume(first?.execution_id ?? '', { reply: answer })
+        await world.sw.idle()
+        const before = (await runes(session_id)).length
+        // WHEN it is resumed again
+        await expect(world.sw.resume(first?.execution_id ?? '', { reply: answer })).rejects.toMatchObject({
+          code: 'transition_refused',
+          details: { from: 'completed', refusal: 'terminal' },
+        })
+        // THEN nothing happens, and the other is still waited for
+        expect((await runes(session_id)).length).toBe(before)
+        expect(await status(run_id)).toBe('waiting_user')
+      },
+    ),
+  )
+
+  scenario(
+    'EC-15',
     'What has not been suspended cannot be resumed either',
     on(
       store,

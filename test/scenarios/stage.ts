@@ -15,6 +15,7 @@ import { type ToolDefinition, tool } from '../../src/runtime/tools/define-tool.t
 import type { Tool } from '../../src/runtime/tools/tool.ts'
 import type { StatewrightOptions } from '../../src/statewright.ts'
 import { dump, verify } from '../conformance/runelog/store.ts'
+import { connect } from '../support/dying-runelog.ts'
 import { type Play, perform } from '../support/scenario.ts'
 import { createWorld, type World } from '../support/world.ts'
 import type { Store } from './stores.ts'
@@ -60,7 +61,9 @@ export function on<P extends Props>(
     })
     await stage.world.sw.close()
 
-    expect(stage.world.warnings.map(({ message }) => message).sort()).toEqual([...(props.warnings ?? [])].sort())
+    const expected = [...(props.warnings ?? [])].sort()
+    const warnings = stage.world.warnings.filter((warning) => !isOfTheDead(warning))
+    expect(warnings.map(({ message }) => message).sort(), JSON.stringify(warnings, null, 2)).toEqual(expected)
     const rows = await dump(runelog, [openInteractions.name])
     for (const { key } of await runelog.rows('sessions')) {
       const runes = await runelog.read(key)
@@ -74,6 +77,11 @@ export function on<P extends Props>(
   }
 }
 
+/** What is left of a killed process notices that it has no store any more. */
+function isOfTheDead({ details }: { details: object }): boolean {
+  return JSON.stringify(details).includes('the process was killed')
+}
+
 /** A play that belongs to no requirement alone. */
 export function play(title: string, acts: Play): void {
   test(title, () => perform(acts))
@@ -82,13 +90,25 @@ export function play(title: string, acts: Play): void {
 async function setUp(store: OpenStore, { tools = [], script = [], model, agents, behind, ...options }: Props) {
   const usual = agent({ role: 'support', model: model ?? scriptedModel(script), tools: [...tools] })
   const { policy = { mode: 'full_access' }, settings = {} } = options
-  const world = await createWorld({
-    store: behind === undefined ? store : { ...store, runelog: behind(store.runelog) },
-    agents: agents ?? { support: usual },
-    policy,
-    settings,
-  })
-  return { world, ...stageOn(world) }
+  const runelog = behind === undefined ? store.runelog : behind(store.runelog)
+  let connection = connect(runelog)
+  let killing = Promise.resolve()
+  const connected = () => ({ ...store, runelog: connection.runelog })
+  const world = await createWorld({ store: connected(), agents: agents ?? { support: usual }, policy, settings })
+  return {
+    world,
+    ...stageOn(world),
+    /** The process is killed where it stands: nothing of it reaches the store any more. Another one begins. */
+    kill() {
+      // One at a time: two processes at once would both think that the store is theirs alone.
+      killing = killing.then(async () => {
+        await connection.die()
+        connection = connect(runelog)
+        await world.revive({ store: connected() })
+      })
+      return killing
+    },
+  }
 }
 
 function stageOn(world: World) {

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { say } from '../../src/runtime/scripted-model.ts'
+import { settled } from '../support/clock.ts'
 import { createGate } from './gate.ts'
 import { loseWorker, pay, paying } from './paying.ts'
 import { on, play } from './stage.ts'
@@ -55,6 +56,23 @@ export function unknownOutcomePlays(store: Store) {
         expect(await stage.snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: null }])
       },
     ),
+  )
+
+  play(
+    'the lost worker that learns that another one has its run lets go of it',
+    on(store, paying(pay, say('Done.')), async (stage, { bank }) => {
+      // GIVEN a worker that was thought lost, and whose run is over by now
+      const run = await loseWorker(stage, bank)
+      await stage.reply((await stage.question()).interaction_id, { outcome: 'happened' })
+      expect(await stage.status(run.run_id)).toBe('succeeded')
+      // WHEN its process looks at the record, and its tool returns after all
+      expect(await run.interrupt()).toMatchObject({ status: 'succeeded', accepted: false })
+      bank.begun[0]?.resolve('paid')
+      await settled()
+      // THEN nothing comes of it: nothing is recorded, and nobody thinks that an agent broke
+      expect(await stage.snapshots(run.session_id)).toMatchObject([{ current_status: 'completed', result: null }])
+      expect(await stage.of(run.session_id, 'agent.terminated')).toEqual([])
+    }),
   )
 
   play(

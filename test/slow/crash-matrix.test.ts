@@ -8,7 +8,7 @@ const proof = process.env.STATEWRIGHT_PROOF === '1'
 const seed = seedOf(4)
 
 /** Which share of the double crashes an ordinary run tries. */
-const share = proof ? 1 : 12
+const share = proof ? 1 : 24
 
 let points = 0
 let doubles = 0

@@ -47,7 +47,12 @@ export function connect(runelog: Runelog) {
         await act()
       }
       appends += 1
-      if (appends !== doom?.at) return write(batch)
+      if (appends !== doom?.at) {
+        const runes = await write(batch)
+        // It is on disk, and nobody is left to hear of it: a dead process begins nothing.
+        if (isDead) throw poisoned()
+        return runes
+      }
       isDead = true
       if (doom.when === 'after') await write(batch)
       die()

@@ -6,6 +6,9 @@ import type { Rune } from '../../runes/rune.ts'
 import { type Connection, causeOf, connect, isCollision, isConnectionLost } from './connection.ts'
 import { beginTransaction, type Transaction, type TransactionPorts, type Witness } from './transaction.ts'
 
+/** What PostgreSQL answers when it is asked about a transaction that it has not come to yet. */
+const invalidParameter = '22023'
+
 export interface LanePorts extends TransactionPorts {
   readonly url: string
   /** How long a lost database is waited for, in milliseconds. */
@@ -131,7 +134,7 @@ export function createLane(ports: LanePorts): Lane {
     while (proof !== undefined && Date.now() < deadline) {
       try {
         connection = await connected(deadline)
-        const [answer] = await connection.send<{ fate: string | null }>('fateOf', xid)
+        const [answer] = await connection.send<{ fate: string | null }>('fateOf', xid).catch(forgotten)
         if (answer?.fate !== 'in progress') return (await ports.has(connection, proof)) ? 'committed' : 'undone'
         await delay(20)
       } catch (error) {
@@ -142,6 +145,12 @@ export function createLane(ports: LanePorts): Lane {
     const poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(cause) }, { cause })
     ports.poisoned(poison)
     return poison
+  }
+
+  /** After a crash the server may not know that it ever gave out this number: then nothing of it is in progress. */
+  function forgotten(error: unknown): { fate: null }[] {
+    if ((error as { code?: string }).code === invalidParameter) return [{ fate: null }]
+    throw error
   }
 
   function settle(jobs: readonly Job[], answers: readonly unknown[]) {

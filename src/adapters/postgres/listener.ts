@@ -25,7 +25,7 @@ export async function listen(url: string, origin: string, bell: Bell): Promise<L
     next.on('error', () => {})
     next.on('notification', ({ payload = '' }) => {
       const [from, session_id] = payload.split(' ')
-      if (from !== origin && session_id !== undefined) bell.ring([session_id])
+      if (from !== origin && session_id !== undefined) bell.ring([session_id], 'foreign')
     })
     await next.connect()
     await next.query(`LISTEN ${channel}`)

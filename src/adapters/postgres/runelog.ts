@@ -15,7 +15,7 @@ import { listen } from './listener.ts'
 import { createOwnership } from './ownership.ts'
 import { createReader } from './reader.ts'
 import { statements } from './statements.ts'
-import type { Witness } from './transaction.ts'
+import type { Beside, Witness } from './transaction.ts'
 
 export interface PostgresOptions extends RunelogOptions {
   /** Where archived sessions are kept. Without it, nothing can be archived. */
@@ -24,6 +24,8 @@ export interface PostgresOptions extends RunelogOptions {
   readonly lanes?: number
   /** How long a database that is out of reach is waited for, in milliseconds. */
   readonly patience?: number
+  /** What is written in the transaction of the runes, beside them. */
+  readonly beside?: Beside
 }
 
 /** The store for several processes or machines: PostgreSQL holds them apart by row locks and unique keys. */
@@ -59,8 +61,9 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     models,
     fingerprint,
     origin,
+    beside: options.beside ?? (() => []),
     patience,
-    committed: bell.ring,
+    committed: (session_ids: readonly string[]) => bell.ring(session_ids),
     has,
     poisoned,
   }

@@ -1,3 +1,5 @@
+import { jobsSchema } from './shared-schema.ts'
+
 /** Every statement that is sent more than once, by name. Each is prepared once per connection. */
 export const statements = {
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',
@@ -42,6 +44,19 @@ export const statements = {
   addSegment: 'INSERT INTO statewright.segment (session, file, runes, first_position) VALUES ($1, $2, $3, $4)',
   changeSegment: 'UPDATE statewright.segment SET file = $2 WHERE session = $1',
   dropArchived: 'DELETE FROM statewright.rune WHERE session = $1 AND event_id <= $2',
+
+  // What is written beside the runes where several processes work on the store: wakes for its queue, and leases.
+  addJobs: `SELECT (${jobsSchema}.add_job(j.task, j.payload, run_at := to_timestamp(j.at / 1000.0), job_key := j.key,
+      priority := j.priority)).id
+    FROM unnest($1::text[], $2::json[], $3::text[], $4::float8[], $5::int[]) AS j (task, payload, key, at, priority)`,
+  removeJobs: `SELECT (${jobsSchema}.remove_job(key)).id FROM unnest($1::text[]) AS j (key)`,
+  addLeases: `INSERT INTO statewright.lease (run_id, epoch, worker, expires_at)
+    SELECT run_id, epoch, worker, clock_timestamp() + $4 * interval '1 millisecond'
+    FROM unnest($1::text[], $2::int[], $3::text[]) AS l (run_id, epoch, worker)
+    ON CONFLICT (run_id) DO UPDATE
+    SET epoch = excluded.epoch, worker = excluded.worker, expires_at = excluded.expires_at`,
+  dropLeases: 'DELETE FROM statewright.lease WHERE run_id = ANY ($1::text[])',
+
   notify: `SELECT pg_notify($1, $2 || ' ' || session_id) FROM unnest($3::text[]) AS u (session_id)`,
 
   head: `SELECT s.id::float8 AS id, s.session_id, s.event_id, s.hash, s.sealed, s.archived, g.file, g.runes

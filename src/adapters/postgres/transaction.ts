@@ -7,6 +7,7 @@ import type { Head } from '../../runelog/port.ts'
 import type { Ports } from '../../runelog/ports.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
 import type { ReadModel, Row } from '../../runelog/read-model.ts'
+import type { Rune } from '../../runes/rune.ts'
 import type { Connection } from './connection.ts'
 import { channel, storeLock } from './schema.ts'
 import type { StatementName } from './statements.ts'
@@ -18,7 +19,11 @@ export interface TransactionPorts extends Pick<Ports, 'sha256'> {
   readonly store: string
   /** Tells our own notices from those of other processes. */
   readonly origin: string
+  readonly beside: Beside
 }
+
+/** What has to be written together with runes, other than the rows that follow from them. */
+export type Beside = (runes: readonly Rune[]) => readonly (readonly [name: StatementName, ...values: unknown[]])[]
 
 export interface Transaction {
   /** The server's name for it: by this it can be asked whether it is over. */
@@ -148,6 +153,9 @@ export async function beginTransaction(
       ...(moved.length > 0 ? [connection.send('moveHeads', ...headColumns(moved))] : []),
       connection.send('addRunes', ...columns(records, ['session_id', 'event_id', 'header', 'payload', 'salt', 'hash'])),
       ...flushRows(),
+      ...ports
+        .beside(inscribed.flatMap(({ result }) => result.runes))
+        .map(([name, ...values]) => connection.send(name, ...values)),
       ...later.map((send) => send()),
       connection.send('notify', channel, ports.origin, touched),
     ]

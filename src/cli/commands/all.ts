@@ -6,6 +6,7 @@ import { rebuildCommand } from './rebuild.ts'
 import { redactCommand } from './redact.ts'
 import { topologyCommand } from './topology.ts'
 import { verifyCommand } from './verify.ts'
+import { workerCommand } from './worker.ts'
 
 /** Every command there is. Help, usage and the reference pages walk this list. */
 export const commands: readonly Command[] = [
@@ -16,4 +17,5 @@ export const commands: readonly Command[] = [
   redactCommand,
   archiveCommand,
   rebuildCommand,
+  workerCommand,
 ]

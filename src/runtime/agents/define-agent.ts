@@ -25,6 +25,8 @@ export interface Agent {
   readonly may_ask: boolean
   /** Names of agents that it may hand tasks to, each through a tool `delegate.<name>`. */
   readonly delegates: readonly string[]
+  /** What it has of the MCP servers in the config: a whole server by its name, or one tool as `server.tool`. */
+  readonly mcp: readonly string[]
   /** Is awaited whenever such an agent is spawned. If it throws, the agent cannot be set up and is given no work. */
   readonly prepare?: () => void | Promise<void>
 }
@@ -36,7 +38,7 @@ export interface AgentDefinition extends Agent {
 }
 
 type Given = Pick<Agent, 'role' | 'model'> &
-  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates' | 'prepare'>> & {
+  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates' | 'mcp' | 'prepare'>> & {
     readonly budget?: Budget | null
     readonly retries?: Partial<RetryPolicy>
   }
@@ -61,6 +63,7 @@ export function checkedAgent(written: Given | undefined, name: string, path: str
     retries: { ...usualRetries, ...given.retries },
     may_ask: given.may_ask ?? true,
     delegates: [...(given.delegates ?? [])],
+    mcp: [...(given.mcp ?? [])],
     ...(given.prepare !== undefined && { prepare: given.prepare }),
   }
   const problem = unknownField(given, defined) ?? problemWith(defined)

@@ -26,8 +26,14 @@ export async function attempt<A>(
 ): Promise<A> {
   for (let left = tries; ; left--) {
     const state = await engine.sessions.load(session_id)
+    const looked = state.event_id
     const { batch, read = [], answer } = await decide(state)
     if (batch === undefined) return answer([])
+    // Something was folded in while it decided: versions that are read now would vouch for what it did not look at.
+    if (state.event_id !== looked) {
+      left += 1
+      continue
+    }
     const seen = Object.fromEntries(read.map((id) => [id, state.subjects.get(id)?.version ?? 0]))
     try {
       return answer(await engine.sessions.commit(state, batch, { expect: { ...seen, ...batch.moved } }))

@@ -4,15 +4,21 @@ import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
 import { attempt } from './attempt.ts'
 
-/** A deadline has passed. If an answer came first, there is nothing to do; of the two, one wins. */
-export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<void> {
+/**
+ * A deadline has passed. If an answer came first, there is nothing to do; of the
+ * two, one wins. Answers with the time that is left, if it has not passed yet.
+ */
+export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
+  let left = 0
   const run_id = await attempt(engine, session_id, (state) => {
+    left = 0
     const question = state.interactions.get(interaction_id)
     const run = question?.run_id == null ? undefined : state.runs.get(question.run_id)
     const effect = question?.opened.on_silence
     if (question?.state !== 'open' || effect === undefined || effect === 'wait') return { answer: () => null }
     const at = engine.clock.now()
-    if (question.opened.deadline === null || question.opened.deadline > at) return { answer: () => null }
+    left = Math.max(0, (question.opened.deadline ?? at) - at)
+    if (question.opened.deadline === null || left > 0) return { answer: () => null }
 
     const batch = createBatch(state, at)
     const call = state.calls.get(question.call_id ?? '')
@@ -41,4 +47,5 @@ export async function expire(engine: Engine, session_id: string, interaction_id:
     return { batch, read: run === undefined ? [] : [run.run_id], answer: () => question.run_id }
   })
   if (run_id !== null) engine.wake(session_id, run_id)
+  return left
 }

@@ -21,27 +21,33 @@ const atOnce = 64
  * and the next start does the rest.
  */
 export async function recoverAll(engine: Engine, settled: (session_id: string) => Promise<void>): Promise<Recovered> {
-  const { runelog } = engine
-  const tagged = async (tag: string) =>
-    (await runelog.rows('subjects', { tag })).map(({ key, value }) => ({
-      id: key,
-      session_id: (value as { session_id: string }).session_id,
-    }))
-  const running = await tagged('run:running')
-  const waiting = await tagged('run:waiting_user')
-  const queued = await tagged('run:queued')
-  const closing = await tagged('session:closing')
+  const running = await tagged(engine, 'run:running')
+  const waiting = await tagged(engine, 'run:waiting_user')
+  const queued = await tagged(engine, 'run:queued')
+  const closing = await tagged(engine, 'session:closing')
   const sessions = new Set([...running, ...waiting, ...queued].map(({ session_id }) => session_id))
   await each([...sessions], (session_id) => withdrawOrphans(engine, session_id))
   await each(waiting, ({ id, session_id }) => preserve(engine, session_id, id))
   await each(running, ({ id, session_id }) => requeue(engine, session_id, id))
   await each(queued, ({ id, session_id }) => rouse(engine, session_id, id))
   await each(closing, ({ session_id }) => finishClosing(engine, session_id, 'the session was being closed', settled))
-  for (const row of await runelog.rows('open_interactions')) {
+  for (const row of await engine.runelog.rows('open_interactions')) {
     const { interaction_id, session_id, deadline } = row.value as OpenInteraction
     if (deadline !== null) engine.deadline(interaction_id, session_id, deadline)
   }
   return { requeued: running.length, waiting: waiting.length, queued: queued.length, closing: closing.length }
+}
+
+/** Of all that, what the first of several processes does: what waited goes on waiting. Answers with how many did. */
+export async function preserveAll(engine: Engine): Promise<number> {
+  const waiting = await tagged(engine, 'run:waiting_user')
+  await each(waiting, ({ id, session_id }) => preserve(engine, session_id, id))
+  return waiting.length
+}
+
+async function tagged({ runelog }: Engine, tag: string): Promise<readonly { id: string; session_id: string }[]> {
+  const rows = await runelog.rows('subjects', { tag })
+  return rows.map(({ key, value }) => ({ id: key, session_id: (value as { session_id: string }).session_id }))
 }
 
 async function each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {

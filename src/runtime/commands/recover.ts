@@ -109,7 +109,9 @@ export async function rouse(engine: Engine, session_id: string, run_id: string):
 const notConfigured = ({ agent }: RunView) => `The agent ${agent} is not configured any more.`
 
 function whyNot(engine: Engine, run: RunView): { code: string; message: string } | undefined {
-  if (!engine.agents.has(run.agent)) return { code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
+  // On a shared store another process may have the agent; whoever has it takes the run.
+  if (engine.isAlone && !engine.agents.has(run.agent))
+    return { code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
   const { requeue_limit } = engine.settings
   if (run.requeues_without_progress >= requeue_limit)
     return { code: 'RECOVERY_LIMIT', message: `It was put back ${requeue_limit} times without getting anywhere.` }

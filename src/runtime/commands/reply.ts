@@ -49,6 +49,8 @@ async function decide(
   interaction_id: string,
   given: Reply,
 ): Promise<Wish<Replied>> {
+  // It may be open in the log and not be known here yet.
+  if (!state.interactions.has(interaction_id)) await engine.sessions.refresh(state)
   const question = state.interactions.get(interaction_id)
   if (question === undefined || question.state !== 'open') return closed(engine, state, interaction_id, given)
 

@@ -47,6 +47,8 @@ function closeCall(batch: Batch, state: SessionState, call: CallView, how: Closi
 
 function leave(batch: Batch, state: SessionState, call: CallView, how: Closing) {
   const question = state.interactions.get(call.interaction_id ?? '')
+  // An answer that comes while the run ends without it would be recorded and never used.
+  if (question !== undefined) batch.restOn(question.interaction_id)
   const settled = question?.answered === null || question === undefined ? undefined : readSettlement(question.answered)
   if (settled === undefined) return outcomeUnknown(batch, call, how.reason)
   if (settled.outcome === 'happened') return settledHappened(batch, call, settled.result ?? null, false, how.at)

@@ -14,6 +14,7 @@ type ToolResult = Omit<Payload<'tool.result'>, 'call_id'>
  * remembered.
  */
 export function succeeded(batch: Batch, call: CallView, output: Json, result: Partial<ToolResult>, at: number) {
+  inputWithdrawn(batch, call, 'The call it was asked for is over.')
   batch.move(
     'tool',
     call.call_id,
@@ -41,6 +42,7 @@ export function failed(
   at: number,
   status: ToolResult['status'] = 'error',
 ) {
+  inputWithdrawn(batch, call, 'The call it was asked for is over.')
   batch.move('tool', call.call_id, 'execution_error', 'tool.result', toolNode({ status, error }, call), about(call))
   batch.move(
     'contract',
@@ -54,6 +56,7 @@ export function failed(
 }
 
 export function timedOut(batch: Batch, call: CallView, at: number) {
+  inputWithdrawn(batch, call, 'The call it was asked for took too long.')
   const error = `It took longer than ${call.timeout_ms} ms.`
   batch.move(
     'tool',
@@ -72,6 +75,22 @@ export function timedOut(batch: Batch, call: CallView, at: number) {
     about(call),
   )
   remember(batch, call, 'failed', { error }, at)
+}
+
+/** What a tool asked in the middle of its work is moot when its call ends. Whatever else a call asks, it waits for. */
+export function inputWithdrawn(batch: Batch, call: CallView, reason: string) {
+  const { interaction_id } = call
+  if (interaction_id === null || batch.stateOf(interaction_id) !== 'open') return
+  if (batch.stateOf(executionOf(call)) !== 'running') return
+  batch.move(
+    'interaction',
+    interaction_id,
+    'withdraw',
+    'interaction.withdrawn',
+    { actor: 'graph_runner', payload: { reason } },
+    { ...about(call), interaction_id },
+    { outcome_is_known: true },
+  )
 }
 
 export function denied(batch: Batch, call: CallView, reason: string, by: Actor, at: number) {

@@ -3,7 +3,7 @@ import type { CallView } from '../../observation/session-state.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import { about, executionOf } from './about.ts'
-import { toolNode } from './endings.ts'
+import { inputWithdrawn, toolNode } from './endings.ts'
 
 /** A call that the model made, before anything about it is recorded. */
 export interface PlannedCall extends CallView {
@@ -86,8 +86,14 @@ export function stepAsked(batch: Batch, call: CallView, interaction_id: string, 
 
 /** Nobody can know whether it happened; a person is asked. `over`: the run ends, and the question outlives it. */
 export function unknownAsked(batch: Batch, call: CallView, interaction_id: string, question: Question, over: boolean) {
+  inputWithdrawn(batch, call, 'The call it was asked for is lost.')
   if (over) outcomeUnknown(batch, call, question.prompt)
   if (batch.stateOf(executionOf(call)) === 'running') suspend(batch, call, 'outcome_unknown', false)
+  ask(batch, call, interaction_id, question)
+}
+
+/** The tool asks a person in the middle of its work. */
+export function inputAsked(batch: Batch, call: CallView, interaction_id: string, question: Question) {
   ask(batch, call, interaction_id, question)
 }
 

@@ -97,7 +97,9 @@ function advanceRunning(engine: Engine, hold: Hold, batch: Batch, call: CallView
     return
   }
   all.isBusy = true
-  if (!hold.inHand.has(call.call_id)) all.probe.push(call)
+  if (hold.inHand.has(call.call_id)) return
+  endings.inputWithdrawn(batch, call, 'Whoever asked is gone.')
+  all.probe.push(call)
 }
 
 function advanceWaiting(

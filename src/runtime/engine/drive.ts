@@ -23,9 +23,9 @@ export async function drive(
   if (hold === undefined) return false
   held.set(run_id, hold)
   try {
-    while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted) return true
+    while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted || isTaken(hold)) return true
   } catch (error) {
-    if (!isLost(error)) await contain(engine, hold, error)
+    if (!isLost(error) && !isTaken(hold)) await contain(engine, hold, error)
   } finally {
     held.delete(run_id)
     hold.lease.release()
@@ -58,6 +58,11 @@ function isLost(error: unknown): boolean {
   if (!(error instanceof Fault)) return false
   if (error.code.startsWith('store_')) throw error
   return error.code === 'stale_fence'
+}
+
+/** The same, seen in the record before an append was refused: nothing that this worker thinks of the run is so. */
+function isTaken({ run, epoch }: Hold): boolean {
+  return run.epoch !== epoch || run.status !== 'running'
 }
 
 /** Something was asked of the run while its next move was on the way: what is asked comes first. */

@@ -1,7 +1,9 @@
+import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { about } from '../contracts/about.ts'
 import { carryOut } from '../tools/carry-out.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
+import { askWhileAtWork } from './ask.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
@@ -24,6 +26,8 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
     call_id: call.call_id,
     execution_id: call.execution_id ?? '',
     signal,
+    ask: (request: Json, moot: AbortSignal = signal) =>
+      askWhileAtWork(engine, hold, call, request, AbortSignal.any([signal, moot])),
     progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, chunk, stream),
   }
   inHand(hold, call, abort, () => carryOut(watched(engine, tool, call), call.arguments, context, engine))

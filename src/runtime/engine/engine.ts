@@ -1,3 +1,4 @@
+import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
@@ -13,6 +14,8 @@ import type { Tool } from '../tools/tool.ts'
 /** What a worker works with. Everything that differs between a test and a machine room is in here. */
 export interface Engine {
   readonly runelog: Runelog
+  /** No other process works on the runs of the store, with agents that this one may not have. */
+  readonly isAlone: boolean
   readonly sessions: Sessions
   readonly clock: Clock
   readonly timers: Timers
@@ -70,6 +73,7 @@ export interface EphemeralDelta {
 export function definitionOf(engine: Engine, state: SessionState, agent_id: string): AgentDefinition {
   const agent = state.agents.get(agent_id)
   const definition = engine.agents.get(agent?.agent ?? '')
-  if (definition === undefined) throw new Error(`The agent ${agent?.agent} is not configured.`)
+  if (definition === undefined)
+    throw faults.not_found({ what: 'agent', id: agent?.agent ?? agent_id, known: [...engine.agents.keys()] })
   return definition
 }

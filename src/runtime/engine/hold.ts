@@ -65,17 +65,12 @@ export function batchFor(engine: Engine, hold: Hold): Batch {
  * commit. One that moves the run itself also expects that nothing was asked of
  * it meanwhile: a request is obeyed before the run ends or waits. The session,
  * too, moves only from where it was seen: others may be about to suspend it.
- * `read` names the subjects that the decision rests on without moving them.
+ * So does what rests on a question being open: its answer may be on the way.
  */
-export async function commit(
-  engine: Engine,
-  hold: Hold,
-  batch: Batch,
-  read: readonly string[] = [],
-): Promise<readonly Rune[]> {
+export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<readonly Rune[]> {
   const { run_id } = hold.run
   const fence = { run_id, epoch: hold.epoch }
-  const expect = Object.fromEntries(read.map((id) => [id, hold.state.subjects.get(id)?.version ?? 0]))
+  const expect: Record<string, number> = {}
   for (const [id, version] of Object.entries(batch.moved))
     if (id === run_id || id === hold.state.session_id || hold.state.interactions.has(id)) expect[id] = version
   const runes = await engine.sessions.commit(hold.state, batch, { fence, expect })

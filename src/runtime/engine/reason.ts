@@ -126,7 +126,8 @@ async function steer(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over
     aboutTurn(hold),
   )
   openTurn(engine, hold, batch, hold.run.steers[0] ?? null)
-  await commit(engine, hold, batch, [hold.state.session_id])
+  batch.restOn(hold.state.session_id)
+  await commit(engine, hold, batch)
   return 'on'
 }
 
@@ -149,7 +150,8 @@ async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Prom
     batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', said, aboutRun(hold.run))
   }
   if (isTroubled) suspend(engine, hold, batch)
-  await commit(engine, hold, batch, [hold.state.session_id])
+  batch.restOn(hold.state.session_id)
+  await commit(engine, hold, batch)
   if (!goesOn) return 'over'
   await pause(engine, hold, delay)
   return 'on'

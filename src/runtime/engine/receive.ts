@@ -10,7 +10,7 @@ import * as openings from '../contracts/openings.ts'
 import { askPersonName } from '../ecs/ask-person.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { readThrown } from '../thrown.ts'
-import { actionOf, idempotencyKey } from '../tools/policy.ts'
+import { actionOf, idempotencyKey, saltedKey } from '../tools/policy.ts'
 import { type ReadCall, readCall } from '../tools/read-call.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Answer, WrittenCall } from '../turns/answer.ts'
@@ -29,16 +29,19 @@ interface Planned {
   readonly duplicate?: string
 }
 
+/** Each time someone else must have taken a key in between; so often, it is a mistake of ours. */
+const tries = 20
+
 /**
  * Takes in the calls of an answer. If someone else took a key meanwhile, it is
  * looked at again: what was free when it was planned is a duplicate by now.
  */
 export async function receive(...answer: Parameters<typeof receiveOnce>): Promise<'on' | 'over'> {
-  for (;;)
+  for (let left = tries; ; left--)
     try {
       return await receiveOnce(...answer)
     } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'key_taken') throw error
+      if (!(error instanceof Fault) || error.code !== 'key_taken' || left === 0) throw error
     }
 }
 
@@ -101,7 +104,7 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall): Promise<
   if ('problem' in read) return { call, problem: read.problem }
 
   const { tool, args } = read
-  const keyed = keyOf(engine, tool, args, call.call_id)
+  const keyed = keyOf(engine, hold, tool, args, call.call_id)
   if ('problem' in keyed) return { call, problem: keyed.problem }
   const { key } = keyed
   const planned = {
@@ -111,7 +114,7 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall): Promise<
     key_scope: tool.key_scope,
     timeout_ms: tool.timeout_ms,
   }
-  if (!tool.irreversible) return { call: planned }
+  if (!isOneAction(tool)) return { call: planned }
   const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
   const claimOn = async (taken: string) =>
     (await engine.runelog.row('claims', `${scope}:${taken}`))?.value as Claim | undefined
@@ -123,11 +126,25 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall): Promise<
   return { call: { ...planned, idempotency_key: again } }
 }
 
-/** The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash. */
-function keyOf(engine: Engine, tool: Tool, args: Json, call_id: string): { key: string } | { problem: string } {
-  if (!tool.irreversible) return { key: call_id }
+/** A second call for it, with the same arguments, is the same action. */
+const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe
+
+/**
+ * The key goes out to whoever carries the action out. The same action in two sessions is two actions, unless its scope
+ * is global, so the session is in it: else a service would take the second for a repetition, and a probe find the first.
+ * The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash.
+ */
+function keyOf(
+  engine: Engine,
+  hold: Hold,
+  tool: Tool,
+  args: Json,
+  call_id: string,
+): { key: string } | { problem: string } {
+  if (!isOneAction(tool)) return { key: call_id }
   try {
-    return { key: idempotencyKey(tool, args, engine.sha256) }
+    const key = idempotencyKey(tool, args, engine.sha256)
+    return { key: tool.key_scope === 'global' ? key : saltedKey(key, hold.state.session_id, engine.sha256) }
   } catch (error) {
     return { problem: `The key of ${tool.name} could not be made: ${readThrown(error).message} It was not run.` }
   }

@@ -1,5 +1,5 @@
 import { Fault } from '../../faults/fault.ts'
-import type { RunView, SessionState } from '../../observation/session-state.ts'
+import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
 import { definitionOf, type Engine } from './engine.ts'
 import { aboutRun, type Hold, stopEverything } from './hold.ts'
@@ -11,14 +11,31 @@ import { aboutRun, type Hold, stopEverything } from './hold.ts'
  */
 export async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
   if (engine.isStopping()) return undefined
-  const state = await engine.sessions.load(session_id)
-  const run = state.runs.get(run_id)
-  if (run === undefined || run.status !== 'queued' || !engine.agents.has(run.agent)) return undefined
-  const session = state.subjects.get(session_id)
-  const agent = state.agents.get(run.agent_id)
-  if (session?.state !== 'active' || agent === undefined || !isFree(state, run)) return undefined
+  for (;;) {
+    const state = await engine.sessions.load(session_id)
+    const run = state.runs.get(run_id)
+    if (run === undefined || !mayBeTaken(state, run)) return undefined
+    const seen = state.event_id
+    const hold = await tryToTake(engine, state, run)
+    if (hold !== 'stale') return hold
+    // Something it depends on has moved meanwhile; that may be one reason more or one less to take it.
+    await engine.sessions.refresh(state)
+    if (state.event_id === seen) return undefined
+  }
+}
 
+/** It is queued, its session is active, and its agent is free for it. */
+export function mayBeTaken(state: SessionState, run: RunView): boolean {
+  return run.status === 'queued' && state.subjects.get(state.session_id)?.state === 'active' && isFree(state, run)
+}
+
+async function tryToTake(engine: Engine, state: SessionState, run: RunView): Promise<Hold | 'stale'> {
+  const { session_id } = state
+  const { run_id } = run
+  const agent = state.agents.get(run.agent_id) as AgentView
+  // Before the run is ours: one that this process cannot work on is left to those who can.
   const definition = definitionOf(engine, state, run.agent_id)
+  const since = engine.clock.monotonic()
   const batch = createBatch(state, engine.clock.now())
   const epoch = run.epoch + 1
   const payload = { epoch, worker: engine.settings.worker, attempt: run.attempt + 1 }
@@ -36,20 +53,23 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
     })
   }
   // The agent and the session are in the guards: whoever moves them first decides whether this may begin.
-  const expect = { ...batch.moved, [run.agent_id]: versionOf(state, run.agent_id), [session_id]: session.version }
+  const expect = {
+    ...batch.moved,
+    [run.agent_id]: versionOf(state, run.agent_id),
+    [session_id]: versionOf(state, session_id),
+  }
   try {
     await engine.sessions.commit(state, batch, { expect })
   } catch (error) {
     if (!(error instanceof Fault) || !['stale_write', 'transition_refused'].includes(error.code)) throw error
-    await engine.sessions.refresh(state)
-    return undefined
+    return 'stale'
   }
   const hold: Hold = {
     state,
     run,
     agent,
     definition,
-    lease: engine.leases.hold(run_id, epoch),
+    lease: engine.leases.hold(run_id, epoch, engine.clock.monotonic() - since),
     epoch,
     inHand: new Map(),
     unknown: new Set(),

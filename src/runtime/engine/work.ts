@@ -154,7 +154,8 @@ async function park(
     { mode_is_interactive: hold.run.mode === 'interactive' },
   )
   // An answer that came meanwhile is used first: a run that waits for it would wait for ever.
-  const runes = await commit(engine, hold, batch, open)
+  for (const interaction_id of open) batch.restOn(interaction_id)
+  const runes = await commit(engine, hold, batch)
   for (const rune of runes)
     if (rune.kind === 'interaction.opened' && rune.payload.deadline !== null)
       engine.deadline(rune.interaction_id ?? '', hold.state.session_id, rune.payload.deadline)

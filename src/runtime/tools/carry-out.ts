@@ -5,7 +5,8 @@ import type { Clock, Timers } from '../ports.ts'
 import { isMarked, readThrown } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { type KeepWhole, limitOutput } from './limit-output.ts'
-import type { Tool, ToolContext } from './tool.ts'
+import { stopwatch } from './stopwatch.ts'
+import type { Asked, Tool, ToolContext } from './tool.ts'
 
 export type Outcome = { readonly duration_ms: number } & (
   | { readonly status: 'success'; readonly output: Json; readonly output_ref?: string }
@@ -14,6 +15,8 @@ export type Outcome = { readonly duration_ms: number } & (
   /** `began` tells whether the tool was called: if it was not, nothing can have happened. */
   | { readonly status: 'cancelled'; readonly began: boolean }
   | { readonly status: 'sandbox_violation'; readonly error: string }
+  /** The tool itself cannot tell whether it happened. */
+  | { readonly status: 'unknown'; readonly error: string }
 )
 
 export interface CarryOutPorts {
@@ -64,13 +67,25 @@ export async function carryOut(
     controller.abort(new Error(by === 'timeout' ? `It took longer than ${tool.timeout_ms} ms.` : 'It was cancelled.'))
   }
   const onCancel = () => stop('cancel')
-  const cancelTimer = timers.after(tool.timeout_ms, () => stop('timeout'))
+  const limit = stopwatch(tool.timeout_ms, clock, timers, () => stop('timeout'))
   context.signal.addEventListener('abort', onCancel, { once: true })
+
+  const over = new AbortController()
+  const questions = new Set<Promise<Asked>>()
+  const { ask } = context
+  const askedWithin =
+    (ask: NonNullable<ToolContext['ask']>) =>
+    (request: Json, moot: AbortSignal = over.signal): Promise<Asked> => {
+      const question = limit.without(() => ask(request, AbortSignal.any([over.signal, moot])))
+      questions.add(question)
+      return question
+    }
 
   const running = call(tool, args, {
     ...context,
     signal: controller.signal,
     progress: (chunk, stream = 'message') => progress.add(stream, clean[stream].add(String(chunk))),
+    ...(ask === undefined ? {} : { ask: askedWithin(ask) }),
   })
   running.then(
     (value) => endWith({ by: 'return', value }),
@@ -78,9 +93,12 @@ export async function carryOut(
   )
 
   const ended = await end
-  cancelTimer()
+  limit.pause()
   context.signal.removeEventListener('abort', onCancel)
   finish()
+  // What it still asked is taken back before anyone hears how it ended.
+  over.abort(new Error('The call is over.'))
+  await Promise.allSettled(questions)
   const duration_ms = Math.max(0, Math.round(clock.monotonic() - began))
   return { ...(await outcomeOf(tool, ended, keepWhole, redactor)), duration_ms }
 }
@@ -98,6 +116,9 @@ async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole, redactor: R
   if (end.by === 'throw') {
     const { message, kind } = readThrown(end.thrown)
     if (isMarked(end.thrown, 'sandbox_violation')) return { status: 'sandbox_violation', error: message }
+    // What may be repeated has failed, whatever became of it: the model may call again.
+    if (isMarked(end.thrown, 'outcome_unknown') && !tool.read_only && !tool.idempotent)
+      return { status: 'unknown', error: message }
     return { status: 'error', error: message, error_kind: kind }
   }
   try {

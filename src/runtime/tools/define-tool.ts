@@ -3,7 +3,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import { askPersonName } from '../ecs/ask-person.ts'
-import { inputSchema } from './input-schema.ts'
+import { toldSchema } from './input-schema.ts'
 import type { Tool } from './tool.ts'
 
 type Optional = Exclude<keyof Tool, 'name' | 'input' | 'run'>
@@ -12,7 +12,7 @@ type Optional = Exclude<keyof Tool, 'name' | 'input' | 'run'>
 export type ToolDefinition<I extends z.ZodType> = Pick<Tool<I>, 'name' | 'input' | 'run'> &
   Partial<Pick<Tool<I>, Optional>>
 
-const toolName = /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/i
+const toolName = /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/i
 
 export function tool<I extends z.ZodType>(definition: ToolDefinition<I>): Tool<I> {
   const read_only = definition.read_only ?? false
@@ -24,6 +24,7 @@ export function tool<I extends z.ZodType>(definition: ToolDefinition<I>): Tool<I
     parallel: read_only,
     max_output_bytes: 64_000,
     key_scope: 'session',
+    dedupe: true,
     ...definition,
     read_only,
     idempotent: read_only || (definition.idempotent ?? false),
@@ -35,7 +36,7 @@ export function tool<I extends z.ZodType>(definition: ToolDefinition<I>): Tool<I
 
 function problemWith(tool: Tool): string | undefined {
   if (typeof tool.name !== 'string' || !toolName.test(tool.name))
-    return 'A name is letters, digits and underscores, begins with a letter, and may have parts joined by dots, as in "payments.refund".'
+    return 'A name is letters, digits, underscores and hyphens, begins with a letter, and may have parts joined by dots, as in "payments.refund".'
   if (tool.name === askPersonName) return 'The runtime has a tool of this name; choose another.'
   if (typeof tool.run !== 'function') return 'It has no run function.'
   if (tool.irreversible && tool.read_only)
@@ -45,7 +46,7 @@ function problemWith(tool: Tool): string | undefined {
   // Below this the sentence that says how much was cut would not fit.
   if (!isCount(tool.max_output_bytes) || tool.max_output_bytes < 256)
     return `max_output_bytes is ${tool.max_output_bytes}; it must be a whole number, at least 256.`
-  const described = inputSchema(tool.input)
+  const described = toldSchema(tool)
   return 'problem' in described ? described.problem : undefined
 }
 
@@ -58,7 +59,7 @@ const isCount = (value: unknown) => Number.isSafeInteger(value)
  */
 export function definitionDigest(tool: Tool, sha256: Sha256): string {
   const { name, description, irreversible, idempotent, read_only, approval, timeout_ms, parallel } = tool
-  const described = inputSchema(tool.input)
+  const described = toldSchema(tool)
   return sha256(
     canonicalJson({
       name,
@@ -72,6 +73,8 @@ export function definitionDigest(tool: Tool, sha256: Sha256): string {
       parallel,
       max_output_bytes: tool.max_output_bytes,
       key_scope: tool.key_scope,
+      dedupe: tool.dedupe,
+      version: tool.version ?? null,
       has_key: tool.key !== undefined,
       has_probe: tool.probe !== undefined,
     }),

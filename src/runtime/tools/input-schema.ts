@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
+import type { Tool } from './tool.ts'
 
 type Schema = Readonly<Record<string, Json>>
 
@@ -19,6 +20,12 @@ export function inputSchema(input: z.ZodType): { schema: Schema } | { problem: s
   } catch (error) {
     return { problem: `Its input must be plain JSON; convert inside run(). ${(error as Error).message}.` }
   }
+}
+
+/** What a model is told about the arguments: what the tool brought along, or what follows from its shape. */
+export function toldSchema({ input, input_schema }: Pick<Tool, 'input' | 'input_schema'>) {
+  if (input_schema === undefined) return inputSchema(input)
+  return describesObject(input_schema) ? { schema: input_schema } : { problem: 'Its input_schema must be an object.' }
 }
 
 function describesObject(schema: Schema): boolean {

@@ -92,7 +92,10 @@ export function idempotencyKey(tool: Pick<Tool, 'name' | 'key'>, args: Json, sha
   return sha256(canonicalJson(tool.key === undefined ? { ...action, args } : { ...action, key: tool.key(args) }))
 }
 
-/** The key of "do it again": a person wants the same action once more. The salt names that decision. */
+/**
+ * The key of an action that is one of several alike. The salt says which: the session it belongs to, or the decision
+ * of a person to do it again.
+ */
 export function saltedKey(key: string, salt: string, sha256: Sha256): string {
   return sha256(canonicalJson({ key, salt }))
 }

@@ -2,7 +2,7 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import type { ToolDescription } from '../model.ts'
 import { definitionDigest } from './define-tool.ts'
-import { inputSchema } from './input-schema.ts'
+import { toldSchema } from './input-schema.ts'
 import { nearestName } from './nearest-name.ts'
 import type { Tool } from './tool.ts'
 
@@ -40,8 +40,9 @@ export function createRegistry(
   }
 }
 
-function descriptionOf({ name, description, input }: Tool): ToolDescription {
-  const described = inputSchema(input)
+function descriptionOf(tool: Tool): ToolDescription {
+  const { name, description } = tool
+  const described = toldSchema(tool)
   if ('problem' in described) throw faults.bad_definition({ what: 'tool', name, problem: described.problem })
   return { name, description, input_schema: described.schema }
 }

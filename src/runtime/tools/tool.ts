@@ -13,6 +13,10 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly name: string
   readonly description: string
   readonly input: I
+  /** The JSON Schema that a model is told, where it was written by someone else and must stay word for word. */
+  readonly input_schema?: Readonly<Record<string, Json>>
+  /** What stands behind `run`, where that can change by itself. An approval does not outlive it. */
+  readonly version?: string
   /** A success cannot be undone: it is started at most once per key. */
   readonly irreversible: boolean
   /** Doing it again with the same key does nothing more: it may be repeated when its outcome is unknown. */
@@ -27,6 +31,8 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   /** What makes two calls the same action, where all arguments would be too many. */
   key?(args: z.output<I>): string
   readonly key_scope: 'session' | 'global'
+  /** Two calls with the same arguments are the same action. If not, every call is an action of its own. */
+  readonly dedupe: boolean
   /** Asks the outside whether the action with this key happened. */
   probe?(key: string, args: z.output<I>, signal: AbortSignal): Promise<Probed>
   run(args: z.output<I>, context: ToolContext): Promise<Json> | Json
@@ -37,6 +43,12 @@ export type Probed =
   | { readonly outcome: 'did_not' }
   | { readonly outcome: 'cannot_tell' }
 
+/** What came of a question. `silence`: nobody answered, or nobody may be asked. */
+export type Asked =
+  | { readonly action: 'approve' | 'edit'; readonly data?: Readonly<Record<string, Json>> }
+  | { readonly action: 'reject'; readonly reason?: string }
+  | { readonly action: 'silence' }
+
 export interface ToolContext {
   /** The same for every attempt at the same action: hand it to the service you call. */
   readonly idempotency_key: string
@@ -46,5 +58,11 @@ export interface ToolContext {
   readonly execution_id: string
   /** Fires on timeout, on cancel, and when the lease of the worker ends. */
   readonly signal: AbortSignal
+  /**
+   * Puts a form, a confirmation or a display to a person while the tool is at
+   * work, and waits for the answer; the time does not count towards the timeout.
+   * `signal` takes the question back, and so does the end of the call.
+   */
+  readonly ask?: (request: Json, signal?: AbortSignal) => Promise<Asked>
   readonly progress: (chunk: string, stream?: 'stdout' | 'stderr' | 'message') => void
 }

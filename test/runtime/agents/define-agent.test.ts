@@ -13,6 +13,7 @@ test('an agent has defaults for what was not said', () => {
     role: 'support',
     model,
     delegates: [],
+    mcp: [],
     tools: [],
     instructions: '',
     budget: null,

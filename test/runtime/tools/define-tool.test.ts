@@ -29,6 +29,7 @@ test('what is not said about a tool has a default on the safe side', () => {
     parallel: false,
     max_output_bytes: 64_000,
     key_scope: 'session',
+    dedupe: true,
   })
 })
 
@@ -46,7 +47,7 @@ test('tools of different inputs fit into one list', () => {
 const good = { name: 'look', input: z.object({}), run: () => null }
 const bad: readonly [string, Partial<ToolDefinition<z.ZodType>>, RegExp][] = [
   ['irreversible and read_only', { irreversible: true, read_only: true }, /drop one of the two/],
-  ['a name with a space', { name: 'look around' }, /letters, digits and underscores/],
+  ['a name with a space', { name: 'look around' }, /letters, digits, underscores and hyphens/],
   ['a name that begins with a digit', { name: '1look' }, /begins with a letter/],
   ['a name that ends in a dot', { name: 'look.' }, /joined by dots/],
   ['an empty name', { name: '' }, /begins with a letter/],

@@ -1,4 +1,4 @@
-import type { Cancel, Clock, Timers } from './ports.ts'
+import type { Cancel, Clock, Timers } from '../ports.ts'
 
 export interface Deadlines {
   add(interaction_id: string, session_id: string, at: number): void

@@ -1,6 +1,7 @@
 /** Hands runs to workers of this process. It only wakes: the log decides whether a run may be taken. */
 export interface Dispatcher {
-  wake(session_id: string, run_id: string): void
+  /** Resolves when the run was looked at and its place is free again. Refused if nobody will look at it here. */
+  wake(session_id: string, run_id: string): Promise<void>
   /** A run that only waits does not count; the returned function makes it count again. */
   lend(run_id: string): () => void
   /** Takes nothing more, and resolves when everything under way has ended. */
@@ -9,49 +10,59 @@ export interface Dispatcher {
   idle(): Promise<void>
 }
 
+interface Entry {
+  readonly session_id: string
+  readonly seen: PromiseWithResolvers<void>
+}
+
 /** At most `limit` runs are worked on at once; the others wait in the order in which they were woken. */
 export function createDispatcher(
   limit: number,
   work: (session_id: string, run_id: string) => Promise<void>,
 ): Dispatcher {
-  const queue = new Map<string, string>()
-  const busy = new Set<string>()
+  const queue = new Map<string, Entry>()
+  const busy = new Map<string, Entry>()
   const lent = new Map<string, number>()
   let waiting: PromiseWithResolvers<void> | undefined
   let isStopping = false
 
   function pump() {
-    if (!isStopping)
-      for (const [run_id, session_id] of queue) {
-        if (busy.size - lent.size >= limit) break
-        // Woken again while it is worked on: it is looked at once more after that.
-        if (busy.has(run_id)) continue
-        queue.delete(run_id)
-        busy.add(run_id)
-        void work(session_id, run_id).finally(() => {
+    for (const [run_id, entry] of queue) {
+      if (busy.size - lent.size >= limit) break
+      // Woken again while it is worked on: it is looked at once more after that.
+      if (busy.has(run_id)) continue
+      queue.delete(run_id)
+      busy.set(run_id, entry)
+      void work(entry.session_id, run_id)
+        .then(entry.seen.resolve, entry.seen.reject)
+        .finally(() => {
           busy.delete(run_id)
           pump()
         })
-      }
-    if (busy.size === 0 && (queue.size === 0 || isStopping)) {
+    }
+    if (busy.size === 0 && queue.size === 0) {
       waiting?.resolve()
       waiting = undefined
     }
   }
 
   function idle(): Promise<void> {
-    if (busy.size === 0 && (queue.size === 0 || isStopping)) return Promise.resolve()
+    if (busy.size === 0 && queue.size === 0) return Promise.resolve()
     waiting ??= Promise.withResolvers<void>()
     return waiting.promise
   }
 
   return {
     wake(session_id, run_id) {
-      queue.set(run_id, session_id)
+      if (isStopping) return Promise.reject(new Error('This worker takes no more runs.'))
+      const entry = queue.get(run_id) ?? { session_id, seen: Promise.withResolvers<void>() }
+      queue.set(run_id, entry)
       pump()
+      return entry.seen.promise
     },
     lend(run_id) {
       lent.set(run_id, (lent.get(run_id) ?? 0) + 1)
+      busy.get(run_id)?.seen.resolve()
       pump()
       return () => {
         const left = (lent.get(run_id) ?? 1) - 1
@@ -62,6 +73,9 @@ export function createDispatcher(
     idle,
     stop() {
       isStopping = true
+      for (const { seen } of queue.values()) seen.reject(new Error('This worker takes no more runs.'))
+      queue.clear()
+      pump()
       return idle()
     },
   }

@@ -1,0 +1,169 @@
+import {
+  type CallToolResult,
+  Client,
+  type Tool as Listed,
+  ProtocolError,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { ToolContext } from '../../runtime/tools/tool.ts'
+import { elicit } from './elicitation.ts'
+import { failureOf, marked, messageOf } from './failure.ts'
+import type { McpServer } from './server-config.ts'
+
+/** Our own timeout decides, by our own clock; the library's must not come first. */
+const never_ms = 2 ** 31 - 1
+
+export interface Connection {
+  /** What the server offers right now. */
+  list(): Promise<readonly Listed[]>
+  /** Sends one call, once. It is refused unless the server still offers the tool exactly as it was listed. */
+  call(listed: Listed, args: Json, context: ToolContext): Promise<CallToolResult>
+  /** Of the server that is started now, if it is a local one. */
+  pid(): number | null
+  close(): Promise<void>
+}
+
+interface Live {
+  readonly client: Client
+  calls: number
+  isRetired: boolean
+  /** Undefined once the server said that they changed. */
+  tools: Promise<readonly Listed[]> | undefined
+}
+
+/**
+ * One server. It is connected when it is needed, and again when it is needed
+ * after it died; a call is never sent twice. `warn` hears what went wrong
+ * between calls.
+ */
+export function connectionTo(name: string, server: McpServer, warn: (message: string) => void): Connection {
+  let current: Promise<Live> | undefined
+  let isClosed = false
+  let started: number | null = null
+  const underWay = new Set<ToolContext>()
+
+  function live(): Promise<Live> {
+    if (isClosed) return Promise.reject(marked(`${name} is closed.`, 'unavailable'))
+    const mine = current ?? connect(() => forget(mine))
+    current = mine
+    mine.catch(() => forget(mine))
+    return mine
+  }
+
+  function forget(what: Promise<Live>) {
+    if (current === what) current = undefined
+  }
+
+  /** Nothing new is sent through it; what is under way may still end well. */
+  function retire(made: Live) {
+    made.isRetired = true
+    current = undefined
+  }
+
+  function closeIfIdle({ client, calls, isRetired }: Live) {
+    if (isRetired && calls === 0) void client.close().catch((error) => warn(messageOf(error)))
+  }
+
+  async function connect(onClose: () => void): Promise<Live> {
+    const client = new Client(
+      { name: 'statewright', version: '0.1.0' },
+      {
+        capabilities: { elicitation: { form: {} } },
+        // A local server is not probed for the newest revision: the probe would start it a second time.
+        versionNegotiation: { mode: 'url' in server ? 'auto' : 'legacy' },
+      },
+    )
+    const transport =
+      'url' in server
+        ? new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers: server.headers } })
+        : new StdioClientTransport({
+            command: server.command,
+            args: server.args,
+            env: server.env,
+            stderr: 'ignore',
+            ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
+          })
+    const made: Live = { client, calls: 0, isRetired: false, tools: undefined }
+    client.onclose = onClose
+    client.onerror = (error) => warn(messageOf(error))
+    client.setNotificationHandler('notifications/tools/list_changed', () => {
+      made.tools = undefined
+    })
+    client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => elicit(params, underWay, mcpReq.signal))
+    try {
+      await client.connect(transport, { timeout: server.connect_timeout_ms })
+    } catch (error) {
+      await client.close().catch(() => undefined)
+      throw marked(`${name} could not be reached: ${messageOf(error)}`, 'unavailable')
+    }
+    started = 'pid' in transport ? transport.pid : null
+    return made
+  }
+
+  function toolsOf(made: Live): Promise<readonly Listed[]> {
+    made.tools ??= made.client
+      .listTools(undefined, { timeout: server.connect_timeout_ms, cacheMode: 'refresh' })
+      .then(({ tools }) => tools)
+    return made.tools.catch((error) => {
+      made.tools = undefined
+      throw marked(`${name} does not say which tools it has: ${messageOf(error)}`, 'unavailable')
+    })
+  }
+
+  return {
+    list: async () => toolsOf(await live()),
+    async call(listed, args, context) {
+      const made = await live()
+      const now = (await toolsOf(made)).find((tool) => tool.name === listed.name)
+      if (now === undefined) throw marked(`${name} has no tool ${listed.name} any more.`, 'definition_changed')
+      if (definitionOf(now) !== definitionOf(listed))
+        throw marked(
+          `${name} changed its definition of ${listed.name}; it was not called. The new one counts after a restart.`,
+          'definition_changed',
+        )
+      context.signal.throwIfAborted()
+      underWay.add(context)
+      made.calls++
+      try {
+        return await made.client.callTool(
+          { name: listed.name, arguments: args as Record<string, unknown> },
+          {
+            signal: context.signal,
+            timeout: never_ms,
+            onprogress: ({ progress, total, message }) =>
+              context.progress(`${progress}${total === undefined ? '' : `/${total}`}${message ? ` ${message}` : ''}\n`),
+            // Without its output schema: what was done stays done, whether or not the server describes it as it promised.
+            toolDefinition: { name: listed.name, inputSchema: listed.inputSchema },
+          },
+        )
+      } catch (error) {
+        const failure = failureOf(error, name)
+        // A session that the server has forgotten, or a server that is gone: the next call begins anew.
+        if ('url' in server && !context.signal.aborted && !(error instanceof ProtocolError)) retire(made)
+        throw failure
+      } finally {
+        underWay.delete(context)
+        made.calls--
+        closeIfIdle(made)
+      }
+    },
+    pid: () => started,
+    async close() {
+      isClosed = true
+      const last = current
+      current = undefined
+      await last?.then(
+        ({ client }) => client.close(),
+        () => undefined,
+      )
+    },
+  }
+}
+
+/** What a person approves of a tool: its words, its arguments and what it says about itself. */
+export function definitionOf({ name, description, inputSchema, annotations }: Listed): string {
+  return canonicalJson(JSON.parse(JSON.stringify({ name, description, inputSchema, annotations })))
+}

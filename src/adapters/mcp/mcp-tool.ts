@@ -1,0 +1,50 @@
+import type { Tool as Listed } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
+import { tool } from '../../runtime/tools/define-tool.ts'
+import type { Tool } from '../../runtime/tools/tool.ts'
+import type { Connection } from './connection.ts'
+import { propertiesOf } from './properties.ts'
+import { readResult } from './read-result.ts'
+import type { McpServer } from './server-config.ts'
+
+/** A tool of a server as one of ours. Models are told the server's own schema, word for word. */
+export function mcpTool(server_name: string, server: McpServer, listed: Listed, connection: Connection): Tool {
+  const properties = propertiesOf(server, listed)
+  const { $schema, ...input_schema } = listed.inputSchema as Record<string, Json>
+  return tool({
+    ...properties,
+    name: nameOf(server_name, listed.name),
+    description: listed.description ?? '',
+    input: shapeOf(listed.inputSchema),
+    input_schema,
+    version: versionOf(server),
+    parallel: properties.read_only,
+    max_output_bytes: server.max_output_bytes,
+    // Nobody but the config declares that two calls are one action; without that, each is its own.
+    dedupe: Object.hasOwn(server.tools, listed.name) && server.tools[listed.name]?.irreversible === true,
+    run: async (args, context) => readResult(await connection.call(listed, args as Json, context)),
+  })
+}
+
+/** Servers may use any character; our names may not. */
+export function nameOf(server_name: string, tool_name: string): string {
+  return `${server_name}.${tool_name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
+}
+
+/** A schema that cannot be read here is left to the server, which checks its arguments anyway. */
+function shapeOf(schema: Listed['inputSchema']): z.ZodType {
+  try {
+    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
+  } catch {
+    return z.looseObject({})
+  }
+}
+
+/** An approval counts for what stands behind the name: another command line or address needs a new one. */
+function versionOf(server: McpServer): string {
+  return 'url' in server
+    ? server.url
+    : canonicalJson({ command: server.command, args: server.args, cwd: server.cwd ?? null })
+}

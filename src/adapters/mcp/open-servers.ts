@@ -1,0 +1,52 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Tool } from '../../runtime/tools/tool.ts'
+import { type Connection, connectionTo } from './connection.ts'
+import { messageOf } from './failure.ts'
+import { mcpTool } from './mcp-tool.ts'
+import type { McpServer } from './server-config.ts'
+
+export interface McpServers {
+  /** The tools of each server, by its name in the config. */
+  readonly tools: ReadonlyMap<string, readonly Tool[]>
+  readonly connections: ReadonlyMap<string, Connection>
+  close(): Promise<void>
+}
+
+/** Starts or reaches every server of the config and lists its tools. One that cannot be used refuses the whole start. */
+export async function openServers(
+  servers: Readonly<Record<string, McpServer>>,
+  warn: (message: string, details: object) => void,
+): Promise<McpServers> {
+  const connections = new Map(
+    Object.entries(servers).map(([name, server]) => {
+      const told = (problem: string) => warn('an MCP server has trouble', { server: name, problem })
+      return [name, connectionTo(name, server, told)] as const
+    }),
+  )
+  const close = async () => {
+    await Promise.all([...connections.values()].map((connection) => connection.close()))
+  }
+  try {
+    const listed = await Promise.all(
+      Object.entries(servers).map(async ([name, server]) => [name, await toolsOf(name, server, connections)] as const),
+    )
+    return { tools: new Map(listed), connections, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function toolsOf(name: string, server: McpServer, connections: ReadonlyMap<string, Connection>) {
+  const connection = connections.get(name) as Connection
+  const listed = await connection.list().catch((error) => {
+    throw faults.server_unusable({ server: name, problem: messageOf(error) })
+  })
+  const unknown = Object.keys(server.tools).find((tool) => !listed.some((l) => l.name === tool))
+  if (unknown !== undefined)
+    throw faults.server_unusable({
+      server: name,
+      problem: `mcp.${name}.tools.${unknown}: It has no such tool; it has ${listed.map((l) => l.name).join(', ')}.`,
+    })
+  return listed.map((each) => mcpTool(name, server, each, connection))
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { closedObject } from '../../runtime/shape-problems.ts'
+
+/** What may be declared about one tool of a server, by whoever writes the config. It wins over what the server says. */
+const declared = closedObject({
+  irreversible: z.boolean().optional(),
+  idempotent: z.boolean().optional(),
+  read_only: z.boolean().optional(),
+  approval: z.enum(['inherit', 'always', 'never']).optional(),
+  timeout_ms: z.int().min(1).optional(),
+})
+
+/** Annotations that a trusted server may relax the defaults with. */
+const hints = z.enum(['read_only', 'idempotent', 'reversible'])
+
+const common = {
+  /** Its annotations are believed, as far as `relax` goes. Otherwise every tool counts as destructive. */
+  trusted: z.boolean().default(false),
+  relax: z.array(hints).default(['read_only', 'idempotent', 'reversible']),
+  /** For every tool that nothing else is said about. Without it: always, and inherit for a trusted server. */
+  approval: z.enum(['inherit', 'always', 'never']).optional(),
+  timeout_ms: z.int().min(1).default(120_000),
+  max_output_bytes: z.int().min(256).default(64_000),
+  /** How long the server may take to start and to list its tools. */
+  connect_timeout_ms: z.int().min(1).default(30_000),
+  /** By the server's name of the tool. */
+  tools: z.record(z.string(), declared).default({}),
+}
+
+/** This command line is started, and nothing else: there is no shell in between. */
+export const localServer = closedObject({
+  command: z.string().min(1),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).default({}),
+  cwd: z.string().optional(),
+  ...common,
+})
+
+export const remoteServer = closedObject({
+  url: z.url({ protocol: /^https?$/ }),
+  headers: z.record(z.string(), z.string()).default({}),
+  ...common,
+})
+
+const serverName = z
+  .string()
+  .regex(/^[a-zA-Z][a-zA-Z0-9_-]*$/, 'The name of a server is letters, digits, underscores and hyphens.')
+
+/** Told apart by what they have, so that a mistake is named at its field and not as "no variant fits". */
+export const mcpServer = z.unknown().transform((given, context) => {
+  const shape = Object.hasOwn(Object(given), 'url') ? remoteServer : localServer
+  const read = shape.safeParse(given)
+  if (read.success) return read.data
+  for (const issue of read.error.issues)
+    for (const key of issue.code === 'unrecognized_keys' ? issue.keys : [undefined])
+      context.addIssue({
+        code: 'custom',
+        path: [...issue.path, ...(key === undefined ? [] : [key])],
+        message: issue.message,
+      })
+  return z.NEVER
+})
+
+export const mcpServers = z.record(serverName, mcpServer)
+
+export type McpServer = z.output<typeof localServer> | z.output<typeof remoteServer>
+
+/** A server as it is written in a config. */
+export type McpServerOptions = z.input<typeof localServer> | z.input<typeof remoteServer>

@@ -1,0 +1,23 @@
+import { hash } from 'node:crypto'
+import type pg from 'pg'
+import type { Blobs } from '../../runtime/blobs.ts'
+
+/** In a table, as bytes: unlike text they may hold anything. */
+export function postgresBlobs(pool: pg.Pool): Blobs {
+  return {
+    async keep(text) {
+      const ref = `blob_${hash('sha256', text)}`
+      await pool.query('INSERT INTO statewright.blob (ref, content) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+        ref,
+        Buffer.from(text, 'utf8'),
+      ])
+      return ref
+    },
+    async fetch(ref) {
+      const { rows } = await pool.query<{ content: Buffer }>('SELECT content FROM statewright.blob WHERE ref = $1', [
+        ref,
+      ])
+      return rows[0]?.content.toString('utf8')
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import { Logger, runTaskList, type WorkerPool } from 'graphile-worker'
+import type pg from 'pg'
+import { type Job, runJob, type Task } from '../../runtime/dispatch/jobs-for.ts'
+import type { Tasks } from '../../runtime/shared-store.ts'
+import { jobColumns } from './beside.ts'
+import { jobsSchema } from './shared-schema.ts'
+import { statements } from './statements.ts'
+
+/** New jobs are announced. This is for those that fall due, and for those that a dead worker had. */
+const look_ms = 250
+
+/** Its own looking around would ask once per free place. */
+const poll_ms = 60_000
+
+/** What `jobsFor` wrote. */
+type PayloadOf<T extends Task> = Extract<Job, { readonly task: T }>['payload']
+
+export interface Jobs {
+  /** The name under which the queue locks what it gave us. */
+  readonly id: string
+  /** Takes nothing more, and resolves when every task is over. */
+  stop(): Promise<void>
+}
+
+/** Soon at first, since a worker that has the agent may be there; later and later if none ever is. */
+const passOn = `SELECT (${jobsSchema}.add_job('run', $1::json, job_key := $2,
+  run_at := now() + least(30000, 250 * 1.5 ^ $3::int) * interval '1 millisecond')).id`
+
+/** Brings jobs of the queue to those who do them. A task that fails is brought again, later and later. */
+export function startJobs(
+  pool: pg.Pool,
+  tasks: Tasks,
+  limit: number,
+  warn: (message: string, details: object) => void,
+): Jobs {
+  const queue: WorkerPool = runTaskList(
+    {
+      schema: jobsSchema,
+      concurrency: limit,
+      pollInterval: poll_ms,
+      noHandleSignals: true,
+      logger: quiet(warn),
+      preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+    },
+    {
+      async run(payload) {
+        const { session_id, run_id, passed = 0 } = payload as PayloadOf<'run'> & { passed?: number }
+        if ((await tasks.run(session_id, run_id)) === 'seen') return
+        await pool.query(passOn, [JSON.stringify({ session_id, run_id, passed: passed + 1 }), run_id, passed])
+      },
+      deadline(payload) {
+        const { session_id, interaction_id } = payload as PayloadOf<'deadline'>
+        return tasks.deadline(session_id, interaction_id)
+      },
+      async session(payload) {
+        const { session_id } = payload as PayloadOf<'session'>
+        const run_ids = await tasks.session(session_id)
+        const jobs = run_ids.map((run_id) => runJob(session_id, run_id))
+        if (jobs.length > 0) await pool.query(statements.addJobs, [...jobColumns(jobs)])
+      },
+    },
+    pool,
+  )
+  let stopped: Promise<void> | undefined
+  const looking = setInterval(() => queue.nudge(1), look_ms)
+  return {
+    id: queue.id,
+    stop() {
+      clearInterval(looking)
+      stopped ??= Promise.resolve(queue.gracefulShutdown('the worker leaves'))
+      return stopped
+    },
+  }
+}
+
+/** Its errors are ours to tell; the rest of what it says is of no use here. */
+function quiet(warn: (message: string, details: object) => void): Logger {
+  return new Logger(() => (level, message) => {
+    if (level === 'error' || level === 'warning') warn('the queue reports a problem', { message })
+  })
+}

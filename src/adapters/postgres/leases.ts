@@ -1,0 +1,88 @@
+import type { Leases } from '../../runtime/leases.ts'
+import type { Cancel, Clock, Timers } from '../../runtime/ports.ts'
+
+export interface HeldRun {
+  readonly run_id: string
+  readonly epoch: number
+}
+
+export interface KeptLeases extends Leases {
+  /** Renews what is held. Who is not among the renewed has lost its run to someone else, or has let go of it. */
+  renew(): Promise<void>
+  /** Lets time do nothing more. */
+  stop(): void
+}
+
+interface Held extends HeldRun {
+  readonly ended: AbortController
+  /** When the lease began that is surely recorded, by both clocks. */
+  since: Instant
+}
+
+interface Instant {
+  readonly monotonic: number
+  readonly now: number
+}
+
+/**
+ * The leases of this process. One is valid for `lease_ms` from the moment its
+ * last renewal was *sent*, so that it ends here before it ends in the database,
+ * however long the answer took. Both clocks count, the one that went further:
+ * the monotonic one stands still while a machine sleeps, the other can be set.
+ */
+export function createLeases(
+  renewRuns: (runs: readonly HeldRun[]) => Promise<readonly HeldRun[]>,
+  lease_ms: number,
+  clock: Clock,
+  timers: Timers,
+): KeptLeases {
+  const held = new Set<Held>()
+  let rest: Cancel = () => {}
+
+  const instant = (): Instant => ({ monotonic: clock.monotonic(), now: clock.now() })
+  const left = ({ since }: Held) => lease_ms - Math.max(clock.monotonic() - since.monotonic, clock.now() - since.now)
+
+  function end(lease: Held, why: string) {
+    held.delete(lease)
+    lease.ended.abort(new Error(`${lease.run_id} is held no longer: ${why}.`))
+  }
+
+  function look() {
+    for (const lease of held) if (left(lease) <= 0) end(lease, 'its lease could not be renewed in time')
+    rest()
+    rest = held.size === 0 ? () => {} : timers.after(Math.max(1, Math.min(...[...held].map(left))), look)
+  }
+
+  return {
+    hold(run_id, epoch, took_ms) {
+      const since = { monotonic: clock.monotonic() - took_ms, now: clock.now() - took_ms }
+      const lease: Held = { run_id, epoch, ended: new AbortController(), since }
+      held.add(lease)
+      look()
+      return {
+        signal: lease.ended.signal,
+        isValid() {
+          if (left(lease) <= 0) end(lease, 'its lease is over')
+          return !lease.ended.signal.aborted
+        },
+        release: () => void held.delete(lease),
+      }
+    },
+
+    async renew() {
+      const asked = [...held]
+      const sent = instant()
+      const renewed = new Set((await renewRuns(asked)).map(nameOf))
+      for (const lease of asked) {
+        if (!held.has(lease)) continue
+        if (renewed.has(nameOf(lease))) lease.since = sent
+        else end(lease, 'someone else has it, or it is over')
+      }
+      look()
+    },
+
+    stop: () => rest(),
+  }
+}
+
+const nameOf = ({ run_id, epoch }: HeldRun) => `${run_id} ${epoch}`

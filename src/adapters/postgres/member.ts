@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Clock, Timers } from '../../runtime/ports.ts'
+import type { Member, Tasks } from '../../runtime/shared-store.ts'
+import { every } from './every.ts'
+import { type Jobs, startJobs } from './jobs.ts'
+import { createLeases } from './leases.ts'
+import { createMembers } from './members.ts'
+
+export interface SharingOptions {
+  /** How long a run may go without a sign of life from its worker. */
+  readonly lease_ms: number
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly warn: (message: string, details: object) => void
+}
+
+/** How often those are looked for whose wake was lost. */
+const overlooked_ms = 30_000
+
+/** One worker: it keeps its leases, frees what dead ones held, and takes what the queue brings. */
+export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, timers, warn }: SharingOptions): Member {
+  const members = createMembers(pool, lease_ms)
+  const heart = createMembers(beats, lease_ms)
+  const leases = createLeases(heart.renew, lease_ms, clock, timers)
+  const stops: (() => Promise<void>)[] = []
+  let worker = ''
+  let jobs: Jobs | undefined
+
+  async function beat() {
+    await heart.register(worker, jobs?.id ?? null)
+    await leases.renew()
+  }
+
+  async function scan(tasks: Tasks) {
+    await members.bury()
+    const failed = (error: unknown) => warn('a run could not be put back', { error: String(error) })
+    await Promise.all((await members.abandoned()).map((run) => tasks.abandoned(run).catch(failed)))
+  }
+
+  const regularly = (what: string, ms: number, act: () => Promise<unknown>) =>
+    stops.push(every(ms, act, (error) => warn(`${what} failed`, { error: String(error) })))
+
+  const rest = () => {
+    leases.stop()
+    return Promise.all(stops.splice(0).map((stop) => stop()))
+  }
+
+  return {
+    leases,
+
+    async join(name) {
+      worker = name
+      const joined = await heart.join(name)
+      regularly('renewing leases', lease_ms / 3, beat)
+      return joined
+    },
+
+    async begin(tasks, limit) {
+      await scan(tasks)
+      await members.wakeOverlooked(0)
+      jobs = startJobs(pool, tasks, limit, warn)
+      await beat()
+      regularly('looking for lost workers', lease_ms / 2, () => scan(tasks))
+      regularly('looking for lost wakes', overlooked_ms, () => members.wakeOverlooked())
+    },
+
+    async end() {
+      await jobs?.stop()
+    },
+
+    async leave() {
+      await rest()
+      return worker === '' ? [] : members.leave(worker)
+    },
+
+    abandon() {
+      void rest()
+      void jobs?.stop()
+    },
+
+    async quiet() {
+      while (!(await members.isQuiet())) await delay(10)
+    },
+  }
+}

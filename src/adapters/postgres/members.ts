@@ -1,0 +1,115 @@
+import type pg from 'pg'
+import type { AbandonedRun } from '../../runtime/shared-store.ts'
+import type { HeldRun } from './leases.ts'
+import { jobsSchema } from './shared-schema.ts'
+
+/** Held while a worker registers, so that of two that begin at once one is the first. */
+const joinLock = 0x6a6f696e
+
+/** How long a queued run may be without a job before it gets one: a wake that was lost costs no more than this. */
+const overlooked_ms = 30_000
+
+const inLease = (parameter: string) => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
+
+const texts = {
+  others:
+    'SELECT count(*)::int AS others FROM statewright.worker WHERE worker <> $1 AND expires_at > clock_timestamp()',
+  register: `INSERT INTO statewright.worker (worker, pool, expires_at) VALUES ($1, $2, ${inLease('$3')})
+    ON CONFLICT (worker) DO UPDATE SET pool = excluded.pool, expires_at = excluded.expires_at`,
+
+  // Rows are locked in the order of their names, as those are that a commit removes.
+  renew: `WITH mine AS (
+      SELECT l.run_id, l.epoch FROM unnest($1::text[], $2::int[]) AS h (run_id, epoch)
+      JOIN statewright.lease l USING (run_id, epoch) ORDER BY l.run_id FOR UPDATE OF l
+    )
+    UPDATE statewright.lease l SET expires_at = ${inLease('$3')}
+    FROM mine WHERE l.run_id = mine.run_id RETURNING l.run_id, l.epoch`,
+
+  abandoned: `SELECT m.key AS run_id, m.value::json ->> 'session_id' AS session_id
+    FROM statewright.model_row m LEFT JOIN statewright.lease l ON l.run_id = m.key
+    WHERE m.model = 'subjects' AND m.tag = 'run:running'
+    AND (l.run_id IS NULL OR l.expires_at < clock_timestamp()) LIMIT 500`,
+
+  // The queue would hold the jobs of a dead worker for four hours.
+  unlock: `WITH dead AS (DELETE FROM statewright.worker WHERE expires_at < clock_timestamp() RETURNING pool)
+    SELECT count(*)::int AS dead, ${jobsSchema}.force_unlock_workers(array_agg(pool)) FROM dead HAVING count(*) > 0`,
+  // Jobs that were replaced while a worker had them, and that died with it.
+  prune: `SELECT count(*) FROM ${jobsSchema}.complete_jobs(ARRAY(
+    SELECT id FROM ${jobsSchema}.jobs WHERE key IS NULL AND locked_at IS NULL AND attempts >= max_attempts))`,
+
+  // In an active session, and with no job that a living worker has or can get.
+  overlooked: `SELECT count(${jobsSchema}.add_job('run', json_build_object('session_id', s.key, 'run_id', m.key), job_key := m.key))
+    FROM statewright.model_row m
+    JOIN statewright.model_row s ON s.model = 'subjects' AND s.key = m.value::json ->> 'session_id'
+    WHERE m.model = 'subjects' AND m.tag = 'run:queued' AND s.tag = 'session:active'
+    AND m.sort <= extract(epoch FROM clock_timestamp()) * 1000 - $1
+    AND NOT EXISTS (
+      SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key AND j.attempts < j.max_attempts
+      AND (j.locked_by IS NULL OR j.locked_by IN (SELECT pool FROM statewright.worker))
+    )`,
+
+  // A deadline that is not over yet here waits in its worker; that is not work under way.
+  due: `SELECT count(*)::int AS due FROM ${jobsSchema}.jobs
+    WHERE task_identifier <> 'deadline' AND run_at <= clock_timestamp()
+    AND (locked_at IS NOT NULL OR attempts < max_attempts)`,
+
+  drop: `DELETE FROM statewright.lease l USING statewright.model_row m
+    WHERE l.worker = $1 AND m.model = 'subjects' AND m.key = l.run_id
+    RETURNING l.run_id, m.value::json ->> 'session_id' AS session_id`,
+  deregister: 'DELETE FROM statewright.worker WHERE worker = $1',
+} as const
+
+/** The workers of a store, and what they hold: rows that last as long as someone renews them. */
+export function createMembers(pool: pg.Pool, lease_ms: number) {
+  const ask = async <T extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+    (await pool.query<T>(text, [...values])).rows
+
+  return {
+    async join(worker: string): Promise<{ isFirst: boolean }> {
+      const client = await pool.connect()
+      try {
+        await client.query('BEGIN')
+        await client.query('SELECT pg_advisory_xact_lock($1)', [joinLock])
+        const { rows } = await client.query<{ others: number }>(texts.others, [worker])
+        await client.query(texts.register, [worker, null, lease_ms])
+        await client.query('COMMIT')
+        return { isFirst: rows[0]?.others === 0 }
+      } finally {
+        client.release()
+      }
+    },
+
+    register: (worker: string, poolId: string | null) => ask(texts.register, [worker, poolId, lease_ms]),
+
+    renew: (runs: readonly HeldRun[]): Promise<readonly HeldRun[]> =>
+      runs.length === 0
+        ? Promise.resolve([])
+        : ask<{ run_id: string; epoch: number }>(texts.renew, [
+            runs.map(({ run_id }) => run_id),
+            runs.map(({ epoch }) => epoch),
+            lease_ms,
+          ]),
+
+    abandoned: () => ask<{ session_id: string; run_id: string }>(texts.abandoned),
+
+    /** Frees the jobs of workers that gave no sign of life. Answers with how many those are. */
+    async bury(): Promise<number> {
+      const [found] = await ask<{ dead: number }>(texts.unlock)
+      if (found !== undefined) await ask(texts.prune)
+      return found?.dead ?? 0
+    },
+
+    wakeOverlooked: (older_than_ms = overlooked_ms) => ask(texts.overlooked, [older_than_ms]),
+
+    async isQuiet(): Promise<boolean> {
+      const [found] = await ask<{ due: number }>(texts.due)
+      return found?.due === 0
+    },
+
+    async leave(worker: string): Promise<readonly AbandonedRun[]> {
+      const dropped = await ask<{ session_id: string; run_id: string }>(texts.drop, [worker])
+      await ask(texts.deregister, [worker])
+      return dropped
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import { type LookupAddress, lookup as systemLookup } from 'node:dns'
+import { type IncomingMessage, request as plainRequest } from 'node:http'
+import { request as secureRequest } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { z } from 'zod'
+import type { Json } from '../../kernel/json.ts'
+import { tool } from '../../runtime/tools/define-tool.ts'
+import type { Tool } from '../../runtime/tools/tool.ts'
+import { isPublicAddress } from './addresses.ts'
+import { breach } from './breach.ts'
+
+export interface FetchOptions {
+  /** Host names that may be reached: `example.com`, or `*.example.com` for everything below it. */
+  readonly allow: readonly string[]
+  readonly timeout_ms?: number
+  readonly max_output_bytes?: number
+  readonly max_redirects?: number
+  /** How names become addresses, and which addresses may be reached. A test has its own. */
+  readonly lookup?: LookupFunction
+  readonly isReachable?: (address: string) => boolean
+}
+
+/** Reads pages of the hosts that the config allows. */
+export function fetchTool(options: FetchOptions): Tool {
+  const { timeout_ms = 30_000, max_output_bytes = 64_000 } = options
+  return tool({
+    name: 'http.fetch',
+    description: `Reads a page over HTTP. It reaches ${options.allow.join(', ')}.`,
+    input: z.object({ url: z.string().min(1) }),
+    read_only: true,
+    timeout_ms,
+    max_output_bytes,
+    run: ({ url }, { signal }) => fetched(url, options, signal),
+  })
+}
+
+const most_bytes = 4_000_000
+
+async function fetched(given: string, options: FetchOptions, signal: AbortSignal): Promise<Json> {
+  let url = given
+  for (let left = options.max_redirects ?? 5; ; left--) {
+    // Every step is judged as the first one was: a host that may be reached could send us anywhere.
+    const checked = allowed(url, options)
+    const response = await get(checked, options, signal)
+    const { statusCode: status = 0, headers } = response
+    if (status >= 300 && status < 400 && headers.location !== undefined) {
+      response.destroy()
+      if (left <= 0) throw new Error(`${given} leads on and on.`)
+      url = new URL(headers.location, checked).href
+      continue
+    }
+    return { url: checked.href, status, content_type: headers['content-type'] ?? null, body: await bodyOf(response) }
+  }
+}
+
+function allowed(given: string, { allow }: FetchOptions): URL {
+  if (!URL.canParse(given)) throw new Error(`${given} is not an address; write it in full, with https://.`)
+  const url = new URL(given)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw breach(`${url.protocol} is not fetched, only http.`)
+  if (url.username !== '' || url.password !== '') throw breach('An address with a name or password in it is refused.')
+  const host = url.hostname.replace(/\.$/, '')
+  const fits = (pattern: string) =>
+    pattern.startsWith('*.') ? host.endsWith(pattern.slice(1).toLowerCase()) : host === pattern.toLowerCase()
+  if (!allow.some(fits)) throw breach(`${host} may not be reached; there is ${allow.join(', ') || 'nothing'}.`)
+  return url
+}
+
+/** The address that was judged is the one that is connected to: the name is looked up once, in here. */
+function get(url: URL, options: FetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
+  const { lookup = systemLookup as LookupFunction, isReachable = isPublicAddress } = options
+  const judged: LookupFunction = (host, asked, done) =>
+    lookup(host, { ...asked, all: true }, (error, found) => {
+      if (error) return done(error, [])
+      const all = (Array.isArray(found) ? found : [{ address: found, family: isIP(found) }]) as LookupAddress[]
+      const bad = all.find(({ address }) => !isReachable(address))
+      if (bad !== undefined) return done(breach(`${host} is at ${bad.address}, which is not on the open internet.`), [])
+      const [first] = all
+      if (asked.all) done(null, all)
+      else done(null, first?.address ?? '', first?.family)
+    })
+  const literal = url.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(literal) !== 0 && !isReachable(literal)) throw breach(`${literal} is not on the open internet.`)
+  const start = url.protocol === 'https:' ? secureRequest : plainRequest
+  return new Promise((resolve, reject) => {
+    const headers = { 'user-agent': 'statewright', accept: 'text/*, application/json;q=0.9, */*;q=0.1' }
+    start(url, { lookup: judged, signal, headers, agent: false }, resolve).on('error', reject).end()
+  })
+}
+
+async function bodyOf(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of response) {
+    parts.push(part as Buffer)
+    size += (part as Buffer).length
+    if (size > most_bytes) break
+  }
+  return Buffer.concat(parts).toString('utf8')
+}

@@ -1,0 +1,110 @@
+import { constants, realpathSync } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { breach } from './breach.ts'
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
+const folderFlags = O_RDONLY | O_DIRECTORY
+
+/** A name in an open folder, whatever has become of the folder's own name. */
+const through = (folder: FileHandle, name: string) => `/proc/self/fd/${folder.fd}/${name}`
+
+export interface Root {
+  readonly path: string
+  /** Opens a file for reading, or creates or replaces it for writing. Whoever opens it closes it. */
+  open(given: string, purpose: 'read' | 'write'): Promise<FileHandle>
+  /** The real path of something that is there and is inside. */
+  find(given: string): Promise<string>
+}
+
+/**
+ * A folder that cannot be left. A path is judged by its text first, then by
+ * where it really leads, and once more by what was really opened: whoever swaps
+ * a folder for a link in between gets the file refused before a byte of it is
+ * read or written.
+ */
+export function openRoot(folder: string): Root {
+  const path = realpathSync(folder)
+
+  function within(given: string): string {
+    if (given.includes('\0')) throw breach('A path has no zero bytes.')
+    if (isAbsolute(given) || /^[a-zA-Z]:|^\\\\|^~/.test(given))
+      throw breach(`${given} is not a path inside the workspace; write it relative to the workspace.`)
+    const whole = join(path, given)
+    if (!isInside(whole)) throw breach(`${given} leads out of the workspace.`)
+    return whole
+  }
+
+  const isInside = (whole: string) => {
+    const way = relative(path, whole)
+    return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+  }
+
+  async function find(given: string): Promise<string> {
+    const real = await realpath(within(given))
+    if (!isInside(real)) throw breach(`${given} leads out of the workspace.`)
+    return real
+  }
+
+  /** An open folder inside. What is made through it is made there, wherever its name leads by then. */
+  async function openFolder(way: string, given: string): Promise<FileHandle> {
+    let folder = await open(path, folderFlags)
+    for (const name of way.split(sep).filter(Boolean)) {
+      const parent = folder
+      try {
+        await mkdir(through(parent, name)).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST') throw error
+        })
+        folder = await open(through(parent, name), folderFlags)
+      } finally {
+        await parent.close()
+      }
+      await closeUnlessInside(folder, given)
+    }
+    return folder
+  }
+
+  async function closeUnlessInside(file: FileHandle, given: string) {
+    if (isInside(await readlink(`/proc/self/fd/${file.fd}`))) return
+    await file.close()
+    throw breach(`${given} leads out of the workspace.`)
+  }
+
+  async function openToWrite(given: string): Promise<FileHandle> {
+    const whole = within(given)
+    if (whole === path) throw breach('The workspace itself is not a file.')
+    const folder = await openFolder(relative(path, dirname(whole)), given)
+    try {
+      const here = through(folder, basename(whole))
+      const known = await lstat(here).catch(() => undefined)
+      // A link is written to where it leads; one that leads nowhere yet could be made to lead anywhere.
+      if (known?.isSymbolicLink()) return await openToWrite(relative(path, await find(given)))
+      if (known !== undefined && !known.isFile()) throw breach(`${given} is not a plain file.`)
+      return await open(here, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644)
+    } finally {
+      await folder.close()
+    }
+  }
+
+  return {
+    path,
+    find,
+    async open(given, purpose) {
+      const file =
+        purpose === 'read'
+          ? await open(await find(given), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+          : await openToWrite(given)
+      await closeUnlessInside(file, given)
+      try {
+        const stat = await file.stat()
+        if (!stat.isFile()) throw breach(`${given} is not a plain file.`)
+        // A second name of the same file may lie outside, and nobody could tell.
+        if (stat.nlink > 1) throw breach(`${given} has a second name, which may lie outside the workspace.`)
+        return file
+      } catch (error) {
+        await file.close()
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { type McpServer, mcpServers } from './adapters/mcp/server-config.ts'
+import { faults } from './faults/catalogue.ts'
+import { closedObject, fieldProblems, type Problem, problemSentence } from './runtime/shape-problems.ts'
+import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
+
+const duration = z.int().positive()
+const isFunction = (value: unknown) => typeof value === 'function'
+
+const store = z.custom<unknown>(
+  (given) => (typeof given === 'string' ? given !== '' : isFunction(Object(Object(given).runelog).append)),
+  'Expected "sqlite:./file.db", "postgres://…", "memory:", or a store that is open already.',
+)
+
+/** What an agent is made of is checked where it is made ready, with the path of each field. */
+const agents = z
+  .record(
+    z.string(),
+    z.custom<object>(
+      (given) => given === undefined || given === Object(given),
+      'Expected an agent; make one with agent({ role, model, … }).',
+    ),
+  )
+  .refine((given) => Object.keys(given).length > 0, 'Expected at least one agent.')
+
+/** Every part of a config that is data. What an agent or a tool is made of is checked where it is made. */
+const configShape = closedObject({
+  store,
+  agents,
+  policy: permissionPolicy.prefault({}),
+  mcp: mcpServers.default({}),
+  secrets: z.record(z.string(), z.string()).optional(),
+  settings: closedObject({
+    worker: z.string().min(1),
+    lease_ms: z.int().min(100),
+    reply_timeout_ms: duration,
+    cancel_grace_ms: z.int().nonnegative(),
+    late_worker_ms: duration.nullable(),
+    requeue_limit: z.int().nonnegative(),
+    error_threshold: z.int().positive(),
+  })
+    .partial()
+    .optional(),
+  max_concurrent_runs: z.int().nonnegative().optional(),
+  warn: z.custom<unknown>(isFunction, 'Expected a function.').optional(),
+  ports: z.looseObject({}).optional(),
+})
+
+/** Everything that is wrong with a config, each with the path of the field and what was expected there. */
+export function configProblems(config: unknown): readonly Problem[] {
+  const read = configShape.safeParse(config)
+  return read.success ? [] : fieldProblems(read.error)
+}
+
+/** Refuses a config with a mistake in it before anything is opened or started. */
+export function checkConfig(config: unknown): {
+  readonly policy: Policy
+  readonly servers: Readonly<Record<string, McpServer>>
+} {
+  const read = configShape.safeParse(config)
+  if (read.success) return { policy: read.data.policy, servers: read.data.mcp }
+  const problem = problemSentence(fieldProblems(read.error))
+  throw faults.bad_definition({ what: 'config', name: 'statewright', problem })
+}

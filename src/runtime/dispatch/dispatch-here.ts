@@ -1,0 +1,74 @@
+import { expire } from '../commands/expire.ts'
+import { recoverAll } from '../commands/recover-all.ts'
+import { isOver } from '../commands/stop.ts'
+import type { Clock, Timers } from '../ports.ts'
+import { createDeadlines } from './deadlines.ts'
+import type { Dispatch, DispatchPorts } from './dispatch.ts'
+import { createDispatcher } from './dispatcher.ts'
+import { lookAfterOrphans, obeyCancel } from './look-after.ts'
+
+/**
+ * For a store that one process owns: runs wait in memory, deadlines in one heap.
+ * Both follow from the log, so that the next process finds them there.
+ */
+export function dispatchHere(
+  { engine: engineOf, limit, drive, settled }: DispatchPorts,
+  { clock, timers }: { readonly clock: Clock; readonly timers: Timers },
+): Dispatch {
+  const dispatcher = createDispatcher(limit, work)
+  const applying = new Set<Promise<unknown>>()
+  const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
+    const engine = engineOf()
+    const applied = expire(engine, session_id, interaction_id)
+      .catch((error) => engine.warn('a deadline could not be applied', { interaction_id, error: String(error) }))
+      .finally(() => applying.delete(applied))
+    applying.add(applied)
+  })
+  const wake = (session_id: string, run_id: string) =>
+    // What comes while the process goes down is found in the log by the next one.
+    void dispatcher.wake(session_id, run_id).catch(() => {})
+
+  async function work(session_id: string, run_id: string) {
+    try {
+      const wasHeld = await drive(session_id, run_id)
+      await follow(session_id, run_id, wasHeld)
+    } catch (error) {
+      engineOf().warn('a worker stopped', { session_id, run_id, error: String((error as Error)?.stack ?? error) })
+    }
+  }
+
+  /** What the end of a hold leaves to do, and then the next run of the agent. */
+  async function follow(session_id: string, run_id: string, wasHeld: boolean) {
+    const engine = engineOf()
+    await obeyCancel(engine, session_id, run_id)
+    const state = await engine.sessions.load(session_id)
+    const run = state.runs.get(run_id)
+    if (run === undefined) return
+    if (wasHeld && run.status === 'queued') wake(session_id, run_id)
+    if (!isOver(run)) return
+    await lookAfterOrphans(engine, session_id, run.agent_id)
+    for (const other of state.runs.values())
+      if (other.status === 'queued' && other.agent_id === run.agent_id) wake(session_id, other.run_id)
+  }
+
+  return {
+    wake,
+    deadline: deadlines.add,
+    lend: dispatcher.lend,
+    start: () => recoverAll(engineOf(), settled),
+
+    async idle() {
+      do {
+        await Promise.all(applying)
+        await dispatcher.idle()
+      } while (applying.size > 0)
+    },
+
+    async stop() {
+      deadlines.stop()
+      const stopped = dispatcher.stop()
+      await Promise.all(applying)
+      await stopped
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import { Fault } from '../../faults/fault.ts'
+import { expire } from '../commands/expire.ts'
+import { requeue } from '../commands/recover.ts'
+import { preserveAll } from '../commands/recover-all.ts'
+import { finishClosing } from '../commands/session.ts'
+import { isOver } from '../commands/stop.ts'
+import { mayBeTaken } from '../engine/take.ts'
+import type { Member } from '../shared-store.ts'
+import type { Dispatch, DispatchPorts } from './dispatch.ts'
+import { createDispatcher } from './dispatcher.ts'
+import { lookAfterOrphans, obeyCancel } from './look-after.ts'
+
+/**
+ * For a store that several processes share. Jobs are recorded together with
+ * the runes they follow from, so that there is nothing to tell anyone here; the
+ * store's queue brings each worker what it can take.
+ */
+export function dispatchShared({ engine: engineOf, limit, drive, settled }: DispatchPorts, member: Member): Dispatch {
+  // The queue brings no more than `limit` at once; here only two holds of the same run are kept apart.
+  const dispatcher = createDispatcher(Number.POSITIVE_INFINITY, async (session_id, run_id) => {
+    await drive(session_id, run_id)
+    await obeyCancel(engineOf(), session_id, run_id)
+  })
+  const applying = new Set<Promise<unknown>>()
+  const ending = new AbortController()
+
+  async function run(session_id: string, run_id: string) {
+    try {
+      await dispatcher.wake(session_id, run_id)
+      return 'seen'
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'not_found') throw error
+      engineOf().warn('a run is left to other workers', { session_id, run_id, error: error.message })
+      return 'elsewhere'
+    }
+  }
+
+  /** The queue goes by the clock of the database. If ours is behind, the deadline is not yet over here. */
+  async function deadline(session_id: string, interaction_id: string) {
+    for (;;) {
+      const applied = expire(engineOf(), session_id, interaction_id).finally(() => applying.delete(applied))
+      applying.add(applied)
+      const left = await applied
+      if (left === 0) return
+      await rest(left)
+    }
+  }
+
+  function rest(ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const cancel = engineOf().timers.after(ms, resolve)
+      const leave = () => {
+        cancel()
+        reject(new Error('This worker leaves before the deadline.'))
+      }
+      if (ending.signal.aborted) leave()
+      else ending.signal.addEventListener('abort', leave, { once: true })
+    })
+  }
+
+  async function session(session_id: string) {
+    const engine = engineOf()
+    const state = await engine.sessions.load(session_id)
+    if (state.subjects.get(session_id)?.state === 'closing')
+      await finishClosing(engine, session_id, 'the session was being closed', settled)
+    const open = [...state.runs.values()].filter((run) => !isOver(run))
+    for (const { run_id } of open) await obeyCancel(engine, session_id, run_id)
+    for (const agent_id of new Set(open.map((run) => run.agent_id)))
+      await lookAfterOrphans(engine, session_id, agent_id)
+    return open.filter((run) => mayBeTaken(state, run)).map((run) => run.run_id)
+  }
+
+  return {
+    wake() {},
+    deadline() {},
+    lend: dispatcher.lend,
+
+    async idle() {
+      do {
+        await Promise.all(applying)
+        await member.quiet()
+        await dispatcher.idle()
+        // What was under way here may have given others something to do.
+        await member.quiet()
+      } while (applying.size > 0)
+    },
+
+    /** What runs is someone's, unless its lease is over. Only the first process looks after what waits for people. */
+    async start() {
+      const recovered = { requeued: 0, waiting: 0, queued: 0, closing: 0 }
+      if (limit === 0) return recovered
+      const engine = engineOf()
+      const { isFirst } = await member.join(engine.settings.worker)
+      if (isFirst) recovered.waiting = await preserveAll(engine)
+      const abandoned = async (lost: { readonly session_id: string; readonly run_id: string }) => {
+        await requeue(engine, lost.session_id, lost.run_id)
+        recovered.requeued++
+      }
+      await member.begin({ run, deadline, session, abandoned }, limit)
+      return recovered
+    },
+
+    async stop() {
+      ending.abort()
+      const ended = member.end()
+      await dispatcher.stop()
+      await ended
+      for (const { session_id, run_id } of await member.leave()) await requeue(engineOf(), session_id, run_id)
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import { runMachine } from '../../machines/run.ts'
+import type { Rune } from '../../runes/rune.ts'
+
+/**
+ * What a queue is asked to do when runes are recorded. A job only wakes: it may
+ * come twice or too late, and the log decides what there is to do. A job
+ * replaces one with the same key that nobody has begun.
+ */
+export type Job =
+  | { readonly task: 'run'; readonly key: string; readonly payload: { session_id: string; run_id: string } }
+  | {
+      readonly task: 'deadline'
+      readonly key: string
+      readonly payload: { session_id: string; interaction_id: string }
+      readonly run_at: number
+    }
+  | { readonly task: 'session'; readonly key: string; readonly payload: { session_id: string } }
+
+export type Task = Job['task']
+
+/** Jobs to add, and keys of jobs that nobody needs any more. */
+export interface Jobs {
+  readonly add: readonly Job[]
+  readonly remove: readonly string[]
+}
+
+/**
+ * The jobs that follow from what one transaction records. They are written in
+ * that transaction, so that a run is never queued without someone to be told,
+ * and nobody is told of what was not recorded.
+ */
+export function jobsFor(runes: readonly Rune[]): Jobs {
+  const jobs = new Map<string, Job | undefined>()
+  for (const rune of runes) {
+    const { session_id } = rune
+    switch (rune.kind) {
+      case 'run.submitted':
+      case 'run.moved': {
+        const run_id = rune.subject_id ?? ''
+        if (rune.to === 'queued') jobs.set(run_id, runJob(session_id, run_id))
+        // Its agent is free again: what waited in line behind it may be taken.
+        else if (isOver(rune.to)) jobs.set(session_id, sessionJob(session_id))
+        break
+      }
+      case 'interaction.opened': {
+        const interaction_id = rune.subject_id ?? ''
+        const { deadline: run_at } = rune.payload
+        if (run_at !== null)
+          jobs.set(interaction_id, {
+            task: 'deadline',
+            key: interaction_id,
+            payload: { session_id, interaction_id },
+            run_at,
+          })
+        break
+      }
+      case 'interaction.answered':
+      case 'interaction.expired':
+      case 'interaction.withdrawn':
+        jobs.set(rune.subject_id ?? '', undefined)
+        break
+      // Who waits for a run of an agent that is over has to be told.
+      case 'agent.terminated':
+      case 'session.resumed':
+      case 'session.unsuspended':
+      case 'session.closing':
+        jobs.set(session_id, sessionJob(session_id))
+    }
+  }
+  const inOrder = [...jobs].sort(([a], [b]) => (a < b ? -1 : 1))
+  return {
+    add: inOrder.flatMap(([, job]) => job ?? []),
+    remove: inOrder.flatMap(([key, job]) => (job === undefined ? [key] : [])),
+  }
+}
+
+export function runJob(session_id: string, run_id: string): Job {
+  return { task: 'run', key: run_id, payload: { session_id, run_id } }
+}
+
+function sessionJob(session_id: string): Job {
+  return { task: 'session', key: session_id, payload: { session_id } }
+}
+
+function isOver(status: string | undefined): boolean {
+  return runMachine.states[status as keyof typeof runMachine.states]?.terminal === true
+}

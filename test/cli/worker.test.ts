@@ -1,0 +1,97 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, test } from 'vitest'
+import { runCli } from '../support/run-cli.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
+
+const scratch = scratchFolder('worker')
+const library = pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href
+
+/** A config file with these fields, and with an agent if they need one. */
+function write(fields: string): string {
+  const path = join(scratch.fresh(), 'statewright.config.ts')
+  writeFileSync(
+    path,
+    `import { agent, defineConfig, say, scriptedModel, tool } from '${library}'
+     const support = agent({ role: 'support', model: scriptedModel([say('hello')]) })
+     ${fields}`,
+  )
+  return path
+}
+
+const configured = (fields: string) => write(`export default defineConfig({ ${fields} } as never)`)
+
+test('a worker works as its config says, until it is told to stop', async () => {
+  const { exit, out, err } = await runCli(['worker', '--config', configured(`store: 'memory:', agents: { support }`)])
+  expect({ exit, err }).toEqual({ exit: 0, err: '' })
+  expect(out.split('\n')).toEqual([
+    'Working with support: at most 64 runs at once.',
+    'Nobody else can work on this store meanwhile.',
+    'SIGTERM: letting go of what is under way.',
+    'Stopped.',
+  ])
+})
+
+test.each([
+  ['no store', 'agents: { support }', '/store: '],
+  ['no agents', `store: 'memory:'`, '/agents: '],
+  ['an empty list of agents', `store: 'memory:', agents: {}`, '/agents: Expected at least one agent'],
+  ['something that is no agent', `store: 'memory:', agents: { support: { role: 'x' } }`, 'agents.support.model: '],
+  [
+    'a duration in words',
+    `store: 'memory:', agents: { support }, settings: { lease_ms: '5s' }`,
+    '/settings/lease_ms: ',
+  ],
+  [
+    'a misspelled setting',
+    `store: 'memory:', agents: { support }, settings: { lease: 1 }`,
+    '/settings/lease: There is no such field; there is worker',
+  ],
+  [
+    'a misspelled field',
+    `store: 'memory:', agent: { support }`,
+    '/agent: There is no such field; there is store, agents',
+  ],
+  ['a mode that is none', `store: 'memory:', agents: { support }, policy: { mode: 'yolo' }`, '/policy/mode: '],
+  ['half a run at once', `store: 'memory:', agents: { support }, max_concurrent_runs: 0.5`, '/max_concurrent_runs: '],
+])('%s: the config is refused with the path of the field', async (_, fields, sentence) => {
+  const { exit, out, err } = await runCli(['worker', '--config', configured(fields)])
+  expect({ exit, out }).toEqual({ exit: 1, out: '' })
+  expect(err).toContain(sentence)
+})
+
+test('every mistake is told at once', async () => {
+  const { err } = await runCli(['worker', '--config', configured(`agents: {}, settings: { lease_ms: 1, nope: 2 }`)])
+  for (const path of ['/store', '/agents', '/settings/lease_ms', '/settings/nope']) expect(err).toContain(`${path}: `)
+})
+
+test('a file that is missing, exports nothing, or cannot be loaded is refused with its name and the reason', async () => {
+  const missing = join(scratch.fresh(), 'nowhere.ts')
+  const refusals = [
+    [missing, 'there is no such file'],
+    [write('export const config = 1'), 'it has no default export'],
+    [write(`throw new Error('the key is not set')`), 'the key is not set'],
+    [write('export default {'), 'it cannot be loaded'],
+  ] as const
+  for (const [path, reason] of refusals) {
+    const { exit, err } = await runCli(['worker', '--config', path])
+    expect(exit).toBe(1)
+    expect(err).toContain(path)
+    expect(err).toContain(reason)
+  }
+})
+
+test('a tool in it that is refused speaks for itself', async () => {
+  const path = write(
+    `export default defineConfig({ store: 'memory:', agents: { a: agent({ role: '', model: scriptedModel([]) }) } })`,
+  )
+  expect((await runCli(['worker', '--config', path])).err).toContain('An agent needs a role')
+})
+
+test('a store that nobody knows is refused, and so is an argument too many', async () => {
+  const { exit, err } = await runCli(['worker', '--config', configured(`store: 'mongodb://x', agents: { support }`)])
+  expect(exit).not.toBe(0)
+  expect(err).toContain('"mongodb://x"')
+  expect((await runCli(['worker', 'now'])).exit).toBe(2)
+})

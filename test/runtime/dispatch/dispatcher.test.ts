@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { createDispatcher } from '../../../src/runtime/dispatch/dispatcher.ts'
+import { settled } from '../../support/clock.ts'
+
+/** A dispatcher whose runs end when the test says. */
+function setUp(limit: number) {
+  const begun: string[] = []
+  const ends = new Map<string, PromiseWithResolvers<void>>()
+  const dispatcher = createDispatcher(limit, (_, run_id) => {
+    begun.push(run_id)
+    const end = Promise.withResolvers<void>()
+    ends.set(run_id, end)
+    return end.promise
+  })
+  const wake = (run_id: string) => {
+    const told = { state: 'waits' as 'waits' | 'seen' | 'refused' }
+    dispatcher.wake('ses_1', run_id).then(
+      () => {
+        told.state = 'seen'
+      },
+      () => {
+        told.state = 'refused'
+      },
+    )
+    return told
+  }
+  return { dispatcher, begun, wake, end: (run_id: string) => ends.get(run_id)?.resolve() }
+}
+
+test('whoever woke a run hears when it is over, and when it failed', async () => {
+  const failing = createDispatcher(1, () => Promise.reject(new Error('no such agent here')))
+  await expect(failing.wake('ses_1', 'run_1')).rejects.toThrow('no such agent here')
+  const { wake, end } = setUp(1)
+  const [first, second] = [wake('run_1'), wake('run_2')]
+  await settled()
+  expect([first.state, second.state]).toEqual(['waits', 'waits'])
+  end('run_1')
+  await settled()
+  expect([first.state, second.state]).toEqual(['seen', 'waits'])
+})
+
+test('woken again while it is worked on, a run is looked at once more, and not twice at once', async () => {
+  const { wake, end, begun } = setUp(2)
+  wake('run_1')
+  const again = [wake('run_1'), wake('run_1')]
+  expect(begun).toEqual(['run_1'])
+  end('run_1')
+  await settled()
+  expect(begun).toEqual(['run_1', 'run_1'])
+  end('run_1')
+  await settled()
+  expect(again.map(({ state }) => state)).toEqual(['seen', 'seen'])
+})
+
+test('a run that only waits gives its place away, and whoever brought it is free for the next', async () => {
+  const { dispatcher, wake, begun } = setUp(1)
+  const parent = wake('run_1')
+  wake('run_2')
+  expect(begun).toEqual(['run_1'])
+  const takeBack = dispatcher.lend('run_1')
+  await settled()
+  expect([parent.state, begun]).toEqual(['seen', ['run_1', 'run_2']])
+  takeBack()
+})
+
+test('what has not begun when it stops is refused, and what has is waited for', async () => {
+  const { dispatcher, wake, end } = setUp(1)
+  const [begun, waiting] = [wake('run_1'), wake('run_2')]
+  let isStopped = false
+  const stopping = dispatcher.stop().then(() => {
+    isStopped = true
+  })
+  await settled()
+  expect([begun.state, waiting.state, wake('run_3').state, isStopped]).toEqual(['waits', 'refused', 'waits', false])
+  end('run_1')
+  await stopping
+  expect(begun.state).toBe('seen')
+  await expect(dispatcher.wake('ses_1', 'run_4')).rejects.toThrow('takes no more')
+})

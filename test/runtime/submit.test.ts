@@ -1,0 +1,31 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { createWorld } from '../support/world.ts'
+
+async function setUp() {
+  const speaker = agent({ role: 'speaker', model: scriptedModel(() => say('hello')) })
+  const world = await createWorld({ store: 'sqlite', agents: { root: speaker, other: speaker } })
+  onTestFinished(() => world.end())
+  return world
+}
+
+test('the first message of a session may be for an agent that is not there yet', async () => {
+  const { sw } = await setUp()
+  const session_id = await sw.createSession({ agent: 'root' })
+  const run = await sw.submit({ agent: 'other', input: 'hi', session_id })
+  expect((await run.result()).status).toBe('succeeded')
+})
+
+test('two messages at once for an agent that is not there yet find the same one', async () => {
+  const { sw, runes } = await setUp()
+  const session_id = await sw.createSession({ agent: 'root' })
+  const runs = await Promise.all(
+    Array.from({ length: 5 }, () => sw.submit({ agent: 'other', input: 'hi', session_id })),
+  )
+  const results = await Promise.all(runs.map((run) => run.result()))
+  expect(results.map(({ status }) => status)).toEqual(runs.map(() => 'succeeded'))
+  const log = await runes(session_id)
+  const spawned = log.flatMap((r) => (r.kind === 'agent.spawning' ? [r.payload.agent] : []))
+  expect(spawned.toSorted()).toEqual(['other', 'root'])
+})

@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest'
+import type { Rune } from '../../src/runes/rune.ts'
+import { eventually } from '../support/eventually.ts'
+import { ask } from '../support/postgres.ts'
+import { createWorkplace } from '../support/workplace.ts'
+
+const taken = (runes: readonly Rune[], run_id: string) =>
+  runes.filter((r): r is Rune<'run.moved'> => r.kind === 'run.moved' && r.run_id === run_id && r.to === 'running')
+
+test('a worker is killed: its runs go on with another one within 10 s', async () => {
+  // The usual lease, since it is the usual time that counts.
+  const { sw, start } = await createWorkplace({ lease_ms: 5_000 })
+  const runs = 8
+  const alpha = await start(runs, { settings: { lease_ms: 5_000, worker: 'alpha' } })
+  const work = { agent: 'reader', input: { pages: 40, ms: 100 } }
+  const handles = await Promise.all(Array.from({ length: runs }, () => sw.submit(work)))
+  const logs = () => Promise.all(handles.map(({ session_id }) => sw.runelog.read(session_id)))
+  await eventually('all are taken', async () =>
+    (await logs()).every((log, i) => taken(log, handles[i]?.run_id ?? '').length > 0) ? true : undefined,
+  )
+  await start(runs, { settings: { lease_ms: 5_000, worker: 'beta' } })
+  const killed_at = Date.now()
+  alpha.signal('SIGKILL')
+  expect(await alpha.over).toBe('SIGKILL')
+  const lost = (await sw.runelog.rows('subjects', { tag: 'run:running' })).map(({ key }) => key)
+  expect(lost.length).toBeGreaterThan(0)
+
+  const results = await Promise.all(handles.map((handle) => handle.result()))
+  expect(results.map(({ result }) => result)).toEqual(handles.map(() => 'read 40 pages'))
+  const after = (await logs()).flat()
+  const gaps = lost.map((run_id) => {
+    const moves = taken(after, run_id)
+    expect(moves.map(({ payload }) => payload.worker?.split('_')[0])).toEqual(['alpha', 'beta'])
+    return (moves[1]?.at ?? Number.POSITIVE_INFINITY) - killed_at
+  })
+  console.log(`${lost.length} runs of the killed worker went on after ${Math.min(...gaps)} to ${Math.max(...gaps)} ms`)
+  expect(Math.max(...gaps)).toBeLessThan(10_000)
+})
+
+test('a worker that is told to stop hands its runs over at once', async () => {
+  const lease_ms = 5_000
+  const { sw, join } = await createWorkplace({ lease_ms })
+  const alpha = await join(4, { settings: { lease_ms, worker: 'alpha', cancel_grace_ms: 50 } })
+  const handle = await sw.submit({ agent: 'reader', input: { pages: 2, ms: 1_000 } })
+  const log = () => sw.runelog.read(handle.session_id)
+  await eventually('it reads', async () => (await log()).find((r) => r.kind === 'contract.moved'))
+  await join(4, { settings: { lease_ms, worker: 'beta' } })
+  const told_at = Date.now()
+  await alpha.close()
+  expect(await handle.result()).toMatchObject({ status: 'succeeded', result: 'read 2 pages' })
+  const moves = taken(await log(), handle.run_id)
+  expect(moves.map(({ payload }) => payload.worker?.split('_')[0])).toEqual(['alpha', 'beta'])
+  // Far less than a lease: it did not have to run out.
+  expect((moves[1]?.at ?? 0) - told_at).toBeLessThan(2_500)
+})
+
+test('a deadline passes while nobody is there, and is applied by the next one that comes', async () => {
+  const reply_timeout_ms = 1_200
+  const { url, sw, start } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms })
+  const first = await start(4)
+  const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const question = await eventually('it asks', async () => (await sw.inbox())[0])
+  const deadline = question.deadline ?? 0
+  first.signal('SIGKILL')
+  await first.over
+  const jobs = await ask(url, `SELECT run_at FROM statewright_jobs.jobs WHERE key = $1`, [question.interaction_id])
+  expect(jobs).toEqual([{ run_at: new Date(deadline) }])
+  await eventually('the deadline has passed', async () => (Date.now() > deadline ? true : undefined))
+  expect((await sw.inbox()).map(({ interaction_id }) => interaction_id)).toEqual([question.interaction_id])
+
+  await start(4)
+  const { status, result } = await handle.result()
+  expect({ status, result }).toEqual({ status: 'succeeded', result: 'CANCELLED' })
+  const log = await sw.runelog.read(handle.session_id)
+  expect(log.filter((r) => r.kind === 'interaction.expired').map((r) => r.actor)).toEqual(['timer'])
+  expect(log.filter((r) => r.trigger === 'interaction.auto_decide.timeout')).toHaveLength(1)
+})
+
+test('a deadline that lies ahead fires on time in a process that never heard of the question', async () => {
+  const { sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 700 })
+  const first = await join(4)
+  const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const { deadline } = await eventually('it asks', async () => (await sw.inbox())[0])
+  await first.close()
+  await join(4)
+  await handle.result()
+  const expired = (await sw.runelog.read(handle.session_id)).find((r) => r.kind === 'interaction.expired')
+  const late = (expired?.at ?? 0) - (deadline ?? 0)
+  console.log(`the deadline was applied ${late} ms after it had passed`)
+  expect(late).toBeGreaterThanOrEqual(0)
+  expect(late).toBeLessThan(1_500)
+})
+
+test('jobs that a dead worker had fetched are brought to another one within seconds', async () => {
+  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  await join(4)
+  await ask(url, `INSERT INTO statewright.worker VALUES ('dead', 'pool-dead', now() + interval '1 second')`)
+  // As a worker leaves it that dies between fetching the job and taking the run: the queue would keep it for 4 hours.
+  await ask(
+    url,
+    `CREATE FUNCTION fetched() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN NEW.locked_by := 'pool-dead'; NEW.locked_at := now(); NEW.attempts := 1; RETURN NEW; END $$;
+     CREATE TRIGGER fetched BEFORE INSERT ON statewright_jobs._private_jobs FOR EACH ROW EXECUTE FUNCTION fetched()`,
+  )
+  const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })
+  await ask(url, 'DROP TRIGGER fetched ON statewright_jobs._private_jobs')
+  expect(await ask(url, 'SELECT locked_by FROM statewright_jobs.jobs')).toEqual([{ locked_by: 'pool-dead' }])
+  const begun = Date.now()
+  expect((await handle.result()).status).toBe('succeeded')
+  console.log(`the job of a dead worker was free again after ${Date.now() - begun} ms`)
+  expect(Date.now() - begun).toBeLessThan(5_000)
+  expect(await ask(url, `SELECT worker FROM statewright.worker WHERE worker = 'dead'`)).toEqual([])
+})
+
+test('a run whose wake was lost altogether is found', async () => {
+  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })
+  await ask(url, 'DELETE FROM statewright_jobs._private_jobs')
+  await join(4)
+  expect((await handle.result()).status).toBe('succeeded')
+})
+
+test('only the first process that comes looks after what waits for people', async () => {
+  const { agents, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const first = await join(4)
+  const { session_id, run_id } = await sw.submit({ agent: 'signer', input: 'go' })
+  await eventually('it asks', async () => (await sw.inbox())[0])
+  const restarts = async () =>
+    (await sw.runelog.read(session_id)).flatMap((r) => (r.trigger?.startsWith('restart.') ? [r.trigger] : []))
+
+  const second = await join(4)
+  expect(await restarts()).toEqual([])
+  await Promise.all([first.close(), second.close()])
+  const third = await join(4)
+  expect(await restarts()).toEqual(['restart.preserve_waiting'])
+  await third.close()
+  // On a cold start nobody else can have the agent.
+  const { signer: _, ...others } = agents
+  await join(4, { agents: others })
+  expect(await restarts()).toEqual(['restart.preserve_waiting', 'restart.reconcile_failed'])
+  expect((await (await sw.run(run_id)).result()).error_code).toBe('SESSION_RESUME_FAILED')
+})
+
+test('a worker that lacks an agent leaves its runs to those who have it', async () => {
+  const { agents, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const { signer: _, ...others } = agents
+  const warnings: string[] = []
+  await join(4, { agents: others, warn: (_message, details) => warnings.push(JSON.stringify(details)) })
+  const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })
+  await eventually('the job came and went', async () => warnings.find((w) => w.includes('signer')))
+  await join(4)
+  expect((await handle.result()).status).toBe('succeeded')
+})

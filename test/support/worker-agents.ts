@@ -1,0 +1,120 @@
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
+import type { Message } from '../../src/observation/dialogue.ts'
+import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+
+/** How long a payment may take before nobody can say any more whether it happened. */
+export const pay_timeout_ms = 500
+
+/** Names of readers, for many in one session. */
+export const sideBySide = Array.from({ length: 8 }, (_, i) => `reader_${i}`)
+
+/** Who did what, as the world outside knows it. */
+export interface Effect {
+  readonly order: number
+  readonly execution_id: string
+  readonly pid: number
+}
+
+export function readWitness(path: string): readonly Effect[] {
+  const text = readFileSync(path, { encoding: 'utf8', flag: 'a+' })
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Effect]))
+}
+
+/** Written and synced before it returns: whatever becomes of the process, this has happened. */
+function witness(path: string, effect: Effect) {
+  const file = openSync(path, 'a')
+  writeSync(file, `${JSON.stringify(effect)}\n`)
+  fsyncSync(file)
+  closeSync(file)
+}
+
+/** The agents that every process of these tests has. Each takes its orders from the input of its run. */
+export function workerAgents(witnessPath: string): Readonly<Record<string, Agent>> {
+  const pay = tool({
+    name: 'pay.send',
+    input: z.object({ order: z.int() }),
+    irreversible: true,
+    approval: 'never',
+    timeout_ms: pay_timeout_ms,
+    async run({ order }, { execution_id }) {
+      witness(witnessPath, { order, execution_id, pid: process.pid })
+      // It has happened, and for a while only the world outside knows.
+      await delay(100)
+      return { paid: order }
+    },
+  })
+  const read = tool({
+    name: 'page.read',
+    input: z.object({ page: z.int(), ms: z.int() }),
+    read_only: true,
+    approval: 'never',
+    async run({ page, ms }, { signal }) {
+      await delay(ms, undefined, { signal })
+      return page
+    },
+  })
+  const sign = tool({
+    name: 'paper.sign',
+    input: z.object({}),
+    approval: 'always',
+    run: () => 'signed',
+  })
+
+  const reader = agent({
+    role: 'reader',
+    tools: [read],
+    max_rounds: 200,
+    model: scriptedModel(({ messages }) => {
+      const { pages, ms } = input(messages) as { pages: number; ms: number }
+      const page = sinceInput(messages).filter(({ role }) => role === 'tool').length
+      return page < pages ? call('page.read', { page, ms }) : say(`read ${pages} pages`)
+    }),
+  })
+
+  return {
+    payer: agent({
+      role: 'payer',
+      tools: [pay],
+      model: scriptedModel(({ messages }) =>
+        lastLabel(messages) === 'SUCCESS' ? say('paid') : call('pay.send', { order: input(messages) as number }),
+      ),
+    }),
+    reader,
+    ...Object.fromEntries(sideBySide.map((name) => [name, reader])),
+    signer: agent({
+      role: 'signer',
+      tools: [sign],
+      model: scriptedModel(({ messages }) =>
+        lastLabel(messages) === undefined ? call('paper.sign') : say(String(lastLabel(messages))),
+      ),
+    }),
+    // It speaks for ever, until it is told something that ends the sentence.
+    speaker: agent({
+      role: 'speaker',
+      model: scriptedModel(({ messages }) => say(input(messages) === 'end' ? 'ok' : 'on and on and on'), {
+        pieces: 4,
+        beforeDelta: async (index, signal) => {
+          if (index === 2) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+        },
+      }),
+    }),
+  }
+}
+
+function sinceInput(messages: readonly Message[]): readonly Message[] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === 'user'))
+}
+
+function input(messages: readonly Message[]): unknown {
+  const last = messages.findLast((message) => message.role === 'user')
+  return last?.content
+}
+
+function lastLabel(messages: readonly Message[]): string | undefined {
+  const last = sinceInput(messages).findLast((message) => message.role === 'tool')
+  return last?.consequence.consequence_label
+}

@@ -1,0 +1,81 @@
+import { writeSync } from 'node:fs'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { Fault } from '../../src/faults/fault.ts'
+import { closeStore, openStore } from '../../src/open-store.ts'
+import type { Runelog } from '../../src/runelog/port.ts'
+import type { Settings } from '../../src/runtime/engine/engine.ts'
+import { createStatewright } from '../../src/statewright.ts'
+import { workerAgents } from './worker-agents.ts'
+
+/**
+ * A worker to be stopped and killed: `worker-program.ts OPTIONS`. It says on its
+ * standard output what it recorded and what was refused, one JSON object per line.
+ */
+export interface ProgramOptions {
+  readonly url: string
+  readonly witness: string
+  readonly limit: number
+  readonly settings: Partial<Settings> & { readonly lease_ms: number }
+  /** Stops itself when it has begun so many payments: each is recorded, and the last one not yet carried out. */
+  readonly stop_at_payment?: number
+}
+
+export type Said =
+  | { readonly said: 'ready' }
+  | { readonly said: 'warned'; readonly message: string; readonly details: object }
+  | {
+      readonly said: 'recorded' | 'refused'
+      readonly session_id: string
+      readonly run_id: string
+      readonly epoch: number
+      readonly event_ids: readonly number[]
+      readonly code: string | null
+    }
+  | { readonly said: 'stopping'; readonly session_id: string; readonly run_id: string; readonly execution_id: string }
+
+const options = JSON.parse(process.argv[2] ?? '') as ProgramOptions
+const { url, witness, limit, settings, stop_at_payment } = options
+const say = (said: Said) => writeSync(1, `${JSON.stringify(said)}\n`)
+const warn = (message: string, details: object) => void say({ said: 'warned', message, details })
+
+let payments = 0
+
+/** Between the commit that begins a payment and whoever waits for it: here the process stops, and later goes on. */
+function watched(runelog: Runelog): Runelog {
+  return {
+    ...runelog,
+    async append(batch) {
+      const { session_id, fence } = batch
+      try {
+        const runes = await runelog.append(batch)
+        if (fence !== undefined)
+          say({ said: 'recorded', session_id, ...fence, event_ids: runes.map((r) => r.event_id), code: null })
+        const begun = runes.find((r) => r.kind === 'contract.moved' && r.to === 'running')
+        if (begun !== undefined && ++payments === stop_at_payment) {
+          const { run_id = '', execution_id = '' } = begun
+          say({ said: 'stopping', session_id, run_id, execution_id })
+          process.kill(process.pid, 'SIGSTOP')
+        }
+        return runes
+      } catch (error) {
+        if (error instanceof Fault && fence !== undefined)
+          say({ said: 'refused', session_id, ...fence, event_ids: [], code: error.code })
+        throw error
+      }
+    },
+  }
+}
+
+const store = await openStore(url, hostPorts, {}, { lease_ms: settings.lease_ms, warn })
+const sw = await createStatewright({
+  store: { ...store, runelog: watched(store.runelog) },
+  agents: workerAgents(witness),
+  settings,
+  max_concurrent_runs: limit,
+  warn,
+})
+say({ said: 'ready' })
+process.once('SIGTERM', async () => {
+  await sw.close()
+  await closeStore(store)
+})

@@ -1,0 +1,28 @@
+import { onTestFinished } from 'vitest'
+import type { Settings } from '../../src/runtime/engine/engine.ts'
+import { createStatewright, type StatewrightOptions } from '../../src/statewright.ts'
+import { freshDatabase } from './postgres.ts'
+import { scratchFolder } from './scratch-folder.ts'
+import { workerAgents } from './worker-agents.ts'
+import { startWorkerProcess } from './worker-process.ts'
+import type { ProgramOptions } from './worker-program.ts'
+
+const scratch = scratchFolder('workplace')
+
+/** A database of its own, a witness outside of it, workers in processes of their own, and one that only gives commands. */
+export async function createWorkplace(settings: Partial<Settings> & { readonly lease_ms: number }) {
+  const url = await freshDatabase()
+  const witness = `${scratch.fresh()}/witness`
+  const agents = workerAgents(witness)
+  const sw = await createStatewright({ store: url, agents, settings, max_concurrent_runs: 0 })
+  onTestFinished(() => sw.close())
+  const start = (limit: number, more: Partial<ProgramOptions> = {}) =>
+    startWorkerProcess({ url, witness, limit, settings, ...more })
+  /** A worker in this process, for what needs no process to end. */
+  const join = async (limit: number, more: Partial<StatewrightOptions> = {}) => {
+    const joined = await createStatewright({ store: url, agents, settings, max_concurrent_runs: limit, ...more })
+    onTestFinished(() => joined.close())
+    return joined
+  }
+  return { url, witness, agents, sw, start, join }
+}
