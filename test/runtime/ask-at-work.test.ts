@@ -1,0 +1,125 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import type { Json } from '../../src/kernel/json.ts'
+import { openStore } from '../../src/open-store.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import type { Asked, Tool, ToolContext } from '../../src/runtime/tools/tool.ts'
+import { auditRunes } from '../support/audit-runes.ts'
+import { createWorld, type WorldOptions } from '../support/world.ts'
+
+const form = { type: 'form', title: 'Which size?', fields: [{ name: 'size', type: 'number', required: true }] }
+const usual = { ...form, fields: [{ name: 'size', type: 'number', required: true, default: 3 }] }
+
+function asking(request: Json, more: Partial<Tool> = {}) {
+  const heard: Asked[] = []
+  const order = tool({
+    name: 'shop.order',
+    input: z.object({}),
+    irreversible: true,
+    approval: 'never',
+    timeout_ms: 1_000,
+    run: async (_, { ask }: ToolContext) => {
+      const asked = (await ask?.(request)) ?? { action: 'silence' }
+      heard.push(asked)
+      return asked as unknown as Json
+    },
+    ...more,
+  })
+  return {
+    heard,
+    worker: agent({ role: 'worker', model: scriptedModel([call('shop.order'), say('done')]), tools: [order] }),
+  }
+}
+
+async function worldOf(worker: ReturnType<typeof asking>['worker'], more: Partial<WorldOptions> = {}) {
+  const world = await createWorld({ agents: { worker }, ...more })
+  onTestFinished(() => world.end())
+  return world
+}
+
+test('the answer reaches the tool, however long it takes, and others work meanwhile', async () => {
+  const { worker, heard } = asking(form)
+  const world = await worldOf(worker, { max_concurrent_runs: 1 })
+  const runs = [
+    await world.sw.submit({ agent: 'worker', input: 1 }),
+    await world.sw.submit({ agent: 'worker', input: 2 }),
+  ]
+  // The only slot is lent while the first run waits, or the second could not ask.
+  const opened = await Promise.all(
+    runs.map((run) => world.until(run.session_id, (r) => r.kind === 'interaction.opened')),
+  )
+  await world.hand.advance(60_000)
+  for (const { interaction_id = '' } of opened)
+    await world.sw.reply(interaction_id, { reply: { action: 'approve', data: { size: 7 } } })
+  for (const run of runs) {
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+  }
+  expect(heard).toEqual([
+    { action: 'approve', data: { size: 7 } },
+    { action: 'approve', data: { size: 7 } },
+  ])
+})
+
+test.each([
+  ['the default', usual, { action: 'approve', data: { size: 3 } }],
+  ['silence', form, { action: 'silence' }],
+])('when nobody answers in time the tool gets %s', async (_, request, expected) => {
+  const { worker, heard } = asking(request)
+  const world = await worldOf(worker)
+  const run = await world.sw.submit({ agent: 'worker', input: 'go', interactive_require_user_reply: false })
+  await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+  await world.hand.advance(15 * 60_000)
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(heard).toEqual([expected])
+  expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+})
+
+test('a question that the tool does not wait for is withdrawn before its result is recorded', async () => {
+  const { worker } = asking(form, {
+    run: async (_: unknown, { ask }: ToolContext) => {
+      void ask?.(form)
+      return 'did not wait'
+    },
+  })
+  const world = await worldOf(worker)
+  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  const kinds = (await world.runes(run.session_id)).map((r) => r.kind)
+  expect(kinds.indexOf('interaction.withdrawn')).toBeGreaterThan(kinds.indexOf('interaction.opened'))
+  expect(kinds.indexOf('interaction.withdrawn')).toBeLessThan(kinds.indexOf('tool.result'))
+  expect(await world.sw.inbox()).toEqual([])
+})
+
+test('the process goes down while it asks: the tool hears silence and its result is recorded', async () => {
+  const { worker, heard } = asking(form)
+  const world = await worldOf(worker, { store: 'sqlite' })
+  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+  await world.restart()
+  await world.until(run.session_id, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
+  expect(heard).toEqual([{ action: 'silence' }])
+  expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+})
+
+test('its worker is lost while it asks: the question goes, and a person is asked what happened', async () => {
+  const store = await openStore('memory:', hostPorts)
+  const { worker } = asking(form)
+  const lost = await worldOf(worker, { store })
+  const run = await lost.sw.submit({ agent: 'worker', input: 'go' })
+  const first = await lost.until(run.session_id, (r) => r.kind === 'interaction.opened')
+
+  const world = await worldOf(worker, { store })
+  const settlement = await world.until(
+    run.session_id,
+    (r) => r.kind === 'interaction.opened' && r.payload.interaction_kind === 'settlement',
+  )
+  const runes = await world.runes(run.session_id)
+  const withdrawn = runes.find((r) => r.kind === 'interaction.withdrawn')
+  expect(withdrawn?.interaction_id).toBe(first.interaction_id)
+  expect(await world.sw.inbox()).toEqual([expect.objectContaining({ interaction_id: settlement.interaction_id })])
+  expect(auditRunes(runes)).toEqual([])
+})
