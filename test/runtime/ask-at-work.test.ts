@@ -123,3 +123,21 @@ test('its worker is lost while it asks: the question goes, and a person is asked
   expect(await world.sw.inbox()).toEqual([expect.objectContaining({ interaction_id: settlement.interaction_id })])
   expect(auditRunes(runes)).toEqual([])
 })
+
+test('its worker is lost while it asks, and it may be repeated: it asks anew, and the first question goes', async () => {
+  const store = await openStore('memory:', hostPorts)
+  const { worker } = asking(form, { irreversible: false, idempotent: true })
+  const lost = await worldOf(worker, { store })
+  const run = await lost.sw.submit({ agent: 'worker', input: 'go' })
+  const first = await lost.until(run.session_id, (r) => r.kind === 'interaction.opened')
+
+  const world = await worldOf(worker, { store })
+  const again = await world.until(
+    run.session_id,
+    (r) => r.kind === 'interaction.opened' && r.interaction_id !== first.interaction_id,
+  )
+  expect(await world.sw.inbox()).toEqual([expect.objectContaining({ interaction_id: again.interaction_id })])
+  await world.sw.reply(again.interaction_id ?? '', { reply: { action: 'approve', data: { size: 1 } } })
+  await world.until(run.session_id, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
+  expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+})

@@ -9,6 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { mkdir, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -16,6 +17,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { isPublicAddress } from '../../src/adapters/workspace/addresses.ts'
 import type { FetchOptions } from '../../src/adapters/workspace/fetch.ts'
+import { openRoot } from '../../src/adapters/workspace/root.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
@@ -41,7 +43,9 @@ beforeAll(() => {
   symlinkSync(join(outside, 'new.txt'), join(root, 'dangling.txt'))
   symlinkSync('/', join(root, 'slash'))
   symlinkSync('/proc/self', join(root, 'self'))
-  linkSync(join(outside, 'secret.txt'), join(root, 'hard.txt'))
+  // A file of its own: every other attempt must fail although its file has one name only.
+  writeFileSync(join(outside, 'two-names.txt'), secret)
+  linkSync(join(outside, 'two-names.txt'), join(root, 'hard.txt'))
   execFileSync('mkfifo', [join(root, 'pipe')])
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -93,8 +97,8 @@ async function played(name: string, args: Json) {
 }
 
 function outsideIsUntouched() {
-  expect(readdirSync(outside)).toEqual(['secret.txt'])
-  expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe(secret)
+  expect(readdirSync(outside).sort()).toEqual(['secret.txt', 'two-names.txt'])
+  for (const name of readdirSync(outside)) expect(readFileSync(join(outside, name), 'utf8')).toBe(secret)
   expect(readdirSync(home).sort()).toEqual(['outside', 'work', 'work-twin.txt'])
 }
 
@@ -150,6 +154,41 @@ describe('files outside the workspace', () => {
     const { result } = await played('fs.write', { path: 'dangling.txt', content: 'broken in' })
     expect(result?.status).toBe('error')
     outsideIsUntouched()
+  })
+
+  test('a folder that is swapped for a link again and again lets nothing out', async () => {
+    const opened = openRoot(root)
+    const flip = join(root, 'flip')
+    let swaps = 0
+    let isOver = false
+    const swapping = (async () => {
+      for (; !isOver; swaps++) {
+        await mkdir(flip).catch(() => undefined)
+        await new Promise(setImmediate)
+        await rm(flip, { recursive: true, force: true })
+        await symlink(outside, flip).catch(() => undefined)
+        await new Promise(setImmediate)
+        await rm(flip, { force: true })
+      }
+    })()
+    let written = 0
+    let refused = 0
+    // Until both have happened: it was let in while it was a folder, and not while it was a link.
+    while (written + refused < 500 || written === 0 || refused === 0) {
+      const file = await opened.open('flip/secret.txt', 'write').catch(() => undefined)
+      if (file === undefined) refused++
+      else {
+        written++
+        await file.writeFile('broken in').finally(() => file.close())
+      }
+      const read = await opened.open('flip/secret.txt', 'read').catch(() => undefined)
+      expect((await read?.readFile('utf8').finally(() => read.close())) ?? '').not.toBe(secret)
+    }
+    isOver = true
+    await swapping
+    await rm(flip, { recursive: true, force: true })
+    outsideIsUntouched()
+    expect(swaps).toBeGreaterThan(10)
   })
 
   test('a search of the whole workspace does not follow links', async () => {
