@@ -9,6 +9,7 @@ import { systemTimers } from './adapters/system/timers.ts'
 import { checkConfig } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
+import { openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
 import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
@@ -31,6 +32,8 @@ export interface StatewrightOptions {
   readonly policy?: Partial<Policy>
   /** Servers whose tools agents may be given, by the name under which their tools appear. */
   readonly mcp?: Readonly<Record<string, McpServerOptions>>
+  /** What plans are judged by. */
+  readonly plans?: PlanOptions
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Partial<Settings>
@@ -47,6 +50,8 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
   /** A run that was submitted before, perhaps by another process. */
   run(run_id: string): Promise<RunHandle>
   readonly runelog: Runelog
+  /** Intents that are judged before anything runs. */
+  readonly plans: PlansOfStore
   /** The whole of an output that was too long for the model, by its reference. */
   output(ref: string): Promise<string | undefined>
   /** Lets go of every run at its next boundary, and closes the store if it was opened here. */
@@ -100,9 +105,15 @@ async function openWith(
       : options.store
   const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
   const member = shared?.member()
+  const { plans, beside, ...lifetime } = openPlans(options.plans ?? {}, {
+    engine: () => runtime.engine,
+    blobs,
+    sha256: storePorts.sha256,
+  })
   const runtime: Runtime = createRuntime(
     {
       runelog,
+      beside,
       isExclusive,
       ...(member === undefined ? {} : { member }),
       clock: options.ports?.clock ?? systemClock,
@@ -122,6 +133,7 @@ async function openWith(
     },
   )
   const stop = async () => {
+    await lifetime.stop()
     await runtime.stop()
     await mcp.close()
     if (!isOurs) return
@@ -137,6 +149,7 @@ async function openWith(
   }
   try {
     await runtime.start()
+    await lifetime.resumeAll()
   } catch (error) {
     member?.abandon()
     if (isOurs) await closeStore(store)
@@ -146,6 +159,11 @@ async function openWith(
   return {
     ...commands,
     runelog,
+    plans,
+    async idle() {
+      await commands.idle()
+      await lifetime.idle()
+    },
     output: blobs.fetch,
     async submit(submission) {
       const { session_id, run_id } = await submit(submission)

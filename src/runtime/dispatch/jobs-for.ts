@@ -58,6 +58,11 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
       case 'interaction.expired':
       case 'interaction.withdrawn':
         jobs.set(rune.subject_id ?? '', undefined)
+        // What no run asked is for those beside the runs, and whoever recorded the answer may die before they act.
+        if (rune.run_id === undefined) jobs.set(session_id, sessionJob(session_id))
+        break
+      case 'coordination.received':
+        jobs.set(session_id, sessionJob(session_id))
         break
       // Who waits for a run of an agent that is over has to be told.
       case 'agent.terminated':
