@@ -59,7 +59,7 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
       case 'interaction.withdrawn':
         jobs.set(rune.subject_id ?? '', undefined)
         // What no run asked is for those beside the runs, and whoever recorded the answer may die before they act.
-        if (rune.run_id === undefined) jobs.set(session_id, sessionJob(session_id))
+        if ((rune.coordination_id ?? rune.goal_id) !== undefined) jobs.set(session_id, sessionJob(session_id))
         break
       case 'coordination.received':
         jobs.set(session_id, sessionJob(session_id))
