@@ -4,6 +4,8 @@ import type { Runelog } from '../runelog/port.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
 import type { Rune } from '../runes/rune.ts'
 
+import type { Planning } from './planning.ts'
+
 /** A command is a value. It prints through `io` and returns its exit code; it never exits by itself. */
 export interface Command {
   readonly name: string
@@ -41,6 +43,7 @@ export interface Host {
   readonly openStore: (url: string | undefined) => Promise<Store>
   /** Begins to work as a config file says; without a name, the one in this folder. */
   readonly startWorker: (config: string | undefined, io: WorkingIo) => Promise<Working>
+  readonly planning: Planning
   /** Resolves with the name of the signal that asks this process to end. */
   readonly untilTold: () => Promise<string>
 }
@@ -69,4 +72,4 @@ export interface Store {
 }
 
 /** What the process says to the shell. */
-export const exits = { ok: 0, failed: 1, usage: 2 } as const
+export const exits = { ok: 0, failed: 1, usage: 2, not_found: 3, waiting: 4, unproved: 5 } as const

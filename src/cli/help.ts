@@ -11,7 +11,7 @@ export function overview(commands: readonly Command[]): string {
     line('--help', 'Show this, or with a command what it takes.'),
     line('--version', 'Show the version.'),
     '',
-    'Exit codes: 0 done, 1 it did not work, 2 the command line was not understood.',
+    'Exit codes: 0 done, 1 it did not work, 2 the command line was not understood, 3 there is no such thing, 4 it waits for a person, 5 it does not verify.',
   ].join('\n')
 }
 

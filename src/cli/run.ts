@@ -31,7 +31,7 @@ export async function run(cli: Cli, args: readonly string[], io: Io): Promise<nu
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     io.err(error.message)
-    return error.code === 'bad_usage' ? exits.usage : exits.failed
+    return error.code === 'bad_usage' ? exits.usage : error.code === 'not_found' ? exits.not_found : exits.failed
   }
 }
 

@@ -41,6 +41,7 @@ export interface Plans {
 }
 
 export interface PlanSubmission {
+  /** With an empty checksum it is sealed as it is taken in. */
   readonly intent: Json
   /** Without it, the configured one. */
   readonly policy?: Json

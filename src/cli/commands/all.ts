@@ -2,6 +2,8 @@ import type { Command } from '../command.ts'
 import { archiveCommand } from './archive.ts'
 import { checkpointCommand } from './checkpoint.ts'
 import { exportCommand } from './export.ts'
+import { factsCommand } from './facts.ts'
+import { planCommand } from './plan.ts'
 import { rebuildCommand } from './rebuild.ts'
 import { redactCommand } from './redact.ts'
 import { topologyCommand } from './topology.ts'
@@ -18,4 +20,6 @@ export const commands: readonly Command[] = [
   archiveCommand,
   rebuildCommand,
   workerCommand,
+  planCommand,
+  factsCommand,
 ]
