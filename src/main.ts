@@ -4,6 +4,7 @@ import { checkSignature } from './adapters/host/signing-key.ts'
 import { commands } from './cli/commands/all.ts'
 import { run } from './cli/run.ts'
 import { planning } from './plan-host.ts'
+import { startServer } from './serve.ts'
 import { startWorker } from './start-worker.ts'
 import { openStore } from './stores.ts'
 
@@ -22,6 +23,7 @@ export function main(args: readonly string[]): Promise<number> {
       openStore: (url) => openStore(url ?? process.env.STATEWRIGHT_STORE ?? 'sqlite:./statewright.db'),
       startWorker,
       planning,
+      startServer,
       untilTold,
     },
   })

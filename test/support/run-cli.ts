@@ -4,6 +4,7 @@ import type { Command } from '../../src/cli/command.ts'
 import { commands as all } from '../../src/cli/commands/all.ts'
 import { run } from '../../src/cli/run.ts'
 import { planning } from '../../src/plan-host.ts'
+import { startServer } from '../../src/serve.ts'
 import { startWorker } from '../../src/start-worker.ts'
 import { openStore } from '../../src/stores.ts'
 
@@ -25,6 +26,7 @@ export async function runCli(args: readonly string[], commands: readonly Command
       openStore: (url) => openStore(url ?? 'sqlite:./no-such-store'),
       startWorker,
       planning,
+      startServer,
       untilTold: () => Promise.resolve('SIGTERM'),
     },
   })

@@ -6,6 +6,7 @@ import { factsCommand } from './facts.ts'
 import { planCommand } from './plan.ts'
 import { rebuildCommand } from './rebuild.ts'
 import { redactCommand } from './redact.ts'
+import { serveCommand } from './serve.ts'
 import { topologyCommand } from './topology.ts'
 import { verifyCommand } from './verify.ts'
 import { workerCommand } from './worker.ts'
@@ -22,4 +23,5 @@ export const commands: readonly Command[] = [
   workerCommand,
   planCommand,
   factsCommand,
+  serveCommand,
 ]
