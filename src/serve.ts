@@ -53,7 +53,7 @@ export async function serveConfig(
       operations,
       tokens: tokensOf(own.token, server.tokens),
       version: versionOfPackage(),
-      newId: () => createIds(hostPorts.random).next('req'),
+      newId: () => createIds(hostPorts.random, hostPorts.now).next('req'),
       logger: createLogger((value: Json) => store.redactor.clean(value).value, {
         write: (line) => io.warn(line.trimEnd()),
       }),
