@@ -13,6 +13,7 @@ export function deskOn(sw: Statewright, signer: () => Signer, now: () => number 
     agents: sw.agents,
     output: sw.output,
     commands: async () => sw,
+    plans: async () => sw.plans,
     listen: sw.listen,
   })
 }

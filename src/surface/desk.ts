@@ -1,3 +1,4 @@
+import type { Plans } from '../autonomy/plans/plans.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Budget } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
@@ -5,6 +6,9 @@ import type { Signer } from '../runes/checkpoint.ts'
 import type { EphemeralDelta } from '../runtime/engine/engine.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { createSessionViews, type SessionViews } from './session-views.ts'
+
+/** What can be asked of plans. */
+export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
 /** What can be brought about. */
 export type Commands = Omit<Runtime, 'engine' | 'start' | 'stop' | 'listen'>
@@ -35,6 +39,8 @@ export interface Desk {
   readonly output: (ref: string) => Promise<string | undefined>
   /** Whoever only looks does not ask for these: to open them may recover what a killed process left. */
   readonly commands: () => Promise<Commands>
+  /** Intents that are judged before anything runs. Nothing else is recovered or begun by asking for them. */
+  readonly plans: () => Promise<SurfacePlans>
   /** Text on its way, before it is durable. Returns the way to stop listening. */
   readonly listen: (listener: (delta: EphemeralDelta) => void) => () => void
 }

@@ -34,7 +34,7 @@ export function cardOf({ state, steps }: SessionView, interaction_id: string): I
   const opened = own.find((rune) => rune.kind === 'interaction.opened')
   if (opened?.kind !== 'interaction.opened') throw faults.not_found({ what: 'interaction', id: interaction_id })
   const { interaction_kind, prompt, request, evidence, deadline, on_silence, digest } = opened.payload
-  const { call_id, execution_id, run_id } = opened
+  const { call_id, execution_id, run_id, coordination_id, goal_id, task_id } = opened
   const ended = own.findLast((rune) => rune.machine === 'interaction' && rune !== opened)
   const answered = ended?.kind === 'interaction.answered' ? ended.payload : undefined
   const call = callOf(steps, call_id)
@@ -49,6 +49,9 @@ export function cardOf({ state, steps }: SessionView, interaction_id: string): I
     agent: state.runs.get(run_id ?? '')?.agent ?? null,
     call_id: call_id ?? null,
     execution_id: execution_id ?? null,
+    coordination_id: coordination_id ?? null,
+    goal_id: goal_id ?? null,
+    task_id: task_id ?? null,
     interaction_kind,
     state: (ended?.to ?? opened.to) as InteractionState,
     prompt,

@@ -4,6 +4,18 @@ import { getConsequence, getSnapshot, getTimeline, getTransitions } from './exec
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
 import { getOutput } from './outputs.ts'
+import { answerPlan, submitPlan } from './plan-commands.ts'
+import {
+  getPlan,
+  getPlanGraph,
+  getPlanOutputs,
+  getPlanQuestions,
+  getPlanReviewPack,
+  getPlanRules,
+  getPlanTape,
+  listPlans,
+  verifyPlan,
+} from './plans.ts'
 import { cancelRun, interruptRun, replyRun, steerRun, submitRun } from './run-commands.ts'
 import { auditSession, listRunes, stateAt } from './runes.ts'
 import { getRun, listRuns, runInteraction, runResult, runTrace } from './runs.ts'
@@ -49,4 +61,15 @@ export const operations: readonly Operation[] = [
   settle,
   getOutput,
   listAgents,
+  submitPlan,
+  listPlans,
+  getPlan,
+  getPlanGraph,
+  getPlanRules,
+  getPlanQuestions,
+  getPlanReviewPack,
+  getPlanTape,
+  getPlanOutputs,
+  answerPlan,
+  verifyPlan,
 ]

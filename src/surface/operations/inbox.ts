@@ -28,11 +28,9 @@ export const listInbox = defineOperation({
     const rows = await runelog.rows('open_interactions', { limit: limit + 1, ...(after !== undefined && { after }) })
     const shown = rows.slice(0, limit)
     const items = shown.map(async ({ value }) => {
-      const { interaction_id, session_id, run_id, call_id, interaction_kind, prompt, deadline, opened_at } =
-        value as OpenInteraction
-      const summary = (await runelog.row('summaries', session_id))?.value as Summary | undefined
-      const title = summary?.title ?? null
-      return { interaction_id, session_id, title, run_id, call_id, interaction_kind, prompt, deadline, opened_at }
+      const open = value as OpenInteraction
+      const summary = (await runelog.row('summaries', open.session_id))?.value as Summary | undefined
+      return { ...open, title: summary?.title ?? null }
     })
     const last = shown.at(-1)
     const next_cursor = rows.length > limit && last !== undefined ? cursorAt(last) : null

@@ -11,6 +11,9 @@ export const interactionShape = z.object({
   agent: z.string().nullable(),
   call_id: z.string().nullable(),
   execution_id: z.string().nullable(),
+  coordination_id: z.string().nullable(),
+  goal_id: z.string().nullable(),
+  task_id: z.string().nullable(),
   interaction_kind: z.string(),
   state: z.enum(stateNames(interactionMachine)),
   /** What it is about, or why it is asked. */
@@ -45,6 +48,10 @@ export const openInteractionShape = z.object({
   title: z.string().nullable(),
   run_id: z.string().nullable(),
   call_id: z.string().nullable(),
+  /** What asked, where no run did. */
+  coordination_id: z.string().nullable(),
+  goal_id: z.string().nullable(),
+  task_id: z.string().nullable(),
   interaction_kind: z.string(),
   prompt: z.string(),
   deadline: z.int().nullable(),
