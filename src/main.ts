@@ -3,8 +3,10 @@ import { hostPorts } from './adapters/host/ports.ts'
 import { checkSignature } from './adapters/host/signing-key.ts'
 import { commands } from './cli/commands/all.ts'
 import { run } from './cli/run.ts'
+import { playDemo } from './demo/play.ts'
 import { startWorker } from './start-worker.ts'
 import { openStore } from './stores.ts'
+import { openTerminal } from './terminal.ts'
 
 /** Wires the rooms together. Nobody imports this file but the launcher. */
 export function main(args: readonly string[]): Promise<number> {
@@ -14,12 +16,15 @@ export function main(args: readonly string[]): Promise<number> {
   return run({ commands, version }, args, {
     out: (text) => process.stdout.write(`${text}\n`),
     err: (text) => process.stderr.write(`${text}\n`),
+    write: (text) => process.stdout.write(text),
+    terminal: openTerminal(),
     host: {
       sha256: hostPorts.sha256,
       now: hostPorts.now,
       checkSignature,
       openStore: (url) => openStore(url ?? process.env.STATEWRIGHT_STORE ?? 'sqlite:./statewright.db'),
       startWorker,
+      playDemo,
       untilTold,
     },
   })

@@ -29,7 +29,21 @@ export interface Io {
   readonly out: (text: string) => void
   /** To standard error: what went wrong, and hints. */
   readonly err: (text: string) => void
+  /** To standard output without an end of line: text as it comes. */
+  readonly write: (text: string) => void
+  readonly terminal: Terminal
+  /** Another command, in this process and with this output. Resolves with its exit code. */
+  readonly command: (args: readonly string[]) => Promise<number>
   readonly host: Host
+}
+
+export interface Terminal {
+  /** Someone sits at it. Where nobody does, nothing is ever asked. */
+  readonly isInteractive: boolean
+  readonly hasColor: boolean
+  readonly width: number
+  /** One line from whoever sits there, or undefined if the input has ended or the question is taken back. */
+  ask(question: string, signal?: AbortSignal): Promise<string | undefined>
 }
 
 /** What commands need from the machine. `main` fills it. */
@@ -41,8 +55,16 @@ export interface Host {
   readonly openStore: (url: string | undefined) => Promise<Store>
   /** Begins to work as a config file says; without a name, the one in this folder. */
   readonly startWorker: (config: string | undefined, io: WorkingIo) => Promise<Working>
+  readonly playDemo: (io: Io, options: DemoOptions) => Promise<number>
   /** Resolves with the name of the signal that asks this process to end. */
   readonly untilTold: () => Promise<string>
+}
+
+export interface DemoOptions {
+  /** A folder to keep the data of this play in; without one, a new temporary folder. */
+  readonly folder: string | undefined
+  /** Nobody is asked: the demo answers its own questions. */
+  readonly answersItself: boolean
 }
 
 export interface WorkingIo {
@@ -67,6 +89,3 @@ export interface Store {
   /** The key that belongs to the store; made on first use. */
   readonly signer: () => Signer
 }
-
-/** What the process says to the shell. */
-export const exits = { ok: 0, failed: 1, usage: 2 } as const

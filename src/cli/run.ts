@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
-import { type Arguments, type Command, exits, type Io } from './command.ts'
+import type { Arguments, Command, Io } from './command.ts'
+import { exitFor, exits } from './exits.ts'
 import { helpFor, overview } from './help.ts'
 
 export interface Cli {
@@ -10,7 +11,8 @@ export interface Cli {
 }
 
 /** Finds the command, reads its arguments, and turns a refusal into a sentence and an exit code. */
-export async function run(cli: Cli, args: readonly string[], io: Io): Promise<number> {
+export async function run(cli: Cli, args: readonly string[], given: Omit<Io, 'command'>): Promise<number> {
+  const io: Io = { ...given, command: (words) => run(cli, words, given) }
   const [name, ...rest] = args
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     const command = cli.commands.find((c) => c.name === rest[0])
@@ -31,7 +33,7 @@ export async function run(cli: Cli, args: readonly string[], io: Io): Promise<nu
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     io.err(error.message)
-    return error.code === 'bad_usage' ? exits.usage : exits.failed
+    return exits[exitFor(error)]
   }
 }
 

@@ -3,6 +3,7 @@ import { checkSignature } from '../../src/adapters/host/signing-key.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { commands as all } from '../../src/cli/commands/all.ts'
 import { run } from '../../src/cli/run.ts'
+import { playDemo } from '../../src/demo/play.ts'
 import { startWorker } from '../../src/start-worker.ts'
 import { openStore } from '../../src/stores.ts'
 
@@ -18,11 +19,14 @@ export async function runCli(args: readonly string[], commands: readonly Command
   const exit = await run({ commands, version: '1.2.3' }, args, {
     out: (text) => void printed.out.push(text),
     err: (text) => void printed.err.push(text),
+    write: (text) => void printed.out.push(text),
+    terminal: { isInteractive: false, hasColor: false, width: 100, ask: async () => undefined },
     host: {
       ...hostPorts,
       checkSignature,
       openStore: (url) => openStore(url ?? 'sqlite:./no-such-store'),
       startWorker,
+      playDemo,
       untilTold: () => Promise.resolve('SIGTERM'),
     },
   })

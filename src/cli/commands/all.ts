@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
 import { archiveCommand } from './archive.ts'
 import { checkpointCommand } from './checkpoint.ts'
+import { demoCommand } from './demo.ts'
 import { exportCommand } from './export.ts'
 import { rebuildCommand } from './rebuild.ts'
 import { redactCommand } from './redact.ts'
@@ -10,6 +11,7 @@ import { workerCommand } from './worker.ts'
 
 /** Every command there is. Help, usage and the reference pages walk this list. */
 export const commands: readonly Command[] = [
+  demoCommand,
   topologyCommand,
   verifyCommand,
   checkpointCommand,

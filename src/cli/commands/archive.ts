@@ -1,4 +1,5 @@
-import { type Command, exits } from '../command.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
 import { storeOption, take, withStore } from '../with-store.ts'
 
 export const archiveCommand: Command = {

@@ -2,7 +2,8 @@ import { appendFile } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { checkpointLine } from '../../runes/bundle.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
-import { type Command, exits } from '../command.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
 import { storeOption, take, withStore } from '../with-store.ts'
 
 export const checkpointCommand: Command = {

@@ -4,7 +4,8 @@ import { machineDigest } from '../../kernel/digest.ts'
 import { machines } from '../../machines/all.ts'
 import { bundleHeader, checkpointLine, recordLine } from '../../runes/bundle.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
-import { type Command, exits } from '../command.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
 import { storeOption, take, withStore } from '../with-store.ts'
 
 export const exportCommand: Command = {

@@ -1,5 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
-import { type Command, exits } from '../command.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
 import { storeOption, take, withStore } from '../with-store.ts'
 
 export const redactCommand: Command = {

@@ -4,13 +4,14 @@ import type { Runelog } from '../../runelog/port.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem } from '../../runes/checkpoint.ts'
 import { type BadEvent, createVerifier, type Mark } from '../../runes/verify.ts'
-import { type Arguments, type Command, exits, type Io } from '../command.ts'
+import type { Arguments, Command, Io } from '../command.ts'
+import { exits } from '../exits.ts'
 import { storeOption, take, withStore } from '../with-store.ts'
 
 export const verifyCommand: Command = {
   name: 'verify',
   usage: 'statewright verify [session] [--checkpoints FILE] [--bundle FILE] [--key PUBLIC_KEY]',
-  summary: 'Prove that no event was changed, removed, added or moved; name the first bad one and exit 1.',
+  summary: 'Prove that no event was changed, removed, added or moved; name the first bad one and exit 5.',
   options: {
     ...storeOption,
     bundle: { type: 'string', summary: 'verify this exported file; no store is needed' },
@@ -34,7 +35,7 @@ export const verifyCommand: Command = {
       let is_sound = true
       for (const id of asked) is_sound = (await verifySession(runelog, id, marks.get(id) ?? [], io)) && is_sound
       if (is_sound) io.out(`${asked.length} sessions verified.`)
-      return is_sound ? exits.ok : exits.failed
+      return is_sound ? exits.ok : exits.unproved
     })
   },
 }
@@ -71,7 +72,7 @@ async function verifyBundle(path: string, { values }: Arguments, { host, out, er
   const { session_id, events, checkpoint, bad } = verifier.end()
   if (bad !== undefined) {
     err(`${session_id ?? path} event ${bad.event_id}: ${bad.problem}`)
-    return exits.failed
+    return exits.unproved
   }
   out(`${session_id}: ${events} events, signed with the key ${checkpoint?.public_key}`)
   return exits.ok
