@@ -4,9 +4,12 @@ import { checkSignature } from './adapters/host/signing-key.ts'
 import { commands } from './cli/commands/all.ts'
 import { run } from './cli/run.ts'
 import { playDemo } from './demo/play.ts'
+import { examine } from './examine.ts'
+import { openClient } from './open-client.ts'
 import { startWorker } from './start-worker.ts'
 import { openStore } from './stores.ts'
 import { openTerminal } from './terminal.ts'
+import { storeOf } from './where.ts'
 
 /** Wires the rooms together. Nobody imports this file but the launcher. */
 export function main(args: readonly string[]): Promise<number> {
@@ -22,12 +25,20 @@ export function main(args: readonly string[]): Promise<number> {
       sha256: hostPorts.sha256,
       now: hostPorts.now,
       checkSignature,
-      openStore: (url) => openStore(url ?? process.env.STATEWRIGHT_STORE ?? 'sqlite:./statewright.db'),
+      openStore: async (url) => openStore(await storeOf({ store: url, server: undefined, config: undefined })),
       startWorker,
       playDemo,
+      openClient,
+      examine,
+      onInterrupt,
       untilTold,
     },
   })
+}
+
+function onInterrupt(listener: () => void): () => void {
+  process.on('SIGINT', listener)
+  return () => void process.off('SIGINT', listener)
 }
 
 /** The first signal asks; whoever sends another one does not want to wait. */

@@ -3,6 +3,7 @@ import type { Sha256 } from '../kernel/digest.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
 import type { Rune } from '../runes/rune.ts'
+import type { Client } from '../surface/client.ts'
 
 /** A command is a value. It prints through `io` and returns its exit code; it never exits by itself. */
 export interface Command {
@@ -32,8 +33,8 @@ export interface Io {
   /** To standard output without an end of line: text as it comes. */
   readonly write: (text: string) => void
   readonly terminal: Terminal
-  /** Another command, in this process and with this output. Resolves with its exit code. */
-  readonly command: (args: readonly string[]) => Promise<number>
+  /** Another command in this process, with this output or another. Resolves with its exit code. */
+  readonly command: (args: readonly string[], changes?: Partial<Io>) => Promise<number>
   readonly host: Host
 }
 
@@ -53,11 +54,35 @@ export interface Host {
   readonly checkSignature: CheckSignature
   /** Opens a store that exists: `sqlite:FILE` or `postgres://…`; without a name, the one the environment names. */
   readonly openStore: (url: string | undefined) => Promise<Store>
+  /**
+   * Reaches the operations: through the server that is named or that holds the
+   * store, or on the store itself. Only one that `works` carries out runs there.
+   */
+  readonly openClient: (where: Where, how: { readonly works: boolean }) => Promise<Client>
+  /** Looks at everything that could be in the way. */
+  readonly examine: (where: Where) => Promise<readonly Finding[]>
   /** Begins to work as a config file says; without a name, the one in this folder. */
   readonly startWorker: (config: string | undefined, io: WorkingIo) => Promise<Working>
   readonly playDemo: (io: Io, options: DemoOptions) => Promise<number>
+  /** Calls back each time someone presses Ctrl-C, instead of ending the process. Returns the way to stop listening. */
+  readonly onInterrupt: (listener: () => void) => () => void
   /** Resolves with the name of the signal that asks this process to end. */
   readonly untilTold: () => Promise<string>
+}
+
+/** What the command line says about where things are; what it leaves open, the environment and the config say. */
+export interface Where {
+  readonly server: string | undefined
+  readonly store: string | undefined
+  readonly config: string | undefined
+}
+
+export interface Finding {
+  readonly what: string
+  readonly verdict: 'good' | 'odd' | 'bad'
+  readonly says: string
+  /** What to do about it. */
+  readonly fix: string | null
 }
 
 export interface DemoOptions {

@@ -36,6 +36,7 @@ type Code = keyof typeof faults
 const exceptions: { readonly [C in Code]?: Exit } = {
   bad_definition: 'failed',
   file_unusable: 'failed',
+  id_ambiguous: 'not_found',
   key_reused: 'conflict',
   store_poisoned: 'unknown',
   run_not_over: 'waiting',

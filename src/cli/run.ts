@@ -12,7 +12,7 @@ export interface Cli {
 
 /** Finds the command, reads its arguments, and turns a refusal into a sentence and an exit code. */
 export async function run(cli: Cli, args: readonly string[], given: Omit<Io, 'command'>): Promise<number> {
-  const io: Io = { ...given, command: (words) => run(cli, words, given) }
+  const io: Io = { ...given, command: (words, changes) => run(cli, words, { ...given, ...changes }) }
   const [name, ...rest] = args
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     const command = cli.commands.find((c) => c.name === rest[0])

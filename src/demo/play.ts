@@ -100,6 +100,7 @@ async function follow(setting: Setting, worker: Child<WorkerSays>, book: readonl
   const { stage, paint } = setting
   let life: Life = { session_id: '', run_id: '', after: 0, isOver: false }
   const executing = new Set<string>()
+  const asked: Rune<'interaction.opened'>[] = []
   for await (const said of worker.said) {
     if (said.type === 'submitted') life = { ...life, session_id: said.session_id, run_id: said.run_id }
     else if (said.type === 'delta') stage.stream(said.text)
@@ -107,7 +108,9 @@ async function follow(setting: Setting, worker: Child<WorkerSays>, book: readonl
       const { rune } = said
       life = { ...life, after: rune.event_id, isOver: life.isOver || isEnd(rune) }
       tellOf(rune, executing, stage)
-      if (rune.kind === 'interaction.opened') worker.tell(await answer(setting, rune, book))
+      if (rune.kind === 'interaction.opened') asked.push(rune)
+      if (rune.kind === 'run.moved' && rune.to === 'waiting_user')
+        for (const question of asked.splice(0)) worker.tell(await answer(setting, question, book))
       if (rune.kind === 'tool.result' && rune.payload.status === 'success' && executing.size > 1)
         stage.line(paint.faint(`(${executing.size} tools were at work at the same time)`))
       if (rune.kind === 'tool.result') executing.clear()
@@ -122,8 +125,8 @@ function isEnd({ kind, to }: Rune): boolean {
 
 function tellOf(rune: Rune, executing: Set<string>, stage: Stage) {
   if (rune.machine === 'tool' && rune.to === 'executing') executing.add(rune.subject_id ?? '')
-  // The text was streamed already.
-  if (rune.kind === 'turn.tool_calls_received' || rune.kind === 'turn.completed') return
+  // The text was streamed already, and a question is shown as a card.
+  if (['turn.tool_calls_received', 'turn.completed', 'interaction.opened'].includes(rune.kind)) return
   const line = storyLine(rune)
   if (line !== undefined) stage.line(line)
 }
@@ -179,7 +182,7 @@ async function epilogue(setting: Setting, end: Life & { folder: string; book: st
   const where = ['--store', store]
   const shown = async (args: readonly string[]) => {
     stage.line(paint.strong(`$ statewright ${args.join(' ')}`))
-    return io.command(args)
+    return io.command(args, { err: io.out })
   }
   const problems: string[] = []
   if (!isOver) problems.push('the run did not come to its end')
@@ -196,7 +199,7 @@ async function epilogue(setting: Setting, end: Life & { folder: string; book: st
   stage.chapter('Can you prove it?')
   if ((await shown(['verify', ...where])) !== exits.ok) problems.push('the log does not verify')
   const copy = join(folder, 'tampered.db')
-  const event_id = tamper(join(folder, 'demo.db'), copy, '4200', '9900')
+  const event_id = tamper(join(folder, 'demo.db'), copy, '"cents":4200,"order":42', '"cents":9900,"order":42')
   stage.line('')
   stage.line(`Now someone changes 42.00 into 99.00 in event ${event_id} of a copy:`)
   if ((await shown(['verify', '--store', `sqlite:${copy}`])) !== exits.unproved)
@@ -206,7 +209,7 @@ async function epilogue(setting: Setting, end: Life & { folder: string; book: st
   for (const problem of problems) io.err(`This is not as it should be: ${problem}.`)
   if (problems.length > 0) return exits.failed
   const once = payments.length === 1 ? 'paid once, ' : 'paid never, as you wished, '
-  stage.line(paint.good(`Killed in the middle, ${once}proved. `) + 'What next:')
+  stage.line(`${paint.good(`Killed in the middle, ${once}proved.`)} What next:`)
   stage.line(`  statewright show ${session_id} ${where.join(' ')}`)
   stage.line('  statewright init       writes a config with one agent and one tool of yours')
   stage.line(`  rm -r ${folder}`)

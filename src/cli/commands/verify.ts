@@ -34,7 +34,7 @@ export const verifyCommand: Command = {
         throw faults.not_found({ what: 'session', id: session_id })
       let is_sound = true
       for (const id of asked) is_sound = (await verifySession(runelog, id, marks.get(id) ?? [], io)) && is_sound
-      if (is_sound) io.out(`${asked.length} sessions verified.`)
+      if (is_sound) io.out(`${asked.length} ${asked.length === 1 ? 'session' : 'sessions'} verified.`)
       return is_sound ? exits.ok : exits.unproved
     })
   },

@@ -44,7 +44,7 @@ const tellers: Tellers = {
   'interaction.opened': ({ interaction_id, payload }) =>
     `It asks (${payload.interaction_kind} ${interaction_id}): ${quoted(payload.prompt)}`,
   'interaction.answered': ({ interaction_id, payload }) =>
-    `${payload.replied_by} answers ${interaction_id}: ${brief(payload.reply)}`,
+    `Answered by ${payload.replied_by} (${interaction_id}): ${brief(payload.reply)}`,
   'interaction.expired': ({ interaction_id, payload }) =>
     `Nobody answered ${interaction_id} in time: ${payload.effect}.`,
   'interaction.withdrawn': ({ interaction_id, payload }) => `${interaction_id} is withdrawn: ${payload.reason}`,

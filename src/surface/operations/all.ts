@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts'
 import { getMachine, listMachines } from './machines.ts'
+import { findSubjects } from './subjects.ts'
 
 /** Everything that can be asked from outside and is answered at once. The server, the documents and the tests walk this list. */
-export const operations: readonly Operation[] = [listMachines, getMachine]
+export const operations: readonly Operation[] = [listMachines, getMachine, findSubjects]
