@@ -1,15 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { hostPorts } from './adapters/host/ports.ts'
-import { checkSignature } from './adapters/host/signing-key.ts'
 import { commands } from './cli/commands/all.ts'
 import { run } from './cli/run.ts'
-import { playDemo } from './demo/play.ts'
-import { examine } from './examine.ts'
-import { openClient } from './open-client.ts'
-import { startWorker } from './start-worker.ts'
-import { openStore } from './stores.ts'
+import { systemHost } from './system-host.ts'
 import { openTerminal } from './terminal.ts'
-import { storeOf } from './where.ts'
 
 /** Wires the rooms together. Nobody imports this file but the launcher. */
 export function main(args: readonly string[]): Promise<number> {
@@ -21,33 +14,6 @@ export function main(args: readonly string[]): Promise<number> {
     err: (text) => process.stderr.write(`${text}\n`),
     write: (text) => process.stdout.write(text),
     terminal: openTerminal(),
-    host: {
-      sha256: hostPorts.sha256,
-      now: hostPorts.now,
-      checkSignature,
-      openStore: async (url) => openStore(await storeOf({ store: url, server: undefined, config: undefined })),
-      startWorker,
-      playDemo,
-      openClient,
-      examine,
-      onInterrupt,
-      untilTold,
-    },
-  })
-}
-
-function onInterrupt(listener: () => void): () => void {
-  process.on('SIGINT', listener)
-  return () => void process.off('SIGINT', listener)
-}
-
-/** The first signal asks; whoever sends another one does not want to wait. */
-function untilTold(): Promise<string> {
-  return new Promise((resolve) => {
-    const told = (signal: NodeJS.Signals) => {
-      for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, told)
-      resolve(signal)
-    }
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, told)
+    host: systemHost,
   })
 }

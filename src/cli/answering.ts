@@ -32,18 +32,23 @@ export async function answering(
   say: (client: Client, asked: InteractionCard, rest: readonly string[]) => Promise<Answered | undefined>,
 ): Promise<number> {
   const [given = '', ...rest] = take(command, args, 1, words.most ?? 1)
-  return withClient(io.host, args, async (client) => {
-    const { id: interaction_id } = await resolveId(client, given, 'interaction')
-    const asked = await client.call(getInteraction, { params: { interaction_id } })
-    const answered = await say(client, asked, rest)
-    if (answered === undefined) {
-      io.err('Nothing was answered; the question stays open.')
-      return exits.waiting
-    }
-    print(io, args, answered, () => [`${interaction_id}: ${words.done}${answered.is_repeated ? ', as before' : ''}.`])
-    if (answered.run_id !== null) next(io, args, `watch ${answered.run_id}`)
-    return exits.ok
-  })
+  return withClient(
+    io.host,
+    args,
+    async (client) => {
+      const { id: interaction_id } = await resolveId(client, given, 'interaction')
+      const asked = await client.call(getInteraction, { params: { interaction_id } })
+      const answered = await say(client, asked, rest)
+      if (answered === undefined) {
+        io.err('Nothing was answered; the question stays open.')
+        return exits.waiting
+      }
+      print(io, args, answered, () => [`${interaction_id}: ${words.done}${answered.is_repeated ? ', as before' : ''}.`])
+      if (answered.run_id !== null) next(io, args, `watch ${answered.run_id}`)
+      return exits.ok
+    },
+    'act',
+  )
 }
 
 /** What every answer carries along. */

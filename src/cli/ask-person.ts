@@ -3,8 +3,10 @@ import type { Client } from '../surface/client.ts'
 import { answer, approve, deny, getInteraction, settle } from '../surface/operations/inbox.ts'
 import type { InteractionCard } from '../surface/shapes/interaction.ts'
 import type { Io } from './command.ts'
+import { choicesOf, type Field, fieldsOf, valueFor } from './form-fields.ts'
 import { card, isIrreversible } from './render/card.ts'
 import { paintFor } from './render/paint.ts'
+import { safeLine } from './render/safe.ts'
 
 /**
  * Shows everything there is to know about a question, and takes the answer of
@@ -78,7 +80,7 @@ async function askSettlement(io: Io, signal: AbortSignal): Promise<Said | undefi
 
 /** A form, field by field; what is left empty gets its default. */
 async function askForm(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Said | undefined> {
-  const fields = (asked.request.fields ?? []) as readonly Field[]
+  const fields = fieldsOf(asked.request)
   const said = await line(
     io,
     `Type y to ${fields.length > 0 ? 'fill it in' : 'confirm'}, n to refuse (empty: leave it open): `,
@@ -88,31 +90,16 @@ async function askForm(io: Io, asked: InteractionCard, signal: AbortSignal): Pro
   if (/^n(o)?$/i.test(said)) return { verb: 'answer', body: { reply: { action: 'reject' } } }
   const data: Record<string, Json> = {}
   for (const field of fields) {
-    const value = await line(io, `${field.label ?? field.name}${choices(field)}: `, signal)
+    const value = await line(io, `${label(field)}: `, signal)
     if (signal.aborted) return undefined
     if (value !== undefined) data[field.name] = valueFor(field, value)
   }
   return { verb: 'answer', body: { reply: { action: 'approve', ...(fields.length > 0 && { data }) } } }
 }
 
-export interface Field {
-  readonly name: string
-  readonly type?: string
-  readonly label?: string
-  readonly options?: readonly (string | { readonly value: string })[]
-}
-
-function choices({ options }: Field): string {
-  if (options === undefined) return ''
-  return ` (${options.map((option) => (typeof option === 'string' ? option : option.value)).join(', ')})`
-}
-
-/** What was typed, as the type of the field wants it. */
-export function valueFor({ type = 'text', options }: Field, typed: string): Json {
-  if (type === 'number' || type === 'slider') return Number.isNaN(Number(typed)) ? typed : Number(typed)
-  if (type === 'boolean' || (type === 'checkbox' && options === undefined)) return /^(y|yes|true|1)$/i.test(typed)
-  if (type === 'multiselect' || type === 'checkbox') return typed.split(',').map((part) => part.trim())
-  return typed
+function label(field: Field): string {
+  const choices = choicesOf(field)
+  return safeLine(`${field.label ?? field.name}${choices.length === 0 ? '' : ` (${choices.join(', ')})`}`)
 }
 
 async function line(io: Io, question: string, signal: AbortSignal): Promise<string | undefined> {

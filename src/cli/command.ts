@@ -54,11 +54,8 @@ export interface Host {
   readonly checkSignature: CheckSignature
   /** Opens a store that exists: `sqlite:FILE` or `postgres://…`; without a name, the one the environment names. */
   readonly openStore: (url: string | undefined) => Promise<Store>
-  /**
-   * Reaches the operations: through the server that is named or that holds the
-   * store, or on the store itself. Only one that `works` carries out runs there.
-   */
-  readonly openClient: (where: Where, how: { readonly works: boolean }) => Promise<Client>
+  /** Reaches the operations: through the server that is named or that holds the store, or on the store itself. */
+  readonly openClient: (where: Where, use: Use) => Promise<Client>
   /** Looks at everything that could be in the way. */
   readonly examine: (where: Where) => Promise<readonly Finding[]>
   /** Begins to work as a config file says; without a name, the one in this folder. */
@@ -76,6 +73,12 @@ export interface Where {
   readonly store: string | undefined
   readonly config: string | undefined
 }
+
+/**
+ * What is done on a store that no server holds: look at it; act, which needs
+ * the config and recovers what a killed process left; or also carry out runs.
+ */
+export type Use = 'look' | 'act' | 'work'
 
 export interface Finding {
   readonly what: string

@@ -1,5 +1,5 @@
 import type { Client } from '../surface/client.ts'
-import type { Arguments, Host, Option, Where } from './command.ts'
+import type { Arguments, Host, Option, Use, Where } from './command.ts'
 
 export const jsonOption: Readonly<Record<'json', Option>> = {
   json: { type: 'boolean', summary: 'for programs: JSON, one object per line where there are several' },
@@ -32,9 +32,9 @@ export async function withClient<T>(
   host: Host,
   args: Arguments,
   work: (client: Client) => Promise<T>,
-  { works = false }: { works?: boolean } = {},
+  use: Use = 'look',
 ): Promise<T> {
-  const client = await host.openClient(whereOf(args), { works })
+  const client = await host.openClient(whereOf(args), use)
   try {
     return await work(client)
   } finally {

@@ -2,8 +2,8 @@ import type { Json } from '../../kernel/json.ts'
 import { answer } from '../../surface/operations/inbox.ts'
 import type { InteractionCard } from '../../surface/shapes/interaction.ts'
 import { answering, answeringOptions, keyed, signed } from '../answering.ts'
-import { type Field, valueFor } from '../ask-person.ts'
 import type { Arguments, Command } from '../command.ts'
+import { fieldsOf, valueFor } from '../form-fields.ts'
 import { badUsage, jsonOf } from '../usage.ts'
 
 export const answerCommand: Command = {
@@ -34,7 +34,7 @@ function replyTo(command: Command, asked: InteractionCard, words: readonly strin
   const reason = values.message as string | undefined
   if (asked.interaction_kind === 'question') return { answer: words.join(' ') }
   if (values.reject) return { action: 'reject', ...(reason !== undefined && { reason }) }
-  const fields = (asked.request.fields ?? []) as readonly Field[]
+  const fields = fieldsOf(asked.request)
   const data: Record<string, Json> = {}
   for (const word of words) {
     const [name = '', ...rest] = word.split('=')

@@ -20,16 +20,21 @@ export const cancelCommand: Command = {
 
   async run(args, io) {
     const [given = ''] = take(this, args, 1)
-    return withClient(io.host, args, async (client) => {
-      const { id: run_id } = await resolveId(client, given, 'run')
-      const reason = args.values.message as string | undefined
-      const asked = { params: { run_id }, body: reason === undefined ? {} : { reason } }
-      const stopped = await client.call(args.values.gently ? interruptRun : cancelRun, asked)
-      print(io, args, stopped, () => [
-        stopped.accepted ? `${run_id}: it is to stop.` : `${run_id} was ${stopped.status} already; nothing was done.`,
-      ])
-      next(io, args, `show ${run_id}`)
-      return stopped.accepted ? exits.ok : exits.conflict
-    })
+    return withClient(
+      io.host,
+      args,
+      async (client) => {
+        const { id: run_id } = await resolveId(client, given, 'run')
+        const reason = args.values.message as string | undefined
+        const asked = { params: { run_id }, body: reason === undefined ? {} : { reason } }
+        const stopped = await client.call(args.values.gently ? interruptRun : cancelRun, asked)
+        print(io, args, stopped, () => [
+          stopped.accepted ? `${run_id}: it is to stop.` : `${run_id} was ${stopped.status} already; nothing was done.`,
+        ])
+        next(io, args, `show ${run_id}`)
+        return stopped.accepted ? exits.ok : exits.conflict
+      },
+      'act',
+    )
   },
 }

@@ -27,7 +27,7 @@ export const chatCommand: Command = {
     take(this, args, 0)
     if (!io.terminal.isInteractive)
       throw badUsage(this, 'A chat needs a terminal; without one, use statewright run "…" --session ID.')
-    return withClient(io.host, args, (client) => talk(client, this, args, io), { works: true })
+    return withClient(io.host, args, (client) => talk(client, this, args, io), 'work')
   },
 }
 

@@ -43,7 +43,7 @@ export const runCommand: Command = {
       next(io, args, ...commandsAfter(followed, session_id, run_id))
       return exits[followed.exit]
     }
-    return withClient(io.host, args, work, { works: true })
+    return withClient(io.host, args, work, 'work')
   },
 }
 

@@ -28,7 +28,7 @@ export const watchCommand: Command = {
       const { id, what, session_id } = await resolveId(client, given, 'run', 'session')
       return what === 'run' ? watchRun(client, id, args, io, viewer) : watchSession(client, session_id, io, viewer)
     }
-    return withClient(io.host, args, watch, { works: args.values.work === true })
+    return withClient(io.host, args, watch, args.values.work ? 'work' : 'look')
   },
 }
 
