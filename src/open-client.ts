@@ -1,11 +1,14 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import type { Use, Where } from './cli/command.ts'
 import { deskOn } from './desk-on.ts'
+import { faults } from './faults/catalogue.ts'
 import { loadConfig } from './load-config.ts'
-import { createStatewright } from './statewright.ts'
-import { openStore, signerOf } from './stores.ts'
+import { closeStore, openStore as openWhole, usual_lease_ms } from './open-store.ts'
+import type { Runelog } from './runelog/port.ts'
+import { createStatewright, type Statewright } from './statewright.ts'
+import { isMissing, openStore, signerOf } from './stores.ts'
 import type { Client } from './surface/client.ts'
-import { createDesk } from './surface/desk.ts'
+import { createDesk, type Desk } from './surface/desk.ts'
 import { localClient } from './surface/local-client.ts'
 import { storeOf } from './where.ts'
 
@@ -18,7 +21,11 @@ export async function openClient(where: Where, use: Use): Promise<Client> {
 /** On the store alone: nothing is recovered, nothing runs. */
 async function looking(url: string): Promise<Client> {
   const { runelog, signer } = await openStore(url)
-  const desk = createDesk({
+  return localClient(createDesk(lookingPorts(runelog, signer)), () => runelog.close())
+}
+
+function lookingPorts(runelog: Runelog, signer: Desk['signer']): Omit<Desk, 'views'> {
+  return {
     runelog,
     now: hostPorts.now,
     sha256: hostPorts.sha256,
@@ -27,18 +34,36 @@ async function looking(url: string): Promise<Client> {
     output: async () => undefined,
     commands: () => Promise.reject(new Error('A command that only looks has asked for something to be done.')),
     listen: () => () => {},
-  })
-  return localClient(desk, () => runelog.close())
+  }
 }
 
-/** On the store with all that the config says; only `work` takes runs. */
+/**
+ * On the store with all that the config says. Whoever acts may look first: the
+ * runtime starts, and recovers what a killed process left, when something is to
+ * be done. Whoever works starts it at once, and takes runs.
+ */
 async function working(url: string, { config: file }: Where, use: Use): Promise<Client> {
   const config = await loadConfig(file)
-  const sw = await createStatewright({
-    ...config,
-    store: url,
-    warn: config.warn ?? ((message, details) => process.stderr.write(`${message}: ${JSON.stringify(details)}\n`)),
-    ...(use === 'act' && { max_concurrent_runs: 0 }),
+  const warn = config.warn ?? ((message, details) => process.stderr.write(`${message}: ${JSON.stringify(details)}\n`))
+  if (use === 'work') {
+    const sw = await createStatewright({ ...config, store: url, warn })
+    return localClient(deskOn(sw, signerOf(url)), () => sw.close())
+  }
+  if (isMissing(url)) throw faults.store_unusable({ store: url, problem: 'there is no such file.' })
+  const { settings: { lease_ms = usual_lease_ms } = {} } = config
+  const store = await openWhole(url, hostPorts, config.secrets, { lease_ms, warn })
+  let started: Promise<Statewright> | undefined
+  const commands = () => {
+    started ??= createStatewright({ ...config, store, warn, max_concurrent_runs: 0 })
+    return started
+  }
+  const desk = createDesk({
+    ...lookingPorts(store.runelog, signerOf(url)),
+    output: store.blobs.fetch,
+    commands,
   })
-  return localClient(deskOn(sw, signerOf(url)), () => sw.close())
+  return localClient(desk, async () => {
+    await (await started)?.close()
+    await closeStore(store)
+  })
 }

@@ -13,7 +13,7 @@ export async function openStore(url: string): Promise<Store> {
   if (scheme === 'postgres' || scheme === 'postgresql') return openPostgres(url)
   if (scheme !== 'sqlite') throw refuse('a store is named sqlite:FILE or postgres://HOST/DATABASE.')
   const path = url.slice('sqlite:'.length)
-  if (!existsSync(path)) throw refuse('there is no such file.')
+  if (isMissing(url)) throw refuse('there is no such file.')
   return { runelog: await openSqliteRunelog(path, hostPorts, { models }), signer: signerOf(url) }
 }
 
@@ -28,4 +28,9 @@ async function openPostgres(url: string): Promise<Store> {
 export function signerOf(url: string): Store['signer'] {
   if (url.startsWith('sqlite:')) return () => openSigner(`${url.slice('sqlite:'.length)}.key`)
   return () => openSigner(process.env.STATEWRIGHT_KEY ?? './statewright.key')
+}
+
+/** A file that would be made by opening it. Only work makes a store. */
+export function isMissing(url: string): boolean {
+  return url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))
 }

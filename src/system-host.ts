@@ -19,12 +19,18 @@ export const systemHost: Host = {
   startWorker,
   playDemo,
   onInterrupt,
+  everySecond,
   untilTold,
 }
 
 function onInterrupt(listener: () => void): () => void {
   process.on('SIGINT', listener)
   return () => void process.off('SIGINT', listener)
+}
+
+function everySecond(listener: () => void): () => void {
+  const timer = setInterval(listener, 1_000)
+  return () => clearInterval(timer)
 }
 
 /** The first signal asks; whoever sends another one does not want to wait. */

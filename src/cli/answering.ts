@@ -1,3 +1,4 @@
+import { faults } from '../faults/catalogue.ts'
 import type { Client } from '../surface/client.ts'
 import { getInteraction } from '../surface/operations/inbox.ts'
 import type { InteractionCard } from '../surface/shapes/interaction.ts'
@@ -38,6 +39,10 @@ export async function answering(
     async (client) => {
       const { id: interaction_id } = await resolveId(client, given, 'interaction')
       const asked = await client.call(getInteraction, { params: { interaction_id } })
+      const { state, closed_by } = asked
+      // With a key, the same answer may be given again.
+      if (state !== 'open' && args.values.key === undefined)
+        throw faults.interaction_closed({ interaction_id, state, by: closed_by ?? 'nobody' })
       const answered = await say(client, asked, rest)
       if (answered === undefined) {
         io.err('Nothing was answered; the question stays open.')

@@ -63,6 +63,8 @@ export interface Host {
   readonly playDemo: (io: Io, options: DemoOptions) => Promise<number>
   /** Calls back each time someone presses Ctrl-C, instead of ending the process. Returns the way to stop listening. */
   readonly onInterrupt: (listener: () => void) => () => void
+  /** Calls back once a second. Returns the way to stop. */
+  readonly everySecond: (listener: () => void) => () => void
   /** Resolves with the name of the signal that asks this process to end. */
   readonly untilTold: () => Promise<string>
 }

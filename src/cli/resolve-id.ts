@@ -12,9 +12,6 @@ const kinds = {
 
 export type Named = keyof typeof kinds
 
-/** Ids that we make ourselves are this long; shorter ones are meant as the beginning of one. */
-const whole = /^[a-z]+_[0-9a-f]{16,}$/
-
 export interface Found {
   readonly id: string
   readonly what: Named
@@ -36,7 +33,7 @@ export async function resolveId(client: Client, given: string, ...wanted: readon
   const exact = found.find(({ id }) => prefixes.includes(id))
   if (exact !== undefined) return exact
   const [first] = found
-  if (first === undefined || whole.test(given)) throw faults.not_found({ what: wanted.join(' or '), id: given })
+  if (first === undefined) throw faults.not_found({ what: wanted.join(' or '), id: given })
   if (found.length > 1) throw faults.id_ambiguous({ id: given, candidates: found.map(({ id }) => id) })
   return first
 }

@@ -32,7 +32,7 @@ export async function run(cli: Cli, args: readonly string[], given: Omit<Io, 'co
     return await command.run(read(command, rest), io)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    io.err(error.message)
+    io.err(args.includes('--json') ? JSON.stringify(error) : error.message)
     return exits[exitFor(error)]
   }
 }

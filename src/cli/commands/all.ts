@@ -16,8 +16,10 @@ import { rebuildCommand } from './rebuild.ts'
 import { redactCommand } from './redact.ts'
 import { replayCommand } from './replay.ts'
 import { runCommand } from './run.ts'
+import { closeCommand, pauseCommand, resumeCommand } from './session-verbs.ts'
 import { settleCommand } from './settle.ts'
 import { showCommand } from './show.ts'
+import { steerCommand } from './steer.ts'
 import { timelineCommand } from './timeline.ts'
 import { topologyCommand } from './topology.ts'
 import { traceCommand } from './trace.ts'
@@ -40,7 +42,11 @@ export const commands: readonly Command[] = [
   denyCommand,
   answerCommand,
   settleCommand,
+  steerCommand,
   cancelCommand,
+  pauseCommand,
+  resumeCommand,
+  closeCommand,
   timelineCommand,
   traceCommand,
   replayCommand,

@@ -7,15 +7,21 @@ import { safeLine } from './safe.ts'
 import { storyLine } from './story.ts'
 import { ago, clockTime, remaining } from './when.ts'
 
-/** So much of an id is shown in lists; commands take as little as is unambiguous. */
-const idWidth = 12
-
-export const shortId = (id: string) => id.slice(0, idWidth)
+/** So much of each id that no two of a list look alike; commands take as little as is unambiguous. */
+export function shortIds(ids: readonly string[]): readonly string[] {
+  const longest = Math.max(0, ...ids.map((id) => id.length))
+  for (let width = 12; width < longest; width++) {
+    const short = ids.map((id) => id.slice(0, width))
+    if (new Set(short).size === new Set(ids).size) return short
+  }
+  return ids
+}
 
 export function sessionRows(items: readonly SummaryCard[], now: number, paint: Paint): readonly string[] {
+  const ids = shortIds(items.map(({ session_id }) => session_id))
   return columns(
-    items.map((item) => [
-      shortId(item.session_id),
+    items.map((item, i) => [
+      ids[i] ?? '',
       statusOf(item, paint),
       ago(item.updated_at, now),
       shorten(safeLine(item.title ?? 'untitled'), 40),
