@@ -49,7 +49,8 @@ export async function answering(
         return exits.waiting
       }
       print(io, args, answered, () => [`${interaction_id}: ${words.done}${answered.is_repeated ? ', as before' : ''}.`])
-      if (answered.run_id !== null) next(io, args, `watch ${answered.run_id}`)
+      if (answered.run_id !== null)
+        next(io, args, `watch ${answered.run_id}${args.values.server === undefined ? ' --work' : ''}`)
       return exits.ok
     },
     'act',
