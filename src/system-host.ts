@@ -4,6 +4,7 @@ import type { Host } from './cli/command.ts'
 import { playDemo } from './demo/play.ts'
 import { examine } from './examine.ts'
 import { openClient } from './open-client.ts'
+import { startServer } from './serve.ts'
 import { startWorker } from './start-worker.ts'
 import { openStore } from './stores.ts'
 import { storeOf } from './where.ts'
@@ -17,6 +18,7 @@ export const systemHost: Host = {
   openClient,
   examine,
   startWorker,
+  startServer,
   playDemo,
   onInterrupt,
   everySecond,

@@ -16,6 +16,7 @@ import { rebuildCommand } from './rebuild.ts'
 import { redactCommand } from './redact.ts'
 import { replayCommand } from './replay.ts'
 import { runCommand } from './run.ts'
+import { serveCommand } from './serve.ts'
 import { closeCommand, pauseCommand, resumeCommand } from './session-verbs.ts'
 import { settleCommand } from './settle.ts'
 import { showCommand } from './show.ts'
@@ -58,4 +59,5 @@ export const commands: readonly Command[] = [
   archiveCommand,
   rebuildCommand,
   workerCommand,
+  serveCommand,
 ]

@@ -5,11 +5,12 @@ import type { Summary } from '../../runtime/models/summaries.ts'
 import type { Desk } from '../desk.ts'
 import { interactionCard } from '../interaction-card.ts'
 import { type Asked, defineOperation } from '../operation.ts'
+import { id } from '../shapes/id.ts'
 import { interactionShape, openInteractionShape, repliedShape } from '../shapes/interaction.ts'
 import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
 import { nothing } from '../shapes.ts'
 
-const one = z.object({ interaction_id: z.string() })
+const one = z.object({ interaction_id: id })
 const replied_by = z.string().trim().min(1).max(200).optional()
 
 export const listInbox = defineOperation({

@@ -7,11 +7,12 @@ import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
 import { findRun, openQuestions } from '../run-view.ts'
+import { id } from '../shapes/id.ts'
 import { repliedShape } from '../shapes/interaction.ts'
 import { stoppedShape, submittedShape } from '../shapes/run.ts'
 import { nothing } from '../shapes.ts'
 
-const one = z.object({ run_id: z.string() })
+const one = z.object({ run_id: id })
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 
 export const submitRun = defineOperation({
@@ -25,8 +26,8 @@ export const submitRun = defineOperation({
   body: z.strictObject({
     agent: z.string().min(1).max(200),
     input: jsonValue,
-    session_id: z.string().max(200).optional(),
-    agent_id: z.string().max(200).optional(),
+    session_id: id.optional(),
+    agent_id: id.optional(),
     mode: z.enum(['interactive', 'auto']).optional(),
     interactive_require_user_reply: z.boolean().optional(),
     budget: budget.optional(),
@@ -52,7 +53,7 @@ export const replyRun = defineOperation({
   params: one,
   query: nothing,
   body: z.strictObject({
-    interaction_id: z.string().max(200).optional(),
+    interaction_id: id.optional(),
     reply: jsonObject,
     replied_by: z.string().trim().min(1).max(200).optional(),
   }),

@@ -7,10 +7,11 @@ import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
+import { id } from '../shapes/id.ts'
 import { sessionState } from '../shapes/session.ts'
 import { nothing } from '../shapes.ts'
 
-const one = z.object({ session_id: z.string() })
+const one = z.object({ session_id: id })
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 const stands = z.object({ session_id: z.string(), state: sessionState })
 
@@ -25,7 +26,7 @@ export const sendMessage = defineOperation({
   body: z.strictObject({
     input: jsonValue,
     agent: z.string().min(1).max(200).optional(),
-    agent_id: z.string().max(200).optional(),
+    agent_id: id.optional(),
     mode: z.enum(['interactive', 'auto']).optional(),
     interactive_require_user_reply: z.boolean().optional(),
     budget: budget.optional(),

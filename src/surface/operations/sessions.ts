@@ -9,6 +9,7 @@ import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
+import { id } from '../shapes/id.ts'
 import { cursorAt, type Page, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
 import {
   runStatus,
@@ -22,7 +23,7 @@ import { nothing } from '../shapes.ts'
 import { spineOf } from '../spine.ts'
 import { summaryCard } from '../summary-card.ts'
 
-const one = z.object({ session_id: z.string() })
+const one = z.object({ session_id: id })
 const title = z.string().trim().min(1).max(200)
 
 export const createSession = defineOperation({
