@@ -24,6 +24,7 @@ import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
 import type { Policy } from './runtime/tools/policy.ts'
 import type { Limits } from './server/limits.ts'
+import { usualSettings } from './settings.ts'
 import type { AgentCard } from './surface/desk.ts'
 import type { Scope } from './surface/operation.ts'
 
@@ -81,16 +82,6 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
 /** What `statewright.config.ts` exports: the command line and the server make the same Statewright of it. */
 export function defineConfig(options: StatewrightOptions): StatewrightOptions {
   return options
-}
-
-const usualSettings: Settings = {
-  worker: 'worker',
-  lease_ms: usual_lease_ms,
-  reply_timeout_ms: 15 * 60_000,
-  cancel_grace_ms: 5_000,
-  late_worker_ms: null,
-  requeue_limit: 5,
-  error_threshold: 5,
 }
 
 /** Opens the store, recovers what the last process left behind, and begins to work. */

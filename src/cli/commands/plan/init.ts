@@ -1,5 +1,6 @@
 import { isoTime } from '../../../observation/iso-time.ts'
-import { type Command, exits } from '../../command.ts'
+import type { Command } from '../../command.ts'
+import { exits } from '../../exits.ts'
 import { take } from '../../with-store.ts'
 import { intentTemplate } from './intent-template.ts'
 

@@ -1,5 +1,6 @@
 import { freeze } from '../../../coordinator/outputs/freeze.ts'
-import { type Command, exits } from '../../command.ts'
+import type { Command } from '../../command.ts'
+import { exits } from '../../exits.ts'
 import { planLines, questionLines } from '../../render/plan.ts'
 import { take } from '../../with-store.ts'
 import { keySummary } from './key-summary.ts'

@@ -1,5 +1,5 @@
 import type { CoordinationState } from '../../../machines/coordination.ts'
-import { exits } from '../../command.ts'
+import { exits } from '../../exits.ts'
 
 /** What a shell is told about where a plan stands. */
 export function planExit(state: CoordinationState): number {

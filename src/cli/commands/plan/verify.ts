@@ -1,6 +1,7 @@
 import type { PlanProblem } from '../../../coordinator/outputs/plan-problem.ts'
 import { verifyPlan } from '../../../coordinator/outputs/verify.ts'
-import { type Command, exits } from '../../command.ts'
+import type { Command } from '../../command.ts'
+import { exits } from '../../exits.ts'
 import { take } from '../../with-store.ts'
 import { keySummary } from './key-summary.ts'
 
