@@ -2,28 +2,42 @@ import type { FailurePack } from '../../../coordinator/schemas/failure-pack.ts'
 import type { RuleDecisions } from '../../../coordinator/schemas/rule-decision.ts'
 import type { RunTape } from '../../../coordinator/schemas/run-tape.ts'
 import { faults } from '../../../faults/catalogue.ts'
+import { getPlan, getPlanRules, getPlanTape } from '../../../surface/operations/plans.ts'
 import type { Arguments, Command, Io } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import { type Explained, explainLines } from '../../render/explain.ts'
+import { resolveId } from '../../resolve-id.ts'
+import { whereOptions } from '../../with-client.ts'
 import { take } from '../../with-store.ts'
 import { inputOptions, planOffline } from './offline.ts'
+import { withPlans } from './with-plans.ts'
 
 export const planExplain: Command = {
   name: 'plan explain',
   usage:
-    'statewright plan explain INTENT|DIR [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--json]',
+    'statewright plan explain INTENT|DIR|ID [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--json]',
   summary: 'Say why each command got its verdict: the rules that spoke, their reasons, the evidence, the guards.',
-  options: { ...inputOptions, json: { type: 'boolean', summary: 'print one JSON object' } },
+  options: { ...inputOptions, ...whereOptions, json: { type: 'boolean', summary: 'print one JSON object' } },
 
   async run(args, io) {
     const [target = ''] = take(this, args, 1)
-    const explained = (await io.host.planning.isFolder(target))
-      ? await frozen(target, io)
-      : await fresh(target, args, io)
+    const explained = await explain(this, target, args, io)
     if (args.values.json === true) io.out(JSON.stringify(explained))
     else for (const line of explainLines(explained)) io.out(line)
     return exits.ok
   },
+}
+
+async function explain(command: Command, target: string, args: Arguments, io: Io): Promise<Explained> {
+  if (await io.host.planning.isFolder(target)) return frozen(target, io)
+  if (!/^coord_/.test(target)) return fresh(target, args, io)
+  return withPlans(command, args, io, false, async (client) => {
+    const { id: coordination_id } = await resolveId(client, target, 'plan')
+    const params = { coordination_id }
+    const { rounds } = await client.call(getPlanRules, { params })
+    const { failure } = await client.call(getPlan, { params })
+    return { rounds, tape: await client.call(getPlanTape, { params }), failure }
+  })
 }
 
 async function fresh(file: string, args: Arguments, io: Io): Promise<Explained> {

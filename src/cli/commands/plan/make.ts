@@ -1,48 +1,75 @@
 import { freeze } from '../../../coordinator/outputs/freeze.ts'
-import type { Command } from '../../command.ts'
+import { submitPlan } from '../../../surface/operations/plan-commands.ts'
+import type { Arguments, Command, Io } from '../../command.ts'
 import { exits } from '../../exits.ts'
-import { planLines, questionLines } from '../../render/plan.ts'
+import { planLines, questionLines, storyOf } from '../../render/plan.ts'
+import { badUsage, countOf } from '../../usage.ts'
+import { whereOptions } from '../../with-client.ts'
 import { take } from '../../with-store.ts'
 import { keySummary } from './key-summary.ts'
-import { inputOptions, planOffline } from './offline.ts'
+import { inputOptions, planOffline, readGiven } from './offline.ts'
 import { planExit } from './plan-exit.ts'
+import { tellPlan } from './tell-plan.ts'
+import { withPlans } from './with-plans.ts'
 
 export const planMake: Command = {
   name: 'plan INTENT',
   usage:
-    'statewright plan INTENT [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [-o DIR] [--key FILE] [--json]',
+    'statewright plan INTENT [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [-o DIR] [--key FILE] [--store URL | --server URL] [--json]',
   summary: 'Make a plan of an intent: judged, frozen, with a reason for every verdict. Nothing runs.',
   options: {
     ...inputOptions,
     out: { type: 'string', short: 'o', summary: 'write what is frozen to this folder' },
     key: { type: 'string', summary: keySummary },
+    timeout: { type: 'string', summary: 'seconds after which the defaults stand for answers; else it waits for ever' },
+    ...whereOptions,
     json: { type: 'boolean', summary: 'print one JSON object' },
   },
 
   async run(args, io) {
     const [file = ''] = take(this, args, 1)
-    const folder = args.values.out as string | undefined
-    const { input, ports, coordination } = await planOffline(file, args, io)
-    const { state, run_id, waits_for, artifacts } = coordination
-    const key = args.values.key === undefined ? undefined : await io.host.planning.readKey(args.values.key as string)
-    const files = waits_for === null ? freeze(coordination, input, ports, key?.signer) : null
-    if (folder !== undefined && files !== null) await io.host.planning.writePlan(folder, files)
-
-    if (args.values.json === true) {
-      const failure = artifacts.failure_pack ?? null
-      const names = files === null ? [] : Object.keys(files).sort()
-      io.out(JSON.stringify({ state, run_id, question_pack: waits_for, failure, folder: folder ?? null, files: names }))
-      return planExit(state)
-    }
-    if (waits_for !== null) {
-      for (const line of questionLines(waits_for)) io.out(line)
-      io.err(
-        `Write the answers to a file, such as "${waits_for.questions[0]?.key}: ${waits_for.questions[0]?.suggested_answers[0]?.value}", and name it with --answers.`,
-      )
-      return exits.waiting
-    }
-    for (const line of planLines(coordination)) (artifacts.failure_pack === undefined ? io.out : io.err)(line)
-    if (folder !== undefined) io.err(`Frozen in ${folder}; "statewright plan verify ${folder}" proves it.`)
-    return planExit(state)
+    const { store, server } = args.values
+    if (store !== undefined || server !== undefined) return submit(this, file, args, io)
+    if (args.values.timeout !== undefined) throw badUsage(this, 'Without a store there is nobody to wait.')
+    return makeHere(file, args, io)
   },
+}
+
+/** From files to files: nothing is kept but what is written to the folder. */
+async function makeHere(file: string, args: Arguments, io: Io): Promise<number> {
+  const folder = args.values.out as string | undefined
+  const { input, ports, coordination } = await planOffline(file, args, io)
+  const { state, run_id, waits_for, artifacts } = coordination
+  const key = args.values.key === undefined ? undefined : await io.host.planning.readKey(args.values.key as string)
+  const files = waits_for === null ? freeze(coordination, input, ports, key?.signer) : null
+  if (folder !== undefined && files !== null) await io.host.planning.writePlan(folder, files)
+
+  if (args.values.json === true) {
+    const failure = artifacts.failure_pack ?? null
+    const names = files === null ? [] : Object.keys(files).sort()
+    io.out(JSON.stringify({ state, run_id, question_pack: waits_for, failure, folder: folder ?? null, files: names }))
+    return planExit(state)
+  }
+  if (waits_for !== null) {
+    for (const line of questionLines(waits_for)) io.out(line)
+    const [first] = waits_for.questions
+    const example = `${first?.key}: ${first?.suggested_answers[0]?.value}`
+    io.err(`Write the answers to a file, such as "${example}", and name it with --answers.`)
+    return exits.waiting
+  }
+  for (const line of planLines(storyOf(coordination))) (artifacts.failure_pack === undefined ? io.out : io.err)(line)
+  if (folder !== undefined) io.err(`Frozen in ${folder}; "statewright plan verify ${folder}" proves it.`)
+  return planExit(state)
+}
+
+/** In a store, where it waits for its answers however long that takes. */
+async function submit(command: Command, file: string, args: Arguments, io: Io): Promise<number> {
+  if (args.values.answers !== undefined)
+    throw badUsage(command, 'In a store a plan is answered when it asks: statewright plan answer ID NAME=VALUE.')
+  const given = await readGiven(file, args, io)
+  const seconds = countOf(command, args, 'timeout')
+  const timeout = seconds === undefined ? {} : { answer_timeout_ms: seconds * 1_000 }
+  return withPlans(command, args, io, true, async (client) =>
+    tellPlan(client, await client.call(submitPlan, { body: { ...given, ...timeout } }), args, io),
+  )
 }
