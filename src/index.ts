@@ -1,6 +1,7 @@
 /** What people import. Everything else in the package is our own business and may change. */
 export { aiSdkModel, type ModelSettings } from './adapters/ai-sdk/ai-sdk-model.ts'
 export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
+export type { PlanAnswer, PlanSubmission, PlanView } from './autonomy/plans/plans.ts'
 export type { Fault } from './faults/fault.ts'
 export type { Json } from './kernel/json.ts'
 export { type Agent, agent } from './runtime/agents/define-agent.ts'
