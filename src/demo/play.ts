@@ -67,8 +67,8 @@ async function firstLife(setting: Setting, bank: Child<BankSays>): Promise<Life>
   const { stage, paint } = setting
   const worker = startWorker(setting)
   let killed: { readonly payment: Payment; readonly death: Promise<void> } | undefined
-  void next(bank.said).then((said) => {
-    if (said.type === 'received') killed = { payment: said.payment, death: worker.kill() }
+  void bank.said.next().then(({ value, done }) => {
+    if (!done && value.type === 'received') killed = { payment: value.payment, death: worker.kill() }
   })
   const life = await follow(setting, worker)
   if (killed === undefined) return life
@@ -208,8 +208,8 @@ async function epilogue(setting: Setting, end: Life & { folder: string; book: st
   stage.line('')
   for (const problem of problems) io.err(`This is not as it should be: ${problem}.`)
   if (problems.length > 0) return exits.failed
-  const once = payments.length === 1 ? 'paid once, ' : 'paid never, as you wished, '
-  stage.line(`${paint.good(`Killed in the middle, ${once}proved.`)} What next:`)
+  const promise = payments.length === 1 ? 'Killed in the middle, paid once, proved.' : 'You said no: nothing was paid.'
+  stage.line(`${paint.good(promise)} What next:`)
   stage.line(`  statewright show ${session_id} ${where.join(' ')}`)
   stage.line('  statewright init       writes a config with one agent and one tool of yours')
   stage.line(`  rm -r ${folder}`)
