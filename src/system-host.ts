@@ -6,7 +6,7 @@ import { examine } from './examine.ts'
 import { openClient } from './open-client.ts'
 import { startServer } from './serve.ts'
 import { startWorker } from './start-worker.ts'
-import { openStore } from './stores.ts'
+import { backUp, openStore } from './stores.ts'
 import { storeOf } from './where.ts'
 
 /** What commands need, from the machine this runs on. */
@@ -15,6 +15,7 @@ export const systemHost: Host = {
   now: hostPorts.now,
   checkSignature,
   openStore: async (url) => openStore(await storeOf({ store: url, server: undefined, config: undefined })),
+  backUp: async (url, folder) => backUp(await storeOf({ store: url, server: undefined, config: undefined }), folder),
   openClient,
   examine,
   startWorker,

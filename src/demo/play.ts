@@ -66,13 +66,14 @@ interface Life {
 async function firstLife(setting: Setting, bank: Child<BankSays>): Promise<Life> {
   const { stage, paint } = setting
   const worker = startWorker(setting)
-  let killed: { readonly payment: Payment; readonly death: Promise<void> } | undefined
+  let killed: { readonly payment: Payment; readonly death: Promise<string | null> } | undefined
   void bank.said.next().then(({ value, done }) => {
     if (!done && value.type === 'received') killed = { payment: value.payment, death: worker.kill() }
   })
   const life = await follow(setting, worker)
   if (killed === undefined) return life
-  await killed.death
+  const cause = await killed.death
+  if (cause !== 'SIGKILL') throw new Error(`The worker was to be killed, and died of ${cause}.`)
   stage.chapter('The payment has started: kill -9')
   stage.line(`The bank has the payment in its book: ${euros(killed.payment)}. It has not answered yet.`)
   stage.line(paint.bad(`Process ${worker.pid} is killed with SIGKILL. It cannot write down what comes of the payment.`))
