@@ -12,6 +12,7 @@ import { type Blobs, memoryBlobs } from './runtime/blobs.ts'
 import { type Checkpoints, noCheckpoints } from './runtime/checkpoints.ts'
 import { budgets } from './runtime/models/budgets.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
+import { summaries } from './runtime/models/summaries.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
 
 export interface Store {
@@ -32,7 +33,7 @@ export interface Sharing {
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
-export const models = [openInteractions, budgets]
+export const models = [openInteractions, budgets, summaries]
 
 export const usual_lease_ms = 5_000
 

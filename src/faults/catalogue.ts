@@ -156,6 +156,14 @@ export const faults = defineFaults({
     says: (d: { interaction_id: string; state: string; by: string }) =>
       `Interaction ${d.interaction_id} is ${d.state} already, by ${d.by}; nothing was done with this reply.`,
   },
+  question_unclear: {
+    http: 409,
+    retry: 'never',
+    says: (d: { run_id: string; open: readonly string[] }) =>
+      d.open.length === 0
+        ? `Run ${d.run_id} waits for no answer; nothing was done with this reply.`
+        : `Run ${d.run_id} waits for ${d.open.length} answers; name one of ${d.open.join(', ')} as interaction_id.`,
+  },
   reply_unfit: {
     http: 422,
     retry: 'never',
