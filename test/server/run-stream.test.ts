@@ -26,7 +26,8 @@ async function open() {
   const model = scriptedModel([call('payments.refund', { order: 42 }), say('It is refunded.')])
   const agents = { support: agent({ role: 'support', model, tools: [refund] }) }
   const world = await createWorld({ store: 'sqlite', agents })
-  const air = () => startStreams({ desk: world.sw, timers: world.hand.timers, warn: console.error })
+  const air = () =>
+    startStreams({ desk: { ...world.sw, now: world.hand.clock.now }, timers: world.hand.timers, warn: console.error })
   const { session_id, run_id } = await world.sw.submit({ agent: 'support', input: 'Refund 42', mode: 'interactive' })
   await world.until(session_id, (rune) => rune.to === 'waiting_user')
   const approve = async () => {

@@ -1,4 +1,5 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { models } from '../../src/open-store.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Draft } from '../../src/runes/rune.ts'
@@ -13,12 +14,13 @@ export const path = `/api/sessions/${session_id}/stream`
 
 /** A session whose runes the test writes by hand, and its stream. */
 export async function openSession(limits: Partial<StreamLimits> = {}, behind = (runelog: Runelog) => runelog) {
-  const runelog = behind(openMemoryRunelog(hostPorts))
+  const runelog = behind(openMemoryRunelog(hostPorts, { models }))
   const listeners = new Set<(delta: EphemeralDelta) => void>()
   const hand = createHandClock()
   const warnings: string[] = []
   const desk = {
     runelog,
+    now: hand.clock.now,
     listen: (listener: (delta: EphemeralDelta) => void) => {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -48,5 +48,13 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
       open: async ({ params: { run_id = '' }, query: { after }, last_event_id }) =>
         streams.run({ run_id, cursor: readCursor('stream_run', { last_event_id, after }) }),
     },
+    {
+      name: 'stream_summaries',
+      path: '/api/summaries/stream',
+      scope: 'read',
+      summary: 'What the list of sessions shows, whenever it changes, at most four times a second for each.',
+      query: {},
+      open: () => streams.summaries(),
+    },
   ]
 }

@@ -6,10 +6,11 @@ import type { Desk } from '../../surface/desk.ts'
 import { type Connection, createConnection } from './connection.ts'
 import { createRunHub, type RunHub } from './run-hub.ts'
 import { createSessionHub, type SessionHub } from './session-hub.ts'
+import { createSummariesHub, type SummariesHub } from './summaries-hub.ts'
 import type { View } from './told.ts'
 
 export interface StreamPorts {
-  readonly desk: Pick<Desk, 'runelog' | 'listen'>
+  readonly desk: Pick<Desk, 'runelog' | 'listen' | 'now'>
   readonly timers: Timers
   readonly warn: (message: string, details: object) => void
 }
@@ -46,18 +47,27 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
   const limits = { ...usualLimits, ...given }
   const { runelog } = desk
   const sessions = new Map<string, SessionHub>()
-  const runs = new Map<string, { readonly session_id: string; readonly hub: RunHub }>()
+  /** By session, and there by run: a commit wakes those whom it concerns, not all. */
+  const runs = new Map<string, Map<string, RunHub>>()
   const connections = new Set<Connection>()
+  let summaries: SummariesHub | undefined
   let stopBeating = () => {}
 
-  const hubs = () => [...sessions.values(), ...[...runs.values()].map(({ hub }) => hub)]
+  const hubs = () => [...sessions.values(), ...[...runs.values()].flatMap((of) => [...of.values()])]
   const failed = (error: unknown) => warn('a stream could not be read', { error: String(error) })
 
   const deaf = [
     runelog.watch((session_ids, source) => {
-      if (source === 'lost') for (const hub of hubs()) hub.wake()
-      else for (const session_id of session_ids) sessions.get(session_id)?.wake()
-      for (const { session_id, hub } of runs.values()) if (session_ids.includes(session_id)) hub.wake()
+      if (source === 'lost') {
+        for (const hub of hubs()) hub.wake()
+        summaries?.lost()
+        return
+      }
+      for (const session_id of session_ids) {
+        sessions.get(session_id)?.wake()
+        summaries?.touch(session_id)
+        for (const hub of runs.get(session_id)?.values() ?? []) hub.wake()
+      }
     }),
     desk.listen((delta) => sessions.get(delta.session_id)?.pass(delta)),
   ]
@@ -65,6 +75,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
   function beat() {
     stopBeating = timers.after(limits.heartbeat_ms, beat)
     for (const hub of hubs()) hub.beat()
+    summaries?.beat()
   }
 
   function connect(socket: Socket, headers: Readonly<Record<string, string>>): Connection {
@@ -113,18 +124,35 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
       const subject = (await runelog.row('subjects', run_id))?.value as Subject | undefined
       if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
       const { session_id } = subject
-      const empty = () => runs.delete(run_id)
-      const hub = runs.get(run_id)?.hub ?? createRunHub(runelog, { session_id, run_id }, { failed, empty })
+      const empty = () => {
+        const of = runs.get(session_id)
+        of?.delete(run_id)
+        if (of?.size === 0) runs.delete(session_id)
+      }
+      const hub = runs.get(session_id)?.get(run_id) ?? createRunHub(runelog, { session_id, run_id }, { failed, empty })
       await hub.load()
       const last = hub.length()
       if (cursor > last) throw faults.cursor_ahead({ what: 'run', id: run_id, cursor, last })
       if (hub.isOver() && cursor === last) return undefined
 
       return (socket, headers) => {
-        const known = runs.get(run_id) ?? { session_id, hub }
-        runs.set(run_id, known)
-        known.hub.join(connect(socket, headers), cursor)
-        known.hub.wake()
+        const of = runs.get(session_id) ?? new Map<string, RunHub>()
+        const current = of.get(run_id) ?? hub
+        runs.set(session_id, of.set(run_id, current))
+        current.join(connect(socket, headers), cursor)
+        current.wake()
+      }
+    },
+
+    /** What a list shows of a session, whenever that changes. */
+    async summaries(): Promise<Begin> {
+      room()
+      return (socket, headers) => {
+        const empty = () => {
+          summaries = undefined
+        }
+        summaries ??= createSummariesHub({ runelog, now: desk.now, timers, failed, empty })
+        summaries.join(connect(socket, headers))
       }
     },
 

@@ -4,6 +4,7 @@ import { fcmpStream } from '../../observation/fcmp.ts'
 import { fcmpVersion } from '../../observation/fcmp-event.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
 import { defineOperation } from '../operation.ts'
+import { count, pageOf } from '../shapes/page.ts'
 
 const fcmpTypes = [
   'conversation.state.changed',
@@ -32,11 +33,11 @@ export const runHistory = defineOperation({
   summary: 'The conversation of a run so far (FCMP), by the number of its events.',
   params: z.object({ run_id: z.string() }),
   query: z.object({
-    after: z.coerce.number().int().nonnegative().default(0),
-    limit: z.coerce.number().int().min(1).max(1_000).default(1_000),
+    after: count.nonnegative().default(0),
+    limit: count.min(1).max(1_000).default(1_000),
   }),
   body: null,
-  returns: z.object({ items: z.array(fcmpShape), next_cursor: z.string().nullable() }),
+  returns: pageOf(fcmpShape),
   async run({ runelog }, { params: { run_id }, query: { after, limit } }) {
     const subject = (await runelog.row('subjects', run_id))?.value as Subject | undefined
     if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
