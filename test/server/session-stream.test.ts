@@ -175,3 +175,34 @@ test('when the log cannot be read, everyone is cut off and someone is warned', a
   expect(streams.count()).toBe(0)
   expect(warnings).toEqual([expect.stringContaining('no disk')])
 })
+
+test('a reader who asks for another view while a rune is put into words gets it, too, and once', async () => {
+  const gate = Promise.withResolvers<void>()
+  let isAsked = false
+  const { write, read, streams } = await openSession({}, (runelog) => ({
+    ...runelog,
+    async read(id, range) {
+      // The opening of a contract is looked for, backwards.
+      if (range?.backward) {
+        isAsked = true
+        await gate.promise
+      }
+      return runelog.read(id, range)
+    },
+  }))
+  const contract = { execution_id: 'exe_1' }
+  await write({ ...opening('contract', 'exe_1'), ...contract })
+  const first = read(path, 2)
+  await first.answered()
+  await write({ ...move('contract', 'exe_1', ['pending', 'start']), ...contract })
+  await first.until('the search', () => isAsked)
+  const second = read(`${path}?runes=1`, 2)
+  await second.answered()
+  await first.until('the second reader', () => streams.count() === 2)
+  gate.resolve()
+  for (const reader of [first, second]) await reader.upTo(3)
+  await write(memory())
+  for (const reader of [first, second]) await reader.upTo(4)
+  expect(told(first.heard)).toEqual(['execution_state 3', 'memory_saved 4'])
+  expect(told(second.heard)).toEqual(['rune -', 'execution_state 3', 'rune -', 'memory_saved 4'])
+})

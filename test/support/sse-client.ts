@@ -37,6 +37,8 @@ export interface SseOptions {
   readonly onCursor?: (id: string) => void
   readonly onHead?: (status: number, head: string) => void
   readonly onClose?: () => void
+  /** What of the next piece of the body is heard. */
+  readonly pass?: (text: string) => string
 }
 
 /** Reads a stream on a bare socket: hundreds of these cost little, and one can be stalled or torn off at any byte. */
@@ -49,7 +51,7 @@ export function openSse({ port, path, headers = {}, ...on }: SseOptions): Socket
   let head = ''
   let isBody = false
   socket.on('data', (text: string) => {
-    if (isBody) return take(text)
+    if (isBody) return take(on.pass?.(text) ?? text)
     head += text
     const end = head.indexOf('\r\n\r\n')
     if (end === -1) return

@@ -1,48 +1,15 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { Fault } from '../../src/faults/fault.ts'
-import { type StreamRoute, streamRoutes } from '../../src/server/streams/stream-routes.ts'
-import { createStreams, type StreamLimits, type StreamPorts } from '../../src/server/streams/streams.ts'
+import type { StreamLimits, StreamPorts } from '../../src/server/streams/streams.ts'
+import { listenWithStreams } from './bare-streams.ts'
 import { eventually } from './eventually.ts'
 import { type Heard, openSse } from './sse-client.ts'
 
-/** The streams on a bare HTTP server: real sockets, and nothing around them. */
+/** The streams on a server that goes when the test does. */
 export async function startStreams(ports: StreamPorts, limits: Partial<StreamLimits> = {}) {
-  const streams = createStreams(ports, limits)
-  const routes = streamRoutes(streams)
-  const server = createServer((request, response) => {
-    answer(routes, request.url ?? '/', request.headers['last-event-id'] as string | undefined).then(
-      (begin) => (begin === undefined ? response.writeHead(204).end() : begin(request.socket, {})),
-      (error: unknown) => {
-        if (error instanceof Fault) response.writeHead(error.http).end(JSON.stringify(error))
-        else response.writeHead(500).end(String(error))
-      },
-    )
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  onTestFinished(() => {
-    streams.close()
-    server.close()
-    server.closeAllConnections()
-  })
+  const streams = await listenWithStreams(ports, 0, limits)
+  onTestFinished(streams.close)
+  const { port } = streams
   return { streams, port, read: (path: string, cursor?: number) => readStream(port, path, cursor) }
-}
-
-function answer(routes: readonly StreamRoute[], url: string, last_event_id: string | undefined) {
-  const { pathname, searchParams } = new URL(url, 'http://localhost')
-  const query = Object.fromEntries(searchParams)
-  for (const { path, open } of routes) {
-    const names = [...path.matchAll(/\{(\w+)\}/g)].map((found) => found[1] as string)
-    const found = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`).exec(pathname)
-    if (found === null) continue
-    const params = Object.fromEntries(names.map((name, i) => [name, decodeURIComponent(found[i + 1] ?? '')]))
-    return open({ params, query, last_event_id })
-  }
-  return Promise.reject(new Error(`Nobody answers ${url}.`))
 }
 
 /** A reader that keeps what it hears. */

@@ -88,6 +88,8 @@ export function createSessionHub(
 
   function spread(texts: ReadonlyMap<View, string>, to: number) {
     const bytes = new Map([...texts].map(([view, text]) => [view, Buffer.from(text)]))
+    // First of all: who falls back below has to see that he is behind.
+    at = to
     for (const reader of live) {
       const own = bytes.get(reader.view)
       if (own === undefined) {
@@ -99,7 +101,6 @@ export function createSessionHub(
       reader.cursor = to
       if (own.length > 0) reader.connection.send(own)
     }
-    at = to
     step.resolve()
     step = Promise.withResolvers<void>()
   }

@@ -1,10 +1,23 @@
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Runelog } from '../../../src/runelog/port.ts'
 import { plain } from '../../support/drafts.ts'
 import { eventually } from '../../support/eventually.ts'
 import { isProof, seed } from '../../support/sampling.ts'
 import { memory, openSession, path, session_id } from '../../support/session-on-air.ts'
 import type { Heard } from '../../support/sse-client.ts'
+
+/** A store that answers later, as one over a network does: readers come and go in the meantime. */
+const farAway = (runelog: Runelog): Runelog => ({
+  ...runelog,
+  async read(...asked) {
+    await setImmediate()
+    const runes = await runelog.read(...asked)
+    await setImmediate()
+    return runes
+  },
+})
 
 test('however readers come and go while it is written, each sees everything once and in order', async () => {
   const step = fc.oneof(
@@ -13,8 +26,8 @@ test('however readers come and go while it is written, each sees everything once
     fc.record({ do: fc.constant('tear' as const), who: fc.nat(20) }),
     fc.record({ do: fc.constant('turn' as const) }),
   )
-  const property = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
-    const { write, read, runelog } = await openSession()
+  const property = fc.asyncProperty(fc.array(step, { maxLength: 20 }), fc.boolean(), async (steps, isFar) => {
+    const { write, read, runelog } = await openSession({}, isFar ? farAway : undefined)
     type Seen = { readonly path: string; readonly ids: string[]; reader: ReturnType<typeof read> }
     const all: Seen[] = []
     // Only a block that is complete moves the cursor; what came before in it comes again.
@@ -26,7 +39,7 @@ test('however readers come and go while it is written, each sees everything once
       else if (step.do === 'join') {
         const where = step.runes ? `${path}?runes=1` : path
         all.push({ path: where, ids: [], reader: read(where) })
-      } else if (step.do === 'turn') await new Promise((resolve) => setImmediate(resolve))
+      } else if (step.do === 'turn') await setImmediate()
       else {
         const seen = all[step.who % Math.max(1, all.length)]
         if (seen === undefined) continue
