@@ -51,7 +51,7 @@ export function answering({ desk, kept }: Context, operation: Operation) {
       return body
     }
     const place = `${by} ${operation.name} ${JSON.stringify(asked.params)}`
-    const fingerprint = hash('sha256', canonicalJson((request.body ?? {}) as Json))
+    const fingerprint = hash('sha256', canonicalJson(bodyOf(request)))
     const { body, isReplayed } = await kept.once(place, idempotency_key, fingerprint, carryOut)
     if (isReplayed) void reply.header('idempotency-replayed', 'true')
     return body
@@ -62,13 +62,18 @@ export function answering({ desk, kept }: Context, operation: Operation) {
     const asked = readRequest(operation, {
       params: request.params,
       query: request.query,
-      body: request.body ?? {},
+      body: bodyOf(request),
       idempotency_key,
       by: request.token?.name ?? 'nobody',
     })
     void reply.type(jsonType)
     return operation.method === 'GET' ? get(request, reply, asked) : post(request, reply, asked)
   }
+}
+
+/** None at all says nothing, as `{}` does; `null` is something else. */
+function bodyOf({ body }: FastifyRequest): Json {
+  return body === undefined ? {} : (body as Json)
 }
 
 export function isKnown({ headers }: FastifyRequest, etag: string): boolean {
