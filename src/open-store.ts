@@ -22,6 +22,8 @@ export interface Store {
   readonly redactor: Redactor
   /** Nobody else writes to it while it is open here. */
   readonly isExclusive: boolean
+  /** Publishes where this process can be asked, for whoever finds the store taken. */
+  readonly announce?: (address: string) => void
   /** What several processes need to work on it together. */
   readonly shared?: SharedStore
 }
@@ -65,7 +67,8 @@ export async function openStore(
     const path = url.slice('sqlite:'.length)
     const runelog = await openSqliteRunelog(path, ports, options)
     const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
-    return { runelog, blobs, checkpoints: openCheckpoints(`${path}.cache`), redactor, isExclusive: true }
+    const checkpoints = openCheckpoints(`${path}.cache`)
+    return { runelog, blobs, checkpoints, redactor, isExclusive: true, announce: runelog.announce }
   }
   if (url.startsWith('postgres://') || url.startsWith('postgresql://')) {
     // Only who uses PostgreSQL pays for loading its client.

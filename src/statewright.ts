@@ -22,7 +22,9 @@ import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
 import type { Policy } from './runtime/tools/policy.ts'
+import type { Limits } from './server/limits.ts'
 import type { AgentCard } from './surface/desk.ts'
+import type { Scope } from './surface/operation.ts'
 
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
@@ -38,8 +40,23 @@ export interface StatewrightOptions {
   /** How many runs are worked on at once in this process. With 0 it only gives commands, and others work. */
   readonly max_concurrent_runs?: number
   readonly warn?: (message: string, details: object) => void
+  /** How `statewright serve` serves it. */
+  readonly server?: ServerConfig
   /** Time, timers and names; a test moves them by hand. */
   readonly ports?: Partial<{ clock: Clock; timers: Timers; ids: Ids; store: StorePorts }>
+}
+
+/** Where the server listens, what it is called, and who may ask it for what. */
+export interface ServerConfig {
+  readonly host?: string
+  readonly port?: number
+  /** Names that it answers to, besides those of the machine itself. */
+  readonly hosts?: readonly string[]
+  /** Pages of others that may ask, such as `https://ops.example.com`. */
+  readonly origins?: readonly string[]
+  /** Besides the one that the first start made, which may do everything. */
+  readonly tokens?: readonly { readonly name: string; readonly token: string; readonly scope: Scope }[]
+  readonly limits?: Partial<Limits>
 }
 
 export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine'> {

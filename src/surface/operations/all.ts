@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts'
 import { listAgents } from './agents.ts'
+import { allowAgain, redactRune } from './corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
 import { runHistory } from './history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
@@ -51,4 +52,6 @@ export const operations: readonly Operation[] = [
   settle,
   getOutput,
   listAgents,
+  allowAgain,
+  redactRune,
 ]

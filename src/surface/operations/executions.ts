@@ -6,9 +6,10 @@ import type { Subject } from '../../runelog/models/subjects.ts'
 import type { Desk } from '../desk.ts'
 import { type Asked, defineOperation } from '../operation.ts'
 import { consequenceShape, snapshotShape, timelineShape, transitionShape } from '../shapes/contract.ts'
+import { id } from '../shapes/id.ts'
 import { nothing } from '../shapes.ts'
 
-const execution = z.object({ execution_id: z.string() })
+const execution = z.object({ execution_id: id })
 
 export const getTimeline = defineOperation({
   name: 'get_timeline',
@@ -16,7 +17,7 @@ export const getTimeline = defineOperation({
   path: '/api/execution/{session_id}/timeline',
   scope: 'read',
   summary: 'All contracts of a session and all their moves, merged by time.',
-  params: z.object({ session_id: z.string() }),
+  params: z.object({ session_id: id }),
   query: nothing,
   body: null,
   returns: timelineShape,

@@ -5,6 +5,7 @@ import { type Topology, topology } from '../../kernel/topology.ts'
 import { machines } from '../../machines/all.ts'
 import { contractMachine } from '../../machines/contract.ts'
 import { defineOperation } from '../operation.ts'
+import { id } from '../shapes/id.ts'
 import { nothing, topologyShape } from '../shapes.ts'
 
 export const listMachines = defineOperation({
@@ -27,7 +28,7 @@ export const getMachine = defineOperation({
   path: '/api/machines/{name}',
   scope: 'read',
   summary: 'The states, moves and forbidden moves of one machine.',
-  params: z.object({ name: z.string() }),
+  params: z.object({ name: id }),
   query: nothing,
   body: null,
   returns: topologyShape,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { defineOperation } from '../operation.ts'
+import { id } from '../shapes/id.ts'
 import { nothing } from '../shapes.ts'
 
 export const getOutput = defineOperation({
@@ -9,7 +10,7 @@ export const getOutput = defineOperation({
   path: '/api/outputs/{ref}',
   scope: 'read',
   summary: 'The whole of an output that was too long for the model, by the reference in its result.',
-  params: z.object({ ref: z.string() }),
+  params: z.object({ ref: id }),
   query: nothing,
   body: null,
   returns: z.object({ ref: z.string(), text: z.string() }),

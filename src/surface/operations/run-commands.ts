@@ -1,17 +1,18 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
 import { findRun, openQuestions } from '../run-view.ts'
+import { id } from '../shapes/id.ts'
 import { repliedShape } from '../shapes/interaction.ts'
 import { stoppedShape, submittedShape } from '../shapes/run.ts'
 import { nothing } from '../shapes.ts'
 
-const one = z.object({ run_id: z.string() })
+const one = z.object({ run_id: id })
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 
 export const submitRun = defineOperation({
@@ -25,8 +26,8 @@ export const submitRun = defineOperation({
   body: z.strictObject({
     agent: z.string().min(1).max(200),
     input: jsonValue,
-    session_id: z.string().max(200).optional(),
-    agent_id: z.string().max(200).optional(),
+    session_id: id.optional(),
+    agent_id: id.optional(),
     mode: z.enum(['interactive', 'auto']).optional(),
     interactive_require_user_reply: z.boolean().optional(),
     budget: budget.optional(),
@@ -34,6 +35,7 @@ export const submitRun = defineOperation({
     session_budget: budget.optional(),
   }),
   returns: submittedShape,
+  key_is_recorded: true,
   async run(desk, asked) {
     const commands = await desk.commands()
     const { session_id, run_id, is_repeated } = await commands.submit(
@@ -52,11 +54,12 @@ export const replyRun = defineOperation({
   params: one,
   query: nothing,
   body: z.strictObject({
-    interaction_id: z.string().max(200).optional(),
-    reply: jsonObject,
+    interaction_id: id.optional(),
+    reply: jsonValue,
     replied_by: z.string().trim().min(1).max(200).optional(),
   }),
   returns: repliedShape,
+  key_is_recorded: true,
   async run(desk, { params: { run_id }, body, idempotency_key, by }) {
     const interaction_id = body.interaction_id ?? (await onlyQuestion(desk, run_id, idempotency_key))
     if (body.interaction_id !== undefined) await refuseForeign(desk, run_id, body.interaction_id)

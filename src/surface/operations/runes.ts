@@ -7,12 +7,13 @@ import type { Rune } from '../../runes/rune.ts'
 import { createVerifier } from '../../runes/verify.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
+import { id } from '../shapes/id.ts'
 import { count, flag } from '../shapes/page.ts'
 import { runeShape, subjectShape } from '../shapes/rune.ts'
 import { nothing } from '../shapes.ts'
 import { subjectCard } from '../spine.ts'
 
-const one = z.object({ session_id: z.string() })
+const one = z.object({ session_id: id })
 
 /** How many runes are looked through for one page: a filter that fits nothing must not read a whole log at once. */
 const lookedThrough = 5_000

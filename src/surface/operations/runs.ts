@@ -12,13 +12,14 @@ import { cardOf } from '../interaction-card.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun, openQuestions } from '../run-view.ts'
 import { stepShape } from '../shapes/contract.ts'
+import { id } from '../shapes/id.ts'
 import { interactionShape } from '../shapes/interaction.ts'
 import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
 import { listedRunShape, resultShape, runShape } from '../shapes/run.ts'
 import { runStatus } from '../shapes/session.ts'
 import { nothing } from '../shapes.ts'
 
-const one = z.object({ run_id: z.string() })
+const one = z.object({ run_id: id })
 
 export const listRuns = defineOperation({
   name: 'list_runs',

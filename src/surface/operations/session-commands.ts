@@ -7,10 +7,11 @@ import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
+import { id } from '../shapes/id.ts'
 import { sessionState } from '../shapes/session.ts'
 import { nothing } from '../shapes.ts'
 
-const one = z.object({ session_id: z.string() })
+const one = z.object({ session_id: id })
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 const stands = z.object({ session_id: z.string(), state: sessionState })
 
@@ -25,12 +26,13 @@ export const sendMessage = defineOperation({
   body: z.strictObject({
     input: jsonValue,
     agent: z.string().min(1).max(200).optional(),
-    agent_id: z.string().max(200).optional(),
+    agent_id: id.optional(),
     mode: z.enum(['interactive', 'auto']).optional(),
     interactive_require_user_reply: z.boolean().optional(),
     budget: budget.optional(),
   }),
   returns: z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() }),
+  key_is_recorded: true,
   async run(desk, asked) {
     const { session_id } = asked.params
     const agent = asked.body.agent ?? (await rootAgent(desk, session_id))
@@ -68,16 +70,21 @@ export const resumeSession = defineOperation({
   method: 'POST',
   path: '/api/sessions/{session_id}/resume',
   scope: 'operate',
-  summary: 'Bring back a session that was paused, or suspended: by its errors, or by its budget with a new one.',
+  summary:
+    'Bring back a session that was paused; or suspended by its budget, with a new one; or by its errors, with reset.',
   params: one,
   query: nothing,
-  body: z.strictObject({ budget: budget.optional() }),
+  body: z.strictObject({
+    /** New limits, counted from the beginning of the session. */
+    budget: budget.optional(),
+    /** Someone has looked at what went wrong. */
+    reset: z.boolean().optional(),
+  }),
   returns: stands,
   async run(desk, { params: { session_id }, body }) {
     const commands = await desk.commands()
-    const { state } = await standing(desk, session_id)
     if (body.budget !== undefined) await commands.replenish(session_id, body.budget)
-    else if (state === 'suspended') await commands.reset(session_id)
+    else if (body.reset === true) await commands.reset(session_id)
     else await commands.resumeSession(session_id)
     return standing(desk, session_id)
   },

@@ -9,6 +9,7 @@ import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
+import { id } from '../shapes/id.ts'
 import { cursorAt, type Page, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
 import {
   runStatus,
@@ -22,7 +23,7 @@ import { nothing } from '../shapes.ts'
 import { spineOf } from '../spine.ts'
 import { summaryCard } from '../summary-card.ts'
 
-const one = z.object({ session_id: z.string() })
+const one = z.object({ session_id: id })
 const title = z.string().trim().min(1).max(200)
 
 export const createSession = defineOperation({
@@ -35,6 +36,7 @@ export const createSession = defineOperation({
   query: nothing,
   body: z.strictObject({ agent: z.string().min(1).max(200), title: title.optional(), budget: budget.optional() }),
   returns: z.object({ session_id: z.string(), is_repeated: z.boolean() }),
+  key_is_recorded: true,
   async run(desk, asked) {
     const { agent, title, budget } = asked.body
     const commands = await desk.commands()
