@@ -62,7 +62,7 @@ test('a run is told from its first event to its end, live and over a restart, wi
 
 test('a reader may come in after any event; after the last one there is nothing to wait for', async () => {
   const { world, air, approve, session_id, run_id, path } = await open()
-  const { port, read } = await air()
+  const { get: ask, read } = await air()
   await approve()
   await world.until(session_id, (rune) => rune.to === 'succeeded')
   const whole = read(path)
@@ -79,7 +79,7 @@ test('a reader may come in after any event; after the last one there is nothing 
     expect(page.items).toEqual(events(whole.heard).slice(seq, seq + 2))
     expect(page.next_cursor).toBe(seq + 2 < last ? String(seq + 2) : null)
   }
-  const get = async (where: string) => (await fetch(`http://127.0.0.1:${port}${where}`)).status
+  const get = async (where: string) => (await ask(where)).status
   expect(await get(`${path}?after=${last}`)).toBe(204)
   expect(await get(`${path}?after=${last + 1}`)).toBe(409)
   expect(await get('/api/runs/run_none/events')).toBe(404)

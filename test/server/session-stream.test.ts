@@ -146,9 +146,9 @@ test('a heartbeat every 15 s takes the cursor past what is hidden', async () => 
 })
 
 test('who cannot be served is told why before a stream begins', async () => {
-  const { port, read } = await openSession({ max_streams: 1 })
+  const { get: ask, read } = await openSession({ max_streams: 1 })
   const get = async (where: string, headers: Record<string, string> = {}) => {
-    const response = await fetch(`http://127.0.0.1:${port}${where}`, { headers })
+    const response = await ask(where, headers)
     return [response.status, ((await response.json()) as { code: string }).code]
   }
   expect(await get('/api/sessions/ses_2/stream')).toEqual([404, 'not_found'])

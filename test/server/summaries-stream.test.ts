@@ -58,7 +58,7 @@ test('a session that moves all the time is told of four times a second, and the 
 
 test('when notices were lost the list has to be loaded again, and a heartbeat says that the line is up', async () => {
   let ring: Parameters<Awaited<ReturnType<typeof openSession>>['runelog']['watch']>[0] = () => {}
-  const { read, hand, port } = await openSession({}, (runelog) => ({
+  const { read, hand, get } = await openSession({}, (runelog) => ({
     ...runelog,
     watch: (listener) => {
       ring = listener
@@ -70,7 +70,7 @@ test('when notices were lost the list has to be loaded again, and a heartbeat sa
   ring([], 'lost')
   await reader.until('the notice', () => reader.heard.at(-1)?.type === 'stale')
   let bytes = ''
-  const response = await fetch(`http://127.0.0.1:${port}${path}`)
+  const response = await get(path)
   const body = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   while (!bytes.includes('event: ready')) bytes += (await body?.read())?.value ?? ''
   await hand.advance(15_000)

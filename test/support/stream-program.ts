@@ -6,8 +6,8 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { createStatewright } from '../../src/statewright.ts'
-import { listenWithStreams } from './bare-streams.ts'
 import { plain } from './drafts.ts'
+import { serveStreams } from './served-streams.ts'
 
 /**
  * A server to be killed: `stream-program.ts OPTIONS`. Its agents talk all the
@@ -67,7 +67,7 @@ async function begun(): Promise<string> {
   return sw.createSession({ agent: 'talker' })
 }
 
-const streams = await listenWithStreams(
+const streams = await serveStreams(
   { desk: { ...sw, now: hostPorts.now }, timers: systemTimers, warn: console.error },
   port,
 )

@@ -1,15 +1,21 @@
 import { onTestFinished } from 'vitest'
 import type { StreamLimits, StreamPorts } from '../../src/server/streams/streams.ts'
-import { listenWithStreams } from './bare-streams.ts'
 import { eventually } from './eventually.ts'
+import { secret, serveStreams } from './served-streams.ts'
 import { type Heard, openSse } from './sse-client.ts'
 
 /** The streams on a server that goes when the test does. */
 export async function startStreams(ports: StreamPorts, limits: Partial<StreamLimits> = {}) {
-  const streams = await listenWithStreams(ports, 0, limits)
+  const streams = await serveStreams(ports, 0, limits)
   onTestFinished(streams.close)
   const { port } = streams
-  return { streams, port, read: (path: string, cursor?: number) => readStream(port, path, cursor) }
+  return {
+    streams,
+    port,
+    read: (path: string, cursor?: number) => readStream(port, path, cursor),
+    get: (path: string, headers: Record<string, string> = {}) =>
+      fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${secret}`, ...headers } }),
+  }
 }
 
 /** A reader that keeps what it hears. */
@@ -21,7 +27,10 @@ export function readStream(port: number, path: string, cursor?: number) {
   const socket = openSse({
     port,
     path,
-    ...(cursor === undefined ? {} : { headers: { 'Last-Event-ID': String(cursor) } }),
+    headers: {
+      Authorization: `Bearer ${secret}`,
+      ...(cursor === undefined ? {} : { 'Last-Event-ID': String(cursor) }),
+    },
     onEvent: (event) => heard.push(event),
     onCursor: (id) => cursors.push(id),
     onHead: (code) => {

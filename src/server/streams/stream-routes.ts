@@ -1,25 +1,6 @@
-import type { Scope } from '../../surface/operation.ts'
+import type { StreamRoute } from '../stream-route.ts'
 import { readCursor } from './cursor.ts'
-import type { Begin, Streams } from './streams.ts'
-
-/** What a request for a stream says. */
-export interface StreamRequest {
-  readonly params: Readonly<Record<string, string>>
-  readonly query: Readonly<Record<string, string | undefined>>
-  readonly last_event_id: string | undefined
-}
-
-/** A path that is answered with a stream, as the server and the documents need it. */
-export interface StreamRoute {
-  readonly name: string
-  readonly path: `/${string}`
-  readonly scope: Scope
-  readonly summary: string
-  /** The query parameters, each with what it is for. */
-  readonly query: Readonly<Record<string, string>>
-  /** Throws a fault for what is refused. Undefined if there is nothing to come, ever: a reader need not ask again. */
-  open(asked: StreamRequest): Promise<Begin | undefined>
-}
+import type { Streams } from './streams.ts'
 
 export function streamRoutes(streams: Streams): readonly StreamRoute[] {
   return [

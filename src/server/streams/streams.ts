@@ -3,6 +3,7 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import type { Desk } from '../../surface/desk.ts'
+import type { BeginStream } from '../stream-route.ts'
 import { type Connection, createConnection } from './connection.ts'
 import { createRunHub, type RunHub } from './run-hub.ts'
 import { createSessionHub, type SessionHub } from './session-hub.ts'
@@ -31,13 +32,10 @@ export const usualLimits: StreamLimits = {
   max_streams: 12_000,
 }
 
-/** Begins the answer on the socket of a request. What could be refused has been refused before. */
-export type Begin = (socket: Socket, headers: Readonly<Record<string, string>>) => void
-
-const usualHeaders = {
-  'Content-Type': 'text/event-stream; charset=utf-8',
-  'Cache-Control': 'no-store',
-  'X-Accel-Buffering': 'no',
+const ownHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
 }
 
 export type Streams = ReturnType<typeof createStreams>
@@ -86,7 +84,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
       connections.delete(connection)
       if (connections.size === 0) stopBeating()
     })
-    connection.begin({ ...usualHeaders, ...headers })
+    connection.begin({ ...headers, ...ownHeaders })
     return connection
   }
 
@@ -97,7 +95,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
 
   return {
     /** Everything in a session after a cursor, and then what comes. */
-    async session(asked: { session_id: string; cursor: number; view: View }): Promise<Begin> {
+    async session(asked: { session_id: string; cursor: number; view: View }): Promise<BeginStream> {
       const { session_id, cursor, view } = asked
       room()
       const head = await runelog.head(session_id)
@@ -119,7 +117,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
     },
 
     /** The conversation of a run after the event with this number. Undefined if the run is over and there is no more. */
-    async run({ run_id, cursor }: { run_id: string; cursor: number }): Promise<Begin | undefined> {
+    async run({ run_id, cursor }: { run_id: string; cursor: number }): Promise<BeginStream | undefined> {
       room()
       const subject = (await runelog.row('subjects', run_id))?.value as Subject | undefined
       if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
@@ -145,7 +143,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
     },
 
     /** What a list shows of a session, whenever that changes. */
-    async summaries(): Promise<Begin> {
+    async summaries(): Promise<BeginStream> {
       room()
       return (socket, headers) => {
         const empty = () => {

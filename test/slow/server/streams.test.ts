@@ -10,11 +10,13 @@ import { told, type View } from '../../../src/server/streams/told.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createChance, isProof, seed } from '../../support/sampling.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
+import { secret } from '../../support/served-streams.ts'
 import { createSseParser, type Heard, openSse } from '../../support/sse-client.ts'
 import { startStreamProcess } from '../../support/stream-process.ts'
 
 const folders = scratchFolder('streams')
 const mb = 1024 * 1024
+const who = { Authorization: `Bearer ${secret}` }
 
 interface Watcher {
   readonly session_id: string
@@ -46,7 +48,7 @@ function watch(port: number, session_id: string, { view, chance }: { view: View;
     socket = openSse({
       port,
       path,
-      headers: watcher.cursor === 0 ? {} : { 'Last-Event-ID': String(watcher.cursor) },
+      headers: watcher.cursor === 0 ? who : { ...who, 'Last-Event-ID': String(watcher.cursor) },
       onHead: (status) => {
         if (status !== 200) watcher.refused += 1
       },
@@ -149,7 +151,7 @@ async function connectAll(port: number, count: number, path: string, stalled = f
   // A few at a time, as far as the queue of the port reaches.
   for (let i = 0; i < count; i += 200) {
     for (let j = i; j < Math.min(count, i + 200); j++) {
-      const socket = openSse({ port, path, onEvent: () => {}, onHead: () => (answered += 1) })
+      const socket = openSse({ port, path, headers: who, onEvent: () => {}, onHead: () => (answered += 1) })
       if (stalled) socket.once('data', () => socket.pause())
       sockets.push(socket)
     }
@@ -182,7 +184,7 @@ test('100 stalled clients grow memory by less than 32 MB while 20,000 runes pass
   const onEvent = ({ type, id }: Heard) => {
     if (type === 'delta') ids.push(Number(id))
   }
-  const quick = openSse({ port: server.port, path, onEvent })
+  const quick = openSse({ port: server.port, path, headers: who, onEvent })
   const caughtUp = (event_id: number) =>
     eventually('all of it', async () => (ids.at(-1) === event_id ? true : undefined))
   await caughtUp((await server.write(session_id, 20_000, 500)).event_id)
