@@ -1,6 +1,8 @@
 import type { Operation } from '../operation.ts'
 import { listAgents } from './agents.ts'
+import { allowAgain, redactRune } from './corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
+import { runHistory } from './history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
 import { getOutput } from './outputs.ts'
@@ -42,6 +44,7 @@ export const operations: readonly Operation[] = [
   interruptRun,
   cancelRun,
   runTrace,
+  runHistory,
   listInbox,
   getInteraction,
   approve,
@@ -51,4 +54,6 @@ export const operations: readonly Operation[] = [
   getOutput,
   listAgents,
   findSubjects,
+  allowAgain,
+  redactRune,
 ]
