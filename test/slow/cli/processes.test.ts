@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, test } from 'vitest'
+import { createProject, idIn, type Project } from '../../support/cli-project.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
+
+const launcher = join(import.meta.dirname, '../../../bin/statewright.js')
+const scratch = scratchFolder('cli-processes')
+
+/** An agent that pays, irreversibly and without asking; the first payment kills the process once it is witnessed. */
+const dying = `
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { z } from 'zod'
+
+const witness = new URL('./witness.log', import.meta.url)
+const pay = tool({
+  name: 'pay.send', input: z.object({}), irreversible: true, approval: 'never',
+  run: () => {
+    appendFileSync(witness, 'paid\\n', { flush: true })
+    process.kill(process.pid, 'SIGKILL')
+    return new Promise(() => {})
+  },
+})
+const wait = tool({
+  name: 'wait.long', input: z.object({}), approval: 'never',
+  run: (_, { progress }) => new Promise((resolve) => {
+    appendFileSync(witness, 'waiting\\n', { flush: true })
+    setTimeout(() => resolve('waited'), 1_500)
+  }),
+})
+const payer = agent({
+  role: 'payer', tools: [pay, wait],
+  model: scriptedModel(({ messages }) => {
+    const last = messages.at(-1)
+    if (last.role === 'tool') return say('It is ' + last.consequence.consequence_label + '.')
+    return call(last.content === 'pay' ? 'pay.send' : 'wait.long', {})
+  }),
+})
+`
+
+const dyingProject = () => createProject(scratch.fresh(), '{ payer }', dying)
+const witnessOf = ({ folder }: Project) => readFileSync(join(folder, 'witness.log'), 'utf8').trim().split('\n')
+
+function launch(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [launcher, ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+    timeout: 60_000,
+  })
+  return { exit: status ?? signal, out: stdout.trimEnd(), err: stderr.trimEnd() }
+}
+
+test('killed in the middle of a payment: exit 4 until someone says what became of it, and it is paid once', () => {
+  const project = dyingProject()
+  const cli = (...args: string[]) => launch([...args, '--config', project.config])
+  // GIVEN a process that dies of its own payment
+  expect(cli('run', 'pay')).toMatchObject({ exit: 'SIGKILL' })
+  const run_id = idIn(cli('ps', '--json').out, 'run')
+  expect(JSON.parse(cli('show', run_id, '--json').out)).toMatchObject({ status: 'running' })
+
+  // WHEN another one goes on with the run
+  const recovered = cli('watch', run_id, '--work')
+  expect(recovered.exit).toBe(4)
+  expect(recovered.err).toContain('it is not repeated')
+  const interaction_id = idIn(cli('inbox').out, 'int')
+  expect(cli('approve', interaction_id, '--yes')).toMatchObject({ exit: 2 })
+  expect(cli('settle', interaction_id)).toMatchObject({ exit: 2 })
+
+  // THEN only a person settles it, and the payment is not made again
+  expect(
+    cli('settle', interaction_id, '--happened', '--result', '{"receipt":1}', '-m', 'seen at the bank'),
+  ).toMatchObject({
+    exit: 0,
+    out: `${interaction_id}: settled.`,
+  })
+  expect(cli('watch', run_id, '--work')).toMatchObject({ exit: 0, out: 'It is SUCCESS.' })
+  expect(witnessOf(project)).toEqual(['paid'])
+  expect(cli('doctor')).toMatchObject({ exit: 0 })
+})
+
+test('an auto run whose outcome nobody can know exits 8', () => {
+  const project = dyingProject()
+  const cli = (...args: string[]) => launch([...args, '--config', project.config])
+  expect(cli('run', 'pay', '--auto')).toMatchObject({ exit: 'SIGKILL' })
+  const run_id = idIn(cli('ps', '--json').out, 'run')
+  expect(cli('watch', run_id, '--work')).toMatchObject({ exit: 8, err: expect.stringContaining('OUTCOME_UNKNOWN') })
+  expect(cli('inbox').out).toContain('settlement')
+})
+
+test('Ctrl-C lets the tool finish, records that it did, and exits 130; a second one does not wait', async () => {
+  const project = dyingProject()
+  const start = () => {
+    const child = spawn(process.execPath, [launcher, 'run', 'wait', '--config', project.config], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    return { child, over: once(child, 'exit') as Promise<[number | null, string | null]> }
+  }
+  const first = start()
+  await lineOf(first.child, /It calls wait\.long/)
+  first.child.kill('SIGINT')
+  expect(await first.over).toEqual([130, null])
+  const events = launch([
+    'show',
+    idIn(launch(['ps', '--json', '--config', project.config]).out, 'ses'),
+    '--events',
+    '--config',
+    project.config,
+  ]).out
+  expect(events).toMatch(/contract\.moved .* running → completed on succeed/)
+  expect(events).toMatch(/run\.moved .* → canceled/)
+
+  const second = start()
+  await lineOf(second.child, /It calls wait\.long/)
+  second.child.kill('SIGINT')
+  await lineOf(second.child, /Again to leave it running/)
+  second.child.kill('SIGINT')
+  const [exit] = await second.over
+  expect(exit).toBe(130)
+})
+
+test('colours only where someone looks, and not even there with NO_COLOR; nothing is asked without a terminal', () => {
+  const project = createProject(scratch.fresh())
+  const cli = (...args: string[]) => launch([...args, '--config', project.config])
+  expect(cli('run', 'refund 7')).toMatchObject({ exit: 4 })
+  for (const { out, err } of [cli('ps'), cli('show', 'ses_'), cli('doctor')]) expect(out + err).not.toContain('\u001b')
+  const inTerminal = (env: Readonly<Record<string, string>>) =>
+    spawnSync('script', ['-qec', `${process.execPath} ${launcher} ps --config ${project.config}`, '/dev/null'], {
+      encoding: 'utf8',
+      env: { ...process.env, TERM: 'xterm', ...env },
+    }).stdout
+  expect(inTerminal({ NO_COLOR: '' })).toContain('\u001b[33mwaiting_user')
+  expect(inTerminal({ NO_COLOR: '1' })).not.toContain('\u001b')
+})
+
+/** Resolves once the process has said something like this on its standard error. */
+function lineOf({ stderr }: ChildProcess, wanted: RegExp): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const deadline = setTimeout(() => reject(new Error(`It did not say ${wanted} within 20 s.`)), 20_000)
+    if (stderr === null) throw new Error('Its standard error is not open.')
+    const lines = createInterface({ input: stderr }).on('line', (line) => {
+      if (!wanted.test(line)) return
+      clearTimeout(deadline)
+      lines.close()
+      resolve()
+    })
+  })
+}
