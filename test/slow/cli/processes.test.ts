@@ -27,7 +27,7 @@ const pay = tool({
 })
 const wait = tool({
   name: 'wait.long', input: z.object({}), approval: 'never',
-  run: (_, { progress }) => new Promise((resolve) => {
+  run: () => new Promise((resolve) => {
     appendFileSync(witness, 'waiting\\n', { flush: true })
     setTimeout(() => resolve('waited'), 1_500)
   }),
@@ -45,89 +45,68 @@ const payer = agent({
 const dyingProject = () => createProject(scratch.fresh(), '{ payer }', dying)
 const witnessOf = ({ folder }: Project) => readFileSync(join(folder, 'witness.log'), 'utf8').trim().split('\n')
 
-function launch(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+function launch(args: readonly string[]) {
   const { status, signal, stdout, stderr } = spawnSync(process.execPath, [launcher, ...args], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
     timeout: 60_000,
   })
   return { exit: status ?? signal, out: stdout.trimEnd(), err: stderr.trimEnd() }
 }
 
-test('killed in the middle of a payment: exit 4 until someone says what became of it, and it is paid once', () => {
+test('killed in the middle of a payment: exit 4 until someone says what became of it, and it is paid once', async () => {
   const project = dyingProject()
-  const cli = (...args: string[]) => launch([...args, '--config', project.config])
   // GIVEN a process that dies of its own payment
-  expect(cli('run', 'pay')).toMatchObject({ exit: 'SIGKILL' })
-  const run_id = idIn(cli('ps', '--json').out, 'run')
-  expect(JSON.parse(cli('show', run_id, '--json').out)).toMatchObject({ status: 'running' })
+  expect(launch(['run', 'pay', '--config', project.config])).toMatchObject({ exit: 'SIGKILL' })
+  const run_id = idIn((await project.cli(['ps', '--json'])).out, 'run')
+  expect(JSON.parse((await project.cli(['show', run_id, '--json'])).out)).toMatchObject({ status: 'running' })
 
   // WHEN another one goes on with the run
-  const recovered = cli('watch', run_id, '--work')
+  const recovered = launch(['watch', run_id, '--work', '--config', project.config])
   expect(recovered.exit).toBe(4)
   expect(recovered.err).toContain('it is not repeated')
-  const interaction_id = idIn(cli('inbox').out, 'int')
-  expect(cli('approve', interaction_id, '--yes')).toMatchObject({ exit: 2 })
-  expect(cli('settle', interaction_id)).toMatchObject({ exit: 2 })
+  const interaction_id = idIn((await project.cli(['inbox'])).out, 'int')
+  expect(await project.cli(['approve', interaction_id, '--yes'])).toMatchObject({ exit: 2 })
+  expect(await project.cli(['settle', interaction_id])).toMatchObject({ exit: 2 })
 
   // THEN only a person settles it, and the payment is not made again
-  expect(
-    cli('settle', interaction_id, '--happened', '--result', '{"receipt":1}', '-m', 'seen at the bank'),
-  ).toMatchObject({
-    exit: 0,
-    out: `${interaction_id}: settled.`,
-  })
-  expect(cli('watch', run_id, '--work')).toMatchObject({ exit: 0, out: 'It is SUCCESS.' })
+  const settle = ['settle', interaction_id, '--happened', '--result', '{"receipt":1}', '-m', 'seen at the bank']
+  expect(await project.cli(settle)).toMatchObject({ exit: 0, out: `${interaction_id}: settled.` })
+  const finished = launch(['watch', run_id, '--work', '--config', project.config])
+  expect(finished).toMatchObject({ exit: 0, out: 'It is SUCCESS.' })
   expect(witnessOf(project)).toEqual(['paid'])
-  expect(cli('doctor')).toMatchObject({ exit: 0 })
 })
 
-test('an auto run whose outcome nobody can know exits 8', () => {
+test('an auto run whose outcome nobody can know exits 8, and its question stays', async () => {
   const project = dyingProject()
-  const cli = (...args: string[]) => launch([...args, '--config', project.config])
-  expect(cli('run', 'pay', '--auto')).toMatchObject({ exit: 'SIGKILL' })
-  const run_id = idIn(cli('ps', '--json').out, 'run')
-  expect(cli('watch', run_id, '--work')).toMatchObject({ exit: 8, err: expect.stringContaining('OUTCOME_UNKNOWN') })
-  expect(cli('inbox').out).toContain('settlement')
+  expect(launch(['run', 'pay', '--auto', '--config', project.config])).toMatchObject({ exit: 'SIGKILL' })
+  const run_id = idIn((await project.cli(['ps', '--json'])).out, 'run')
+  const recovered = launch(['watch', run_id, '--work', '--config', project.config])
+  expect(recovered).toMatchObject({ exit: 8, err: expect.stringContaining('OUTCOME_UNKNOWN') })
+  expect((await project.cli(['inbox'])).out).toContain('settlement')
+  expect(witnessOf(project)).toEqual(['paid'])
 })
 
-test('Ctrl-C lets the tool finish, records that it did, and exits 130; a second one does not wait', async () => {
+test('Ctrl-C lets the tool finish, records that it did, and exits 130', async () => {
   const project = dyingProject()
-  const start = () => {
-    const child = spawn(process.execPath, [launcher, 'run', 'wait', '--config', project.config], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    return { child, over: once(child, 'exit') as Promise<[number | null, string | null]> }
-  }
-  const first = start()
-  await lineOf(first.child, /It calls wait\.long/)
-  first.child.kill('SIGINT')
-  expect(await first.over).toEqual([130, null])
-  const events = launch([
-    'show',
-    idIn(launch(['ps', '--json', '--config', project.config]).out, 'ses'),
-    '--events',
-    '--config',
-    project.config,
-  ]).out
-  expect(events).toMatch(/contract\.moved .* running → completed on succeed/)
-  expect(events).toMatch(/run\.moved .* → canceled/)
-
-  const second = start()
-  await lineOf(second.child, /It calls wait\.long/)
-  second.child.kill('SIGINT')
-  await lineOf(second.child, /Again to leave it running/)
-  second.child.kill('SIGINT')
-  const [exit] = await second.over
-  expect(exit).toBe(130)
+  const child = spawn(process.execPath, [launcher, 'run', 'wait', '--config', project.config], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const over = once(child, 'exit')
+  await lineOf(child, /It calls wait\.long/)
+  child.kill('SIGINT')
+  expect(await over).toEqual([130, null])
+  const session_id = idIn((await project.cli(['ps', '--json'])).out, 'ses')
+  const { out } = await project.cli(['show', session_id, '--events'])
+  expect(out).toMatch(/contract\.moved .* running → completed on succeed/)
+  expect(out).toMatch(/run\.moved .* → canceled/)
 })
 
 test('colours only where someone looks, and not even there with NO_COLOR; nothing is asked without a terminal', () => {
   const project = createProject(scratch.fresh())
-  const cli = (...args: string[]) => launch([...args, '--config', project.config])
-  expect(cli('run', 'refund 7')).toMatchObject({ exit: 4 })
-  for (const { out, err } of [cli('ps'), cli('show', 'ses_'), cli('doctor')]) expect(out + err).not.toContain('\u001b')
+  const { exit, out, err } = launch(['run', 'refund 7', '--config', project.config])
+  expect(exit).toBe(4)
+  expect(out + err).not.toContain('\u001b')
   const inTerminal = (env: Readonly<Record<string, string>>) =>
     spawnSync('script', ['-qec', `${process.execPath} ${launcher} ps --config ${project.config}`, '/dev/null'], {
       encoding: 'utf8',
