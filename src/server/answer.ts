@@ -45,11 +45,15 @@ export function answering({ desk, kept }: Context, operation: Operation) {
     const carryOut = async () => ({ status: 200, body: JSON.stringify(await operation.run(desk, asked)) })
     const { idempotency_key, by } = asked
     if (idempotency_key === null) return (await carryOut()).body
+    if (operation.key_is_recorded) {
+      const { body } = await carryOut()
+      if ((JSON.parse(body) as { is_repeated?: boolean }).is_repeated) void reply.header('idempotency-replayed', 'true')
+      return body
+    }
     const place = `${by} ${operation.name} ${JSON.stringify(asked.params)}`
-    const fingerprint = hash('sha256', canonicalJson((request.body ?? {}) as Json))
+    const fingerprint = hash('sha256', canonicalJson(bodyOf(request)))
     const { body, isReplayed } = await kept.once(place, idempotency_key, fingerprint, carryOut)
-    const isRepeated = isReplayed || (JSON.parse(body) as { is_repeated?: boolean }).is_repeated === true
-    if (isRepeated) void reply.header('idempotency-replayed', 'true')
+    if (isReplayed) void reply.header('idempotency-replayed', 'true')
     return body
   }
 
@@ -58,13 +62,18 @@ export function answering({ desk, kept }: Context, operation: Operation) {
     const asked = readRequest(operation, {
       params: request.params,
       query: request.query,
-      body: request.body ?? {},
+      body: bodyOf(request),
       idempotency_key,
       by: request.token?.name ?? 'nobody',
     })
     void reply.type(jsonType)
     return operation.method === 'GET' ? get(request, reply, asked) : post(request, reply, asked)
   }
+}
+
+/** None at all says nothing, as `{}` does; `null` is something else. */
+function bodyOf({ body }: FastifyRequest): Json {
+  return body === undefined ? {} : (body as Json)
 }
 
 export function isKnown({ headers }: FastifyRequest, etag: string): boolean {

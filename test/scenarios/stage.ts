@@ -18,7 +18,7 @@ import type { StatewrightOptions } from '../../src/statewright.ts'
 import { dump, verify } from '../conformance/runelog/store.ts'
 import { connect } from '../support/dying-runelog.ts'
 import { type Play, perform } from '../support/scenario.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld, type Through, type World } from '../support/world.ts'
 import type { Store } from './stores.ts'
 import { streamProblems } from './theatre.ts'
 
@@ -53,7 +53,7 @@ export function on<P extends Props>(
     const opened = await store.open()
     const props = make()
     const { runelog } = opened.store
-    const stage = await setUp(opened.store, props)
+    const stage = await setUp(opened.store, props, opened.through)
     await play(stage, props).catch((error) => {
       const { warnings } = stage.world
       throw warnings.length === 0
@@ -88,14 +88,24 @@ export function play(title: string, acts: Play): void {
   test(title, () => perform(acts))
 }
 
-async function setUp(store: OpenStore, { tools = [], script = [], model, agents, behind, ...options }: Props) {
+async function setUp(
+  store: OpenStore,
+  { tools = [], script = [], model, agents, behind, ...options }: Props,
+  through?: Through,
+) {
   const usual = agent({ role: 'support', model: model ?? scriptedModel(script), tools: [...tools] })
   const { policy = { mode: 'full_access' }, settings = {} } = options
   const runelog = behind === undefined ? store.runelog : behind(store.runelog)
   let connection = connect(runelog)
   let killing = Promise.resolve()
   const connected = () => ({ ...store, runelog: connection.runelog })
-  const world = await createWorld({ store: connected(), agents: agents ?? { support: usual }, policy, settings })
+  const world = await createWorld({
+    store: connected(),
+    agents: agents ?? { support: usual },
+    policy,
+    settings,
+    through,
+  })
   return {
     world,
     ...stageOn(world),

@@ -36,6 +36,7 @@ export const createSession = defineOperation({
   query: nothing,
   body: z.strictObject({ agent: z.string().min(1).max(200), title: title.optional(), budget: budget.optional() }),
   returns: z.object({ session_id: z.string(), is_repeated: z.boolean() }),
+  key_is_recorded: true,
   async run(desk, asked) {
     const { agent, title, budget } = asked.body
     const commands = await desk.commands()

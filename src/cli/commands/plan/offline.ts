@@ -4,19 +4,7 @@ import { readRound } from '../../../coordinator/questions/choose.ts'
 import { sealIntent } from '../../../coordinator/seal.ts'
 import { faults } from '../../../faults/catalogue.ts'
 import type { Json } from '../../../kernel/json.ts'
-import type { Arguments, Io, Option } from '../../command.ts'
-
-/** What a plan is made of, by file. */
-export const inputOptions: Readonly<Record<'policy' | 'registry' | 'facts' | 'memory' | 'answers', Option>> = {
-  policy: {
-    type: 'string',
-    summary: 'what the operator allows; without it, people are asked and nothing is destroyed',
-  },
-  registry: { type: 'string', summary: 'the folder of workflows, agents, commands and rules; else ./registry' },
-  facts: { type: 'string', summary: 'a fact pack, or a project folder to scan; else the repo_root of the intent' },
-  memory: { type: 'string', summary: 'a memory pack; else an empty one' },
-  answers: { type: 'string', summary: 'answers, round by round: answer packs, or maps from question to answer' },
-}
+import type { Arguments, Io } from '../../command.ts'
 
 /** What whoever submits an intent brings along: the intent, what is known about the project, what is remembered. */
 export async function readGiven(file: string, { values }: Arguments, { host }: Io) {
