@@ -165,10 +165,10 @@ describe('files outside the workspace', () => {
       for (; !isOver; swaps++) {
         await mkdir(flip).catch(() => undefined)
         await new Promise(setImmediate)
-        await rm(flip, { recursive: true, force: true })
+        await rm(flip, { recursive: true, force: true }).catch(() => undefined)
         await symlink(outside, flip).catch(() => undefined)
         await new Promise(setImmediate)
-        await rm(flip, { force: true })
+        await rm(flip, { recursive: true, force: true }).catch(() => undefined)
       }
     })()
     let written = 0
