@@ -26,6 +26,9 @@ export interface Jobs {
 const passOn = `SELECT (${jobsSchema}.add_job('run', $1::json, job_key := $2,
   run_at := now() + least(30000, 250 * 1.5 ^ $3::int) * interval '1 millisecond')).id`
 
+/** It is due by the clock of the database; whoever gets it next goes by its own. */
+const handOver = `SELECT (${jobsSchema}.add_job('deadline', $1::json, job_key := $2)).id`
+
 /** Brings jobs of the queue to those who do them. A task that fails is brought again, later and later. */
 export function startJobs(
   pool: pg.Pool,
@@ -48,9 +51,10 @@ export function startJobs(
         if ((await tasks.run(session_id, run_id)) === 'seen') return
         await pool.query(passOn, [JSON.stringify({ session_id, run_id, passed: passed + 1 }), run_id, passed])
       },
-      deadline(payload) {
+      async deadline(payload) {
         const { session_id, interaction_id } = payload as PayloadOf<'deadline'>
-        return tasks.deadline(session_id, interaction_id)
+        if ((await tasks.deadline(session_id, interaction_id)) === 'applied') return
+        await pool.query(handOver, [JSON.stringify({ session_id, interaction_id }), interaction_id])
       },
       async session(payload) {
         const { session_id } = payload as PayloadOf<'session'>

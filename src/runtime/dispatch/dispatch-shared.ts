@@ -41,20 +41,20 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
       const applied = expire(engineOf(), session_id, interaction_id).finally(() => applying.delete(applied))
       applying.add(applied)
       const left = await applied
-      if (left === 0) return
+      if (left === 0) return 'applied'
+      if (ending.signal.aborted) return 'later'
       await rest(left)
     }
   }
 
   function rest(ms: number): Promise<void> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const cancel = engineOf().timers.after(ms, resolve)
       const leave = () => {
         cancel()
-        reject(new Error('This worker leaves before the deadline.'))
+        resolve()
       }
-      if (ending.signal.aborted) leave()
-      else ending.signal.addEventListener('abort', leave, { once: true })
+      ending.signal.addEventListener('abort', leave, { once: true })
     })
   }
 
