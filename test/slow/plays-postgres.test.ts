@@ -16,6 +16,7 @@ let unclosed: OpenStore | undefined
 /** Emptied for each play, which is quicker than a database of its own. */
 const postgres: Store = {
   name: 'PostgreSQL',
+  is_in_step: false,
   // Whatever is killed in these plays is surely dead; that one may wake late is played with real processes.
   settings: { late_worker_ms: null },
   async open() {
