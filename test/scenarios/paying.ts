@@ -35,7 +35,8 @@ export async function loseWorker(
 }
 
 export async function until(step: () => Promise<unknown>, holds: () => Promise<boolean>) {
-  for (let left = 60; !(await holds()); left--) {
+  // A store in another process takes its time, during which the clock of the play goes on.
+  for (let left = 1_000; !(await holds()); left--) {
     if (left === 0) throw new Error('It never came about.')
     await step()
   }

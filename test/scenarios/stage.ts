@@ -52,7 +52,7 @@ export function on<P extends Props>(
     const opened = await store.open()
     const props = make()
     const { runelog } = opened.store
-    const stage = await setUp(opened.store, props)
+    const stage = await setUp(opened.store, { ...props, settings: { ...store.settings, ...props.settings } })
     await play(stage, props).catch((error) => {
       const { warnings } = stage.world
       throw warnings.length === 0

@@ -76,7 +76,7 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
 
     abandon() {
       void rest()
-      void jobs?.stop()
+      jobs?.abandon()
     },
 
     async quiet() {
