@@ -20,9 +20,7 @@ const large: Setting[] = proof
   ? settings({ calls: 3, rounds: 1, faults: 2 })
   : [
       { mode: 'interactive', strict: false, calls: ['pay'], rounds: 3, faults: 2 },
-      { mode: 'interactive', strict: true, calls: ['pay', 'pay_approved'], rounds: 1, faults: 2 },
       { mode: 'interactive', strict: false, calls: ['read', 'pay', 'form'], rounds: 1, faults: 1 },
-      { mode: 'interactive', strict: true, calls: ['pay', 'pay_approved', 'form'], rounds: 1, faults: 1 },
       { mode: 'auto', strict: false, calls: ['read', 'pay', 'pay_approved'], rounds: 1, faults: 1 },
     ]
 
