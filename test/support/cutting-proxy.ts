@@ -55,7 +55,12 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
         return
       }
       upstream.write(bytes)
-      upstream.once('data', cut)
+      // Statements before the commit are answered first: the cut comes when the server says that it has committed.
+      upstream.on('data', function answered(answer: Buffer) {
+        if (!answer.includes('COMMIT\0')) return
+        upstream.off('data', answered)
+        cut()
+      })
     })
     upstream.on('data', (bytes) => {
       if (!mute) client.write(bytes)
