@@ -24,7 +24,16 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
   const applying = new Set<Promise<unknown>>()
   const ending = new AbortController()
 
-  async function run(session_id: string, run_id: string) {
+  /** Nothing can be done here once the store takes nothing more: others have to, and soon. */
+  const whole =
+    <A extends unknown[], R>(task: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      task(...args).catch((error) => {
+        if (error instanceof Fault && error.code === 'store_poisoned') member.abandon()
+        throw error
+      })
+
+  async function run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'> {
     try {
       await dispatcher.wake(session_id, run_id)
       return 'seen'
@@ -36,7 +45,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
   }
 
   /** The queue goes by the clock of the database. If ours is behind, the deadline is not yet over here. */
-  async function deadline(session_id: string, interaction_id: string) {
+  async function deadline(session_id: string, interaction_id: string): Promise<'applied' | 'later'> {
     for (;;) {
       const applied = expire(engineOf(), session_id, interaction_id).finally(() => applying.delete(applied))
       applying.add(applied)
@@ -93,7 +102,8 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
       const { isFirst } = await member.join(engine.settings.worker)
       const recovered = isFirst ? await recoverAll(engine, settled) : nothing
       const abandoned = (lost: AbandonedRun) => requeue(engine, lost.session_id, lost.run_id)
-      await member.begin({ run, deadline, session, abandoned }, limit)
+      const tasks = { run: whole(run), deadline: whole(deadline), session: whole(session), abandoned: whole(abandoned) }
+      await member.begin(tasks, limit)
       return recovered
     },
 
