@@ -4,8 +4,6 @@ import { describe } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { closeStore, type Store as OpenStore, openStore } from '../../src/open-store.ts'
 import type { Member, SharedStore } from '../../src/runtime/shared-store.ts'
-import { allPlays } from '../scenarios/all.ts'
-import { givenUpPlays } from '../scenarios/given-up.ts'
 import { allSessionPlays } from '../scenarios/session-plays.ts'
 import type { Store } from '../scenarios/stores.ts'
 import { ask, freshDatabase } from '../support/postgres.ts'
@@ -62,12 +60,6 @@ function oneAtATime(shared: SharedStore): SharedStore {
   }
 }
 
-/**
- * Plays of given-up actions move the clock by hand over whole leases, which this store measures by its own clock: a
- * worker would lose its lease with every step. What they show of probes is shown there, on the other stores.
- */
-const byHand = new Set<(store: Store) => void>([givenUpPlays])
-
 describe('on PostgreSQL', () => {
-  for (const plays of [...allPlays, ...allSessionPlays]) if (!byHand.has(plays)) plays(postgres)
+  for (const plays of allSessionPlays) plays(postgres)
 })
