@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** The exhaustive bounds take as long as they take. */
@@ -14,6 +15,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/slow/**'],
           testTimeout: 30_000,
+          // All cores: by itself vitest leaves one of two idle.
+          maxWorkers: availableParallelism(),
           ...proof,
         },
       },

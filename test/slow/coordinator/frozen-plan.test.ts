@@ -1,10 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createSignatureCheck, createSigner } from '../../src/adapters/signing/ed25519.ts'
-import { digests, type FrozenFiles, freeze } from '../../src/coordinator/outputs/freeze.ts'
-import { statementOf } from '../../src/coordinator/outputs/statement.ts'
-import { verifyPlan } from '../../src/coordinator/outputs/verify.ts'
-import { canonicalJson } from '../../src/kernel/canonical-json.ts'
+import { createSignatureCheck, createSigner } from '../../../src/adapters/signing/ed25519.ts'
+import { digests, type FrozenFiles, freeze } from '../../../src/coordinator/outputs/freeze.ts'
+import { statementOf } from '../../../src/coordinator/outputs/statement.ts'
+import { verifyPlan } from '../../../src/coordinator/outputs/verify.ts'
+import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import {
   answering,
   inputOf,
@@ -15,8 +15,8 @@ import {
   ports,
   rule,
   rulesOnly,
-} from '../support/coordinator.ts'
-import { scenario } from '../support/scenario.ts'
+} from '../../support/coordinator.ts'
+import { scenario } from '../../support/scenario.ts'
 
 const exhaustive = process.env.STATEWRIGHT_PROOF === '1'
 const limit_ms = exhaustive ? 3_600_000 : 30_000

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
-import type { OpenStore } from './runelog/store.ts'
-import { describeRunelog } from './runelog.ts'
+import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { openSqliteRunelog } from '../../../src/adapters/sqlite/runelog.ts'
+import type { OpenStore } from '../../conformance/runelog/store.ts'
+import { describeRunelog } from '../../conformance/runelog.ts'
 
 const sqlite =
   (thread: boolean): OpenStore =>

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import type { Topology } from '../../src/kernel/topology.ts'
+import type { Topology } from '../../../src/kernel/topology.ts'
 
-const launcher = fileURLToPath(new URL('../../bin/statewright.js', import.meta.url))
+const launcher = fileURLToPath(new URL('../../../bin/statewright.js', import.meta.url))
 
 function launch(args: readonly string[], nodeFlags: readonly string[] = []) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [...nodeFlags, launcher, ...args], {
@@ -26,7 +26,7 @@ test('the real command prints what was asked for, and nothing else', () => {
 })
 
 test('the real command knows its version and its exit codes', () => {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
   expect(launch(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' })
   expect(launch(['topology', 'parrot']).status).toBe(2)
 })

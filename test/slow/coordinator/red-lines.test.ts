@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { coordinate } from '../../src/coordinator/coordinate.ts'
-import type { Json } from '../../src/kernel/json.ts'
+import { coordinate } from '../../../src/coordinator/coordinate.ts'
+import type { Json } from '../../../src/kernel/json.ts'
 import {
   command,
   inputOf,
@@ -13,8 +13,8 @@ import {
   ports,
   registryWith,
   sealed,
-} from '../support/coordinator.ts'
-import { scenario } from '../support/scenario.ts'
+} from '../../support/coordinator.ts'
+import { scenario } from '../../support/scenario.ts'
 
 const payloadKeys = ['execute', 'run', 'shell', 'bash', 'python', 'powershell', 'subprocess', 'command_line', 'script']
 const fullAuto = { mode: 'full_auto', question_budget: 0, question_policy: 'never' }
