@@ -24,7 +24,7 @@ export interface Member {
   leave(): Promise<readonly AbandonedRun[]>
   /** Renews nothing and brings nothing any more, as if the process had died. */
   abandon(): void
-  /** Resolves when nothing that can be done now waits in the queue or is under way, in any process. */
+  /** Resolves when nothing that can be done now waits in the queue or is under way, in any process, or when it was abandoned. */
   quiet(): Promise<void>
 }
 

@@ -25,6 +25,7 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
   const leases = createLeases(heart.renew, lease_ms, clock, timers)
   const stops: (() => Promise<void>)[] = []
   let worker = ''
+  let isAbandoned = false
   let jobs: Jobs | undefined
 
   async function beat() {
@@ -75,12 +76,14 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
     },
 
     abandon() {
+      isAbandoned = true
       void rest()
       jobs?.abandon()
     },
 
     async quiet() {
-      while (!(await members.isQuiet())) await delay(10)
+      // Whoever is abandoned has nobody who would free what it had.
+      while (!isAbandoned && !(await members.isQuiet())) await delay(10)
     },
   }
 }

@@ -38,6 +38,9 @@ const texts = {
   prune: `SELECT count(*) FROM ${jobsSchema}.complete_jobs(ARRAY(
     SELECT id FROM ${jobsSchema}.jobs WHERE key IS NULL AND locked_at IS NULL AND attempts >= max_attempts))`,
 
+  // Fetched by a worker that was not registered, or not any more.
+  strays: `SELECT ${jobsSchema}.force_unlock_workers(ARRAY(SELECT DISTINCT locked_by FROM ${jobsSchema}.jobs
+    WHERE locked_by IS NOT NULL AND locked_by NOT IN (SELECT pool FROM statewright.worker WHERE pool IS NOT NULL)))`,
   // In an active session, and with no job that a living worker has or can get.
   overlooked: `SELECT count(${jobsSchema}.add_job('run', json_build_object('session_id', s.key, 'run_id', m.key), job_key := m.key))
     FROM statewright.model_row m
@@ -99,7 +102,11 @@ export function createMembers(pool: pg.Pool, lease_ms: number) {
       return found?.dead ?? 0
     },
 
-    wakeOverlooked: (older_than_ms = overlooked_ms) => ask(texts.overlooked, [older_than_ms]),
+    async wakeOverlooked(older_than_ms = overlooked_ms) {
+      await ask(texts.strays)
+      await ask(texts.overlooked, [older_than_ms])
+      await ask(texts.prune)
+    },
 
     async isQuiet(): Promise<boolean> {
       const [found] = await ask<{ due: number }>(texts.due)
