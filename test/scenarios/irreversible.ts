@@ -145,7 +145,7 @@ export function irreversiblePlays(store: Store) {
         await world.sw.idle()
         expect(shared.ran).toHaveLength(1)
         // A store that answers one after the other may show the loser the key before it asks for it.
-        expect(refused).toEqual(store.is_in_step === false ? expect.any(Array) : ['key_taken'])
+        expect(store.is_in_step === false ? [[], ['key_taken']] : [['key_taken']]).toContainEqual(refused)
         for (const { run_id } of runs) expect(await status(run_id)).toBe('succeeded')
       },
     ),

@@ -233,12 +233,15 @@ export function resumingPlays(store: Store) {
       async ({ world, run, snapshots, of }) => {
         const { session_id } = await run()
         const [waiting] = await snapshots(session_id)
+        // Nobody takes the run while both ask: the contract waits for as long as they look at it.
+        await world.sw.pause(session_id)
         const resume = (replied_by: string) =>
           world.sw.resume(waiting?.execution_id ?? '', { reply: answer, replied_by }).then(
             () => 'accepted',
             (fault) => fault,
           )
         const outcomes = await Promise.all([resume('ada'), resume('bob')])
+        await world.sw.resumeSession(session_id)
         await world.sw.idle()
         expect(outcomes).toContain('accepted')
         expect(outcomes).toContainEqual(expect.objectContaining({ code: 'interaction_closed' }))

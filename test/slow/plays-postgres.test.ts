@@ -4,7 +4,7 @@ import { describe } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { closeStore, type Store as OpenStore, openStore } from '../../src/open-store.ts'
 import type { Member, SharedStore } from '../../src/runtime/shared-store.ts'
-import { allPlays } from "../scenarios/all.ts"
+import { allPlays } from '../scenarios/all.ts'
 import { allSessionPlays } from '../scenarios/session-plays.ts'
 import type { Store } from '../scenarios/stores.ts'
 import { ask, freshDatabase } from '../support/postgres.ts'
