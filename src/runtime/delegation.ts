@@ -50,7 +50,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   // The parent waits without a worker's slot, or parents could take all of them and their children none.
   const takeBack = engine.lendSlot(context.run_id)
   try {
-    const run = await ended(engine, session_id, child)
+    const run = await ended(engine, session_id, child, context.signal)
     await dismiss(engine, session_id, run.agent_id)
     if (run.status === 'succeeded') return run.result
     throw new Error(

@@ -92,7 +92,7 @@ const ways: Readonly<Record<string, Way>> = {
     async act(stage, box) {
       const run = await atWork('held')(stage, box)
       await run.cancel()
-      await run.result()
+      await stage.outlast(run)
       return run
     },
     results: ['cancelled', 'cancelled', 'cancelled'],
@@ -111,7 +111,7 @@ const ways: Readonly<Record<string, Way>> = {
     async act(stage, box) {
       const run = await atWork('pay')(stage, box)
       await run.cancel()
-      await run.result()
+      await stage.outlast(run)
       return run
     },
     results: ['unknown'],
@@ -120,7 +120,10 @@ const ways: Readonly<Record<string, Way>> = {
     script: [together(call('held'), call('asks'))],
     async act(stage, box) {
       const run = await atWork('held')(stage, box)
-      await stage.world.sw.closeSession(run.session_id)
+      const closing = stage.world.sw.closeSession(run.session_id)
+      await stage.world.until(run.session_id, (rune) => rune.kind === 'run.requested')
+      await stage.outlast(run)
+      await closing
       return run
     },
     results: ['cancelled', 'cancelled'],

@@ -10,6 +10,7 @@ import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Submission } from '../../src/runtime/commands/submit.ts'
 import type { Model } from '../../src/runtime/model.ts'
 import { openInteractions } from '../../src/runtime/models/interactions.ts'
+import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import { type Scripted, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { type ToolDefinition, tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
@@ -123,6 +124,16 @@ function stageOn(world: World) {
       const run = await world.sw.submit({ agent: 'support', input: 'Go.', ...submission })
       await world.sw.idle()
       return run
+    },
+
+    /** Lets time pass until the run is over: a tool that does not heed its signal has its grace before that. */
+    async outlast(run: Pick<RunHandle, 'result'>) {
+      let isOver = false
+      const result = run.result().finally(() => {
+        isOver = true
+      })
+      while (!isOver) await world.hand.advance(1_000)
+      return result
     },
 
     /** What waits for someone, oldest first. */

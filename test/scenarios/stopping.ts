@@ -139,7 +139,7 @@ export function stoppingPlays(store: Store) {
           expect(await run[how]('Enough.')).toMatchObject({ run_id: run.run_id, accepted: true })
           const finishes = how === 'interrupt' && name.includes('a tool')
           if (finishes) props.held.begun[0]?.resolve('done')
-          expect(await run.result()).toMatchObject({ status: 'canceled', message: 'Enough.' })
+          expect(await stage.outlast(run)).toMatchObject({ status: 'canceled', message: 'Enough.' })
 
           // THEN it ended from where it truly was, once, and its turn and its calls with it
           const ends = (await own()).filter((rune) => rune.kind === 'run.moved' && rune.to === 'canceled')
@@ -203,11 +203,11 @@ export function stoppingPlays(store: Store) {
       on(
         store,
         () => ({ script, tools: [heldTool({ name: 'held' })] }),
-        async ({ world, submit, runes }) => {
+        async ({ world, submit, outlast, runes }) => {
           // GIVEN a run that is over
           const run = await submit()
           await stop(run)
-          await run.result()
+          await outlast(run)
           await world.sw.idle()
           const before = (await runes(run.session_id)).length
           // THEN it is too late to stop it, which is no error, and nothing is recorded
@@ -279,12 +279,12 @@ export function stoppingPlays(store: Store) {
         const held = heldTool({ name: 'deploy', irreversible: true })
         return { held, tools: [held], script: [call('deploy'), say('?')] }
       },
-      async ({ world, submit, snapshots, of, question, reply, status }, { held }) => {
+      async ({ world, submit, outlast, snapshots, of, question, reply, status }, { held }) => {
         const run = await submit()
         await held.hasBegun()
         // WHEN it is cancelled while the action is under way
         await run.cancel('Stop!')
-        await run.result()
+        await outlast(run)
         // THEN nobody says that it did not happen
         expect(await status(run.run_id)).toBe('canceled')
         expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'waiting' }])
@@ -296,6 +296,32 @@ export function stoppingPlays(store: Store) {
         await world.sw.idle()
         await reply(interaction_id, { outcome: 'did_not' })
         expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'failed' }])
+      },
+    ),
+  )
+
+  play(
+    'an irreversible action that comes to its end within the grace of a cancel has happened, and nobody is asked',
+    on(
+      store,
+      () => {
+        const held = heldTool({ name: 'deploy', irreversible: true })
+        return { held, tools: [held], script: [call('deploy'), say('?')], settings: { cancel_grace_ms: 3_000 } }
+      },
+      async ({ world, submit, snapshots, of, inbox, status }, { held }) => {
+        const run = await submit()
+        await held.hasBegun()
+        // WHEN it is cancelled, and the action comes to its end right before its grace does
+        await run.cancel('Stop!')
+        await world.until(run.session_id, (rune) => rune.kind === 'run.requested')
+        await world.hand.advance(2_999)
+        expect(await status(run.run_id)).toBe('running')
+        held.begun[0]?.resolve('deployed')
+        // THEN the run is cancelled, and what it did is on record
+        expect(await run.result()).toMatchObject({ status: 'canceled', message: 'Stop!' })
+        expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'completed', result: 'deployed' }])
+        expect((await of(run.session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['success'])
+        expect(await inbox()).toEqual([])
       },
     ),
   )

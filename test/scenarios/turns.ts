@@ -262,14 +262,14 @@ export function turnPlays(store: Store) {
 
   scenario(
     'TU-03',
-    'An interrupt lets what is under way come to its end; a cancel does not wait for it',
+    'An interrupt lets what is under way come to its end; a cancel waits for no more than its grace',
     on(
       store,
       () => {
         const look = heldTool({ name: 'look' })
         return { look, tools: [look], script: [call('look'), say('?')] }
       },
-      async ({ world, submit, of, status }, { look }) => {
+      async ({ world, submit, outlast, of, status }, { look }) => {
         // GIVEN a tool at work, and an interrupt
         const first = await submit()
         await look.hasBegun()
@@ -289,7 +289,7 @@ export function turnPlays(store: Store) {
         await second.interrupt()
         await second.cancel('Now.')
         // THEN the tool is told to stop, and what it says later is not heard
-        expect(await second.result()).toMatchObject({ status: 'canceled', message: 'Now.' })
+        expect(await outlast(second)).toMatchObject({ status: 'canceled', message: 'Now.' })
         look.begun[1]?.resolve('too late')
         await world.sw.idle()
         expect((await of(second.session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['cancelled'])
