@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import type { ModelRequest } from '../../src/runtime/model.ts'
+import type { Model, ModelEvent, ModelRequest } from '../../src/runtime/model.ts'
 import { ask, breakOff, call, type Scripted, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { createGate, holding } from './gate.ts'
@@ -147,6 +147,39 @@ export function turnPlays(store: Store) {
           to: 'error',
           payload: { error_type: 'auth', retryable: false },
         })
+      },
+    ),
+  )
+
+  play(
+    'what the model thought is on record to its last word, however it ends; the text is where it belongs',
+    on(
+      store,
+      () => {
+        const thought = (text: string): ModelEvent => ({ type: 'delta', channel: 'reasoning', text })
+        const model: Model = {
+          id: 'thinking',
+          async *stream({ messages }) {
+            yield thought('Let me ')
+            yield thought('see.')
+            if (messages.length > 1) yield { type: 'delta', channel: 'text', text: 'Done.' }
+            else yield { type: 'tool_call', name: 'look', arguments: {} }
+            yield thought(' That was it.')
+            yield { type: 'done', finish: 'stop' }
+          },
+        }
+        return { model, tools: [counting({ name: 'look', input: anything, read_only: true, run: () => 'seen' })] }
+      },
+      async ({ run, of }) => {
+        const { session_id } = await run()
+        const deltas = (await of(session_id, 'turn.assistant_delta')).map((rune) => rune.payload)
+        expect(deltas).toEqual([
+          { content: 'Let me see. That was it.', channel: 'reasoning', round: 0, offset: 0 },
+          { content: 'Let me see.', channel: 'reasoning', round: 1, offset: 0 },
+          { content: 'Done.', channel: 'text', round: 1, offset: 0 },
+          { content: ' That was it.', channel: 'reasoning', round: 1, offset: 11 },
+        ])
+        expect((await of(session_id, 'turn.completed')).map((rune) => rune.payload.final_output)).toEqual(['Done.'])
       },
     ),
   )
