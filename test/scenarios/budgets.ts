@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { call, say } from '../../src/runtime/scripted-model.ts'
+import type { Agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { settled } from '../support/clock.ts'
 import { scenario } from '../support/scenario.ts'
@@ -265,6 +266,40 @@ export function budgetPlays(store: Store) {
         // AND the day of waiting cost neither of them their time
         expect(await run.result()).toMatchObject({ status: 'succeeded' })
         expect((await t.sw.find(run.run_id)).run.used).toMatchObject({ wall_time_ms: 0, tool_calls: 3 })
+      },
+    ),
+  )
+
+  const helpers = ofEach(4, (n) => `helper_${n}`)
+  scenario(
+    'AG-04',
+    'sub-agents that work at the same time never go over the tool calls of the run that they work for',
+    on(
+      store,
+      {
+        agents: {
+          main: plays([together(...helpers.map((name) => call(`delegate.${name}`, { task: 'Work.' }))), say('Done.')], {
+            delegates: helpers,
+          }),
+          ...Object.fromEntries(helpers.map((name, n) => [name, workers[`worker_${n}`] as Agent])),
+        },
+      },
+      async (t) => {
+        // GIVEN a run that may make ten calls, four of which hand tasks to agents that want six each
+        Object.assign(racing, { running: 0, most: 0, ran: 0 })
+        const run = await t.sw.submit({ agent: 'main', input: 'Go.', budget: { tool_calls: 10 } })
+
+        // WHEN they work at the same time
+        await t.sw.idle()
+        expect(racing.most).toBeGreaterThan(1)
+
+        // THEN exactly so many were made, and each was told where the budget ends
+        expect(await t.of(run.session_id, 'tool.call')).toHaveLength(10)
+        expect(racing.ran).toBe(6)
+        expect((await t.sw.find(run.run_id)).run.used).toMatchObject({ tool_calls: 10 })
+        const ends = (await t.of(run.session_id, 'run.moved')).filter((rune) => rune.to === 'failed')
+        expect(ends.map((rune) => rune.payload.error_code)).toEqual(Array(4).fill('BUDGET_EXHAUSTED'))
+        expect(await run.result()).toMatchObject({ status: 'succeeded' })
       },
     ),
   )
