@@ -65,8 +65,12 @@ export function closedSessionPlays(store: Store) {
         const closed = t.sw.closeSession(session_id, 'enough')
         await t.until(session_id, (rune) => rune.kind === 'turn.interrupted' && rune.actor === 'reasoning')
         await t.until(session_id, (rune) => rune.kind === 'run.requested')
-        await t.hand.advance(5_000)
-        await closed
+        let isClosed = false
+        const over = closed.finally(() => {
+          isClosed = true
+        })
+        while (!isClosed) await t.hand.advance(1_000)
+        await over
 
         // THEN every run is canceled, every agent terminated, and the log is sealed, in this order
         expect(await Promise.all(runs.map((run) => t.status(run.run_id)))).toEqual(Array(5).fill('canceled'))
