@@ -27,7 +27,14 @@ function toolbox(...script: readonly Scripted[]) {
     held,
     pay,
   ]
-  return { held, pay, tools, script: [...script, say('Done.')], settings: { reply_timeout_ms: 1_000 }, ...createGate() }
+  return {
+    held,
+    pay,
+    tools,
+    script: [...script, say('Done.')],
+    settings: { reply_timeout_ms: 1_000, cancel_grace_ms: 0 },
+    ...createGate(),
+  }
 }
 type Toolbox = ReturnType<typeof toolbox>
 
@@ -92,7 +99,7 @@ const ways: Readonly<Record<string, Way>> = {
     async act(stage, box) {
       const run = await atWork('held')(stage, box)
       await run.cancel()
-      await stage.outlast(run)
+      await run.result()
       return run
     },
     results: ['cancelled', 'cancelled', 'cancelled'],
@@ -111,7 +118,7 @@ const ways: Readonly<Record<string, Way>> = {
     async act(stage, box) {
       const run = await atWork('pay')(stage, box)
       await run.cancel()
-      await stage.outlast(run)
+      await run.result()
       return run
     },
     results: ['unknown'],
@@ -120,10 +127,7 @@ const ways: Readonly<Record<string, Way>> = {
     script: [together(call('held'), call('asks'))],
     async act(stage, box) {
       const run = await atWork('held')(stage, box)
-      const closing = stage.world.sw.closeSession(run.session_id)
-      await stage.world.until(run.session_id, (rune) => rune.kind === 'run.requested')
-      await stage.outlast(run)
-      await closing
+      await stage.world.sw.closeSession(run.session_id)
       return run
     },
     results: ['cancelled', 'cancelled'],

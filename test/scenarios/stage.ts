@@ -10,7 +10,6 @@ import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Submission } from '../../src/runtime/commands/submit.ts'
 import type { Model } from '../../src/runtime/model.ts'
 import { openInteractions } from '../../src/runtime/models/interactions.ts'
-import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import { type Scripted, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { type ToolDefinition, tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
@@ -126,16 +125,6 @@ function stageOn(world: World) {
       return run
     },
 
-    /** Lets time pass until the run is over: a tool that does not heed its signal has its grace before that. */
-    async outlast(run: Pick<RunHandle, 'result'>) {
-      let isOver = false
-      const result = run.result().finally(() => {
-        isOver = true
-      })
-      while (!isOver) await world.hand.advance(1_000)
-      return result
-    },
-
     /** What waits for someone, oldest first. */
     inbox: () => world.sw.inbox(),
 
@@ -202,22 +191,31 @@ export function refundTool(changes: Partial<ToolDefinition<typeof order>> = {}) 
   })
 }
 
-/** A tool whose end the test decides. `until` resolves when it has begun for the n-th time. */
+/** A tool whose end the test decides, and that does not heed its signal. */
 export function heldTool(definition: Partial<ToolDefinition<z.ZodObject>> & { name: string }) {
   const begun: PromiseWithResolvers<Json>[] = []
-  const bell: PromiseWithResolvers<void>[] = []
-  const nth = (n: number) => {
-    bell[n] ??= Promise.withResolvers<void>()
-    return bell[n]
+  const nthOf = (bells: PromiseWithResolvers<void>[]) => (n: number) => {
+    bells[n] ??= Promise.withResolvers<void>()
+    return bells[n]
   }
+  const [began, told] = [nthOf([]), nthOf([])]
   const held = counting({
     input: z.looseObject({}),
     ...definition,
-    run: () => {
+    run: (_args, { signal }) => {
       const ends = Promise.withResolvers<Json>()
-      nth(begun.push(ends)).resolve()
+      const n = begun.push(ends)
+      signal.addEventListener('abort', () => told(n).resolve())
+      began(n).resolve()
       return ends.promise
     },
   })
-  return { ...held, begun, hasBegun: (n = 1) => nth(n).promise }
+  return {
+    ...held,
+    begun,
+    /** Resolves when it has begun for the n-th time. */
+    hasBegun: (n = 1) => began(n).promise,
+    /** Resolves when it was told to stop, the n-th time. */
+    wasTold: (n = 1) => told(n).promise,
+  }
 }

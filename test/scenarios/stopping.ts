@@ -16,7 +16,8 @@ function everything() {
   const held = heldTool({ name: 'held', timeout_ms: 3_600_000 })
   const asks = counting({ name: 'asks', input: z.looseObject({}), approval: 'always', run: () => 'done' })
   const script = [{ ...together(call('held'), call('asks')), text: 'Hello there.' }, say('The end.')]
-  return { held, asks, tools: [held, asks], ...talkingModel(script, { holds: (n) => n === 2 }) }
+  const settings = { cancel_grace_ms: 0 }
+  return { held, asks, settings, tools: [held, asks], ...talkingModel(script, { holds: (n) => n === 2 }) }
 }
 type Everything = ReturnType<typeof everything>
 
@@ -139,7 +140,7 @@ export function stoppingPlays(store: Store) {
           expect(await run[how]('Enough.')).toMatchObject({ run_id: run.run_id, accepted: true })
           const finishes = how === 'interrupt' && name.includes('a tool')
           if (finishes) props.held.begun[0]?.resolve('done')
-          expect(await stage.outlast(run)).toMatchObject({ status: 'canceled', message: 'Enough.' })
+          expect(await run.result()).toMatchObject({ status: 'canceled', message: 'Enough.' })
 
           // THEN it ended from where it truly was, once, and its turn and its calls with it
           const ends = (await own()).filter((rune) => rune.kind === 'run.moved' && rune.to === 'canceled')
@@ -202,12 +203,12 @@ export function stoppingPlays(store: Store) {
       `cancel, interrupt and steer a run that has ${status}`,
       on(
         store,
-        () => ({ script, tools: [heldTool({ name: 'held' })] }),
-        async ({ world, submit, outlast, runes }) => {
+        () => ({ script, tools: [heldTool({ name: 'held' })], settings: { cancel_grace_ms: 0 } }),
+        async ({ world, submit, runes }) => {
           // GIVEN a run that is over
           const run = await submit()
           await stop(run)
-          await outlast(run)
+          await run.result()
           await world.sw.idle()
           const before = (await runes(run.session_id)).length
           // THEN it is too late to stop it, which is no error, and nothing is recorded
@@ -277,14 +278,14 @@ export function stoppingPlays(store: Store) {
       store,
       () => {
         const held = heldTool({ name: 'deploy', irreversible: true })
-        return { held, tools: [held], script: [call('deploy'), say('?')] }
+        return { held, tools: [held], script: [call('deploy'), say('?')], settings: { cancel_grace_ms: 0 } }
       },
-      async ({ world, submit, outlast, snapshots, of, question, reply, status }, { held }) => {
+      async ({ world, submit, snapshots, of, question, reply, status }, { held }) => {
         const run = await submit()
         await held.hasBegun()
         // WHEN it is cancelled while the action is under way
         await run.cancel('Stop!')
-        await outlast(run)
+        await run.result()
         // THEN nobody says that it did not happen
         expect(await status(run.run_id)).toBe('canceled')
         expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'waiting' }])
@@ -313,7 +314,7 @@ export function stoppingPlays(store: Store) {
         await held.hasBegun()
         // WHEN it is cancelled, and the action comes to its end right before its grace does
         await run.cancel('Stop!')
-        await world.until(run.session_id, (rune) => rune.kind === 'run.requested')
+        await held.wasTold()
         await world.hand.advance(2_999)
         expect(await status(run.run_id)).toBe('running')
         held.begun[0]?.resolve('deployed')

@@ -36,9 +36,9 @@ export function toolPlays(store: Store) {
           stopped,
         ]
         const script = [together(call('good', { n: 1 }), call('unwanted')), call('bad'), call('slow'), call('stopped')]
-        return { slow, stopped, tools, script }
+        return { slow, stopped, tools, script, settings: { cancel_grace_ms: 0 } }
       },
-      async ({ world, submit, outlast, inbox, of }, { slow, stopped }) => {
+      async ({ world, submit, inbox, of }, { slow, stopped }) => {
         // GIVEN a call for every way through the machine
         const run = await submit()
         await world.sw.idle()
@@ -50,7 +50,7 @@ export function toolPlays(store: Store) {
         await world.hand.advance(1_000)
         await stopped.hasBegun()
         await run.cancel('Enough.')
-        await outlast(run)
+        await run.result()
 
         // THEN what is recorded of each is what the table says
         const { session_id } = run
@@ -268,10 +268,10 @@ export function toolPlays(store: Store) {
           stopped,
           tools: [asks, slow, stopped],
           script: [call('asks'), call('slow'), call('stopped')],
-          settings: { reply_timeout_ms: 60_000 },
+          settings: { reply_timeout_ms: 60_000, cancel_grace_ms: 0 },
         }
       },
-      async ({ world, submit, outlast, of, snapshots }, { asks, slow, stopped }) => {
+      async ({ world, submit, of, snapshots }, { asks, slow, stopped }) => {
         // GIVEN a run that lets deadlines decide
         const run = await submit({ interactive_require_user_reply: false })
         await world.sw.idle()
@@ -283,7 +283,7 @@ export function toolPlays(store: Store) {
         // AND the run is cancelled while another is at it
         await stopped.hasBegun()
         await run.cancel()
-        await outlast(run)
+        await run.result()
 
         // THEN each call has its own result, and each contract its own end
         const results = await of(run.session_id, 'tool.result')

@@ -302,7 +302,7 @@ export function turnPlays(store: Store) {
         const look = heldTool({ name: 'look' })
         return { look, tools: [look], script: [call('look'), say('?')] }
       },
-      async ({ world, submit, outlast, of, status }, { look }) => {
+      async ({ world, submit, of, status }, { look }) => {
         // GIVEN a tool at work, and an interrupt
         const first = await submit()
         await look.hasBegun()
@@ -321,8 +321,12 @@ export function turnPlays(store: Store) {
         await look.hasBegun(2)
         await second.interrupt()
         await second.cancel('Now.')
-        // THEN the tool is told to stop, and what it says later is not heard
-        expect(await outlast(second)).toMatchObject({ status: 'canceled', message: 'Now.' })
+        // THEN the tool is told to stop, and what it says after its grace is not heard
+        await look.wasTold(2)
+        await world.hand.advance(4_999)
+        expect(await status(second.run_id)).toBe('running')
+        await world.hand.advance(1)
+        expect(await second.result()).toMatchObject({ status: 'canceled', message: 'Now.' })
         look.begun[1]?.resolve('too late')
         await world.sw.idle()
         expect((await of(second.session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['cancelled'])
