@@ -10,7 +10,19 @@ const rooms = {
   runtime: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog'],
   autonomy: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog', 'runtime', 'coordinator'],
   adapters: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog', 'runtime', 'coordinator'],
-  server: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog', 'runtime', 'coordinator', 'autonomy'],
+  surface: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog', 'runtime', 'coordinator', 'autonomy'],
+  server: [
+    'kernel',
+    'machines',
+    'runes',
+    'faults',
+    'observation',
+    'runelog',
+    'runtime',
+    'coordinator',
+    'autonomy',
+    'surface',
+  ],
   cli: [
     'kernel',
     'machines',
@@ -21,6 +33,7 @@ const rooms = {
     'runtime',
     'coordinator',
     'autonomy',
+    'surface',
     'server',
   ],
 }

@@ -109,6 +109,12 @@ export const faults = defineFaults({
     retry: 'later',
     says: (d: { server: string; problem: string }) => `The tool server ${d.server} cannot be used: ${d.problem}`,
   },
+  bad_request: {
+    http: 422,
+    retry: 'never',
+    says: (d: { operation: string; problems: readonly { in: string; pointer: string; problem: string }[] }) =>
+      `${d.operation} was asked for with what does not fit: ${d.problems.map((p) => `${p.in}${p.pointer}: ${p.problem}`).join('; ')}`,
+  },
   bad_usage: {
     http: 400,
     retry: 'never',

@@ -1,0 +1,23 @@
+import type { Rune } from '../runes/rune.ts'
+import type { EphemeralDelta } from '../runtime/engine/engine.ts'
+import type { Operation } from './operation.ts'
+
+/** How the command line reaches operations: on the store itself, or through a server. Both answer alike. */
+export interface Client {
+  call<P, Q, B, R>(operation: Operation<P, Q, B, R>, given: Given<P, Q, B>): Promise<R>
+  /** Everything after a cursor, without gap or duplicate, live; and text that is not durable yet. */
+  follow(session_id: string, after: number, signal: AbortSignal): AsyncIterable<Heard>
+  close(): Promise<void>
+}
+
+/** What a call gives: raw values, which the schemas of the operation check. */
+export interface Given<P, Q, B> {
+  readonly params?: P
+  readonly query?: Partial<Q>
+  readonly body?: B
+  readonly idempotency_key?: string
+}
+
+export type Heard =
+  | { readonly type: 'rune'; readonly rune: Rune }
+  | { readonly type: 'delta'; readonly delta: EphemeralDelta }

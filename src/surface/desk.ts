@@ -1,0 +1,23 @@
+import type { Sha256 } from '../kernel/digest.ts'
+import type { Runelog } from '../runelog/port.ts'
+import type { Signer } from '../runes/checkpoint.ts'
+import type { EphemeralDelta } from '../runtime/engine/engine.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+
+/** What can be brought about. */
+export type Commands = Omit<Runtime, 'engine' | 'start' | 'stop' | 'listen'>
+
+/** What operations work with, wherever they are asked for: in the server, or in a command that has the store to itself. */
+export interface Desk {
+  readonly runelog: Runelog
+  readonly now: () => number
+  readonly sha256: Sha256
+  /** The key that belongs to the store. */
+  readonly signer: () => Signer
+  /** The whole of an output that was too long for the model, by its reference. */
+  readonly output: (ref: string) => Promise<string | undefined>
+  /** Whoever only looks does not ask for these: to open them may recover what a killed process left. */
+  readonly commands: () => Promise<Commands>
+  /** Text on its way, before it is durable. Returns the way to stop listening. */
+  readonly listen: (listener: (delta: EphemeralDelta) => void) => () => void
+}

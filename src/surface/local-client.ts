@@ -1,0 +1,46 @@
+import type { Client, Heard } from './client.ts'
+import type { Desk } from './desk.ts'
+import { readRequest } from './read-request.ts'
+
+/** Answers from the store that this process has open, with what a server would have answered. */
+export function localClient(desk: Desk, close: () => Promise<void>): Client {
+  return {
+    async call(operation, { params = {}, query = {}, body, idempotency_key = null }) {
+      return operation.run(desk, readRequest(operation, { params, query, body, idempotency_key }))
+    },
+
+    async *follow(session_id, after, signal) {
+      const heard: Heard[] = []
+      let bell = Promise.withResolvers<void>()
+      const ring = () => bell.resolve()
+      const deaf = desk.listen((delta) => {
+        if (delta.session_id !== session_id) return
+        heard.push({ type: 'delta', delta })
+        ring()
+      })
+      let isOver = false
+      const following = (async () => {
+        for await (const rune of desk.runelog.follow(session_id, after, signal)) {
+          heard.push({ type: 'rune', rune })
+          ring()
+        }
+      })().finally(() => {
+        isOver = true
+        ring()
+      })
+      try {
+        for (;;) {
+          for (let next = heard.shift(); next !== undefined; next = heard.shift()) yield next
+          if (isOver) return await following
+          bell = Promise.withResolvers<void>()
+          if (heard.length === 0 && !isOver) await bell.promise
+        }
+      } finally {
+        deaf()
+        following.catch(() => {})
+      }
+    },
+
+    close,
+  }
+}
