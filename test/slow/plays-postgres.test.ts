@@ -1,15 +1,22 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { describe } from 'vitest'
+import pg from 'pg'
+import { afterAll, describe } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { closeStore, type Store as OpenStore, openStore } from '../../src/open-store.ts'
 import type { Member, SharedStore } from '../../src/runtime/shared-store.ts'
 import { allPlays } from '../scenarios/all.ts'
 import { allSessionPlays } from '../scenarios/session-plays.ts'
 import type { Store } from '../scenarios/stores.ts'
-import { ask, freshDatabase } from '../support/postgres.ts'
+import { freshDatabase } from '../support/postgres.ts'
 
 const url = await freshDatabase()
+
+/** Past every rule of the store, on one connection: there are hundreds of plays. */
+const admin = new pg.Client({ connectionString: url })
+await admin.connect()
+afterAll(() => admin.end())
+await openStore(url, hostPorts).then(closeStore)
 
 let unclosed: OpenStore | undefined
 
@@ -22,10 +29,9 @@ const postgres: Store = {
   async open() {
     // A play that failed leaves its store open; the others must not suffer for it.
     if (unclosed !== undefined) await closeStore(unclosed)
-    await ask(url, 'DROP SCHEMA IF EXISTS statewright CASCADE')
+    await admin.query('DROP SCHEMA statewright CASCADE; DELETE FROM statewright_jobs._private_jobs')
     process.env.STATEWRIGHT_SEGMENTS = mkdtempSync(`${tmpdir()}/statewright-`)
     const store = await openStore(url, hostPorts, {}, { lease_ms: 1_000, warn: console.error })
-    await ask(url, 'DELETE FROM statewright_jobs._private_jobs')
     unclosed = store
     const mortal = { ...store, shared: oneAtATime(store.shared as SharedStore) }
     return {
@@ -52,8 +58,8 @@ function oneAtATime(shared: SharedStore): SharedStore {
       return {
         ...member,
         async join(worker) {
-          for (const table of ['lease', 'worker'])
-            await ask(url, `UPDATE statewright.${table} SET expires_at = now() - interval '1 second'`)
+          await admin.query(`UPDATE statewright.lease SET expires_at = now() - interval '1 second';
+            UPDATE statewright.worker SET expires_at = now() - interval '1 second'`)
           return member.join(worker)
         },
       }
