@@ -62,7 +62,7 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
       await members.wakeOverlooked(0)
       jobs = startJobs(pool, tasks, limit, warn)
       await beat()
-      regularly('looking for lost workers', lease_ms / 2, () => scan(tasks))
+      regularly('looking for lost workers', lease_ms / 4, () => scan(tasks))
       regularly('looking for lost wakes', overlooked_ms, () => members.wakeOverlooked())
     },
 
