@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -111,8 +111,11 @@ test('tokens in the config have names and scopes; the log has neither tokens nor
 })
 
 test('whoever finds the store taken is told where to ask', async () => {
-  const { config, database } = configured()
+  const { config, database, folder } = configured()
   const server = await startServerProcess(config, database)
+  // Nobody else reads anything of it.
+  for (const file of readdirSync(folder).filter((name) => name.startsWith('store.db')))
+    expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0)
   const held = JSON.parse(readFileSync(`${database}.lock`, 'utf8'))
   expect(held.address).toBe(server.url)
   expect(await runCli(['verify', '--store', `sqlite:${database}`])).toMatchObject({ exit: 1 })
