@@ -3,6 +3,7 @@ import { hostPorts } from './adapters/host/ports.ts'
 import { checkSignature } from './adapters/host/signing-key.ts'
 import { commands } from './cli/commands/all.ts'
 import { run } from './cli/run.ts'
+import { startServer } from './serve.ts'
 import { startWorker } from './start-worker.ts'
 import { openStore } from './stores.ts'
 
@@ -20,6 +21,7 @@ export function main(args: readonly string[]): Promise<number> {
       checkSignature,
       openStore: (url) => openStore(url ?? process.env.STATEWRIGHT_STORE ?? 'sqlite:./statewright.db'),
       startWorker,
+      startServer,
       untilTold,
     },
   })

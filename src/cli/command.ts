@@ -41,6 +41,8 @@ export interface Host {
   readonly openStore: (url: string | undefined) => Promise<Store>
   /** Begins to work as a config file says; without a name, the one in this folder. */
   readonly startWorker: (config: string | undefined, io: WorkingIo) => Promise<Working>
+  /** Serves a store over HTTP as a config file says. */
+  readonly startServer: (asked: ServingOptions, io: WorkingIo) => Promise<Serving>
   /** Resolves with the name of the signal that asks this process to end. */
   readonly untilTold: () => Promise<string>
 }
@@ -60,6 +62,26 @@ export interface Working {
   readonly broken: Promise<Fault>
   /** Lets go of every run at its next boundary. */
   stop(): Promise<void>
+}
+
+export interface ServingOptions {
+  readonly config: string | undefined
+  readonly host: string | undefined
+  readonly port: number | undefined
+  /** More names that the server answers to. */
+  readonly hosts: readonly string[]
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
+  /** Something in front of the server encrypts. */
+  readonly allow_plain_http: boolean
+}
+
+export interface Serving extends Working {
+  /** Where it can be reached, such as `http://127.0.0.1:4400`. */
+  readonly url: string
+  /** Where the token is kept; null if it ends with the process. */
+  readonly token_file: string | null
+  /** Only if it was made just now: nobody has seen it yet. */
+  readonly new_token: string | null
 }
 
 export interface Store {

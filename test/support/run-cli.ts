@@ -3,6 +3,7 @@ import { checkSignature } from '../../src/adapters/host/signing-key.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { commands as all } from '../../src/cli/commands/all.ts'
 import { run } from '../../src/cli/run.ts'
+import { startServer } from '../../src/serve.ts'
 import { startWorker } from '../../src/start-worker.ts'
 import { openStore } from '../../src/stores.ts'
 
@@ -23,6 +24,7 @@ export async function runCli(args: readonly string[], commands: readonly Command
       checkSignature,
       openStore: (url) => openStore(url ?? 'sqlite:./no-such-store'),
       startWorker,
+      startServer,
       untilTold: () => Promise.resolve('SIGTERM'),
     },
   })

@@ -4,6 +4,7 @@ import { checkpointCommand } from './checkpoint.ts'
 import { exportCommand } from './export.ts'
 import { rebuildCommand } from './rebuild.ts'
 import { redactCommand } from './redact.ts'
+import { serveCommand } from './serve.ts'
 import { topologyCommand } from './topology.ts'
 import { verifyCommand } from './verify.ts'
 import { workerCommand } from './worker.ts'
@@ -18,4 +19,5 @@ export const commands: readonly Command[] = [
   archiveCommand,
   rebuildCommand,
   workerCommand,
+  serveCommand,
 ]
