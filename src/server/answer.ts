@@ -78,5 +78,6 @@ function bodyOf({ body }: FastifyRequest): Json {
 
 export function isKnown({ headers }: FastifyRequest, etag: string): boolean {
   const asked = headers['if-none-match']
-  return asked === '*' || (asked ?? '').split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
+  if (asked === undefined) return false
+  return asked === '*' || asked.split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
 }

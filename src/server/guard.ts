@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
 import type { Scope } from '../surface/operation.ts'
 import { secure } from './headers.ts'
@@ -41,12 +41,11 @@ export function guard(app: FastifyInstance, { tokens, names, limits, pages }: Do
   const surplus = watchConnections(app, limits.connections)
   app.decorateRequest('token', null)
 
-  app.addHook('onRequest', async (request, reply) => {
-    secure(reply.raw)
-    reply.raw.setHeader('x-request-id', request.id)
-    reply.raw.setHeader('cache-control', 'no-store')
+  function check(request: FastifyRequest, reply: FastifyReply) {
+    secure(reply)
+    void reply.header('x-request-id', request.id).header('cache-control', 'no-store')
     if (surplus.has(request.raw.socket)) {
-      reply.raw.setHeader('connection', 'close')
+      void reply.header('connection', 'close')
       throw faults.too_many_connections({ limit: limits.connections })
     }
     const [path = ''] = request.url.split('?', 1)
@@ -62,6 +61,12 @@ export function guard(app: FastifyInstance, { tokens, names, limits, pages }: Do
     if (scope !== undefined && !allows(request.token.scope, scope))
       throw faults.scope_missing({ operation: name, needs: scope, has: request.token.scope, token: request.token.name })
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherContent(request)
+  }
+
+  // Every request pays for this; there is nothing to wait for.
+  app.addHook('onRequest', (request, reply, done) => {
+    check(request, reply)
+    done()
   })
 }
 

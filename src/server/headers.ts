@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { FastifyReply } from 'fastify'
 
 /** For everything that is not a page: it loads nothing, and nobody frames it. */
 const usual: Readonly<Record<string, string>> = {
@@ -24,7 +24,7 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Set on the response itself, so that whoever takes over its socket finds them there. */
-export function secure(response: ServerResponse): void {
-  for (const [name, value] of Object.entries(usual)) response.setHeader(name, value)
+/** Through the reply, not on the response itself: Node writes a head quickly that it gets in one piece. */
+export function secure(reply: FastifyReply): void {
+  void reply.headers(usual)
 }

@@ -28,7 +28,7 @@ export function answerErrors(app: FastifyInstance, limits: Limits): void {
 export function sendProblem(error: FastifyError | Fault, request: FastifyRequest, reply: FastifyReply, limits: Limits) {
   const fault = faultOf(error, limits)
   // What never reached a route has not been through the guard.
-  secure(reply.raw)
+  secure(reply)
   if (fault.http >= 500) request.log.error({ err: error }, fault.code)
   if (fault.retry === 'later' && fault.http === 503) void reply.header('retry-after', '1')
   if (fault.http === 401) void reply.header('www-authenticate', 'Bearer realm="statewright"')

@@ -40,15 +40,30 @@ export function createSessionViews(runelog: Runelog): SessionViews {
   }
 
   async function look(session_id: string): Promise<SessionView> {
-    const head = await runelog.head(session_id)
-    if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const known = views.get(session_id)
-    if (known?.state.event_id === head.event_id) return refreshed(session_id, known)
-    const view: Growing = known ?? { state: newSessionState(session_id), steps: [], histories: new Map() }
-    forget(session_id)
-    // What was erased must not be shown from memory.
-    if (!(await readOn(view))) return look(session_id)
-    return refreshed(session_id, view)
+    for (;;) {
+      const head = await runelog.head(session_id)
+      if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
+      const known = views.get(session_id)
+      if (known?.state.event_id === head.event_id) return refreshed(session_id, known)
+      // One after the other: two at once would fold the same runes twice into one state. Whoever waited looks again,
+      // since what was acknowledged to him may have come after the other one's look.
+      const busy = reading.get(session_id)
+      if (busy !== undefined) {
+        await busy
+        continue
+      }
+      const view: Growing = known ?? { state: newSessionState(session_id), steps: [], histories: new Map() }
+      forget(session_id)
+      const over = Promise.withResolvers<void>()
+      reading.set(session_id, over.promise)
+      try {
+        // What was erased must not be shown from memory.
+        if (await readOn(view)) return refreshed(session_id, view)
+      } finally {
+        reading.delete(session_id)
+        over.resolve()
+      }
+    }
   }
 
   /** False if something that was read before has been redacted since. */
@@ -77,21 +92,5 @@ export function createSessionViews(runelog: Runelog): SessionViews {
     return view
   }
 
-  return {
-    // One after the other: two at once would fold the same runes twice into one state, and whoever shares the look of
-    // someone who came before might not see what was acknowledged to him since.
-    of(session_id) {
-      const before = reading.get(session_id)
-      const looking = before === undefined ? look(session_id) : before.then(() => look(session_id))
-      const over = looking.then(
-        () => {},
-        () => {},
-      )
-      reading.set(session_id, over)
-      void over.then(() => {
-        if (reading.get(session_id) === over) reading.delete(session_id)
-      })
-      return looking
-    },
-  }
+  return { of: look }
 }
