@@ -5,6 +5,7 @@ import { hostPorts } from './adapters/host/ports.ts'
 import { openSigner, passingSigner } from './adapters/host/signing-key.ts'
 import { newToken, openToken } from './adapters/host/token-file.ts'
 import { createIds } from './adapters/system/ids.ts'
+import { systemTimers } from './adapters/system/timers.ts'
 import type { Serving, ServingOptions, WorkingIo } from './cli/command.ts'
 import { deskOn } from './desk-on.ts'
 import { faults } from './faults/catalogue.ts'
@@ -13,6 +14,8 @@ import { type Config, loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createLogger } from './server/log.ts'
 import { createServer } from './server/server.ts'
+import { streamRoutes } from './server/streams/stream-routes.ts'
+import { createStreams } from './server/streams/streams.ts'
 import { type Token, tokenOf } from './server/tokens.ts'
 import { telling } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
@@ -48,9 +51,12 @@ export async function serveConfig(
     const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
     const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
+    const desk = deskOn(sw, signerOf(config.store))
+    const streams = createStreams({ desk, timers: systemTimers, warn })
     const app = createServer({
-      desk: deskOn(sw, signerOf(config.store)),
+      desk,
       operations,
+      streams: streamRoutes(streams),
       tokens: tokensOf(own.token, server.tokens),
       version: versionOfPackage(),
       newId: () => ids.next('req'),
@@ -74,6 +80,7 @@ export async function serveConfig(
       new_token: own.isNew ? own.token : null,
       async stop() {
         isLeaving = true
+        streams.close()
         await app.close()
         await sw.close()
         await closeStore(store)

@@ -212,6 +212,17 @@ export const faults = defineFaults({
     retry: 'later',
     says: (d: { run_id: string; status: string }) => `Run ${d.run_id} is ${d.status}; it has no result yet.`,
   },
+  cursor_ahead: {
+    http: 409,
+    retry: 'never',
+    says: (d: { what: string; id: string; cursor: number; last: number }) =>
+      `The ${d.what} ${d.id} has ${d.last} events and cannot go on after ${d.cursor}; this cursor is of another log, so begin without one.`,
+  },
+  too_many_streams: {
+    http: 429,
+    retry: 'later',
+    says: (d: { limit: number }) => `${d.limit} streams are open, which is the limit; close some, or come back later.`,
+  },
   not_plain_json: {
     http: 422,
     retry: 'never',

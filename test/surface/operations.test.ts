@@ -4,6 +4,7 @@ import { listAgents } from '../../src/surface/operations/agents.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 import { allowAgain, redactRune } from '../../src/surface/operations/corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from '../../src/surface/operations/executions.ts'
+import { runHistory } from '../../src/surface/operations/history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from '../../src/surface/operations/inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from '../../src/surface/operations/machines.ts'
 import { getOutput } from '../../src/surface/operations/outputs.ts'
@@ -98,6 +99,7 @@ test('every operation answers with what it declares', async () => {
   expect(await client.call(runResult, { params: { run_id } })).toMatchObject({ status: 'succeeded', result: 'Done.' })
   expect(await client.call(getRun, { params: { run_id } })).toMatchObject({ is_terminal: true, attempt: 3 })
   expect((await client.call(runTrace, { params: { run_id } })).steps.length).toBeGreaterThan(4)
+  expect((await client.call(runHistory, { params: { run_id } })).items.length).toBeGreaterThan(4)
   await expect(client.call(replyRun, { params: { run_id }, body: { reply } })).rejects.toMatchObject({
     code: 'question_unclear',
   })

@@ -2,6 +2,7 @@ import type { Operation } from '../operation.ts'
 import { listAgents } from './agents.ts'
 import { allowAgain, redactRune } from './corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
+import { runHistory } from './history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
 import { getOutput } from './outputs.ts'
@@ -42,6 +43,7 @@ export const operations: readonly Operation[] = [
   interruptRun,
   cancelRun,
   runTrace,
+  runHistory,
   listInbox,
   getInteraction,
   approve,
