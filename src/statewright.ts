@@ -71,6 +71,8 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
   readonly runelog: Runelog
   /** Intents that are judged before anything runs. */
   readonly plans: PlansOfStore
+  /** Nobody else writes to the store while it is open. */
+  readonly isExclusive: boolean
   /** The agents that can be given work. */
   agents(): readonly AgentCard[]
   /** The whole of an output that was too long for the model, by its reference. */
@@ -175,6 +177,7 @@ async function openWith(
       await commands.idle()
       await lifetime.idle()
     },
+    isExclusive,
     agents: () => [...agents].map(([name, definition]) => cardOf(name, definition)),
     output: blobs.fetch,
     async submit(submission) {
@@ -198,7 +201,8 @@ function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = 
   const settings = { ...usualSettings, ...given }
   if (shared === undefined) return settings
   const { lease_ms } = shared
-  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms: given.late_worker_ms ?? lease_ms }
+  const { late_worker_ms = lease_ms } = given
+  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms }
 }
 
 /** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */

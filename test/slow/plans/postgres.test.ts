@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts'
 import { allAtOnce, asking, bystander, packFor, whereTo } from '../../support/plans.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 
-test('on PostgreSQL a worker that is alive takes up the plan of a process that died, wherever that was', async () => {
+test('on PostgreSQL a worker that is alive takes up the plan of a process that died', async () => {
   const url = await freshDatabase()
   const warn = () => {}
   const worker = await createStatewright({ store: url, agents: { bystander }, warn, max_concurrent_runs: 4 })
@@ -30,16 +30,15 @@ test('on PostgreSQL a worker that is alive takes up the plan of a process that d
       return view?.state === state ? view : undefined
     })
 
-  for (const appends of [1, 4]) {
-    const coordination_id = `coord_${appends}`
-    await dying(appends, (sw) => sw.plans.submit({ ...asking(whereTo), coordination_id }))
-    const { waits_for } = await standing(coordination_id, 'AWAITING_ANSWERS')
-    const answer_pack = packFor(waits_for?.question_pack, { target: 'staging' })
-    // The answer is recorded, and whoever recorded it dies before anything follows from it.
-    await dying(1, (sw) => sw.plans.answer(coordination_id, { answer_pack }))
-    await standing(coordination_id, 'DONE')
-    expect(await worker.plans.files(coordination_id)).toEqual(allAtOnce(asking(whereTo), [{ answer_pack }]))
-  }
+  // It dies with its first append: from then on the worker may be faster with each of the others.
+  const coordination_id = 'coord_1'
+  await dying(1, (sw) => sw.plans.submit({ ...asking(whereTo), coordination_id }))
+  const { waits_for } = await standing(coordination_id, 'AWAITING_ANSWERS')
+  const answer_pack = packFor(waits_for?.question_pack, { target: 'staging' })
+  // The answer is recorded, and whoever recorded it dies before anything follows from it.
+  await dying(1, (sw) => sw.plans.answer(coordination_id, { answer_pack }))
+  await standing(coordination_id, 'DONE')
+  expect(await worker.plans.files(coordination_id)).toEqual(allAtOnce(asking(whereTo), [{ answer_pack }]))
 
   // A deadline is applied by whoever is alive, too.
   await dying(1, (sw) => sw.plans.submit({ ...asking(whereTo), coordination_id: 'coord_late', answer_timeout_ms: 300 }))
