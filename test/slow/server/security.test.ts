@@ -96,6 +96,16 @@ describe.each(endpoints)('$method $path', (endpoint) => {
   })
 })
 
+describe.each(operations.filter(({ method }) => method === 'GET'))('$method $path', (operation) => {
+  test('asked for as it should be, it answers with what it declares', async () => {
+    const { path } = validRequest(operation, scene)
+    const { status, json } = await scene.ask(path, { token: secretOf(operation.scope) })
+    expect({ path, status }).toEqual({ path, status: 200 })
+    expect(operation.returns.safeParse(json).error?.issues).toBeUndefined()
+    expect((await scene.ask(path, { method: 'HEAD' })).status).toBe(200)
+  })
+})
+
 describe.each(posts)('$method $path', (endpoint) => {
   const send = (more: Request): [string, Request] => {
     const { body: _, path } = validRequest(endpoint, scene)
