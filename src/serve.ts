@@ -20,6 +20,7 @@ import { type Token, tokenOf } from './server/tokens.ts'
 import { telling } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { operations } from './surface/operations/all.ts'
+import { tokenFileOf } from './where.ts'
 
 /** Where it listens unless someone says otherwise; if that is taken, on any port that is free. */
 const usualPort = 4400
@@ -125,11 +126,6 @@ function ownToken(store: string): { token: string; isNew: boolean; file: string 
   if (store === 'memory:') return { token: newToken(), isNew: true, file: null }
   const file = tokenFileOf(store)
   return { ...openToken(file), file }
-}
-
-/** Where the token of a store is, for a command that asks its server. */
-export function tokenFileOf(store: string): string {
-  return store.startsWith('sqlite:') ? `${store.slice('sqlite:'.length)}.token` : './statewright.token'
 }
 
 function signerOf(store: string) {

@@ -192,7 +192,8 @@ function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = 
   const settings = { ...usualSettings, ...given }
   if (shared === undefined) return settings
   const { lease_ms } = shared
-  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms: given.late_worker_ms ?? lease_ms }
+  const { late_worker_ms = lease_ms } = given
+  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms }
 }
 
 /** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */
