@@ -111,7 +111,7 @@ async function openWith(
   const { warn } = options
   // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn, mcp)
-  const ids = options.ports?.ids ?? createIds(hostPorts.random)
+  const ids = options.ports?.ids ?? createIds(hostPorts.random, hostPorts.now)
   const { lease_ms = usual_lease_ms } = options.settings ?? {}
   const isOurs = typeof options.store === 'string'
   const store =
