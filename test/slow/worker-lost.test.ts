@@ -114,6 +114,24 @@ test('jobs that a dead worker had fetched are brought to another one within seco
   expect(await ask(url, `SELECT worker FROM statewright.worker WHERE worker = 'dead'`)).toEqual([])
 })
 
+test('a deadline that was fetched by a worker that nobody ever heard of is brought to another one', async () => {
+  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 700 })
+  const first = await join(4)
+  const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const { interaction_id } = await eventually('it asks', async () => (await sw.inbox())[0])
+  await first.close()
+  // It died before it had registered: the queue would keep what it had for 4 hours.
+  const fetched = await ask(
+    url,
+    `UPDATE statewright_jobs._private_jobs SET locked_by = 'pool-unknown', locked_at = now(), attempts = 1
+      WHERE key = $1 RETURNING id`,
+    [interaction_id],
+  )
+  expect(fetched).toHaveLength(1)
+  await join(4)
+  expect(await handle.result()).toMatchObject({ status: 'succeeded', result: 'CANCELLED' })
+})
+
 test('a run whose wake was lost altogether is found', async () => {
   const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
   const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })
