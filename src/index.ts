@@ -3,6 +3,8 @@ export { aiSdkModel, type ModelSettings } from './adapters/ai-sdk/ai-sdk-model.t
 export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
 export type { Fault } from './faults/fault.ts'
 export type { Json } from './kernel/json.ts'
+export { checkFcmp, type Expected as ExpectedRun } from './observation/fcmp-check.ts'
+export type { FcmpEvent } from './observation/fcmp-event.ts'
 export { type Agent, agent } from './runtime/agents/define-agent.ts'
 export type { AnyModel, Model, ModelEvent, ModelRequest, ProviderModel } from './runtime/model.ts'
 export type { RunEvent, RunHandle, RunResult } from './runtime/run-handle.ts'

@@ -10,6 +10,7 @@ import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Submission } from '../../src/runtime/commands/submit.ts'
 import type { Model } from '../../src/runtime/model.ts'
 import { openInteractions } from '../../src/runtime/models/interactions.ts'
+import { summaries } from '../../src/runtime/models/summaries.ts'
 import { type Scripted, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { type ToolDefinition, tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
@@ -17,7 +18,7 @@ import type { StatewrightOptions } from '../../src/statewright.ts'
 import { dump, verify } from '../conformance/runelog/store.ts'
 import { connect } from '../support/dying-runelog.ts'
 import { type Play, perform } from '../support/scenario.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld, type Through, type World } from '../support/world.ts'
 import type { Store } from './stores.ts'
 import { streamProblems } from './theatre.ts'
 
@@ -52,7 +53,8 @@ export function on<P extends Props>(
     const opened = await store.open()
     const props = make()
     const { runelog } = opened.store
-    const stage = await setUp(opened.store, { ...props, settings: { ...store.settings, ...props.settings } })
+    const settings = { ...store.settings, ...props.settings }
+    const stage = await setUp(opened.store, { ...props, settings }, opened.through)
     await play(stage, props).catch((error) => {
       const { warnings } = stage.world
       throw warnings.length === 0
@@ -64,7 +66,7 @@ export function on<P extends Props>(
     const expected = [...(props.warnings ?? [])].sort()
     const warnings = stage.world.warnings.filter((warning) => !isOfTheDead(warning))
     expect(warnings.map(({ message }) => message).sort(), JSON.stringify(warnings, null, 2)).toEqual(expected)
-    const rows = await dump(runelog, [openInteractions.name])
+    const rows = await dump(runelog, [openInteractions.name, summaries.name])
     for (const { key } of await runelog.rows('sessions')) {
       const runes = await runelog.read(key)
       record(runes)
@@ -72,7 +74,7 @@ export function on<P extends Props>(
       expect(await verify(runelog, key)).toBeUndefined()
     }
     await runelog.rebuild()
-    expect(await dump(runelog, [openInteractions.name])).toBe(rows)
+    expect(await dump(runelog, [openInteractions.name, summaries.name])).toBe(rows)
     await opened.dispose()
   }
 }
@@ -87,14 +89,24 @@ export function play(title: string, acts: Play): void {
   test(title, () => perform(acts))
 }
 
-async function setUp(store: OpenStore, { tools = [], script = [], model, agents, behind, ...options }: Props) {
+async function setUp(
+  store: OpenStore,
+  { tools = [], script = [], model, agents, behind, ...options }: Props,
+  through?: Through,
+) {
   const usual = agent({ role: 'support', model: model ?? scriptedModel(script), tools: [...tools] })
   const { policy = { mode: 'full_access' }, settings = {} } = options
   const runelog = behind === undefined ? store.runelog : behind(store.runelog)
   let connection = connect(runelog)
   let killing = Promise.resolve()
   const connected = () => ({ ...store, runelog: connection.runelog })
-  const world = await createWorld({ store: connected(), agents: agents ?? { support: usual }, policy, settings })
+  const world = await createWorld({
+    store: connected(),
+    agents: agents ?? { support: usual },
+    policy,
+    settings,
+    through,
+  })
   return {
     world,
     ...stageOn(world),

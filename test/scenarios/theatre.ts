@@ -73,7 +73,12 @@ export function streamProblems(runes: readonly Rune[]): readonly string[] {
 async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, ...props }: Props) {
   let connection: Connection = connect(opened.runelog)
   const { policy = { mode: 'full_access' }, ...rest } = props
-  const world = await createWorld({ store: { ...opened, runelog: connection.runelog }, policy, ...rest })
+  const world = await createWorld({
+    store: { ...opened, runelog: connection.runelog },
+    policy,
+    through: opened.through,
+    ...rest,
+  })
 
   /** What a new process opens the store with. */
   const anew = () => {

@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import { consequenceView, snapshot, transitionRecords } from '../../observation/contract.ts'
+import { executionTimeline } from '../../observation/timeline.ts'
+import type { Desk } from '../desk.ts'
+import { defineLook } from '../operation.ts'
+import { consequenceShape, snapshotShape, timelineShape, transitionShape } from '../shapes/contract.ts'
+import { id } from '../shapes/id.ts'
+import { nothing } from '../shapes.ts'
+
+const execution = z.object({ execution_id: id })
+
+export const getTimeline = defineLook({
+  name: 'get_timeline',
+  method: 'GET',
+  path: '/api/execution/{session_id}/timeline',
+  scope: 'read',
+  summary: 'All contracts of a session and all their moves, merged by time.',
+  params: z.object({ session_id: id }),
+  query: nothing,
+  body: null,
+  returns: timelineShape,
+  async look({ views, now }, { params: { session_id } }) {
+    const { state, steps, histories } = await views.of(session_id)
+    if (histories.size === 0) throw faults.not_found({ what: 'execution in the session', id: session_id })
+    return { revision: `${state.event_id}`, answer: () => executionTimeline(session_id, steps, now()) }
+  },
+})
+
+export const getSnapshot = defineLook({
+  name: 'get_snapshot',
+  method: 'GET',
+  path: '/api/execution/{execution_id}/snapshot',
+  scope: 'read',
+  summary: 'Where one contract stands.',
+  params: execution,
+  query: nothing,
+  body: null,
+  returns: snapshotShape,
+  async look(desk, { params: { execution_id } }) {
+    const { revision, history } = await historyOf(desk, execution_id)
+    return { revision, answer: () => snapshot(history, desk.now()) }
+  },
+})
+
+export const getConsequence = defineLook({
+  name: 'get_consequence',
+  method: 'GET',
+  path: '/api/execution/{execution_id}/consequence',
+  scope: 'read',
+  summary: 'What one contract did to the world, as reasoning sees it.',
+  params: execution,
+  query: nothing,
+  body: null,
+  returns: consequenceShape,
+  async look(desk, { params: { execution_id } }) {
+    const { revision, history } = await historyOf(desk, execution_id)
+    return { revision, answer: () => consequenceView(history) }
+  },
+})
+
+export const getTransitions = defineLook({
+  name: 'get_transitions',
+  method: 'GET',
+  path: '/api/execution/{execution_id}/transitions',
+  scope: 'read',
+  summary: 'Every move of one contract, oldest first.',
+  params: execution,
+  query: nothing,
+  body: null,
+  returns: z.object({ execution_id: z.string(), session_id: z.string(), transitions: z.array(transitionShape) }),
+  async look(desk, { params: { execution_id } }) {
+    const { revision, history, session_id } = await historyOf(desk, execution_id)
+    return { revision, answer: () => ({ execution_id, session_id, transitions: [...transitionRecords(history)] }) }
+  },
+})
+
+/** Nothing is told of a contract with a secret rune. */
+async function historyOf({ views }: Desk, execution_id: string) {
+  const session_id = await views.sessionOf('contract', execution_id)
+  const { state, histories } = await views.of(session_id)
+  const history = histories.get(execution_id)
+  if (history === undefined || history.some((rune) => rune.visibility === 'secret'))
+    throw faults.not_found({ what: 'execution', id: execution_id })
+  return { session_id, history, revision: `${state.event_id}` }
+}
