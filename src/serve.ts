@@ -59,7 +59,7 @@ export async function serveConfig(
       streams: streamRoutes(streams),
       tokens: tokensOf(own.token, server.tokens),
       version: versionOfPackage(),
-      newId: () => createIds(hostPorts.random).next('req'),
+      newId: () => createIds(hostPorts.random, hostPorts.now).next('req'),
       logger: createLogger((value: Json) => store.redactor.clean(value).value, {
         write: (line) => io.warn(line.trimEnd()),
       }),
