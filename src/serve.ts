@@ -10,7 +10,6 @@ import type { Serving, ServingOptions, WorkingIo } from './cli/command.ts'
 import { deskOn } from './desk-on.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Fault } from './faults/fault.ts'
-import type { Json } from './kernel/json.ts'
 import { type Config, loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createLogger } from './server/log.ts'
@@ -21,6 +20,7 @@ import { type Token, tokenOf } from './server/tokens.ts'
 import { telling } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { operations } from './surface/operations/all.ts'
+import { tokenFileOf } from './where.ts'
 
 /** Where it listens unless someone says otherwise; if that is taken, on any port that is free. */
 const usualPort = 4400
@@ -50,6 +50,7 @@ export async function serveConfig(
   try {
     const runelog = telling(store.runelog, io, broken.resolve)
     const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
+    const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
     const desk = deskOn(sw, signerOf(config.store))
     const streams = createStreams({ desk, timers: systemTimers, warn })
@@ -59,10 +60,8 @@ export async function serveConfig(
       streams: streamRoutes(streams),
       tokens: tokensOf(own.token, server.tokens),
       version: versionOfPackage(),
-      newId: () => createIds(hostPorts.random, hostPorts.now).next('req'),
-      logger: createLogger((value: Json) => store.redactor.clean(value).value, {
-        write: (line) => io.warn(line.trimEnd()),
-      }),
+      newId: () => ids.next('req'),
+      logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }),
       hosts: [...(server.hosts ?? []), ...asked.hosts],
       origins: server.origins ?? [],
       limits: server.limits ?? {},
@@ -127,11 +126,6 @@ function ownToken(store: string): { token: string; isNew: boolean; file: string 
   if (store === 'memory:') return { token: newToken(), isNew: true, file: null }
   const file = tokenFileOf(store)
   return { ...openToken(file), file }
-}
-
-/** Where the token of a store is, for a command that asks its server. */
-export function tokenFileOf(store: string): string {
-  return store.startsWith('sqlite:') ? `${store.slice('sqlite:'.length)}.token` : './statewright.token'
 }
 
 function signerOf(store: string) {

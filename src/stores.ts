@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { hostPorts } from './adapters/host/ports.ts'
 import { openSigner } from './adapters/host/signing-key.ts'
+import { copyStore } from './adapters/sqlite/copy.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import type { Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
@@ -13,14 +14,35 @@ export async function openStore(url: string): Promise<Store> {
   if (scheme === 'postgres' || scheme === 'postgresql') return openPostgres(url)
   if (scheme !== 'sqlite') throw refuse('a store is named sqlite:FILE or postgres://HOST/DATABASE.')
   const path = url.slice('sqlite:'.length)
-  if (!existsSync(path)) throw refuse('there is no such file.')
-  return { runelog: await openSqliteRunelog(path, hostPorts, { models }), signer: () => openSigner(`${path}.key`) }
+  if (isMissing(url)) throw refuse('there is no such file.')
+  return { runelog: await openSqliteRunelog(path, hostPorts, { models }), signer: signerOf(url) }
 }
 
 async function openPostgres(url: string): Promise<Store> {
-  const { STATEWRIGHT_KEY: key = './statewright.key' } = process.env
   const segments = segmentsFolder()
   // Only who uses PostgreSQL pays for loading its client.
   const { openPostgresRunelog } = await import('./adapters/postgres/runelog.ts')
-  return { runelog: await openPostgresRunelog(url, hostPorts, { segments, models }), signer: () => openSigner(key) }
+  return { runelog: await openPostgresRunelog(url, hostPorts, { segments, models }), signer: signerOf(url) }
+}
+
+/** The key that belongs to a store: beside its file, or where the environment says. */
+export function signerOf(url: string): Store['signer'] {
+  if (url.startsWith('sqlite:')) return () => openSigner(`${url.slice('sqlite:'.length)}.key`)
+  return () => openSigner(process.env.STATEWRIGHT_KEY ?? './statewright.key')
+}
+
+/** Copies a store that is a file, and says how the copy is named. */
+export async function backUp(url: string, folder: string): Promise<{ readonly store: string }> {
+  if (!url.startsWith('sqlite:'))
+    throw faults.store_unusable({
+      store: url,
+      problem: 'only a SQLite file is copied here; use pg_dump for PostgreSQL.',
+    })
+  if (isMissing(url)) throw faults.store_unusable({ store: url, problem: 'there is no such file.' })
+  return { store: `sqlite:${copyStore(url.slice('sqlite:'.length), folder)}` }
+}
+
+/** A file that would be made by opening it. Only work makes a store. */
+export function isMissing(url: string): boolean {
+  return url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))
 }

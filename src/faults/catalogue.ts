@@ -98,6 +98,12 @@ export const faults = defineFaults({
     says: (d: { what: string; id: string; known?: readonly string[] }) =>
       `There is no ${d.what} ${d.id}${d.known === undefined ? '' : `; there is ${d.known.join(', ')}`}.`,
   },
+  id_ambiguous: {
+    http: 409,
+    retry: 'never',
+    says: (d: { id: string; candidates: readonly string[] }) =>
+      `${d.id} fits ${d.candidates.join(', ')}; give as much of it as fits only one.`,
+  },
   bad_definition: {
     http: 400,
     retry: 'never',

@@ -1,7 +1,6 @@
-import type { FastifyReply } from 'fastify'
-
 /** For everything that is not a page: it loads nothing, and nobody frames it. */
-const usual: Readonly<Record<string, string>> = {
+export const usualHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -23,8 +22,3 @@ export const pagePolicy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
-
-/** Through the reply, not on the response itself: Node writes a head quickly that it gets in one piece. */
-export function secure(reply: FastifyReply): void {
-  void reply.headers(usual)
-}

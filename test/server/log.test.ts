@@ -10,7 +10,7 @@ test('a request leaves one line that says who, what and how long, and no secret'
   const canary = 'canary-5f3a9c"é\\'
   const lines: string[] = []
   const redactor = createRedactor({ secrets: new Map([['the canary', canary]]) })
-  const logger = createLogger((value) => redactor.clean(value).value, { write: (line) => void lines.push(line) })
+  const logger = createLogger(redactor, { write: (line) => void lines.push(line) })
   const { world } = await createDeskWorld(
     { support: supportAgent([say('Done.')]) },
     { secrets: { 'the canary': canary } },

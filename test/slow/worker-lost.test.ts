@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Rune } from '../../src/runes/rune.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/postgres.ts'
 import { createWorkplace } from '../support/workplace.ts'
@@ -112,6 +114,41 @@ test('jobs that a dead worker had fetched are brought to another one within seco
   expect(await ask(url, `SELECT worker FROM statewright.worker WHERE worker = 'dead'`)).toEqual([])
 })
 
+test('a deadline that was fetched by a worker that nobody ever heard of is brought to another one', async () => {
+  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 700 })
+  const first = await join(4)
+  const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const { interaction_id } = await eventually('it asks', async () => (await sw.inbox())[0])
+  await first.close()
+  // It died before it had registered: the queue would keep what it had for 4 hours.
+  const fetched = await ask(
+    url,
+    `UPDATE statewright_jobs._private_jobs SET locked_by = 'pool-unknown', locked_at = now(), attempts = 1
+      WHERE key = $1 RETURNING id`,
+    [interaction_id],
+  )
+  expect(fetched).toHaveLength(1)
+  await join(4)
+  expect(await handle.result()).toMatchObject({ status: 'succeeded', result: 'CANCELLED' })
+})
+
+test('nothing is at rest while a run has lost its worker', async () => {
+  const { url, sw, start, join } = await createWorkplace({ lease_ms: 1_000 })
+  const alpha = await start(4)
+  const handle = await sw.submit({ agent: 'reader', input: { pages: 5, ms: 200 } })
+  await eventually('it reads', async () =>
+    (await sw.runelog.read(handle.session_id)).find((rune) => rune.kind === 'contract.moved'),
+  )
+  const beta = await join(4)
+  alpha.signal('SIGKILL')
+  await alpha.over
+  // Not even a job is left that would tell of it.
+  await ask(url, 'DELETE FROM statewright_jobs._private_jobs')
+  await ask(url, 'UPDATE statewright.lease SET expires_at = now()')
+  await beta.idle()
+  expect((await sw.find(handle.run_id)).run.status).toBe('succeeded')
+})
+
 test('a run whose wake was lost altogether is found', async () => {
   const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
   const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })
@@ -150,4 +187,21 @@ test('a worker that lacks an agent leaves its runs to those who have it', async 
   await eventually('the job came and went', async () => warnings.find((w) => w.includes('signer')))
   await join(4)
   expect((await handle.result()).status).toBe('succeeded')
+})
+
+test('a run that is brought again while it only waits takes no place from those that it waits for', async () => {
+  const { url, agents, join } = await createWorkplace({ lease_ms: 1_000 })
+  const model = scriptedModel([call('delegate.signer', { task: 'go' }), say('done')])
+  const lead = agent({ role: 'lead', delegates: ['signer'], model })
+  const worker = await join(1, { agents: { ...agents, lead } })
+  const { session_id, run_id, result } = await worker.submit({ agent: 'lead', input: 'go' })
+  const { interaction_id } = await eventually('it asks', async () => (await worker.inbox())[0])
+  const job = JSON.stringify({ session_id, run_id })
+  await ask(url, `SELECT statewright_jobs.add_job('run', $1::json, job_key := $2)`, [job, run_id])
+  await eventually('it was brought again', async () => {
+    const waiting = await ask(url, 'SELECT 1 FROM statewright_jobs.jobs WHERE key = $1 AND locked_at IS NULL', [run_id])
+    return waiting.length === 0 ? true : undefined
+  })
+  await worker.reply(interaction_id, { reply: { decision: 'approve' } })
+  expect(await result()).toMatchObject({ status: 'succeeded', result: 'done' })
 })

@@ -32,6 +32,7 @@ const hostile: readonly unknown[] = [
     ' ',
     '\0',
     '\u2028',
+    '\ud800',
     '\u202egnp',
     '💥',
     "'; DROP TABLE rune; --",

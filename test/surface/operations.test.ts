@@ -19,6 +19,7 @@ import {
   sendMessage,
 } from '../../src/surface/operations/session-commands.ts'
 import { createSession, getSession, listSessions } from '../../src/surface/operations/sessions.ts'
+import { findSubjects } from '../../src/surface/operations/subjects.ts'
 import { createDeskWorld, form, refund, supportAgent } from '../support/desk.ts'
 
 test('every operation answers with what it declares', async () => {
@@ -170,6 +171,9 @@ test('every operation answers with what it declares', async () => {
     { run_id: waiting.run_id, status: 'canceled' },
   ])
   expect((await client.call(listSessions, {})).items).toHaveLength(4)
+  expect((await client.call(findSubjects, { query: { prefix: session_id } })).items).toMatchObject([
+    { subject_id: session_id, machine: 'session', session_id },
+  ])
 
   // THEN nothing was left out, but for what needs an outcome that nobody knows, and a session that goes on.
   expect(operations.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([settle.name, allowAgain.name])

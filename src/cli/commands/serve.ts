@@ -1,5 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
-import { type Arguments, type Command, exits } from '../command.ts'
+import type { Arguments, Command } from '../command.ts'
+import { exits } from '../exits.ts'
 import { take } from '../with-store.ts'
 
 export const serveCommand: Command = {

@@ -11,6 +11,7 @@ import { auditSession, listRunes, stateAt } from './runes.ts'
 import { getRun, listRuns, runInteraction, runResult, runTrace } from './runs.ts'
 import { archiveSession, closeSession, pauseSession, resumeSession, sendMessage } from './session-commands.ts'
 import { createSession, getSession, listSessions } from './sessions.ts'
+import { findSubjects } from './subjects.ts'
 
 /** Everything that can be asked from outside and is answered at once. The server, the documents and the tests walk this list. */
 export const operations: readonly Operation[] = [
@@ -52,6 +53,7 @@ export const operations: readonly Operation[] = [
   settle,
   getOutput,
   listAgents,
+  findSubjects,
   allowAgain,
   redactRune,
 ]

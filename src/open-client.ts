@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Use, Where } from './cli/command.ts'
+import { faults } from './faults/catalogue.ts'
+import { Fault } from './faults/fault.ts'
+import { lookingPorts } from './looking-ports.ts'
+import { openStore } from './stores.ts'
+import type { Client } from './surface/client.ts'
+import { createDesk } from './surface/desk.ts'
+import { localClient } from './surface/local-client.ts'
+import { remoteClient } from './surface/remote-client.ts'
+import { storeOf, tokenFileOf } from './where.ts'
+
+/** How a command reaches the operations. Wiring, like `main`: nothing in a room imports this. */
+export async function openClient(where: Where, use: Use): Promise<Client> {
+  if (where.server !== undefined) return asking(where.server, await tokenFor(where))
+  const url = await storeOf(where)
+  try {
+    return use === 'look' ? await looking(url) : await openWorking(url, where, use)
+  } catch (error) {
+    // A server that holds the store can be asked for anything that could be done on it.
+    const address = error instanceof Fault && error.code === 'store_locked' ? addressIn(error) : null
+    if (address === null) throw error
+    return asking(address, await tokenFor({ ...where, store: url }))
+  }
+}
+
+/** Whoever only looks does not wait until models, tools and engines are loaded. */
+async function openWorking(url: string, where: Where, use: Use): Promise<Client> {
+  const { openWorkingClient } = await import('./open-working-client.ts')
+  return openWorkingClient(url, where, use)
+}
+
+function asking(server: string, token: string): Client {
+  const url = server.replace(/\/+$/, '')
+  return remoteClient({ url, token, fetch, pause: (ms, signal) => delay(ms, undefined, { signal }) })
+}
+
+function addressIn({ details }: Fault): string | null {
+  return (details as { address?: string | null }).address ?? null
+}
+
+/** The one in the environment, or the one that a server here wrote down. */
+async function tokenFor(where: Where): Promise<string> {
+  const { STATEWRIGHT_TOKEN: token } = process.env
+  if (token !== undefined && token !== '') return token
+  const file = tokenFileOf(await storeOf(where))
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim()
+  throw faults.file_unusable({
+    file,
+    problem: 'there is no token; set STATEWRIGHT_TOKEN to one that the server knows.',
+  })
+}
+
+/** On the store alone: nothing is recovered, nothing runs. */
+async function looking(url: string): Promise<Client> {
+  const { runelog, signer } = await openStore(url)
+  return localClient(createDesk(lookingPorts(runelog, signer)), () => runelog.close())
+}

@@ -1,0 +1,46 @@
+import { hostPorts } from './adapters/host/ports.ts'
+import { checkSignature } from './adapters/host/signing-key.ts'
+import type { Host } from './cli/command.ts'
+
+/** What commands need, from the machine this runs on. Each part is loaded when it is needed: a short answer is quick. */
+export const systemHost: Host = {
+  sha256: hostPorts.sha256,
+  now: hostPorts.now,
+  checkSignature,
+  openStore: async (url) => (await import('./stores.ts')).openStore(await named(url)),
+  backUp: async (url, folder) => (await import('./stores.ts')).backUp(await named(url), folder),
+  openClient: async (where, use) => (await import('./open-client.ts')).openClient(where, use),
+  examine: async (where) => (await import('./examine.ts')).examine(where),
+  startWorker: async (config, io) => (await import('./start-worker.ts')).startWorker(config, io),
+  startServer: async (asked, io) => (await import('./serve.ts')).startServer(asked, io),
+  playDemo: async (io, options) => (await import('./demo/play.ts')).playDemo(io, options),
+  onInterrupt,
+  everySecond,
+  untilTold,
+}
+
+async function named(url: string | undefined): Promise<string> {
+  const { storeOf } = await import('./where.ts')
+  return storeOf({ store: url, server: undefined, config: undefined })
+}
+
+function onInterrupt(listener: () => void): () => void {
+  process.on('SIGINT', listener)
+  return () => void process.off('SIGINT', listener)
+}
+
+function everySecond(listener: () => void): () => void {
+  const timer = setInterval(listener, 1_000)
+  return () => clearInterval(timer)
+}
+
+/** The first signal asks; whoever sends another one does not want to wait. */
+function untilTold(): Promise<string> {
+  return new Promise((resolve) => {
+    const told = (signal: NodeJS.Signals) => {
+      for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, told)
+      resolve(signal)
+    }
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, told)
+  })
+}
