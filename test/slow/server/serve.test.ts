@@ -51,7 +51,7 @@ test('where others could reach it, it does not listen without TLS unless someone
   const bind = (...more: string[]) => runCli(['serve', '--config', config, '--port', '0', '--quiet', ...more])
   for (const host of ['0.0.0.0', '::', '192.168.1.1', 'example.com'])
     expect(await bind('--host', host)).toMatchObject({
-      exit: 1,
+      exit: 2,
       err: expect.stringContaining(`${host} can be reached`),
     })
   expect(await bind('--host', '0.0.0.0', '--allow-plain-http')).toMatchObject({ exit: 0 })
@@ -118,7 +118,10 @@ test('whoever finds the store taken is told where to ask', async () => {
     expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0)
   const held = JSON.parse(readFileSync(`${database}.lock`, 'utf8'))
   expect(held.address).toBe(server.url)
-  expect(await runCli(['verify', '--store', `sqlite:${database}`])).toMatchObject({ exit: 1 })
+  expect(await runCli(['verify', '--store', `sqlite:${database}`])).toMatchObject({
+    exit: 7,
+    err: expect.stringContaining('is held by process'),
+  })
 })
 
 test(
@@ -126,7 +129,7 @@ test(
   async () => {
     const { config, database } = configured()
     const chance = createChance()
-    const kills = isProof ? 40 : 4
+    const kills = isProof ? 40 : 3
     console.log(`serve: seed ${seed}; repeat with STATEWRIGHT_SEED=${seed}`)
     let server = await startServerProcess(config, database)
     const told = new Map<string, string>()
