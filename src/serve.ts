@@ -10,7 +10,6 @@ import type { Serving, ServingOptions, WorkingIo } from './cli/command.ts'
 import { deskOn } from './desk-on.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Fault } from './faults/fault.ts'
-import type { Json } from './kernel/json.ts'
 import { type Config, loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createLogger } from './server/log.ts'
@@ -51,6 +50,7 @@ export async function serveConfig(
   try {
     const runelog = telling(store.runelog, io, broken.resolve)
     const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
+    const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
     const desk = deskOn(sw, signerOf(config.store))
     const streams = createStreams({ desk, timers: systemTimers, warn })
@@ -60,10 +60,8 @@ export async function serveConfig(
       streams: streamRoutes(streams),
       tokens: tokensOf(own.token, server.tokens),
       version: versionOfPackage(),
-      newId: () => createIds(hostPorts.random, hostPorts.now).next('req'),
-      logger: createLogger((value: Json) => store.redactor.clean(value).value, {
-        write: (line) => io.warn(line.trimEnd()),
-      }),
+      newId: () => ids.next('req'),
+      logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }),
       hosts: [...(server.hosts ?? []), ...asked.hosts],
       origins: server.origins ?? [],
       limits: server.limits ?? {},

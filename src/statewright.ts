@@ -65,6 +65,8 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
   /** A run that was submitted before, perhaps by another process. */
   run(run_id: string): Promise<RunHandle>
   readonly runelog: Runelog
+  /** Nobody else writes to the store while it is open. */
+  readonly isExclusive: boolean
   /** The agents that can be given work. */
   agents(): readonly AgentCard[]
   /** The whole of an output that was too long for the model, by its reference. */
@@ -166,6 +168,7 @@ async function openWith(
   return {
     ...commands,
     runelog,
+    isExclusive,
     agents: () => [...agents].map(([name, definition]) => cardOf(name, definition)),
     output: blobs.fetch,
     async submit(submission) {
@@ -189,7 +192,8 @@ function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = 
   const settings = { ...usualSettings, ...given }
   if (shared === undefined) return settings
   const { lease_ms } = shared
-  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms: given.late_worker_ms ?? lease_ms }
+  const { late_worker_ms = lease_ms } = given
+  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms }
 }
 
 /** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */

@@ -42,7 +42,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
     const agent_id = spawn(engine, batch, { name, parent_id: parent.agent_id, problem })
     if (problem !== undefined) return { batch, answer: () => undefined }
     const { mode, strict: interactive_require_user_reply } = parent
-    openRun(batch, child, agent_id, { agent: name, input: task, mode, interactive_require_user_reply }, call_id)
+    openRun(batch, child, agent_id, { agent: name, input: task, mode, interactive_require_user_reply }, context)
     return { batch, answer: () => undefined }
   })
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
@@ -50,7 +50,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   // The parent waits without a worker's slot, or parents could take all of them and their children none.
   const takeBack = engine.lendSlot(context.run_id)
   try {
-    const run = await ended(engine, session_id, child)
+    const run = await ended(engine, session_id, child, context.signal)
     await dismiss(engine, session_id, run.agent_id)
     if (run.status === 'succeeded') return run.result
     throw new Error(

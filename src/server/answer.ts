@@ -32,13 +32,11 @@ export function answering({ desk, kept }: Context, operation: Operation) {
 
   async function get(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
     if (operation.immutable) return getFrozen(request, reply, asked)
-    const revision = await operation.revision?.(desk, asked)
-    if (revision !== undefined) {
-      const etag = `"${operation.name}-${revision}"`
-      void reply.header('cache-control', 'private, no-cache').header('etag', etag)
-      if (isKnown(request, etag)) return reply.code(304).send()
-    }
-    return JSON.stringify(await operation.run(desk, asked))
+    const seen = await operation.look?.(desk, asked)
+    if (seen === undefined) return JSON.stringify(await operation.run(desk, asked))
+    const etag = `"${operation.name}-${seen.revision}"`
+    void reply.header('cache-control', 'private, no-cache').header('etag', etag)
+    return isKnown(request, etag) ? reply.code(304).send() : JSON.stringify(seen.answer())
   }
 
   async function post(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
@@ -78,5 +76,6 @@ function bodyOf({ body }: FastifyRequest): Json {
 
 export function isKnown({ headers }: FastifyRequest, etag: string): boolean {
   const asked = headers['if-none-match']
-  return asked === '*' || (asked ?? '').split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
+  if (asked === undefined) return false
+  return asked === '*' || asked.split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
 }

@@ -35,7 +35,7 @@ export type Theatre = Awaited<ReturnType<typeof open>>
 export function on(store: Store, props: Props, act: (theatre: Theatre) => Promise<void>): Play {
   return async ({ record }) => {
     const opened = await store.open()
-    const theatre = await open(opened, props)
+    const theatre = await open(opened, { ...props, settings: { ...store.settings, ...props.settings } })
     await act(theatre)
     await theatre.sw.close()
 

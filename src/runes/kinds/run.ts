@@ -10,6 +10,8 @@ export const runKinds = {
     interactive_require_user_reply: z.boolean(),
     budget: budget.nullable(),
     parent_call_id: z.string().nullable(),
+    /** The run that made that call, on whose budget this one draws. Older records leave it out. */
+    parent_run_id: z.string().optional(),
   }),
   /**
    * `epoch` fences the run: from this rune on, only appends that carry it commit.

@@ -213,9 +213,11 @@ export function openRun(
   run_id: string,
   agent_id: string,
   submission: Submission,
-  parent_call_id: string | null,
+  parent: { readonly call_id: string; readonly run_id: string } | null,
 ) {
   const { agent, input, mode = 'interactive', interactive_require_user_reply = true, budget = null } = submission
-  const payload = { agent, input, mode, interactive_require_user_reply, budget, parent_call_id }
+  const above =
+    parent === null ? { parent_call_id: null } : { parent_call_id: parent.call_id, parent_run_id: parent.run_id }
+  const payload = { agent, input, mode, interactive_require_user_reply, budget, ...above }
   batch.open('run', run_id, 'run.submitted', { actor: 'human', payload }, { run_id, agent_id })
 }

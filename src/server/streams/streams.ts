@@ -88,6 +88,11 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
     return connection
   }
 
+  /** Cuts everyone off. They can come back. */
+  function cut() {
+    for (const connection of connections) connection.cut()
+  }
+
   function room() {
     const { max_streams: limit } = limits
     if (connections.size >= limit) throw faults.too_many_streams({ limit })
@@ -157,10 +162,12 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
     /** How many readers there are. */
     count: () => connections.size,
 
+    cut,
+
     close() {
       for (const stop of deaf) stop()
       stopBeating()
-      for (const connection of connections) connection.cut()
+      cut()
     },
   }
 }
