@@ -134,6 +134,8 @@ export interface ServingOptions {
   /** More names that the server answers to. */
   readonly hosts: readonly string[]
   readonly tls: { readonly cert: string; readonly key: string } | undefined
+  /** Log what goes wrong, and not every request. */
+  readonly is_quiet: boolean
   /** Something in front of the server encrypts. */
   readonly allow_plain_http: boolean
 }
