@@ -59,6 +59,8 @@ export interface Host {
   readonly openStore: (url: string | undefined) => Promise<Store>
   /** Reaches the operations: through the server that is named or that holds the store, or on the store itself. */
   readonly openClient: (where: Where, use: Use) => Promise<Client>
+  /** A session as a file that proves itself, by its id or the beginning of it. */
+  readonly openBundle: (where: Where, given: string) => Promise<Bundle>
   /** Looks at everything that could be in the way. */
   readonly examine: (where: Where) => Promise<readonly Finding[]>
   /** Copies a store into a new folder. */
@@ -99,6 +101,13 @@ export interface PlanAsked {
  * the config and recovers what a killed process left; or also carry out runs.
  */
 export type Use = 'look' | 'act' | 'work'
+
+/** The lines of an export, each with its end, as they come. */
+export interface Bundle {
+  readonly session_id: string
+  readonly lines: AsyncIterable<string>
+  close(): Promise<void>
+}
 
 export interface Finding {
   readonly what: string
