@@ -1,0 +1,122 @@
+import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
+import type { PlanProblem } from '../../coordinator/outputs/plan-problem.ts'
+import type { CoordinationInput } from '../../coordinator/progress.ts'
+import type { FailurePack } from '../../coordinator/schemas/failure-pack.ts'
+import type { Recovers } from '../../coordinator/schemas/lineage.ts'
+import type { QuestionPack } from '../../coordinator/schemas/question-pack.ts'
+import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
+import type { GuardReading } from '../../coordinator/schemas/run-tape.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { CoordinationState } from '../../machines/coordination.ts'
+
+/**
+ * Coordinations that survive the process. Each lives in the log of a session;
+ * where it stands is the Coordinator, run again over what was recorded.
+ */
+export interface Plans {
+  /**
+   * Takes an intent in and works on it until it is at rest: DONE, BLOCKED,
+   * ABORTED, or AWAITING_ANSWERS. Once this resolves, all of that is recorded.
+   */
+  submit(submission: PlanSubmission): Promise<PlanView>
+  /** Answers the questions that a coordination has open, and works on until it is at rest again. */
+  answer(coordination_id: string, given: PlanAnswer): Promise<PlanView>
+  show(coordination_id: string): Promise<PlanView>
+  /** Newest first. */
+  list(query?: PlanQuery): Promise<readonly PlanRow[]>
+  /** Resolves when the coordination is at rest, whoever works on it. */
+  rest(coordination_id: string): Promise<PlanView>
+  /** What an ended coordination left behind, by file name. Refused while it has not ended. */
+  files(coordination_id: string): Promise<FrozenFiles>
+  /** Checks what it left behind, byte by byte. Nothing is wrong if nothing comes back. */
+  verify(coordination_id: string): Promise<readonly PlanProblem[]>
+  /** Takes up every coordination that the last process left in the middle of its work. */
+  resumeAll(): Promise<void>
+  /** Resolves when nothing is worked on. */
+  idle(): Promise<void>
+  /** Stops at the next recorded move; what is left is taken up by the next process. */
+  stop(): Promise<void>
+}
+
+export interface PlanSubmission {
+  readonly intent: Json
+  /** Without it, the configured one. */
+  readonly policy?: Json
+  /** Without it, the configured folder, as it is now. */
+  readonly registry?: RegistrySnapshot
+  /** Without it, an empty memory. Null: there is none, which ends in BLOCKED. */
+  readonly memory?: Json
+  /** Without it, there is none, which ends in BLOCKED. */
+  readonly facts?: Json
+  /** The coordination that this one takes the place of. */
+  readonly recovers?: Recovers
+  /** A session that exists; without it the plan gets one of its own. */
+  readonly session_id?: string
+  /** The goal that wants this plan. */
+  readonly goal_id?: string
+  /** Chosen by the caller, so that the same submission, sent again, is the same coordination. */
+  readonly coordination_id?: string
+  /** How long each pack of questions stays open before the defaults stand. Without it, for ever. */
+  readonly answer_timeout_ms?: number
+}
+
+export interface PlanAnswer {
+  readonly answer_pack: Json
+  readonly replied_by?: string
+  readonly idempotency_key?: string
+}
+
+export interface PlanQuery {
+  readonly state?: CoordinationState
+  readonly limit?: number
+}
+
+/** One line of the list. */
+export type PlanRow = {
+  readonly coordination_id: string
+  readonly session_id: string
+  readonly goal_id: string | null
+  readonly intent_id: string
+  readonly state: CoordinationState
+  readonly submitted_at: number
+  readonly updated_at: number
+}
+
+export interface PlanView extends PlanRow {
+  /** The hash of everything that went in: the same input has the same run id everywhere. */
+  readonly run_id: string
+  readonly input: CoordinationInput
+  readonly moves: readonly PlanMove[]
+  /** What it waits for, if it does. */
+  readonly waits_for: PlanQuestions | null
+  /** Why there is no plan, if there is none. */
+  readonly failure: FailurePack | null
+  /** What it left behind, by content. */
+  readonly files: readonly PlanFile[]
+}
+
+export interface PlanMove {
+  readonly from: CoordinationState
+  readonly to: CoordinationState
+  readonly trigger: string
+  readonly at: number
+  readonly duration_ms: number
+  readonly guards: readonly GuardReading[]
+  readonly outputs: readonly {
+    readonly artifact_type: string
+    readonly artifact_id: string
+    readonly checksum: string
+  }[]
+}
+
+export interface PlanQuestions {
+  readonly interaction_id: string
+  readonly question_pack: QuestionPack
+  readonly deadline: number | null
+}
+
+export interface PlanFile {
+  readonly name: string
+  /** Where the text is kept: `blob_` and the SHA-256 of it. */
+  readonly ref: string
+}
