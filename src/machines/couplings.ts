@@ -1,6 +1,7 @@
 import { defineCouplings } from '../kernel/coupling.ts'
 import type { TriggerOf } from '../kernel/machine.ts'
 import type { machines } from './all.ts'
+import { goalFrames } from './goal-couplings.ts'
 
 type Named<M> = M extends { readonly name: infer N extends string } ? `+${N}` | `${N}.${TriggerOf<M>}` : never
 
@@ -62,6 +63,8 @@ export const couplings = defineCouplings<MoveName>()({
     closing:                { by: 'command', moves: ['session.close_requested'], meaning: 'The session is being closed.' },
     closed:                 { by: 'command', moves: ['session.cleanup_complete'], meaning: 'Runs and agents are over; the runelog is sealed.' },
     archived:               { by: 'command', moves: ['session.archive_requested'], meaning: 'The runelog goes to cold storage.' },
+
+    ...goalFrames,
   },
 
   // biome-ignore format: as above

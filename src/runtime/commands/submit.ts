@@ -1,7 +1,9 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
+import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
+import type { Actor } from '../../runes/actor.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -47,7 +49,7 @@ export async function submit(engine: Engine, submission: Submission): Promise<Su
     const agent_id = known ?? spawn(engine, batch, spawning)
     if (unfit === undefined) {
       if (state.subjects.get(session_id)?.state === 'created') activate(batch, state)
-      openRun(batch, run_id, agent_id, submission, null)
+      openRun(batch, run_id, agent_id, submission)
     }
     return { batch, read: [session_id, agent_id], answer: () => unfit }
   })
@@ -92,7 +94,7 @@ export async function createSession(
       actor: 'graph_runner',
       payload: { root_agent_id: agent_id },
     })
-    openRun(batch, run_id, agent_id, { agent, input: null, ...message }, null)
+    openRun(batch, run_id, agent_id, { agent, input: null, ...message })
   }
   await engine.sessions.commit(state, batch, { expect: batch.moved })
   return session_id
@@ -125,14 +127,24 @@ function nextId(engine: Engine, state: SessionState, name: string): string {
   return `agt_${engine.sha256(JSON.stringify([state.session_id, name, earlier])).slice(0, 16)}`
 }
 
+/** Who has a run done, where it is not whoever submits it. */
+export interface Behalf {
+  readonly actor?: Actor
+  readonly parent_call_id?: string | null
+  readonly allowed_tools?: readonly AllowedTool[] | null
+  readonly goal_id?: string
+  readonly task_id?: string
+}
+
 export function openRun(
   batch: Batch,
   run_id: string,
   agent_id: string,
   submission: Submission,
-  parent_call_id: string | null,
+  { actor = 'human', parent_call_id = null, allowed_tools = null, ...concerns }: Behalf = {},
 ) {
   const { agent, input, mode = 'interactive', interactive_require_user_reply = true, budget = null } = submission
-  const payload = { agent, input, mode, interactive_require_user_reply, budget, parent_call_id }
-  batch.open('run', run_id, 'run.submitted', { actor: 'human', payload }, { run_id, agent_id })
+  const bound = allowed_tools === null ? {} : { allowed_tools: [...allowed_tools] }
+  const payload = { agent, input, mode, interactive_require_user_reply, budget, parent_call_id, ...bound }
+  batch.open('run', run_id, 'run.submitted', { actor, payload }, { run_id, agent_id, ...concerns })
 }

@@ -1,0 +1,38 @@
+/** How goals and their tasks move, together with the agents and runs that do the work. Nobody holds a goal: whoever looks at it decides by its record. */
+// biome-ignore format: tables are audited by eye, so their columns line up
+export const goalFrames = {
+  session_readied:      { by: 'command', moves: ['session.agent_ready'], meaning: 'A session begins to work without a message.' },
+  goal_set:             { by: 'command', moves: ['+goal'], meaning: 'Someone sets a goal.' },
+  goal_decomposed:      { by: 'command', moves: ['goal.decompose_goal'], meaning: 'Planning begins.' },
+  goal_plan_asked:      { by: 'command', moves: ['+interaction'], meaning: 'A person is asked whether a judged plan shall start.' },
+  goal_plan_approved:   { by: 'command', moves: ['goal.plan_approved'], meaning: 'A person lets the plan start.' },
+  goal_auto_started:    { by: 'command', moves: ['goal.auto_start'], meaning: 'The plan starts by itself, as whoever set the goal said.' },
+  goal_plan_rejected:   { by: 'command', moves: ['goal.plan_rejected'], meaning: 'A person rejects the plan.' },
+  goal_reviewed:        { by: 'command', moves: ['goal.all_tasks_terminal'], meaning: 'Every task is over; the review begins.' },
+  goal_blocked:         { by: 'command', moves: ['goal.all_runnable_blocked'], meaning: 'Whatever could run waits.' },
+  goal_unblocked:       { by: 'command', moves: ['goal.dependency_resolved'], meaning: 'Something that was waited for has come.' },
+  goal_retried:         { by: 'command', moves: ['goal.critique_found_issues'], meaning: 'Findings become tasks.' },
+  goal_replanned:       { by: 'command', moves: ['goal.needs_replan'], meaning: 'Findings need another plan.' },
+  goal_met:             { by: 'command', moves: ['goal.critique_passed'], meaning: 'The goal is met.' },
+  goal_given_up:        { by: 'command', moves: ['goal.user_cancel'], meaning: 'A person gives the goal up.' },
+  goal_spent:           { by: 'command', moves: ['goal.budget_exhausted'], meaning: 'The goal has used up what it may spend.' },
+  goal_unresolvable:    { by: 'command', moves: ['goal.unresolvable'], meaning: 'What the goal waits for will not come.' },
+
+  task_planned:         { by: 'command', moves: ['+task'], meaning: 'A task of a plan that starts, or a follow-up.' },
+  task_assigned:        { by: 'command', moves: ['task.assign', '+agent', 'agent.init_complete', '+run'], meaning: 'A task gets an agent of its own, and its run with it.' },
+  task_unassignable:    { by: 'command', moves: ['task.assign', '+agent', 'agent.init_error', 'task.begin', 'task.fail'], meaning: 'The agent for a task could not be set up.' },
+  task_resumed:         { by: 'command', moves: ['task.unblock', '+agent', 'agent.init_complete', '+run'], meaning: 'An outcome that nobody knew is settled; a new run goes on with the task.' },
+  task_begun:           { by: 'command', moves: ['task.begin'], meaning: 'The agent works on it.' },
+  task_completed:       { by: 'command', moves: ['task.complete'], meaning: 'Its run succeeded.' },
+  task_failed:          { by: 'command', moves: ['task.fail'], meaning: 'Its run failed, or its review was refused.' },
+  task_blocked:         { by: 'command', moves: ['task.block'], meaning: 'Its run waits for a person, or ended over an outcome that nobody knows.' },
+  task_unblocked:       { by: 'command', moves: ['task.unblock'], meaning: 'Its run goes on.' },
+  task_skipped:         { by: 'command', moves: ['task.skip'], meaning: 'Something it depends on did not complete, or it is not needed.' },
+  task_cancelled:       { by: 'command', moves: ['task.cancel'], meaning: 'It is withdrawn with its goal.' },
+  review_asked:         { by: 'command', moves: ['task.assign', 'task.begin', 'task.block', '+interaction'], meaning: 'A review of the plan is put to a person.' },
+  review_passed:        { by: 'command', moves: ['task.unblock', 'task.complete'], meaning: 'A person passes the review.' },
+
+  outside_answered:     { by: 'command', moves: ['interaction.answer'], meaning: 'Someone answered what no call asked.' },
+  outside_expired:      { by: 'command', moves: ['interaction.expire'], meaning: 'The deadline of what no call asked passed.' },
+  outside_withdrawn:    { by: 'command', moves: ['interaction.withdraw'], meaning: 'What no call asked is moot.' },
+} as const
