@@ -29,6 +29,13 @@ const configShape = closedObject({
   agents,
   policy: permissionPolicy.prefault({}),
   mcp: mcpServers.default({}),
+  plans: closedObject({
+    registry: z.string().min(1),
+    policy: z.json(),
+    signing_key: z.string().min(1),
+  })
+    .partial()
+    .optional(),
   secrets: z.record(z.string(), z.string()).optional(),
   settings: closedObject({
     worker: z.string().min(1),

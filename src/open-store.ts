@@ -3,6 +3,7 @@ import { openCheckpoints } from './adapters/sqlite/checkpoints.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { systemTimers } from './adapters/system/timers.ts'
+import { coordinations } from './autonomy/plans/coordinations.ts'
 import { faults } from './faults/catalogue.ts'
 import { openMemoryRunelog } from './runelog/memory.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -32,7 +33,7 @@ export interface Sharing {
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
-export const models = [openInteractions, budgets]
+export const models = [openInteractions, budgets, coordinations]
 
 export const usual_lease_ms = 5_000
 

@@ -6,9 +6,11 @@ import type { McpServerOptions } from './adapters/mcp/server-config.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
+import { createGoals, type Goals } from './autonomy/goals/goals.ts'
 import { checkConfig } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
+import { openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
 import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
@@ -31,6 +33,8 @@ export interface StatewrightOptions {
   readonly policy?: Partial<Policy>
   /** Servers whose tools agents may be given, by the name under which their tools appear. */
   readonly mcp?: Readonly<Record<string, McpServerOptions>>
+  /** What plans are judged by. */
+  readonly plans?: PlanOptions
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Partial<Settings>
@@ -47,6 +51,9 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
   /** A run that was submitted before, perhaps by another process. */
   run(run_id: string): Promise<RunHandle>
   readonly runelog: Runelog
+  /** Intents that are judged before anything runs. */
+  readonly plans: PlansOfStore
+  readonly goals: Goals
   /** The whole of an output that was too long for the model, by its reference. */
   output(ref: string): Promise<string | undefined>
   /** Lets go of every run at its next boundary, and closes the store if it was opened here. */
@@ -91,7 +98,7 @@ async function openWith(
   const { warn } = options
   // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn, mcp)
-  const ids = options.ports?.ids ?? createIds(hostPorts.random)
+  const ids = options.ports?.ids ?? createIds(hostPorts.random, hostPorts.now)
   const { lease_ms = usual_lease_ms } = options.settings ?? {}
   const isOurs = typeof options.store === 'string'
   const store =
@@ -100,9 +107,22 @@ async function openWith(
       : options.store
   const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
   const member = shared?.member()
+  const { plans, registry, beside, ...lifetime } = openPlans(options.plans ?? {}, {
+    engine: () => runtime.engine,
+    blobs,
+    sha256: storePorts.sha256,
+  })
+  const max_concurrent_runs = options.max_concurrent_runs ?? 64
   const runtime: Runtime = createRuntime(
     {
       runelog,
+      beside: {
+        ...beside,
+        async takeUp(session_id) {
+          await beside.takeUp(session_id)
+          await takeUp(session_id)
+        },
+      },
       isExclusive,
       ...(member === undefined ? {} : { member }),
       clock: options.ports?.clock ?? systemClock,
@@ -118,10 +138,21 @@ async function openWith(
       agents,
       policy,
       settings: settingsOn(shared, options.settings, ids),
-      max_concurrent_runs: options.max_concurrent_runs ?? 64,
+      max_concurrent_runs,
     },
   )
+  const {
+    begin,
+    takeUp,
+    endAll,
+    steps,
+    idle: goalsIdle,
+    stop: stopGoals,
+    ...goals
+  } = createGoals({ engine: runtime.engine, plans, registry }, max_concurrent_runs > 0)
   const stop = async () => {
+    await stopGoals()
+    await lifetime.stop()
     await runtime.stop()
     await mcp.close()
     if (!isOurs) return
@@ -137,6 +168,8 @@ async function openWith(
   }
   try {
     await runtime.start()
+    await lifetime.resumeAll()
+    await begin()
   } catch (error) {
     member?.abandon()
     if (isOurs) await closeStore(store)
@@ -146,6 +179,20 @@ async function openWith(
   return {
     ...commands,
     runelog,
+    plans,
+    goals,
+    async closeSession(session_id, reason = 'closed by request') {
+      await endAll(session_id, reason)
+      return commands.closeSession(session_id, reason)
+    },
+    async idle() {
+      for (let before = -1; before !== steps(); ) {
+        before = steps()
+        await commands.idle()
+        await lifetime.idle()
+        await goalsIdle()
+      }
+    },
     output: blobs.fetch,
     async submit(submission) {
       const { session_id, run_id } = await submit(submission)

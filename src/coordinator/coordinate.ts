@@ -45,7 +45,10 @@ export function coordinationOf(progress: Progress, ports: Ports): Coordination {
 }
 
 /** What a new coordination names to say that it takes the place of this one. Null while this one has not ended. */
-export function recoveryOf({ run_id, state, tape }: Coordination, { sha256 }: Pick<Ports, 'sha256'>): Recovers | null {
+export function recoveryOf(
+  { run_id, state, tape }: Pick<Coordination, 'run_id' | 'state' | 'tape'>,
+  { sha256 }: Pick<Ports, 'sha256'>,
+): Recovers | null {
   if (state !== 'DONE' && state !== 'BLOCKED' && state !== 'ABORTED') return null
   return { run_id, final_state: state, tape_checksum: checksumOf(tape, sha256) }
 }

@@ -210,6 +210,30 @@ export const faults = defineFaults({
     says: (d: { goal_id: string; state: string; asked: string; open: readonly string[] }) =>
       `Goal ${d.goal_id} is ${d.state}, and there is nothing to ${d.asked}; ${d.open.length === 0 ? 'it waits for nobody' : `name one of ${d.open.join(', ')}`}.`,
   },
+  coordination_not_over: {
+    http: 409,
+    retry: 'later',
+    says: (d: { coordination_id: string; state: string }) =>
+      `Coordination ${d.coordination_id} is ${d.state}; its outputs are frozen once it is DONE, BLOCKED or ABORTED.`,
+  },
+  coordination_not_waiting: {
+    http: 409,
+    retry: 'never',
+    says: (d: { coordination_id: string; state: string }) =>
+      `Coordination ${d.coordination_id} is ${d.state} and asks nothing; answers are accepted while it is AWAITING_ANSWERS.`,
+  },
+  coordination_diverged: {
+    http: 409,
+    retry: 'never',
+    says: (d: { coordination_id: string; problem: string }) =>
+      `Coordination ${d.coordination_id} cannot be taken up: ${d.problem} Submit its intent anew.`,
+  },
+  registry_refused: {
+    http: 422,
+    retry: 'never',
+    says: (d: { registry: string; problems: readonly { path?: string | undefined; message: string }[] }) =>
+      `The registry ${d.registry} is refused as a whole: ${d.problems.map((p) => (p.path === undefined ? p.message : `${p.path}: ${p.message}`)).join('; ')}`,
+  },
   not_plain_json: {
     http: 422,
     retry: 'never',

@@ -2,6 +2,7 @@ import { defineCouplings } from '../kernel/coupling.ts'
 import type { TriggerOf } from '../kernel/machine.ts'
 import type { machines } from './all.ts'
 import { goalFrames } from './goal-couplings.ts'
+import { planFrames } from './plan-couplings.ts'
 
 type Named<M> = M extends { readonly name: infer N extends string } ? `+${N}` | `${N}.${TriggerOf<M>}` : never
 
@@ -64,6 +65,11 @@ export const couplings = defineCouplings<MoveName>()({
     closed:                 { by: 'command', moves: ['session.cleanup_complete'], meaning: 'Runs and agents are over; the runelog is sealed.' },
     archived:               { by: 'command', moves: ['session.archive_requested'], meaning: 'The runelog goes to cold storage.' },
 
+    outside_answered:       { by: 'command', moves: ['interaction.answer'], meaning: 'Someone answered what no call asked: a pack of questions, a notice, a review.' },
+    outside_expired:        { by: 'command', moves: ['interaction.expire'], meaning: 'The deadline of what no call asked passed.' },
+    outside_withdrawn:      { by: 'command', moves: ['interaction.withdraw'], meaning: 'What no call asked is moot.' },
+
+    ...planFrames,
     ...goalFrames,
   },
 

@@ -31,8 +31,4 @@ export const goalFrames = {
   task_cancelled:       { by: 'command', moves: ['task.cancel'], meaning: 'It is withdrawn with its goal.' },
   review_asked:         { by: 'command', moves: ['task.assign', 'task.begin', 'task.block', '+interaction'], meaning: 'A review of the plan is put to a person.' },
   review_passed:        { by: 'command', moves: ['task.unblock', 'task.complete'], meaning: 'A person passes the review.' },
-
-  outside_answered:     { by: 'command', moves: ['interaction.answer'], meaning: 'Someone answered what no call asked.' },
-  outside_expired:      { by: 'command', moves: ['interaction.expire'], meaning: 'The deadline of what no call asked passed.' },
-  outside_withdrawn:    { by: 'command', moves: ['interaction.withdraw'], meaning: 'What no call asked is moot.' },
 } as const

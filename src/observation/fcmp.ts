@@ -18,6 +18,7 @@ const inputKinds: { readonly [K in Question['interaction_kind']]: InputKind } = 
   question:      'open_text',
   question_pack: 'fill_fields',
   settlement:    'choose_one',
+  notice:        'confirm',
 }
 
 /** The whole stream of a run so far. */

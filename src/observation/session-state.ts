@@ -134,6 +134,10 @@ export interface InteractionView {
   readonly interaction_id: string
   readonly run_id: string | null
   readonly call_id: string | null
+  /** What asked, where no run did. */
+  readonly coordination_id: string | null
+  readonly goal_id: string | null
+  readonly task_id: string | null
   readonly opened_at: number
   readonly opened: Payload<'interaction.opened'>
   state: InteractionState

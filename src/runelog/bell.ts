@@ -14,6 +14,8 @@ export interface Bell {
   listen(listener: Listener): () => void
   /** Calls back whenever this session is rung. Returns the way to stop. */
   on(session_id: string, wake: () => void): () => void
+  /** Someone waits for this session. */
+  isAwaited(session_id: string): boolean
 }
 
 /** Thousands may wait, each for one session: a commit wakes those it concerns, not all. */
@@ -42,5 +44,6 @@ export function createBell(): Bell {
         if (wakes.size === 0 && waiting.get(session_id) === wakes) waiting.delete(session_id)
       }
     },
+    isAwaited: (session_id) => waiting.has(session_id),
   }
 }

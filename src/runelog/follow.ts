@@ -1,16 +1,17 @@
 import type { Rune } from '../runes/rune.ts'
 import type { Bell } from './bell.ts'
 import type { Runelog } from './port.ts'
+import type { Tail } from './tail.ts'
 
 const atOnce = 256
 
 /**
- * Everything after a cursor, first what is there, then what comes. It always
- * reads from the log and uses the bell only to know when to look again, so a
- * lost or doubled notice can neither lose nor double a rune.
+ * Everything after a cursor, first what is there, then what comes. It goes by
+ * its cursor and uses the bell only to know when to look again, so a lost or
+ * doubled notice can neither lose nor double a rune.
  */
 export async function* follow(
-  { read, bell }: { readonly read: Runelog['read']; readonly bell: Bell },
+  { read, bell, tail }: { readonly read: Runelog['read']; readonly bell: Bell; readonly tail?: Tail },
   session_id: string,
   after: number,
   signal: AbortSignal,
@@ -27,7 +28,7 @@ export async function* follow(
   try {
     while (!signal.aborted) {
       rung = false
-      const runes = await read(session_id, { after: cursor, limit: atOnce })
+      const runes = tail?.after(session_id, cursor) ?? (await read(session_id, { after: cursor, limit: atOnce }))
       for (const rune of runes) {
         if (signal.aborted) return
         yield rune

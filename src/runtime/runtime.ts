@@ -5,6 +5,7 @@ import type { Budget, RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
+import { type Beside, nothingBeside } from './beside.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
 import { allowAgain } from './commands/allow-again.ts'
@@ -41,6 +42,8 @@ export interface RuntimePorts {
   readonly sha256: Sha256
   readonly redactor: Redactor
   readonly leases?: Leases
+  /** What lives in sessions beside runs; without it, nothing does. */
+  readonly beside?: Beside
   readonly keepWhole: KeepWhole
   readonly checkpoints?: Checkpoints
   readonly warn: (message: string, details: object) => void
@@ -76,6 +79,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     ...ports,
     ...config,
     leases: ports.leases ?? ports.member?.leases ?? leasesOfOneProcess(),
+    beside: ports.beside ?? nothingBeside,
     isAlone: ports.member === undefined,
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     atWork: new Map(),

@@ -96,6 +96,7 @@ export const payloads: { readonly [K in Kind]: Payload<K> } = {
   },
   'coordination.received': { intent_id: 'int_1', input_sha256: 'x', input: {} },
   'coordination.moved': { guards: [], outputs: [], duration_ms: 1 },
+  'coordination.frozen': { files: [] },
   'coordination.alerted': { failure: {} },
   'plan.goal_received': { goal_description: 'd', config: {} },
   'goal.moved': {},

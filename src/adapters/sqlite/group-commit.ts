@@ -1,5 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
+import type { Rune } from '../../runes/rune.ts'
 import { causeOf } from './open-database.ts'
 import type { Step } from './statements.ts'
 
@@ -8,6 +9,8 @@ export interface Decided<T> {
   readonly steps: readonly Step[]
   readonly session_id: string
   readonly answer: T
+  /** What it adds to the log, if that is all it does. */
+  readonly adds?: readonly Rune[]
 }
 
 export interface GroupCommit {
@@ -31,7 +34,7 @@ export interface GroupPorts {
   /** All steps in one transaction. An error means that nobody knows whether they are on disk. */
   readonly commit: (steps: readonly Step[]) => void | Promise<void>
   /** After each commit, before anyone is answered. */
-  readonly committed: (session_ids: readonly string[]) => void
+  readonly committed: (written: readonly Decided<unknown>[]) => void
 }
 
 /**
@@ -60,19 +63,17 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
   }
 
   async function run(requests: readonly Request[]) {
-    const accepted: { readonly request: Request; readonly answer: unknown }[] = []
+    const accepted: { readonly request: Request; readonly decided: Decided<unknown> }[] = []
     const refused: { readonly request: Request; readonly reason: unknown }[] = []
     const steps: Step[] = []
-    const session_ids = new Set<string>()
     for (const asked of requests) {
       const decided = poison ?? attempt(asked.decide)
       if (decided instanceof Error) {
         refused.push({ request: asked, reason: decided })
         continue
       }
-      accepted.push({ request: asked, answer: decided.answer })
+      accepted.push({ request: asked, decided })
       for (const one of decided.steps) steps.push(one)
-      session_ids.add(decided.session_id)
     }
     try {
       if (steps.length > 0) await commit(steps)
@@ -81,8 +82,8 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
       for (const { request } of accepted) request.reject(poison)
       accepted.length = 0
     }
-    if (accepted.length > 0) committed([...session_ids])
-    for (const { request, answer } of accepted) request.resolve(answer)
+    if (accepted.length > 0) committed(accepted.map(({ decided }) => decided))
+    for (const { request, decided } of accepted) request.resolve(decided.answer)
     // A refusal may rest on what this very group wrote; it is told only when that is on disk.
     for (const { request, reason } of refused) request.reject(poison ?? reason)
   }

@@ -32,7 +32,9 @@ function prepareDatabase(db: DatabaseSync, path: string): void {
 
   // FULL, not NORMAL: under WAL, NORMAL may lose the last commits in a power cut,
   // and by then we have already told someone that they happened.
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;')
+  db.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = 4000;',
+  )
   // A file that cannot be written is found now and not at the first append.
   db.exec('BEGIN IMMEDIATE')
   if (isNew) db.exec(schema)

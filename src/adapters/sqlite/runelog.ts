@@ -14,6 +14,7 @@ import { type Prepared, prepare } from '../../runelog/prepare.ts'
 import type { Row } from '../../runelog/read-model.ts'
 import { refoldSession, refuseNothing } from '../../runelog/refold.ts'
 import { createSegments } from '../../runelog/segment.ts'
+import { createTail } from '../../runelog/tail.ts'
 import { toRune } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createCache } from './cache.ts'
@@ -66,6 +67,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
   const models = allModels(options.models)
   const preparing = { ...ports, redactor: options.redactor }
   const bell = createBell()
+  const tail = createTail(bell.isAwaited)
 
   /** What the writer knows: committed state plus what is queued ahead. Only `decide` functions read it. */
   const places = createCache<Place>(50_000)
@@ -74,10 +76,13 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
 
   const group = createGroupCommit({
     commit,
-    committed(session_ids) {
+    committed(written) {
       places.trim()
       rows.trim()
-      bell.ring(session_ids)
+      for (const { session_id, adds } of written)
+        if (adds === undefined) tail.forget(session_id)
+        else tail.add(session_id, adds)
+      bell.ring([...new Set(written.map(({ session_id }) => session_id))])
     },
   })
 
@@ -118,7 +123,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
     for (const { event_id, header, payload, salt, hash } of records)
       steps.push(step('addRune', place.session, event_id, header, payload, salt, hash))
     steps.push(...writeRows(changes))
-    return { steps, session_id, answer: runes, place }
+    return { steps, session_id, answer: runes, adds: runes, place }
   }
 
   /** Redacting and archiving read, work on files, and then write; one at a time, so that none undoes another's work. */
@@ -165,7 +170,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
       return reader.read(session_id, range)
     },
 
-    follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
+    follow: (session_id, after, signal) => follow({ read: store.read, bell, tail }, session_id, after, signal),
 
     async head(session_id) {
       group.check()
@@ -214,7 +219,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
           await submit(() => {
             const decided = decide(prepared)
             if (decided instanceof Fault) return decided
-            return { ...decided, steps: [...decided.steps, erase, ...writeRows(refoldSession(models, erased))] }
+            const { adds: _adds, ...rest } = decided
+            return { ...rest, steps: [...decided.steps, erase, ...writeRows(refoldSession(models, erased))] }
           })
           if (isCold) await segments.remove(segment.file)
         }),

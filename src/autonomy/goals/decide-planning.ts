@@ -30,7 +30,12 @@ export function decidePlanning(desk: Desk) {
   const given = goal.given ?? drafted(desk, draft)
   if (given === undefined) return
   const judged = desk.judged.get(draft)
-  if (judged === undefined) return void desk.errands.push({ errand: 'judge', draft, given })
+  if (judged === undefined) {
+    // A person has questions of the Coordinator to answer; what they say is recorded, and it is looked at again.
+    if (desk.state.subjects.get(desk.ids.coordination(draft))?.state !== 'AWAITING_ANSWERS')
+      desk.errands.push({ errand: 'judge', draft, given })
+    return
+  }
   if (judged.outcome === 'failed') return draftFailed(desk, draft, judged.failure)
 
   const { ids, batch, config } = desk

@@ -21,12 +21,19 @@ export interface Driver {
   stop(): Promise<void>
 }
 
+export interface Told {
+  /** Something was recorded, or is being done outside. */
+  stepped(): void
+  /** The goal is over, and so is everyone who worked for it. */
+  ended(): void
+}
+
 /**
  * Goes on with one goal whenever something happens in its session. It holds
  * nothing that is not in the log: two of them, in two processes, decide the
  * same, and the second one's append is refused.
  */
-export function createDriver(ports: Judging, session_id: string, goal_id: string, ended: () => void): Driver {
+export function createDriver(ports: Judging, session_id: string, goal_id: string, told: Told): Driver {
   const { engine } = ports
   const ids = goalIds(goal_id, engine.sha256)
   const judged = new Map<number, Judgement>()
@@ -35,8 +42,6 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   let registry: RegistrySnapshot | undefined
   let working: Promise<void> | undefined
   let isDirty = false
-  let waits = 0
-  let changed = Promise.withResolvers<void>()
   let isStopped = false
   let alarm: Cancel | undefined
   const deaf = engine.sessions.listen(session_id, kick)
@@ -78,6 +83,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       })
       for (const { kind, run_id } of runes) if (run_id !== undefined && wakes.has(kind)) engine.wake(session_id, run_id)
       for (const errand of errands) run(errand)
+      if (runes.length + errands.length > 0) told.stepped()
       if (runes.length > 0) isDirty = true
       else await rest()
     }
@@ -121,7 +127,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       const left = workersOf({ state, goal }).filter(({ agent_id }) => isPresent(state, agent_id))
       if (left.length === 0) {
         leave()
-        ended()
+        told.ended()
       }
       return
     }
@@ -165,30 +171,17 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
         return
       case 'judge': {
         const goal = (await engine.sessions.load(session_id)).goals.get(goal_id)
-        if (goal !== undefined)
-          judged.set(errand.draft, await judgeDraft(ports, session_id, goal, errand.draft, errand.given, waiting))
+        if (goal === undefined) return
+        const judgement = await judgeDraft(ports, session_id, goal, errand.draft, errand.given)
+        if (judgement !== undefined) judged.set(errand.draft, judgement)
       }
-    }
-  }
-
-  /** Whoever waits for a person is not at work. */
-  async function waiting<T>(wait: Promise<T>): Promise<T> {
-    waits += 1
-    changed.resolve()
-    try {
-      return await wait
-    } finally {
-      waits -= 1
     }
   }
 
   return {
     kick,
     async idle() {
-      while (working !== undefined || under_way.size > waits) {
-        changed = Promise.withResolvers<void>()
-        await Promise.race([changed.promise, ...(working === undefined ? [] : [working]), ...under_way.values()])
-      }
+      while (working !== undefined || under_way.size > 0) await Promise.all([working, ...under_way.values()])
     },
     async stop() {
       leave()

@@ -53,6 +53,10 @@ export interface GoalLoop extends Goals {
   begin(): Promise<void>
   /** Gives up the goals of a session that is about to be closed. */
   endAll(session_id: string, reason: string): Promise<void>
+  /** Goes on with the goals of a session: something in it was answered. */
+  takeUp(session_id: string): Promise<void>
+  /** How often something was decided or done outside: who waits for quiet compares. */
+  steps(): number
   idle(): Promise<void>
   stop(): Promise<void>
 }
@@ -60,14 +64,23 @@ export interface GoalLoop extends Goals {
 const open = Object.entries(goalMachine.states).flatMap(([name, state]) => ('terminal' in state ? [] : [name]))
 const over = Object.entries(goalMachine.states).flatMap(([name, state]) => ('terminal' in state ? [name] : []))
 
-export function createGoals(ports: Judging): GoalLoop {
+/** `drives` says whether this process works; one that only gives commands leaves goals to others. */
+export function createGoals(ports: Judging, drives: boolean): GoalLoop {
   const { engine } = ports
   const drivers = new Map<string, Driver>()
-  let isStopped = false
+  let isStopped = !drives
+  let steps = 0
 
   function drive(session_id: string, goal_id: string) {
-    if (isStopped || drivers.has(goal_id)) return
-    const driver = createDriver(ports, session_id, goal_id, () => drivers.delete(goal_id))
+    if (isStopped) return
+    const driver =
+      drivers.get(goal_id) ??
+      createDriver(ports, session_id, goal_id, {
+        stepped: () => {
+          steps += 1
+        },
+        ended: () => drivers.delete(goal_id),
+      })
     drivers.set(goal_id, driver)
     driver.kick()
   }
@@ -226,6 +239,11 @@ export function createGoals(ports: Judging): GoalLoop {
     async begin() {
       for (const { session_id, goal_id } of await tagged(open)) drive(session_id, goal_id)
     },
+    async takeUp(session_id) {
+      const { goals } = await engine.sessions.load(session_id)
+      for (const goal of goals.values()) if (!isEnded(goal)) drive(session_id, goal.goal_id)
+    },
+    steps: () => steps,
     async endAll(session_id, reason) {
       const { goals } = await engine.sessions.load(session_id)
       for (const goal of [...goals.values()]) if (!isEnded(goal)) await stopBy(goal.goal_id, 'user_cancel', reason)

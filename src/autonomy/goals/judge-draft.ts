@@ -21,6 +21,7 @@ export interface Judging {
  * Sends a draft through the Coordinator. Only a frozen graph that verifies
  * becomes tasks; everything else is a failure that whoever drafts next is told
  * of. It may be done again after a crash: the coordination is the same one.
+ * Undefined: the Coordinator waits for answers.
  */
 export async function judgeDraft(
   { engine, plans, registry: read }: Judging,
@@ -28,9 +29,7 @@ export async function judgeDraft(
   goal: GoalView,
   draft: number,
   given: Json,
-  /** Told that it only waits for people, for as long as this lasts. */
-  waiting: <T>(wait: Promise<T>) => Promise<T>,
-): Promise<Judgement> {
+): Promise<Judgement | undefined> {
   const registry = await read()
   const ids = goalIds(goal.goal_id, engine.sha256)
   const drafted = readDraft(given)
@@ -40,19 +39,47 @@ export async function judgeDraft(
   const intent = 'intent' in drafted ? drafted.intent : intentOf(drafted.draft, about, engine.sha256)
   const { policy, facts, memory } = configOf(goal)
   const coordination_id = ids.coordination(draft)
-  let plan = await plans.submit({
-    intent,
-    registry,
-    session_id,
-    goal_id,
-    coordination_id,
-    ...(policy === undefined ? {} : { policy }),
-    ...(facts === undefined ? {} : { facts }),
-    ...(memory === undefined ? {} : { memory }),
-  })
-  while (plan.state === 'AWAITING_ANSWERS') plan = await waiting(plans.rest(coordination_id))
+  const isKnown = (await engine.sessions.load(session_id)).subjects.has(coordination_id)
+  const plan = isKnown
+    ? await plans.rest(coordination_id)
+    : await plans.submit({
+        intent,
+        registry,
+        session_id,
+        goal_id,
+        coordination_id,
+        ...(policy === undefined ? {} : { policy }),
+        facts: facts ?? factsOf(goal, engine.sha256),
+        ...(memory === undefined ? {} : { memory }),
+      })
+  if (plan.state !== 'DONE' && plan.state !== 'BLOCKED' && plan.state !== 'ABORTED') return undefined
   if (plan.state !== 'DONE') return failed(plan.failure as unknown as Json)
   return frozen(engine, plans, plan, (key) => ids.task(ids.plan(draft), key, 1))
+}
+
+/** Where nobody scanned a project, all that is known is the goal itself. */
+function factsOf({ goal_id, goal_description }: GoalView, sha256: Engine['sha256']): Json {
+  const snippet = goal_description.slice(0, 400).toWellFormed()
+  const evidence = {
+    id: 'ev1',
+    source_file: 'goal',
+    category: 'owner',
+    snippet,
+    line: 1,
+    description: 'The goal as it was set.',
+  }
+  return {
+    schema_version: '1.0.0',
+    project_id: goal_id,
+    repo_fingerprint: sha256(goal_description),
+    languages: [],
+    manifests: [],
+    scripts: [],
+    ci: [],
+    tests: [],
+    owners: [],
+    evidence: [evidence],
+  }
 }
 
 async function frozen(

@@ -30,6 +30,8 @@ export interface Plans {
   files(coordination_id: string): Promise<FrozenFiles>
   /** Checks what it left behind, byte by byte. Nothing is wrong if nothing comes back. */
   verify(coordination_id: string): Promise<readonly PlanProblem[]>
+  /** What a new coordination names to take the place of this one. Refused while this one has not ended. */
+  recovery(coordination_id: string): Promise<Recovers>
   /** Takes up every coordination that the last process left in the middle of its work. */
   resumeAll(): Promise<void>
   /** Resolves when nothing is worked on. */
@@ -84,7 +86,7 @@ export type PlanRow = {
 
 export interface PlanView extends PlanRow {
   /** The hash of everything that went in: the same input has the same run id everywhere. */
-  readonly run_id: string
+  readonly run_id: string | null
   readonly input: CoordinationInput
   readonly moves: readonly PlanMove[]
   /** What it waits for, if it does. */

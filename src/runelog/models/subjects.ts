@@ -17,6 +17,9 @@ export type Subject = {
 
 const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
 
+/** These come and go by the thousand. They are listed only where they wait: an index entry costs as much as a rune. */
+const passing: ReadonlySet<string> = new Set<MachineName>(['turn', 'tool', 'contract'])
+
 /** Where a machine finds the subject that a rune of another machine moves along. */
 const relations: Readonly<Record<string, (rune: FoldableRune) => string | undefined>> = {
   agent: (rune) => rune.agent_id,
@@ -51,7 +54,7 @@ const carriedBy = Map.groupBy(
  */
 export const subjects: ReadModel = {
   name: 'subjects',
-  version: 1,
+  version: 2,
 
   keys(rune) {
     const own = rune.subject_id === undefined ? [] : [rune.subject_id]
@@ -106,7 +109,9 @@ function ownMove(row: Row | undefined, rune: FoldableRune, key: string): Row | F
 
 function entered(key: string, move: { machine: MachineName; to: string; version: number }, rune: FoldableRune): Row {
   const { machine, to, version } = move
-  const state = settled(byName.get(machine) as Machine, to)
+  const declared = byName.get(machine) as Machine
+  const state = settled(declared, to)
   const value: Subject = { machine, state, version, session_id: rune.session_id, event_id: rune.event_id }
-  return { key, tag: `${machine}:${state}`, sort: rune.at, value }
+  const isListed = !passing.has(machine) || declared.states[state]?.resumable === true
+  return { key, tag: isListed ? `${machine}:${state}` : null, sort: rune.at, value }
 }

@@ -3,7 +3,7 @@ import { jsonObject, jsonValue } from '../json-value.ts'
 
 export const interactionKinds = {
   'interaction.opened': z.strictObject({
-    interaction_kind: z.enum(['approval', 'ecs', 'question', 'question_pack', 'settlement']),
+    interaction_kind: z.enum(['approval', 'ecs', 'question', 'question_pack', 'settlement', 'notice']),
     prompt: z.string(),
     /** What the answer must look like: form fields, options, or the questions of a pack. */
     request: jsonObject,

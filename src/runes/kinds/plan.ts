@@ -2,12 +2,24 @@ import { z } from 'zod'
 import { jsonObject, jsonValue } from '../json-value.ts'
 
 export const planKinds = {
-  'coordination.received': z.strictObject({ intent_id: z.string(), input_sha256: z.string(), input: jsonObject }),
+  'coordination.received': z.strictObject({
+    intent_id: z.string(),
+    /** The hash of everything that went in: the same input has the same run id everywhere. */
+    run_id: z.string().optional(),
+    input_sha256: z.string(),
+    input: jsonObject,
+    /** How long each pack of questions stays open. Without it, for ever. */
+    answer_timeout_ms: z.int().positive().optional(),
+  }),
   'coordination.moved': z.strictObject({
     guards: z.array(z.strictObject({ guard_name: z.string(), passed: z.boolean(), reason: z.string() })),
     outputs: z.array(z.strictObject({ artifact_type: z.string(), artifact_id: z.string(), checksum: z.string() })),
     duration_ms: z.int().nonnegative(),
     failure: jsonObject.optional(),
+  }),
+  /** What an ended coordination leaves behind: the files, each by the reference under which its text is kept. */
+  'coordination.frozen': z.strictObject({
+    files: z.array(z.strictObject({ name: z.string(), ref: z.string() })),
   }),
   'coordination.alerted': z.strictObject({ failure: jsonObject }),
 

@@ -1,8 +1,8 @@
 import { createBatch } from '../batch.ts'
-import { about } from '../contracts/about.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
 import { attempt } from './attempt.ts'
+import { aboutOf, takeUp } from './reply.ts'
 
 /**
  * A deadline has passed. If an answer came first, there is nothing to do; of the
@@ -10,8 +10,10 @@ import { attempt } from './attempt.ts'
  */
 export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
   let left = 0
+  let isBeside = false
   const run_id = await attempt(engine, session_id, (state) => {
     left = 0
+    isBeside = false
     const question = state.interactions.get(interaction_id)
     const run = question?.run_id == null ? undefined : state.runs.get(question.run_id)
     const effect = question?.opened.on_silence
@@ -22,14 +24,13 @@ export async function expire(engine: Engine, session_id: string, interaction_id:
 
     const batch = createBatch(state, at)
     const call = state.calls.get(question.call_id ?? '')
-    const whom = { ...(call === undefined ? {} : about(call)), interaction_id }
     batch.move(
       'interaction',
       interaction_id,
       'expire',
       'interaction.expired',
       { actor: 'timer', payload: { effect } },
-      whom,
+      aboutOf(question, call),
       {
         deadline_applies: call?.reason !== 'outcome_unknown' && run?.strict !== true,
       },
@@ -44,8 +45,10 @@ export async function expire(engine: Engine, session_id: string, interaction_id:
         aboutRun(run),
         { reply_is_optional: !run.strict },
       )
+    isBeside = run === undefined
     return { batch, read: run === undefined ? [] : [run.run_id], answer: () => question.run_id }
   })
   if (run_id !== null) engine.wake(session_id, run_id)
+  if (isBeside) takeUp(engine, session_id)
   return left
 }

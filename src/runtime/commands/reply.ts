@@ -2,7 +2,8 @@ import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
-import type { Rune } from '../../runes/rune.ts'
+import type { Payload } from '../../runes/kinds.ts'
+import type { Concerns, Rune } from '../../runes/rune.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import { about } from '../contracts/about.ts'
 import { settledDidNot, settledHappened } from '../contracts/endings.ts'
@@ -33,7 +34,15 @@ export async function reply(engine: Engine, interaction_id: string, given: Reply
   const session_id = await sessionOf(engine, interaction_id)
   const answered = await attempt(engine, session_id, (state) => decide(engine, state, interaction_id, given))
   if (answered.run_id !== null) engine.wake(session_id, answered.run_id)
+  else takeUp(engine, session_id)
   return answered
+}
+
+/** What no run asked is for those beside the runs. The answer is recorded: if they fail, the next process goes on. */
+export function takeUp(engine: Engine, session_id: string) {
+  engine.beside
+    .takeUp(session_id)
+    .catch((error) => engine.warn('an answer could not be acted on yet', { session_id, error: String(error) }))
 }
 
 async function sessionOf(engine: Engine, interaction_id: string): Promise<string> {
@@ -55,8 +64,7 @@ async function decide(
   if (question === undefined || question.state !== 'open') return closed(engine, state, interaction_id, given)
 
   const { interaction_kind, request, digest } = question.opened
-  if (interaction_kind === 'question_pack') throw new Error('Question packs are answered through their coordination.')
-  const checked = checkReply(interaction_kind, request, given.reply)
+  const checked = check(engine, interaction_kind, request, given.reply)
   if ('problems' in checked) throw faults.reply_unfit({ interaction_id, problems: checked.problems })
   const named = (given.reply as { digest?: string }).digest
   if (named !== undefined && named !== digest)
@@ -98,9 +106,21 @@ async function decide(
   return { batch, read: run === undefined ? [] : [run.run_id], answer: () => answer }
 }
 
-function aboutOf(question: InteractionView, call: CallView | undefined) {
-  const run = question.run_id === null ? {} : { run_id: question.run_id }
-  return { ...(call === undefined ? run : about(call)), interaction_id: question.interaction_id }
+function check(engine: Engine, kind: Payload<'interaction.opened'>['interaction_kind'], request: Json, given: Json) {
+  return kind === 'question_pack' ? engine.beside.checkPack(request, given) : checkReply(kind, request, given)
+}
+
+/** What an interaction concerns: its call, or whatever asked where no call did. */
+export function aboutOf(question: InteractionView, call: CallView | undefined): Concerns {
+  const { run_id, coordination_id, goal_id, task_id, interaction_id } = question
+  if (call !== undefined) return { ...about(call), interaction_id }
+  return {
+    ...(run_id === null ? {} : { run_id }),
+    ...(coordination_id === null ? {} : { coordination_id }),
+    ...(goal_id === null ? {} : { goal_id }),
+    ...(task_id === null ? {} : { task_id }),
+    interaction_id,
+  }
 }
 
 /** The run is over: nobody else will use the answer, so it is used here and now. */
@@ -149,7 +169,7 @@ async function closed(
   if (ended?.kind === 'interaction.answered') {
     const { idempotency_key, reply: first, replied_by } = ended.payload
     if (idempotency_key !== null && idempotency_key === given.idempotency_key) {
-      if (!isSame(runes, interaction_id, first, given.reply))
+      if (!isSame(engine, runes, interaction_id, first, given.reply))
         throw faults.key_reused({ idempotency_key, what: `the reply to ${interaction_id}` })
       const run_id = ended.run_id ?? null
       return { answer: () => ({ interaction_id, session_id: state.session_id, run_id, is_repeated: true }) }
@@ -160,10 +180,10 @@ async function closed(
 }
 
 /** What was recorded has its defaults filled in; what is given again is held against that as it would be recorded. */
-function isSame(runes: readonly Rune[], interaction_id: string, first: Json, again: Json): boolean {
+function isSame(engine: Engine, runes: readonly Rune[], interaction_id: string, first: Json, again: Json): boolean {
   const opened = runes.find((rune) => rune.kind === 'interaction.opened' && rune.interaction_id === interaction_id)
-  if (opened?.kind !== 'interaction.opened' || opened.payload.interaction_kind === 'question_pack') return false
-  const checked = checkReply(opened.payload.interaction_kind, opened.payload.request, again)
+  if (opened?.kind !== 'interaction.opened') return false
+  const checked = check(engine, opened.payload.interaction_kind, opened.payload.request, again)
   return 'reply' in checked && canonicalJson(checked.reply) === canonicalJson(first)
 }
 

@@ -48,7 +48,7 @@ export async function submit(engine: Engine, submission: Submission): Promise<Su
     const spawning = { name: agent, parent_id: null, problem: unfit, agent_id: nextId(engine, state, agent) }
     const agent_id = known ?? spawn(engine, batch, spawning)
     if (unfit === undefined) {
-      if (state.subjects.get(session_id)?.state === 'created') activate(batch, state)
+      if (state.subjects.get(session_id)?.state === 'created') activate(batch, state, agent_id)
       openRun(batch, run_id, agent_id, submission)
     }
     return { batch, read: [session_id, agent_id], answer: () => unfit }
@@ -100,8 +100,9 @@ export async function createSession(
   return session_id
 }
 
-function activate(batch: Batch, state: SessionState) {
-  const payload = { root_agent_id: state.root_agent_id }
+/** A session that began with a plan has had no agent yet: its first one is the root. */
+function activate(batch: Batch, state: SessionState, agent_id: string) {
+  const payload = { root_agent_id: state.root_agent_id || agent_id }
   batch.move('session', state.session_id, 'first_message', 'session.activated', { actor: 'graph_runner', payload })
 }
 

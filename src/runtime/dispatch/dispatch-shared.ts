@@ -63,6 +63,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
     const state = await engine.sessions.load(session_id)
     if (state.subjects.get(session_id)?.state === 'closing')
       await finishClosing(engine, session_id, 'the session was being closed', settled)
+    await engine.beside.takeUp(session_id)
     const open = [...state.runs.values()].filter((run) => !isOver(run))
     for (const { run_id } of open) await obeyCancel(engine, session_id, run_id)
     for (const agent_id of new Set(open.map((run) => run.agent_id)))

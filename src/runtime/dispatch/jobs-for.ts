@@ -58,8 +58,14 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
       case 'interaction.expired':
       case 'interaction.withdrawn':
         jobs.set(rune.subject_id ?? '', undefined)
+        // What no run asked is for those beside the runs, and whoever recorded the answer may die before they act.
+        if ((rune.coordination_id ?? rune.goal_id) !== undefined) jobs.set(session_id, sessionJob(session_id))
+        break
+      case 'coordination.received':
+        jobs.set(session_id, sessionJob(session_id))
         break
       // Who waits for a run of an agent that is over has to be told.
+      case 'plan.goal_received':
       case 'agent.terminated':
       case 'session.resumed':
       case 'session.unsuspended':

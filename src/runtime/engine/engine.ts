@@ -4,6 +4,7 @@ import type { SessionState } from '../../observation/session-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import type { AgentDefinition } from '../agents/define-agent.ts'
+import type { Beside } from '../beside.ts'
 import type { Leases } from '../leases.ts'
 import type { Clock, Ids, Timers } from '../ports.ts'
 import type { Sessions } from '../session-cache.ts'
@@ -33,6 +34,7 @@ export interface Engine {
   readonly taking: Set<string>
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void
+  readonly beside: Beside
   /** Tells the dispatcher that a run may be taken. */
   readonly wake: (session_id: string, run_id: string) => void
   /** Gives the worker's place to others while a run only waits. Returns the way to take it back. */

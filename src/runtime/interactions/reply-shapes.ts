@@ -21,6 +21,8 @@ export const replyShapes = {
     reason: z.string().optional(),
   }),
   question: z.strictObject({ answer: z.string().trim().min(1, 'An answer says something.') }),
+  /** A person has seen it. */
+  notice: z.strictObject({ acknowledged: z.literal(true), note: z.string().optional() }),
   settlement: z
     .strictObject({
       outcome: z.enum(['happened', 'did_not', 'leave']),

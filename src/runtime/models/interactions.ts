@@ -6,6 +6,10 @@ export type OpenInteraction = {
   readonly session_id: string
   readonly run_id: string | null
   readonly call_id: string | null
+  /** What asked, where no run did. */
+  readonly coordination_id: string | null
+  readonly goal_id: string | null
+  readonly task_id: string | null
   readonly interaction_kind: string
   readonly prompt: string
   readonly deadline: number | null
@@ -14,7 +18,7 @@ export type OpenInteraction = {
 
 export const openInteractions: ReadModel = {
   name: 'open_interactions',
-  version: 1,
+  version: 2,
   keys: (rune) => (rune.machine === 'interaction' && rune.subject_id !== undefined ? [rune.subject_id] : []),
   fold(_row, rune, key) {
     if (rune.kind !== 'interaction.opened') return undefined
@@ -24,6 +28,9 @@ export const openInteractions: ReadModel = {
       session_id: rune.session_id,
       run_id: rune.run_id ?? null,
       call_id: rune.call_id ?? null,
+      coordination_id: rune.coordination_id ?? null,
+      goal_id: rune.goal_id ?? null,
+      task_id: rune.task_id ?? null,
       interaction_kind,
       prompt,
       deadline,

@@ -26,10 +26,10 @@ test('a timer longer than setTimeout can hold fires when it is due, not at once'
   }
 })
 
-test('an id is its prefix and 16 hex digits, and no two are the same', () => {
-  const ids = createIds(hostPorts.random)
+test('an id is its prefix, its time and twelve digits of chance, and no two are the same', () => {
+  const ids = createIds(hostPorts.random, hostPorts.now)
   const names = Array.from({ length: 2000 }, () => ids.next('exe'))
-  for (const name of names) expect(name).toMatch(/^exe_[0-9a-f]{16}$/)
+  for (const name of names) expect(name).toMatch(/^exe_[0-9a-f]{23}$/)
   expect(new Set(names).size).toBe(names.length)
 })
 

@@ -1,0 +1,40 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
+import { faults } from '../../faults/catalogue.ts'
+
+/**
+ * Writes what a coordination left behind into a folder of its own. A folder that
+ * holds anything else is refused: a file of another plan among these would be
+ * found by whoever verifies them, and blamed on this one.
+ */
+export async function writePlan(folder: string, files: FrozenFiles): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  for (const name of await readdir(folder)) {
+    const is_same = name in files && (await readFile(join(folder, name), 'utf8').catch(() => undefined)) === files[name]
+    if (!is_same)
+      throw faults.file_unusable({ file: folder, problem: `it holds ${name}; name a folder that is new or empty.` })
+  }
+  await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)))
+}
+
+export interface PlanFolder {
+  readonly files: FrozenFiles
+  /** What is there and no coordination leaves behind: folders, links, bytes that are no text. */
+  readonly strange: readonly string[]
+}
+
+export async function readPlan(folder: string): Promise<PlanFolder> {
+  const files: Record<string, string> = {}
+  const strange: string[] = []
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: Error) => {
+    throw faults.file_unusable({ file: folder, problem: error.message })
+  })
+  for (const entry of entries) {
+    const bytes = entry.isFile() ? await readFile(join(folder, entry.name)) : Buffer.of(0xff)
+    const text = bytes.toString('utf8')
+    if (Buffer.from(text).equals(bytes)) files[entry.name] = text
+    else strange.push(entry.name)
+  }
+  return { files, strange: strange.sort() }
+}

@@ -1,0 +1,146 @@
+import { recoveryOf } from '../../coordinator/coordinate.ts'
+import { verifyPlan } from '../../coordinator/outputs/verify.ts'
+import type { Ports as CorePorts } from '../../coordinator/progress.ts'
+import type { RunTape } from '../../coordinator/schemas/run-tape.ts'
+import { faults } from '../../faults/catalogue.ts'
+import { stateNames } from '../../kernel/machine.ts'
+import { coordinationMachine } from '../../machines/coordination.ts'
+import type { SessionState } from '../../observation/session-state.ts'
+import type { Beside } from '../../runtime/beside.ts'
+import { reply } from '../../runtime/commands/reply.ts'
+import { checkPack } from './check-pack.ts'
+import { drive } from './drive.ts'
+import { fetchFrozen } from './frozen.ts'
+import type { PlanRow, Plans, PlanView } from './plans.ts'
+import type { PlanPorts } from './ports.ts'
+import { receive } from './receive.ts'
+import { isEnded, openPack, type Recorded, recordedIn, stateOf } from './recorded.ts'
+import { viewOf } from './view.ts'
+
+/**
+ * Coordinations in the sessions of a store. No lease is needed: what a
+ * coordination does next follows from what is recorded, each append expects it
+ * to be where it was, and of several who work on it one writes each move.
+ */
+export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside } {
+  const working = new Map<string, Promise<void>>()
+  const takingUp = new Set<Promise<void>>()
+  let isStopping = false
+
+  async function core(): Promise<CorePorts> {
+    return { sha256: ports.engine().sha256, rules: await ports.rules() }
+  }
+
+  async function find(coordination_id: string): Promise<Recorded> {
+    const { runelog } = ports.engine()
+    const row = (await runelog.row('coordinations', coordination_id))?.value as PlanRow | undefined
+    const recorded = row && recordedIn(await runelog.read(row.session_id), coordination_id)
+    if (recorded === undefined) throw faults.not_found({ what: 'coordination', id: coordination_id })
+    return recorded
+  }
+
+  /** One after the other: what is recorded while it is worked on is looked at afterwards. */
+  function work(coordination_id: string): Promise<void> {
+    const before = working.get(coordination_id) ?? Promise.resolve()
+    const mine = before
+      .catch(() => {})
+      .then(() => drive({ ...ports, core, isStopping: () => isStopping }, () => find(coordination_id)))
+      .finally(() => {
+        if (working.get(coordination_id) === mine) working.delete(coordination_id)
+      })
+    working.set(coordination_id, mine)
+    return mine
+  }
+
+  async function rest(coordination_id: string): Promise<PlanView> {
+    await work(coordination_id)
+    return viewOf(await find(coordination_id))
+  }
+
+  function takeUp(session_id: string): Promise<void> {
+    const taken = ports
+      .engine()
+      .sessions.load(session_id)
+      .then((state) => Promise.all(inTheMiddle(state).map(work)))
+      .then(() => {})
+      .finally(() => takingUp.delete(taken))
+    takingUp.add(taken)
+    return taken
+  }
+
+  async function files(coordination_id: string) {
+    const recorded = await find(coordination_id)
+    const state = stateOf(recorded)
+    if (!isEnded(state)) throw faults.coordination_not_over({ coordination_id, state })
+    return fetchFrozen(recorded.files, ports.blobs)
+  }
+
+  return {
+    rest,
+    files,
+    beside: { checkPack, takeUp },
+    show: async (coordination_id) => viewOf(await find(coordination_id)),
+
+    async submit(submission) {
+      return rest(await receive(ports, await core(), submission))
+    },
+
+    async answer(coordination_id, { answer_pack, ...who }) {
+      const recorded = await find(coordination_id)
+      const sent = recorded.asked.find(
+        ({ idempotency_key }) => idempotency_key !== null && idempotency_key === who.idempotency_key,
+      )
+      const asked = sent ?? openPack(recorded)
+      if (asked === null) throw faults.coordination_not_waiting({ coordination_id, state: stateOf(recorded) })
+      await reply(ports.engine(), asked.interaction_id, { reply: answer_pack, ...who })
+      return rest(coordination_id)
+    },
+
+    async list({ state, limit = 100 } = {}) {
+      const query = { limit, backward: true, ...(state === undefined ? {} : { tag: state }) }
+      return (await ports.engine().runelog.rows('coordinations', query)).map(({ value }) => value as PlanRow)
+    },
+
+    async verify(coordination_id) {
+      const key = await ports.signing?.()
+      return verifyPlan(await files(coordination_id), ports.engine(), key?.signature)
+    },
+
+    async recovery(coordination_id) {
+      const { 'run_tape.json': text = '' } = await files(coordination_id)
+      const tape = JSON.parse(text) as RunTape
+      const recovers = recoveryOf({ run_id: tape.run_id, state: tape.state, tape }, ports.engine())
+      if (recovers === null) throw faults.coordination_not_over({ coordination_id, state: tape.state })
+      return recovers
+    },
+
+    async resumeAll() {
+      const { runelog, warn } = ports.engine()
+      const open = stateNames(coordinationMachine).filter((state) => !isEnded(state))
+      const rows = await Promise.all(open.map((tag) => runelog.rows('coordinations', { tag })))
+      for (const session_id of new Set(rows.flat().map(({ value }) => (value as PlanRow).session_id)))
+        takeUp(session_id).catch((error) => warn('a plan could not be taken up', { session_id, error: String(error) }))
+    },
+
+    async idle() {
+      while (working.size + takingUp.size > 0) await Promise.allSettled([...takingUp, ...working.values()])
+    },
+
+    async stop() {
+      isStopping = true
+      await Promise.allSettled([...takingUp, ...working.values()])
+    },
+  }
+}
+
+/** Coordinations that are neither over nor wait for someone. */
+function inTheMiddle({ subjects, interactions }: SessionState): string[] {
+  const open = [...subjects].flatMap(([id, { machine, state }]) =>
+    machine === 'coordination' && !isEnded(state as PlanRow['state']) ? [id] : [],
+  )
+  if (open.length === 0) return []
+  const waiting = new Set(
+    [...interactions.values()].flatMap((one) => (one.state === 'open' ? [one.coordination_id] : [])),
+  )
+  return open.filter((id) => !waiting.has(id))
+}

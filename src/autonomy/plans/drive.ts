@@ -1,0 +1,88 @@
+import { isAtRest } from '../../coordinator/engine.ts'
+import type { Ports as CorePorts, Progress } from '../../coordinator/progress.ts'
+import { createBatch } from '../../runtime/batch.ts'
+import { attempt } from '../../runtime/commands/attempt.ts'
+import type { Engine } from '../../runtime/engine/engine.ts'
+import { keepFrozen } from './frozen.ts'
+import type { PlanPorts } from './ports.ts'
+import { type Deadline, type Move, recordMove } from './record-move.ts'
+import { isEnded, openPack, type Recorded, stateOf } from './recorded.ts'
+import { nextMove, rerun } from './rerun.ts'
+
+export interface DrivePorts extends PlanPorts {
+  readonly core: () => Promise<CorePorts>
+  readonly isStopping: () => boolean
+}
+
+/**
+ * Works on a coordination until it is at rest. Each move is recorded before the
+ * next one is made; if someone else recorded it first, it looks again.
+ */
+export async function drive(ports: DrivePorts, read: () => Promise<Recorded>): Promise<void> {
+  for (;;) {
+    const recorded = await read()
+    if (isEnded(stateOf(recorded)) || openPack(recorded) !== null) return
+    if (await isSealed(ports.engine(), recorded)) return
+    const core = await ports.core()
+    const went = await goOn(ports, core, recorded, rerun(recorded, core))
+    if (went !== 'overtaken') return
+  }
+}
+
+async function goOn(ports: DrivePorts, core: CorePorts, recorded: Recorded, from: Progress) {
+  const engine = ports.engine()
+  let progress = from
+  while (!isAtRest(progress)) {
+    if (ports.isStopping() || engine.isStopping()) return 'stopped'
+    const begun = engine.clock.now()
+    const next = nextMove(progress, core)
+    if (next.entries.length === progress.entries.length) return 'rests'
+    const files = isEnded(next.state) ? await freezeAll(ports, core, next) : []
+    const wasFirst = await record(engine, recorded, next, begun, files)
+    if (!wasFirst) return 'overtaken'
+    progress = next
+  }
+  return 'rests'
+}
+
+async function freezeAll(ports: DrivePorts, core: CorePorts, progress: Progress) {
+  const key = await ports.signing?.()
+  return keepFrozen(progress, core, ports.blobs, key?.signer)
+}
+
+async function record(
+  engine: Engine,
+  { coordination_id, received }: Recorded,
+  progress: Progress,
+  begun: number,
+  files: Move['files'],
+): Promise<boolean> {
+  const { session_id, goal_id, payload } = received
+  const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
+  let deadline: Deadline | null = null
+  const wasFirst = await attempt(engine, session_id, (state) => {
+    // Opening it was its first version, and each recorded move made one more.
+    if (state.subjects.get(coordination_id)?.version !== progress.entries.length - 1) return { answer: () => false }
+    const at = engine.clock.now()
+    const batch = createBatch(state, at)
+    const duration_ms = Math.max(at - begun, 0)
+    const { answer_timeout_ms = null } = payload
+    deadline = recordMove(batch, { about, progress, at, duration_ms, answer_timeout_ms, files }, engine.sha256).deadline
+    return { batch, answer: () => true }
+  })
+  if (!wasFirst) return false
+  if (deadline !== null) {
+    const { interaction_id, at } = deadline as Deadline
+    engine.deadline(interaction_id, session_id, at)
+  }
+  const { failure_pack } = progress.artifacts
+  if (progress.state === 'ABORTED' && failure_pack !== undefined) {
+    const { cause, message, intent_id } = failure_pack
+    engine.warn('a plan was aborted; a person has to look', { coordination_id, session_id, intent_id, cause, message })
+  }
+  return true
+}
+
+async function isSealed({ runelog }: Engine, { received }: Recorded): Promise<boolean> {
+  return (await runelog.head(received.session_id))?.sealed === true
+}

@@ -1,0 +1,15 @@
+import type { SignatureCheck, Signer } from '../../coordinator/outputs/dsse.ts'
+import type { RuleEngine } from '../../coordinator/rules/engine.ts'
+import type { Blobs } from '../../runtime/blobs.ts'
+import type { Engine } from '../../runtime/engine/engine.ts'
+import type { Defaults } from './submission.ts'
+
+export interface PlanPorts extends Defaults {
+  /** The runtime whose sessions the plans live in. */
+  readonly engine: () => Engine
+  readonly blobs: Blobs
+  /** The rule language is loaded by whoever makes the first plan. */
+  readonly rules: () => Promise<RuleEngine>
+  /** The key that signs what is frozen, and how its signature is checked. Without it, nothing is signed. */
+  readonly signing?: () => Promise<{ readonly signer: Signer; readonly signature: SignatureCheck }>
+}

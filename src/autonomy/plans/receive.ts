@@ -1,0 +1,63 @@
+import type { Ports as CorePorts } from '../../coordinator/progress.ts'
+import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
+import { newSessionState } from '../../observation/fold-session.ts'
+import { type Batch, createBatch } from '../../runtime/batch.ts'
+import { attempt } from '../../runtime/commands/attempt.ts'
+import { refuseOver } from '../../runtime/commands/submit.ts'
+import type { Engine } from '../../runtime/engine/engine.ts'
+import type { PlanSubmission } from './plans.ts'
+import type { PlanPorts } from './ports.ts'
+import { recordedIn } from './recorded.ts'
+import { readSubmission } from './submission.ts'
+
+type Received = Awaited<ReturnType<typeof readSubmission>>
+
+/** Records that an intent was taken in. Nothing of it has been looked at when the promise resolves. */
+export async function receive(ports: PlanPorts, core: CorePorts, submission: PlanSubmission): Promise<string> {
+  const engine = ports.engine()
+  const { session_id, goal_id, coordination_id: named } = submission
+  const payload = await readSubmission(submission, ports, core, engine.redactor)
+  const coordination_id = named ?? engine.ids.next('coord')
+  if (named !== undefined && (await isSentAgain(engine, named, payload))) return named
+
+  const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
+  const open = (batch: Batch) =>
+    batch.open('coordination', coordination_id, 'coordination.received', { actor: 'coordinator', payload }, about)
+  try {
+    if (session_id === undefined) await openAlone(engine, open)
+    else
+      await attempt(engine, session_id, (state) => {
+        refuseOver(state)
+        const batch = createBatch(state, engine.clock.now())
+        open(batch)
+        return { batch, read: [session_id], answer: () => undefined }
+      })
+  } catch (error) {
+    // Someone else sent the same at the same time and was faster.
+    const isTaken = error instanceof Fault && (error.code === 'subject_exists' || error.code === 'stale_write')
+    if (!isTaken || named === undefined || !(await isSentAgain(engine, named, payload))) throw error
+  }
+  return coordination_id
+}
+
+/** A plan that stands alone has a session without agents; one that is given a task later gets them then. */
+async function openAlone(engine: Engine, open: (batch: Batch) => void) {
+  const session_id = engine.ids.next('ses')
+  const state = newSessionState(session_id)
+  const batch = createBatch(state, engine.clock.now())
+  const payload = { conversation_id: session_id, config: {} }
+  batch.open('session', session_id, 'session.created', { actor: 'coordinator', payload })
+  open(batch)
+  await engine.sessions.commit(state, batch, { expect: batch.moved })
+}
+
+async function isSentAgain({ runelog }: Engine, coordination_id: string, { input_sha256 }: Received): Promise<boolean> {
+  const row = await runelog.row('subjects', coordination_id)
+  if (row === undefined) return false
+  const { machine, session_id } = row.value as { machine: string; session_id: string }
+  if (machine !== 'coordination') throw faults.subject_exists({ subject_id: coordination_id, machine, session_id })
+  const recorded = recordedIn(await runelog.read(session_id), coordination_id)
+  if (recorded?.received.payload.input_sha256 === input_sha256) return true
+  throw faults.key_reused({ idempotency_key: coordination_id, what: `the coordination ${coordination_id}` })
+}

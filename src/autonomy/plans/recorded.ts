@@ -1,0 +1,93 @@
+import type { AnswerRound, CoordinationInput } from '../../coordinator/progress.ts'
+import type { FailurePack } from '../../coordinator/schemas/failure-pack.ts'
+import type { QuestionPack } from '../../coordinator/schemas/question-pack.ts'
+import { type CoordinationState, coordinationMachine } from '../../machines/coordination.ts'
+import type { Rune } from '../../runes/rune.ts'
+import type { PlanFile, PlanQuestions } from './plans.ts'
+
+/** What the log of a session says about one coordination. */
+export interface Recorded {
+  readonly coordination_id: string
+  readonly received: Rune<'coordination.received'>
+  readonly moves: readonly Rune<'coordination.moved'>[]
+  /** What arrived, in the order in which it was recorded. */
+  readonly rounds: readonly AnswerRound[]
+  /** Every pack that was put to a person, oldest first. */
+  readonly asked: readonly Asked[]
+  readonly files: readonly PlanFile[]
+}
+
+export interface Asked extends PlanQuestions {
+  readonly is_open: boolean
+  /** The key of the answer, if it has one. */
+  readonly idempotency_key: string | null
+}
+
+/** Undefined if the session has no such coordination. */
+export function recordedIn(runes: readonly Rune[], coordination_id: string): Recorded | undefined {
+  let received: Rune<'coordination.received'> | undefined
+  const moves: Rune<'coordination.moved'>[] = []
+  const rounds: AnswerRound[] = []
+  const asked = new Map<string, Asked>()
+  let files: readonly PlanFile[] = []
+  for (const rune of runes) {
+    if (rune.coordination_id !== coordination_id) continue
+    const pack = asked.get(rune.interaction_id ?? '')
+    switch (rune.kind) {
+      case 'coordination.received':
+        received = rune
+        break
+      case 'coordination.moved':
+        moves.push(rune)
+        break
+      case 'coordination.frozen':
+        files = rune.payload.files
+        break
+      case 'interaction.opened':
+        if (rune.payload.interaction_kind === 'question_pack') {
+          const { request, deadline } = rune.payload
+          const interaction_id = rune.interaction_id ?? ''
+          const question_pack = request.question_pack as unknown as QuestionPack
+          asked.set(interaction_id, { interaction_id, question_pack, deadline, is_open: true, idempotency_key: null })
+        }
+        break
+      case 'interaction.answered':
+        if (pack === undefined) break
+        asked.set(pack.interaction_id, { ...pack, is_open: false, idempotency_key: rune.payload.idempotency_key })
+        rounds.push({ answer_pack: rune.payload.reply })
+        break
+      case 'interaction.expired':
+        if (pack === undefined) break
+        asked.set(pack.interaction_id, { ...pack, is_open: false })
+        rounds.push({ timed_out: true })
+        break
+      case 'interaction.withdrawn':
+        if (pack !== undefined) asked.set(pack.interaction_id, { ...pack, is_open: false })
+    }
+  }
+  return received && { coordination_id, received, moves, rounds, asked: [...asked.values()], files }
+}
+
+export function stateOf({ moves }: Pick<Recorded, 'moves'>): CoordinationState {
+  return (moves.at(-1)?.to ?? coordinationMachine.initial) as CoordinationState
+}
+
+export function isEnded(state: CoordinationState): boolean {
+  return coordinationMachine.states[state].terminal === true
+}
+
+export function inputOf({ received }: Recorded): CoordinationInput {
+  return received.payload.input as unknown as CoordinationInput
+}
+
+/** The questions that wait for someone, if any do. */
+export function openPack({ asked }: Recorded): PlanQuestions | null {
+  const pack = asked.find(({ is_open }) => is_open)
+  if (pack === undefined) return null
+  const { interaction_id, question_pack, deadline } = pack
+  return { interaction_id, question_pack, deadline }
+}
+
+export function failureOf({ moves }: Recorded): FailurePack | null {
+  return (moves.at(-1)?.payload.failure as FailurePack | undefined) ?? null
+}

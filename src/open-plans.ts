@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises'
+import { writePlan } from './adapters/files/plan-folder.ts'
+import { createPlans } from './autonomy/plans/create-plans.ts'
+import type { Plans } from './autonomy/plans/plans.ts'
+import type { PlanPorts } from './autonomy/plans/ports.ts'
+import type { RuleEngine } from './coordinator/rules/engine.ts'
+import type { RegistrySnapshot } from './coordinator/schemas/registry.ts'
+import { faults } from './faults/catalogue.ts'
+import type { Sha256 } from './kernel/digest.ts'
+import type { Json } from './kernel/json.ts'
+
+export interface PlanOptions {
+  /** The folder of workflows, agents, commands and rules that plans are made of. */
+  readonly registry?: string
+  /** What every plan is held to, unless its submission brings a policy. Without it: ask people, change nothing destructive. */
+  readonly policy?: Json
+  /** A file with an Ed25519 key in PEM: what is frozen is signed with it. */
+  readonly signing_key?: string
+}
+
+export interface PlansOfStore extends Omit<Plans, 'resumeAll' | 'idle' | 'stop'> {
+  /** Writes what an ended coordination left behind to a folder, where `statewright plan verify` checks it. */
+  export(coordination_id: string, folder: string): Promise<void>
+}
+
+export const usualPolicy: Json = { schema_version: '1.0.0', mode: 'interactive' }
+
+let loading: Promise<RuleEngine> | undefined
+
+/** Cedar is a megabyte of WebAssembly: only who makes plans pays for loading it, and only once. */
+export function loadRules(): Promise<RuleEngine> {
+  loading ??= import('./adapters/cedar/rule-engine.ts').then(({ createCedarRuleEngine }) => createCedarRuleEngine())
+  return loading
+}
+
+/** Reads a registry as it is now. One bad file refuses it all. */
+export async function readRegistry(folder: string, sha256: Sha256): Promise<RegistrySnapshot> {
+  const { loadRegistry } = await import('./adapters/registry/folder.ts')
+  const admission = await loadRegistry(folder, { sha256, rules: await loadRules() }).catch((error: Error) => {
+    throw faults.file_unusable({ file: folder, problem: error.message })
+  })
+  if (admission.admitted) return admission.snapshot
+  throw faults.registry_refused({ registry: folder, problems: admission.problems })
+}
+
+/** Wires plans to a store: the registry folder, Cedar, the key. */
+export function openPlans(
+  { registry, policy = usualPolicy, signing_key }: PlanOptions,
+  { sha256, ...ports }: Pick<PlanPorts, 'engine' | 'blobs'> & { readonly sha256: Sha256 },
+) {
+  async function registryNow(): Promise<RegistrySnapshot> {
+    if (registry !== undefined) return readRegistry(registry, sha256)
+    const message = 'none is configured; name a folder as plans.registry, or submit the plan with a registry.'
+    throw faults.registry_refused({ registry: 'of plans', problems: [{ message }] })
+  }
+  const { beside, resumeAll, idle, stop, ...plans } = createPlans({
+    ...ports,
+    policy,
+    rules: loadRules,
+    ...(signing_key === undefined ? {} : { signing: () => readKey(signing_key) }),
+    registry: registryNow,
+  })
+  const of_store: PlansOfStore = {
+    ...plans,
+    export: async (coordination_id, folder) => writePlan(folder, await plans.files(coordination_id)),
+  }
+  return { plans: of_store, registry: registryNow, beside, resumeAll, idle, stop }
+}
+
+/** The key signs, and what it signed is checked against it. */
+export async function readKey(file: string) {
+  const { createSignatureCheck, createSigner } = await import('./adapters/signing/ed25519.ts')
+  const pem = await readFile(file, 'utf8').catch((error: Error) => {
+    throw faults.file_unusable({ file, problem: error.message })
+  })
+  try {
+    return { signer: createSigner(pem), signature: createSignatureCheck(pem) }
+  } catch (error) {
+    throw faults.file_unusable({ file, problem: `it holds no Ed25519 key in PEM (${(error as Error).message}).` })
+  }
+}

@@ -1,0 +1,18 @@
+import type { Json } from '../kernel/json.ts'
+import type { Problem } from './shape-problems.ts'
+
+/**
+ * What lives in sessions beside runs and acts on answers of its own, such as
+ * plans. The runtime records the answers and says that they are there.
+ */
+export interface Beside {
+  /** Holds the answers to a pack of questions against the questions. What comes back is what is recorded. */
+  checkPack(request: Json, reply: Json): { readonly reply: Json } | { readonly problems: readonly Problem[] }
+  /** Something in this session was answered, or was left in the middle of its work. Resolves when it is at rest. */
+  takeUp(session_id: string): Promise<void>
+}
+
+export const nothingBeside: Beside = {
+  checkPack: () => ({ problems: [{ pointer: '', problem: 'Nobody here can take answers to a pack of questions.' }] }),
+  takeUp: async () => {},
+}
