@@ -112,7 +112,9 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
 
   /** The one question that is meant: the named review, or the plan, or the only review there is. */
   function questionOf(state: SessionState, goal: GoalView, { task }: Decision, asked: string): string {
-    const reviews = waitsOf(state, goal).filter(({ run_id }) => run_id === null)
+    const reviews = waitsOf(state, goal).filter(
+      ({ run_id, interaction_kind }) => run_id === null && interaction_kind === 'approval',
+    )
     const named = (task_id: string | null) =>
       goal.tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? 'the plan'
     const fits = reviews.filter(({ task_id }) => task === undefined || task === task_id || task === named(task_id))

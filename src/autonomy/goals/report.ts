@@ -98,11 +98,9 @@ export function waitsOf(state: SessionState, goal: GoalView): readonly WaitRepor
     for (const run_id of run_ids) tasks.set(run_id, planned.task_id)
     if (interaction_id !== null) tasks.set(interaction_id, planned.task_id)
   }
-  const mine = new Set([goal.plan?.interaction_id, ...goal.tasks.map(({ interaction_id }) => interaction_id)])
-  return [...state.interactions.values()].flatMap(({ interaction_id, run_id, opened, state: at }) => {
+  return [...state.interactions.values()].flatMap(({ interaction_id, goal_id, run_id, opened, state: at }) => {
     if (at !== 'open') return []
-    const works_for = run_id !== null && isOfGoal(state, goal, run_id)
-    if (!mine.has(interaction_id) && !works_for) return []
+    if (goal_id !== goal.goal_id && (run_id === null || !isOfGoal(state, goal, run_id))) return []
     const task_id = tasks.get(interaction_id) ?? tasks.get(run_id ?? '') ?? null
     return [{ interaction_id, interaction_kind: opened.interaction_kind, prompt: opened.prompt, task_id, run_id }]
   })
