@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 /** The exhaustive bounds take as long as they take. */
@@ -6,10 +7,13 @@ const proof = process.env.STATEWRIGHT_PROOF ? { testTimeout: 3_600_000 } : {}
 
 /** `fast` is the inner loop; `slow` starts real processes, databases and browsers. `npm test` runs both. */
 export default defineConfig({
+  // Examples import the package by its name; a test that plays one plays it on the sources.
+  resolve: { alias: { statewright: fileURLToPath(new URL('./src/index.ts', import.meta.url)) } },
   test: {
     reporters: ['default', './scripts/reporter.ts'],
     projects: [
       {
+        extends: true,
         test: {
           name: 'fast',
           include: ['test/**/*.test.ts'],
@@ -21,6 +25,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           name: 'slow',
           include: ['test/slow/**/*.test.ts'],

@@ -125,6 +125,47 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
     ),
   )
 
+  const hung = heldTool('shop.pay', { irreversible: true })
+  const pays = { ta: [call('shop.pay', { cents: 7 }), say('ta is done')] }
+  for (const mode of ['interactive', 'auto'] as const)
+    scenario(
+      'GO-06',
+      `an outcome that nobody knows blocks its task and does not fail it (${mode})`,
+      goalPlay(
+        {
+          warnings: ['a goal could not go on', 'a worker stopped'],
+          agents: { worker: worker(pays, { tools: [hung.tool] }) },
+        },
+        async (t) => {
+          // GIVEN a payment that was under way when its process was killed
+          const phase = 'implementation'
+          const plan = planOf(
+            { ...note('ta'), command: 'cmd_pay' },
+            { ...note('tb', 'ta'), phase },
+            { ...note('tc'), phase },
+          )
+          const before = hung.begun.length
+          const { goal_id, session_id } = await t.sw.goals.start({ goal: 'Pay', auto: true, mode, plan })
+          await hung.hasBegun(before + 1)
+          await t.kill()
+          await t.sw.idle()
+          // THEN its task is blocked, the rest went on, and the goal waits for someone who knows
+          const waiting = await t.sw.goals.show(goal_id)
+          expect(waiting).toMatchObject({
+            state: 'blocked',
+            tasks: [{ state: 'blocked' }, { state: 'pending' }, { state: 'completed' }],
+            waits_for: [{ interaction_kind: 'settlement', task_id: waiting.tasks[0]?.task_id }],
+          })
+          // WHEN a person settles it THEN the task goes on, in a new run where the first one is over, and pays no more
+          await t.reply(waiting.waits_for[0]?.interaction_id ?? '', { outcome: 'happened', result: { paid: 7 } })
+          expect((await ended(t, goal_id)).state).toBe('goal_met')
+          const tried = (await t.of(session_id, 'run.submitted')).filter((r) => r.task_id === waiting.tasks[0]?.task_id)
+          expect(tried).toHaveLength(mode === 'auto' ? 2 : 1)
+          expect(hung.begun.length).toBe(before + 1)
+        },
+      ),
+    )
+
   const usage = { input_tokens: 50, output_tokens: 50 }
   scenario(
     'GO-06',

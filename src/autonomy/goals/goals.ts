@@ -190,9 +190,12 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
       let last = await show(goal_id)
       yield last
       if (last.ended_at !== null) return
+      const looks = ({ used: _, ...report }: GoalReport) => JSON.stringify(report)
       for await (const rune of engine.runelog.follow(state.session_id, after, leave.signal)) {
         if (rune.goal_id !== goal_id && rune.machine !== 'run' && rune.machine !== 'interaction') continue
-        last = await show(goal_id)
+        const now = await show(goal_id)
+        if (looks(now) === looks(last)) continue
+        last = now
         yield last
         if (last.ended_at !== null) return
       }

@@ -1,0 +1,102 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { agent, createStatewright, say, scriptedModel } from '../src/index.ts'
+
+/**
+ * Goals of 80 tasks with trivial bodies beside as many plain runs, in one
+ * process on one SQLite file each, round about: what a task costs more than a
+ * run is what planning, scheduling and reviewing cost. STATEWRIGHT_BENCH_DIR
+ * says where the files are; the disk decides much of the figures.
+ */
+const goals = 13
+const tasks = 80
+const rounds = Number(process.env.STATEWRIGHT_BENCH_ROUNDS ?? 3)
+const base = mkdtempSync(join(process.env.STATEWRIGHT_BENCH_DIR ?? tmpdir(), 'statewright-bench-'))
+const worker = agent({ role: 'worker', model: scriptedModel(() => say('done')) })
+
+const registry = join(base, 'registry')
+const common = { version: '1.0.0', status: 'active', lineage: { is_root: true } }
+const model = { provider: 'scripted', locality: 'local' }
+const policy = `@id("rule_all") @reason("A benchmark.") @severity("info")
+permit (principal, action == Action::"plan", resource) when { context.evidence_count >= 1 };`
+const entries = [
+  {
+    kind: 'workflow',
+    id: 'wf_bench',
+    title: 'All at once',
+    phases: [{ phase: 'analysis', role: 'worker', commands: ['cmd_note'], parallel: true }],
+  },
+  { kind: 'agent', id: 'worker', title: 'A worker', roles: ['worker'], model },
+  { kind: 'command', id: 'cmd_note', title: 'A note', effects: ['read'], risk_level: 'low' },
+  { kind: 'rule', id: 'rule_all', title: 'All is allowed', verdict: 'allow', policy },
+]
+
+async function open(name: string) {
+  return createStatewright({
+    store: `sqlite:${join(base, name)}.db`,
+    agents: { worker },
+    policy: { mode: 'full_access' },
+    plans: { registry },
+  })
+}
+
+async function plainRuns(name: string): Promise<number> {
+  const sw = await open(name)
+  const begin = performance.now()
+  await Promise.all(
+    Array.from({ length: goals * tasks }, async () => {
+      const run = await sw.submit({ agent: 'worker', input: 'Do it.' })
+      await run.result()
+    }),
+  )
+  const ms = performance.now() - begin
+  await sw.close()
+  return ms
+}
+
+async function goalRuns(name: string): Promise<{ readonly planning: number; readonly executing: number }> {
+  const sw = await open(name)
+  const plan = {
+    tasks: Array.from({ length: tasks }, (_, i) => ({ id: `task_${i}`, command: 'cmd_note', intent: 'Do it.' })),
+  }
+  const begin = performance.now()
+  const set = await Promise.all(
+    Array.from({ length: goals }, () => sw.goals.start({ goal: 'Bench', plan, max_parallel: 8 })),
+  )
+  await sw.idle()
+  const planned = performance.now()
+  await Promise.all(set.map(({ goal_id }) => sw.goals.approve(goal_id)))
+  const reports = await Promise.all(set.map(({ goal_id }) => sw.goals.result(goal_id)))
+  const executed = performance.now()
+  const wrong = reports.filter(({ state }) => state !== 'goal_met')
+  if (wrong.length > 0) throw new Error(`Not met: ${wrong.map(({ reason }) => reason).join('; ')}`)
+  await sw.close()
+  return { planning: planned - begin, executing: executed - planned }
+}
+
+mkdirSync(registry)
+for (const entry of entries) writeFileSync(join(registry, `${entry.id}.json`), JSON.stringify({ ...common, ...entry }))
+try {
+  await goalRuns('warm-goals')
+  await plainRuns('warm-runs')
+  const all: { plain: number; planning: number; executing: number }[] = []
+  for (let round = 0; round < rounds; round++)
+    all.push({ plain: await plainRuns(`runs-${round}`), ...(await goalRuns(`goals-${round}`)) })
+  const count = goals * tasks
+  const median = (of: (one: (typeof all)[number]) => number) => all.map(of).sort((a, b) => a - b)[rounds >> 1] ?? 0
+  const plain = median((one) => one.plain)
+  const executing = median((one) => one.executing)
+  const planning = median((one) => one.planning)
+  const ratio = median((one) => one.executing / one.plain)
+  console.log(`${goals} goals of ${tasks} tasks beside ${count} plain runs, median of ${rounds} rounds`)
+  console.log(`plain runs   ${Math.round((count / plain) * 1000)} runs/s   ${(plain / count).toFixed(3)} ms each`)
+  console.log(
+    `goals        ${Math.round((count / executing) * 1000)} tasks/s  ${(executing / count).toFixed(3)} ms each`,
+  )
+  console.log(`planning     ${Math.round(planning)} ms for ${goals} plans, ${(planning / goals).toFixed(0)} ms each`)
+  console.log(`ratio        ${ratio.toFixed(2)} times plain runs (to reach: at most 1.50)`)
+} finally {
+  rmSync(base, { recursive: true })
+}
