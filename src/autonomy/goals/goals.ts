@@ -237,9 +237,13 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     cancel: (goal_id, reason = 'cancelled by request') => stopBy(goal_id, 'user_cancel', reason),
     watch,
     async result(goal_id) {
-      let last = await show(goal_id)
-      for await (const report of watch(goal_id)) last = report
-      return last
+      const { session_id, ended_at } = await show(goal_id)
+      const leave = new AbortController()
+      if (ended_at === null)
+        for await (const rune of engine.runelog.follow(session_id, 0, leave.signal))
+          if (rune.goal_id === goal_id && (rune.kind === 'plan.goal_met' || rune.kind === 'plan.stopped')) break
+      leave.abort()
+      return show(goal_id)
     },
     async begin() {
       for (const { session_id, goal_id } of await tagged(open)) drive(session_id, goal_id)
