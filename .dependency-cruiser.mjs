@@ -54,8 +54,15 @@ export default {
       name: 'every-file-has-a-room',
       comment: 'A folder under src that no rule knows would be free to import anything.',
       severity: 'error',
-      from: { path: '^src/[^/]+/', pathNot: Object.keys(rooms).map(src) },
+      from: { path: '^src/[^/]+/', pathNot: [...Object.keys(rooms), 'demo'].map(src) },
       to: {},
+    },
+    {
+      name: 'the-demo-is-wiring',
+      comment: 'It is played through the host; no room reaches for it.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(demo/|system-host[.]ts$)' },
+      to: { path: '^src/demo/' },
     },
     {
       name: 'pure-rooms-stay-pure',

@@ -3,6 +3,8 @@ import { type McpServer, mcpServers } from './adapters/mcp/server-config.ts'
 import { faults } from './faults/catalogue.ts'
 import { closedObject, fieldProblems, type Problem, problemSentence } from './runtime/shape-problems.ts'
 import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
+import { usualLimits } from './server/limits.ts'
+import { scopes } from './surface/operation.ts'
 
 const duration = z.int().positive()
 const isFunction = (value: unknown) => typeof value === 'function'
@@ -22,6 +24,25 @@ const agents = z
     ),
   )
   .refine((given) => Object.keys(given).length > 0, 'Expected at least one agent.')
+
+const serverShape = closedObject({
+  host: z.string().min(1).optional(),
+  port: z.int().min(0).max(65_535).optional(),
+  hosts: z.array(z.string().min(1)).optional(),
+  origins: z.array(z.url()).optional(),
+  tokens: z
+    .array(
+      closedObject({
+        name: z.string().regex(/^[\w.@-]{1,100}$/, 'Expected letters, digits and _ . @ - only.'),
+        token: z.string().regex(/^[\w.~+/=-]{16,500}$/, 'Expected 16 to 500 letters, digits and . ~ + / = - _ only.'),
+        scope: z.enum(scopes),
+      }),
+    )
+    .optional(),
+  limits: closedObject(
+    Object.fromEntries(Object.keys(usualLimits).map((name) => [name, z.int().positive().optional()])),
+  ).optional(),
+})
 
 /** Every part of a config that is data. What an agent or a tool is made of is checked where it is made. */
 const configShape = closedObject({
@@ -50,6 +71,7 @@ const configShape = closedObject({
     .optional(),
   max_concurrent_runs: z.int().nonnegative().optional(),
   warn: z.custom<unknown>(isFunction, 'Expected a function.').optional(),
+  server: serverShape.optional(),
   ports: z.looseObject({}).optional(),
 })
 

@@ -10,7 +10,7 @@ import type { StatewrightOptions } from './statewright.ts'
 /** In a file the store has a name; an open one cannot be written down. */
 export type Config = StatewrightOptions & { readonly store: string }
 
-const usualConfig = './statewright.config.ts'
+export const usualConfig = './statewright.config.ts'
 
 /** Reads what a config file exports by default, and refuses it with the path of each field that does not fit. */
 export async function loadConfig(file: string = usualConfig): Promise<Config> {

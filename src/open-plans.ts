@@ -3,6 +3,7 @@ import { writePlan } from './adapters/files/plan-folder.ts'
 import { createPlans } from './autonomy/plans/create-plans.ts'
 import type { Plans } from './autonomy/plans/plans.ts'
 import type { PlanPorts } from './autonomy/plans/ports.ts'
+import type { SignatureCheck } from './coordinator/outputs/dsse.ts'
 import type { RuleEngine } from './coordinator/rules/engine.ts'
 import type { RegistrySnapshot } from './coordinator/schemas/registry.ts'
 import { faults } from './faults/catalogue.ts'
@@ -69,13 +70,23 @@ export function openPlans(
 
 /** The key signs, and what it signed is checked against it. */
 export async function readKey(file: string) {
-  const { createSignatureCheck, createSigner } = await import('./adapters/signing/ed25519.ts')
+  const { createSigner } = await import('./adapters/signing/ed25519.ts')
+  return { signature: await readPublicKey(file), signer: await fromPem(file, createSigner) }
+}
+
+/** A private key has its public one in it. */
+export async function readPublicKey(file: string): Promise<SignatureCheck> {
+  const { createSignatureCheck } = await import('./adapters/signing/ed25519.ts')
+  return fromPem(file, createSignatureCheck)
+}
+
+async function fromPem<K>(file: string, read: (pem: string) => K): Promise<K> {
   const pem = await readFile(file, 'utf8').catch((error: Error) => {
     throw faults.file_unusable({ file, problem: error.message })
   })
   try {
-    return { signer: createSigner(pem), signature: createSignatureCheck(pem) }
+    return read(pem)
   } catch (error) {
-    throw faults.file_unusable({ file, problem: `it holds no Ed25519 key in PEM (${(error as Error).message}).` })
+    throw faults.file_unusable({ file, problem: `it holds no such key in PEM (${(error as Error).message}).` })
   }
 }

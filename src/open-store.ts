@@ -13,6 +13,7 @@ import { type Blobs, memoryBlobs } from './runtime/blobs.ts'
 import { type Checkpoints, noCheckpoints } from './runtime/checkpoints.ts'
 import { budgets } from './runtime/models/budgets.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
+import { summaries } from './runtime/models/summaries.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
 
 export interface Store {
@@ -22,6 +23,8 @@ export interface Store {
   readonly redactor: Redactor
   /** Nobody else writes to it while it is open here. */
   readonly isExclusive: boolean
+  /** Publishes where this process can be asked, for whoever finds the store taken. */
+  readonly announce?: (address: string) => void
   /** What several processes need to work on it together. */
   readonly shared?: SharedStore
 }
@@ -33,7 +36,7 @@ export interface Sharing {
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
-export const models = [openInteractions, budgets, coordinations]
+export const models = [openInteractions, budgets, summaries, coordinations]
 
 export const usual_lease_ms = 5_000
 
@@ -65,7 +68,8 @@ export async function openStore(
     const path = url.slice('sqlite:'.length)
     const runelog = await openSqliteRunelog(path, ports, options)
     const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
-    return { runelog, blobs, checkpoints: openCheckpoints(`${path}.cache`), redactor, isExclusive: true }
+    const checkpoints = openCheckpoints(`${path}.cache`)
+    return { runelog, blobs, checkpoints, redactor, isExclusive: true, announce: runelog.announce }
   }
   if (url.startsWith('postgres://') || url.startsWith('postgresql://')) {
     // Only who uses PostgreSQL pays for loading its client.

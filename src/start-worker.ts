@@ -33,7 +33,7 @@ export async function startWorker(file: string | undefined, io: WorkingIo): Prom
 }
 
 /** Tells of what this process records, and of the moment from which it can record nothing more. */
-function telling(runelog: Runelog, { tell }: WorkingIo, broken: (fault: Fault) => void): Runelog {
+export function telling(runelog: Runelog, { tell }: WorkingIo, broken: (fault: Fault) => void): Runelog {
   return {
     ...runelog,
     async append(batch) {

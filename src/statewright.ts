@@ -14,8 +14,8 @@ import { openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
 import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
-import { type Agent, checkedAgent, equip } from './runtime/agents/define-agent.ts'
-import type { Submission } from './runtime/commands/submit.ts'
+import { type Agent, type AgentDefinition, checkedAgent, equip } from './runtime/agents/define-agent.ts'
+import type { Submission, Submitted } from './runtime/commands/submit.ts'
 import { delegateTool } from './runtime/delegation.ts'
 import type { Engine, Settings } from './runtime/engine/engine.ts'
 import type { AnyModel, Model } from './runtime/model.ts'
@@ -24,6 +24,10 @@ import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
 import type { Policy } from './runtime/tools/policy.ts'
+import type { Limits } from './server/limits.ts'
+import { usualSettings } from './settings.ts'
+import type { AgentCard } from './surface/desk.ts'
+import type { Scope } from './surface/operation.ts'
 
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
@@ -41,19 +45,37 @@ export interface StatewrightOptions {
   /** How many runs are worked on at once in this process. With 0 it only gives commands, and others work. */
   readonly max_concurrent_runs?: number
   readonly warn?: (message: string, details: object) => void
+  /** How `statewright serve` serves it. */
+  readonly server?: ServerConfig
   /** Time, timers and names; a test moves them by hand. */
   readonly ports?: Partial<{ clock: Clock; timers: Timers; ids: Ids; store: StorePorts }>
 }
 
+/** Where the server listens, what it is called, and who may ask it for what. */
+export interface ServerConfig {
+  readonly host?: string
+  readonly port?: number
+  /** Names that it answers to, besides those of the machine itself. */
+  readonly hosts?: readonly string[]
+  /** Pages of others that may ask, such as `https://ops.example.com`. */
+  readonly origins?: readonly string[]
+  /** Besides the one that the first start made, which may do everything. */
+  readonly tokens?: readonly { readonly name: string; readonly token: string; readonly scope: Scope }[]
+  readonly limits?: Partial<Limits>
+}
+
 export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine'> {
   /** Queues a run; resolves once it is recorded. */
-  submit(submission: Submission): Promise<RunHandle>
+  submit(submission: Submission): Promise<RunHandle & Submitted>
   /** A run that was submitted before, perhaps by another process. */
   run(run_id: string): Promise<RunHandle>
   readonly runelog: Runelog
   /** Intents that are judged before anything runs. */
   readonly plans: PlansOfStore
+  /** Plan, execute, review, until a goal is met. */
   readonly goals: Goals
+  /** The agents that can be given work. */
+  agents(): readonly AgentCard[]
   /** The whole of an output that was too long for the model, by its reference. */
   output(ref: string): Promise<string | undefined>
   /** Lets go of every run at its next boundary, and closes the store if it was opened here. */
@@ -63,16 +85,6 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
 /** What `statewright.config.ts` exports: the command line and the server make the same Statewright of it. */
 export function defineConfig(options: StatewrightOptions): StatewrightOptions {
   return options
-}
-
-const usualSettings: Settings = {
-  worker: 'worker',
-  lease_ms: usual_lease_ms,
-  reply_timeout_ms: 15 * 60_000,
-  cancel_grace_ms: 5_000,
-  late_worker_ms: null,
-  requeue_limit: 5,
-  error_threshold: 5,
 }
 
 /** Opens the store, recovers what the last process left behind, and begins to work. */
@@ -193,10 +205,11 @@ async function openWith(
         await goalsIdle()
       }
     },
+    agents: () => [...agents].map(([name, definition]) => cardOf(name, definition)),
     output: blobs.fetch,
     async submit(submission) {
-      const { session_id, run_id } = await submit(submission)
-      return createRunHandle(runtime, session_id, run_id)
+      const submitted = await submit(submission)
+      return { ...createRunHandle(runtime, submitted.session_id, submitted.run_id), ...submitted }
     },
     async run(run_id) {
       const { session_id } = await runtime.find(run_id)
@@ -204,6 +217,10 @@ async function openWith(
     },
     close,
   }
+}
+
+function cardOf(name: string, { role, model, registry, delegates, budget, may_ask }: AgentDefinition): AgentCard {
+  return { name, role, model: model.id, tools: [...registry.names], delegates, budget, may_ask }
 }
 
 /** On a shared store every process has a name of its own, and one that was stopped may wake while its lease lasts. */

@@ -13,14 +13,24 @@ export async function openStore(url: string): Promise<Store> {
   if (scheme === 'postgres' || scheme === 'postgresql') return openPostgres(url)
   if (scheme !== 'sqlite') throw refuse('a store is named sqlite:FILE or postgres://HOST/DATABASE.')
   const path = url.slice('sqlite:'.length)
-  if (!existsSync(path)) throw refuse('there is no such file.')
-  return { runelog: await openSqliteRunelog(path, hostPorts, { models }), signer: () => openSigner(`${path}.key`) }
+  if (isMissing(url)) throw refuse('there is no such file.')
+  return { runelog: await openSqliteRunelog(path, hostPorts, { models }), signer: signerOf(url) }
 }
 
 async function openPostgres(url: string): Promise<Store> {
-  const { STATEWRIGHT_KEY: key = './statewright.key' } = process.env
   const segments = segmentsFolder()
   // Only who uses PostgreSQL pays for loading its client.
   const { openPostgresRunelog } = await import('./adapters/postgres/runelog.ts')
-  return { runelog: await openPostgresRunelog(url, hostPorts, { segments, models }), signer: () => openSigner(key) }
+  return { runelog: await openPostgresRunelog(url, hostPorts, { segments, models }), signer: signerOf(url) }
+}
+
+/** The key that belongs to a store: beside its file, or where the environment says. */
+export function signerOf(url: string): Store['signer'] {
+  if (url.startsWith('sqlite:')) return () => openSigner(`${url.slice('sqlite:'.length)}.key`)
+  return () => openSigner(process.env.STATEWRIGHT_KEY ?? './statewright.key')
+}
+
+/** A file that would be made by opening it. Only work makes a store. */
+export function isMissing(url: string): boolean {
+  return url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))
 }

@@ -1,8 +1,12 @@
 import type { Fault } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
+import type { Json } from '../kernel/json.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
 import type { Rune } from '../runes/rune.ts'
+import type { Client } from '../surface/client.ts'
+
+import type { Planning } from './planning.ts'
 
 /** A command is a value. It prints through `io` and returns its exit code; it never exits by itself. */
 export interface Command {
@@ -29,7 +33,21 @@ export interface Io {
   readonly out: (text: string) => void
   /** To standard error: what went wrong, and hints. */
   readonly err: (text: string) => void
+  /** To standard output without an end of line: text as it comes. */
+  readonly write: (text: string) => void
+  readonly terminal: Terminal
+  /** Another command in this process, with this output or another. Resolves with its exit code. */
+  readonly command: (args: readonly string[], changes?: Partial<Io>) => Promise<number>
   readonly host: Host
+}
+
+export interface Terminal {
+  /** Someone sits at it. Where nobody does, nothing is ever asked. */
+  readonly isInteractive: boolean
+  readonly hasColor: boolean
+  readonly width: number
+  /** One line from whoever sits there, or undefined if the input has ended or the question is taken back. */
+  ask(question: string, signal?: AbortSignal): Promise<string | undefined>
 }
 
 /** What commands need from the machine. `main` fills it. */
@@ -39,10 +57,60 @@ export interface Host {
   readonly checkSignature: CheckSignature
   /** Opens a store that exists: `sqlite:FILE` or `postgres://…`; without a name, the one the environment names. */
   readonly openStore: (url: string | undefined) => Promise<Store>
+  /** Reaches the operations: through the server that is named or that holds the store, or on the store itself. */
+  readonly openClient: (where: Where, use: Use) => Promise<Client>
+  /** Looks at everything that could be in the way. */
+  readonly examine: (where: Where) => Promise<readonly Finding[]>
   /** Begins to work as a config file says; without a name, the one in this folder. */
   readonly startWorker: (config: string | undefined, io: WorkingIo) => Promise<Working>
+  readonly planning: Planning
+  /** Reaches the plans of a store, which need no config. What judges them, unless a server does, may be named. */
+  readonly openPlans: (where: Where, asked: PlanAsked) => Promise<Client>
+  readonly playDemo: (io: Io, options: DemoOptions) => Promise<number>
+  /** Calls back each time someone presses Ctrl-C, instead of ending the process. Returns the way to stop listening. */
+  readonly onInterrupt: (listener: () => void) => () => void
+  /** Calls back once a second. Returns the way to stop. */
+  readonly everySecond: (listener: () => void) => () => void
+  /** Serves a store over HTTP as a config file says. */
+  readonly startServer: (asked: ServingOptions, io: WorkingIo) => Promise<Serving>
   /** Resolves with the name of the signal that asks this process to end. */
   readonly untilTold: () => Promise<string>
+}
+
+/** What the command line says about where things are; what it leaves open, the environment and the config say. */
+export interface Where {
+  readonly server: string | undefined
+  readonly store: string | undefined
+  readonly config: string | undefined
+}
+
+export interface PlanAsked {
+  readonly registry?: string
+  readonly policy?: Json
+  readonly signing_key?: string
+  /** Makes the store if there is none. */
+  readonly creates: boolean
+}
+
+/**
+ * What is done on a store that no server holds: look at it; act, which needs
+ * the config and recovers what a killed process left; or also carry out runs.
+ */
+export type Use = 'look' | 'act' | 'work'
+
+export interface Finding {
+  readonly what: string
+  readonly verdict: 'good' | 'odd' | 'bad'
+  readonly says: string
+  /** What to do about it. */
+  readonly fix: string | null
+}
+
+export interface DemoOptions {
+  /** A folder to keep the data of this play in; without one, a new temporary folder. */
+  readonly folder: string | undefined
+  /** Nobody is asked: the demo answers its own questions. */
+  readonly answersItself: boolean
 }
 
 export interface WorkingIo {
@@ -62,11 +130,28 @@ export interface Working {
   stop(): Promise<void>
 }
 
+export interface ServingOptions {
+  readonly config: string | undefined
+  readonly host: string | undefined
+  readonly port: number | undefined
+  /** More names that the server answers to. */
+  readonly hosts: readonly string[]
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
+  /** Something in front of the server encrypts. */
+  readonly allow_plain_http: boolean
+}
+
+export interface Serving extends Working {
+  /** Where it can be reached, such as `http://127.0.0.1:4400`. */
+  readonly url: string
+  /** Where the token is kept; null if it ends with the process. */
+  readonly token_file: string | null
+  /** Only if it was made just now: nobody has seen it yet. */
+  readonly new_token: string | null
+}
+
 export interface Store {
   readonly runelog: Runelog
   /** The key that belongs to the store; made on first use. */
   readonly signer: () => Signer
 }
-
-/** What the process says to the shell. */
-export const exits = { ok: 0, failed: 1, usage: 2 } as const

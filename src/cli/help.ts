@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { type Exit, exitMeanings, exits } from './exits.ts'
 
 export function overview(commands: readonly Command[]): string {
   const width = Math.max(...commands.map((c) => c.name.length), '--version'.length)
@@ -11,7 +12,10 @@ export function overview(commands: readonly Command[]): string {
     line('--help', 'Show this, or with a command what it takes.'),
     line('--version', 'Show the version.'),
     '',
-    'Exit codes: 0 done, 1 it did not work, 2 the command line was not understood.',
+    'Exit codes:',
+    ...Object.entries(exitMeanings).map(
+      ([name, meaning]) => `  ${String(exits[name as Exit]).padStart(3)}  ${meaning}`,
+    ),
   ].join('\n')
 }
 

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
-import { type Arguments, type Command, exits, type Io } from './command.ts'
+import type { Arguments, Command, Io } from './command.ts'
+import { exitFor, exits } from './exits.ts'
 import { helpFor, overview } from './help.ts'
 
 export interface Cli {
@@ -10,7 +11,8 @@ export interface Cli {
 }
 
 /** Finds the command, reads its arguments, and turns a refusal into a sentence and an exit code. */
-export async function run(cli: Cli, args: readonly string[], io: Io): Promise<number> {
+export async function run(cli: Cli, args: readonly string[], given: Omit<Io, 'command'>): Promise<number> {
+  const io: Io = { ...given, command: (words, changes) => run(cli, words, { ...given, ...changes }) }
   const [name, ...rest] = args
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     const command = cli.commands.find((c) => c.name === rest[0])
@@ -30,8 +32,8 @@ export async function run(cli: Cli, args: readonly string[], io: Io): Promise<nu
     return await command.run(read(command, rest), io)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    io.err(error.message)
-    return error.code === 'bad_usage' ? exits.usage : exits.failed
+    io.err(args.includes('--json') ? JSON.stringify(error) : error.message)
+    return exits[exitFor(error)]
   }
 }
 

@@ -18,6 +18,15 @@ export async function withStore<T>(host: Host, { values }: Arguments, work: (sto
   }
 }
 
+/** The session whose id this is, or begins with this; where there is none, what was given. */
+export async function sessionNamed({ runelog }: Store, given: string): Promise<string> {
+  if ((await runelog.head(given)) !== undefined) return given
+  const prefix = given.startsWith('ses_') ? given : `ses_${given}`
+  const found = (await runelog.sessionIds()).filter((id) => id.startsWith(prefix))
+  if (found.length > 1) throw faults.id_ambiguous({ id: given, candidates: found.slice(0, 10) })
+  return found[0] ?? given
+}
+
 /** The positional arguments, if there are as many as the command takes. */
 export function take(command: Command, { positionals }: Arguments, least: number, most = least): readonly string[] {
   if (positionals.length >= least && positionals.length <= most) return positionals

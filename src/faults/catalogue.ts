@@ -98,6 +98,12 @@ export const faults = defineFaults({
     says: (d: { what: string; id: string; known?: readonly string[] }) =>
       `There is no ${d.what} ${d.id}${d.known === undefined ? '' : `; there is ${d.known.join(', ')}`}.`,
   },
+  id_ambiguous: {
+    http: 409,
+    retry: 'never',
+    says: (d: { id: string; candidates: readonly string[] }) =>
+      `${d.id} fits ${d.candidates.join(', ')}; give as much of it as fits only one.`,
+  },
   bad_definition: {
     http: 400,
     retry: 'never',
@@ -155,6 +161,14 @@ export const faults = defineFaults({
     retry: 'never',
     says: (d: { interaction_id: string; state: string; by: string }) =>
       `Interaction ${d.interaction_id} is ${d.state} already, by ${d.by}; nothing was done with this reply.`,
+  },
+  question_unclear: {
+    http: 409,
+    retry: 'never',
+    says: (d: { run_id: string; open: readonly string[] }) =>
+      d.open.length === 0
+        ? `Run ${d.run_id} waits for no answer; nothing was done with this reply.`
+        : `Run ${d.run_id} waits for ${d.open.length} answers; name one of ${d.open.join(', ')} as interaction_id.`,
   },
   reply_unfit: {
     http: 422,
@@ -239,5 +253,112 @@ export const faults = defineFaults({
     retry: 'never',
     says: (d: { what: string; problem: string }) =>
       `The ${d.what} cannot be given a checksum: ${d.problem} Send plain JSON with well-formed text.`,
+  },
+  no_route: {
+    http: 404,
+    retry: 'never',
+    says: (d: { method: string; path: string }) =>
+      `Nothing answers to ${d.method} ${d.path}; /api/openapi.json says what there is.`,
+  },
+  token_missing: {
+    http: 401,
+    retry: 'never',
+    says: (d: { problem: string }) =>
+      `${d.problem} Send "Authorization: Bearer TOKEN"; the first start of the server made one and printed it.`,
+  },
+  token_in_url: {
+    http: 400,
+    retry: 'never',
+    says: (d: { parameter: string }) =>
+      `A token stands in the address, as "${d.parameter}", where logs and histories keep it. Replace that token, and send the new one as "Authorization: Bearer TOKEN".`,
+  },
+  scope_missing: {
+    http: 403,
+    retry: 'never',
+    says: (d: { operation: string; needs: string; has: string; token: string }) =>
+      `${d.operation} needs a token for ${d.needs}; ${d.token} is one for ${d.has}.`,
+  },
+  host_refused: {
+    http: 403,
+    retry: 'never',
+    says: (d: { host: string; accepted: readonly string[] }) =>
+      `This server is not called ${JSON.stringify(d.host)}; it answers as ${d.accepted.join(', ')}. More names are given in the config as server.hosts.`,
+  },
+  origin_refused: {
+    http: 403,
+    retry: 'never',
+    says: (d: { origin: string }) =>
+      `A page of ${d.origin} may not ask this server for anything; its own pages may, and those in server.origins of the config.`,
+  },
+  not_json: {
+    http: 415,
+    retry: 'never',
+    says: (d: { content_type: string }) =>
+      `The request has the content type ${JSON.stringify(d.content_type)}; send application/json.`,
+  },
+  json_refused: {
+    http: 400,
+    retry: 'never',
+    says: (d: { problem: string }) => `The body was not taken: ${d.problem}`,
+  },
+  body_too_large: {
+    http: 413,
+    retry: 'never',
+    says: (d: { limit_bytes: number }) => `The body is larger than ${d.limit_bytes} bytes, which is the limit.`,
+  },
+  headers_too_large: {
+    http: 431,
+    retry: 'never',
+    says: (d: { limit_bytes: number }) => `The headers are larger than ${d.limit_bytes} bytes, which is the limit.`,
+  },
+  request_too_slow: {
+    http: 408,
+    retry: 'later',
+    says: (d: { limit_ms: number }) => `The request did not arrive within ${d.limit_ms} ms, which is the limit.`,
+  },
+  too_many_connections: {
+    http: 503,
+    retry: 'later',
+    says: (d: { limit: number }) => `${d.limit} connections are open, which is the limit; come back in a moment.`,
+  },
+  http_refused: {
+    http: 400,
+    retry: 'never',
+    says: (d: { problem: string }) => `The request is not HTTP as we understand it: ${d.problem}`,
+  },
+  key_unusable: {
+    http: 400,
+    retry: 'never',
+    says: (d: { problem: string }) => `The Idempotency-Key cannot be used: ${d.problem}`,
+  },
+  request_under_way: {
+    http: 409,
+    retry: 'later',
+    says: (d: { idempotency_key: string }) =>
+      `The request with the key ${d.idempotency_key} is still being carried out; ask again for its answer.`,
+  },
+  bind_refused: {
+    http: 400,
+    retry: 'never',
+    says: (d: { host: string }) =>
+      `${d.host} can be reached from other machines, and without TLS the token can be read on the way. Give --tls-cert and --tls-key, or say --allow-plain-http if something in front of it does that.`,
+  },
+  address_unusable: {
+    http: 503,
+    retry: 'later',
+    says: (d: { address: string; problem: string }) =>
+      `The server cannot listen on ${d.address}: ${d.problem} Name another with --host and --port.`,
+  },
+  server_unreachable: {
+    http: 503,
+    retry: 'later',
+    says: (d: { url: string; cause: string }) =>
+      `The server at ${d.url} cannot be reached (${d.cause}). Whether it heard the request is unknown; a request with an idempotency key may be sent again.`,
+  },
+  unexpected: {
+    http: 500,
+    retry: 'later',
+    says: (d: { outcome: 'unknown' }) =>
+      `Something went wrong that nobody foresaw, and it was written down with the id of this request. Whether anything was changed is ${d.outcome}; read before you repeat.`,
   },
 })

@@ -1,5 +1,5 @@
 export interface FaultRow {
-  readonly http: 400 | 401 | 403 | 404 | 408 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503 | 507
+  readonly http: 400 | 401 | 403 | 404 | 408 | 409 | 410 | 413 | 415 | 422 | 429 | 431 | 500 | 503 | 507
   /** Whether the same request can succeed if it is sent again unchanged. */
   readonly retry: 'never' | 'at_once' | 'later'
   readonly says: (details: never) => string

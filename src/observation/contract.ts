@@ -53,13 +53,18 @@ export interface TransitionRecord {
 
 /** The contracts in these runes by `execution_id`, in the order in which they were opened. */
 export function contractHistories(runes: Iterable<Draft>): ReadonlyMap<string, ContractHistory> {
-  const histories = new Map<string, [Draft<'contract.opened'>, ...Draft<'contract.moved'>[]]>()
-  for (const rune of runes) {
-    if (rune.execution_id === undefined) continue
-    if (rune.kind === 'contract.opened') histories.set(rune.execution_id, [rune])
-    else if (rune.kind === 'contract.moved') histories.get(rune.execution_id)?.push(rune)
-  }
+  const histories: GrowingHistories = new Map()
+  for (const rune of runes) tellHistories(histories, rune)
   return histories
+}
+
+/** Histories that grow as runes are told. */
+export type GrowingHistories = Map<string, [Draft<'contract.opened'>, ...Draft<'contract.moved'>[]]>
+
+export function tellHistories(histories: GrowingHistories, rune: Draft): void {
+  if (rune.execution_id === undefined) return
+  if (rune.kind === 'contract.opened') histories.set(rune.execution_id, [rune])
+  else if (rune.kind === 'contract.moved') histories.get(rune.execution_id)?.push(rune)
 }
 
 export function snapshot(history: ContractHistory, now: number): ExecutionSnapshot {

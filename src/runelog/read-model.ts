@@ -37,6 +37,8 @@ export interface Row {
 
 export interface ModelQuery {
   readonly tag?: string
+  /** Only rows whose key begins like this. */
+  readonly prefix?: string
   readonly sort_from?: number
   readonly sort_to?: number
   /** Continues after this row. */

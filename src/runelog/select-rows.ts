@@ -9,11 +9,12 @@ export function rowOrder(a: Pick<Row, 'sort' | 'key'>, b: Pick<Row, 'sort' | 'ke
 }
 
 export function selectRows(rows: Iterable<Row>, query: ModelQuery = {}): readonly Row[] {
-  const { tag, sort_from, sort_to, after, limit, backward = false } = query
+  const { tag, prefix = '', sort_from, sort_to, after, limit, backward = false } = query
   const order = backward ? (a: Row, b: Row) => rowOrder(b, a) : rowOrder
   const chosen = [...rows].filter(
     (row) =>
       (tag === undefined || row.tag === tag) &&
+      row.key.startsWith(prefix) &&
       (sort_from === undefined || (row.sort !== null && row.sort >= sort_from)) &&
       (sort_to === undefined || (row.sort !== null && row.sort <= sort_to)) &&
       (after === undefined || (backward ? rowOrder(row, after) < 0 : rowOrder(row, after) > 0)),

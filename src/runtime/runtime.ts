@@ -15,7 +15,7 @@ import { type Replied, type Reply, reply } from './commands/reply.ts'
 import { type Resumed, type Resumption, resume } from './commands/resume.ts'
 import { archive, close, goOn, pause, replenish } from './commands/session.ts'
 import { runOf, type Stopped, steer, stop } from './commands/stop.ts'
-import { createSession, type Submission, type Submitted, submit } from './commands/submit.ts'
+import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
 import type { Dispatch, DispatchPorts } from './dispatch/dispatch.ts'
 import { dispatchHere } from './dispatch/dispatch-here.ts'
 import { dispatchShared } from './dispatch/dispatch-shared.ts'
@@ -157,7 +157,9 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       return steered
     },
 
-    createSession: (options: Pick<Submission, 'agent' | 'session_budget'>) => createSession(engine, options, null),
+    createSession: async (options: NewSession) => (await createSession(engine, options, null)).session_id,
+    /** As `createSession`, and says whether the session was there before. */
+    openSession: (options: NewSession) => createSession(engine, options, null),
     pause: (session_id: string, reason = 'paused by request') => pause(engine, session_id, reason),
     resumeSession: (session_id: string) => goOn(engine, session_id, 'resume_requested'),
     /** Brings back a session that used up its budget, with new limits. One that is not named stays. */

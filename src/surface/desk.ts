@@ -1,11 +1,28 @@
+import type { Plans } from '../autonomy/plans/plans.ts'
 import type { Sha256 } from '../kernel/digest.ts'
+import type { Budget } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Signer } from '../runes/checkpoint.ts'
 import type { EphemeralDelta } from '../runtime/engine/engine.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import { createSessionViews, type SessionViews } from './session-views.ts'
+
+/** What can be asked of plans. */
+export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
 /** What can be brought about. */
 export type Commands = Omit<Runtime, 'engine' | 'start' | 'stop' | 'listen'>
+
+/** An agent as a person chooses one. */
+export interface AgentCard {
+  readonly name: string
+  readonly role: string
+  readonly model: string
+  readonly tools: readonly string[]
+  readonly delegates: readonly string[]
+  readonly budget: Budget | null
+  readonly may_ask: boolean
+}
 
 /** What operations work with, wherever they are asked for: in the server, or in a command that has the store to itself. */
 export interface Desk {
@@ -14,10 +31,21 @@ export interface Desk {
   readonly sha256: Sha256
   /** The key that belongs to the store. */
   readonly signer: () => Signer
+  /** What is going on in each session, kept at hand for those who look. */
+  readonly views: SessionViews
+  /** The agents that can be given work here; none where a command has only the store. */
+  readonly agents: () => readonly AgentCard[]
   /** The whole of an output that was too long for the model, by its reference. */
   readonly output: (ref: string) => Promise<string | undefined>
   /** Whoever only looks does not ask for these: to open them may recover what a killed process left. */
   readonly commands: () => Promise<Commands>
+  /** Intents that are judged before anything runs. Nothing else is recovered or begun by asking for them. */
+  readonly plans: () => Promise<SurfacePlans>
   /** Text on its way, before it is durable. Returns the way to stop listening. */
   readonly listen: (listener: (delta: EphemeralDelta) => void) => () => void
+}
+
+/** A desk on a store. What only looks needs no more than the store, the time and the hash. */
+export function createDesk(ports: Omit<Desk, 'views'>): Desk {
+  return { ...ports, views: createSessionViews(ports.runelog) }
 }

@@ -6,7 +6,7 @@ import { readRequest } from './read-request.ts'
 export function localClient(desk: Desk, close: () => Promise<void>): Client {
   return {
     async call(operation, { params = {}, query = {}, body, idempotency_key = null }) {
-      return operation.run(desk, readRequest(operation, { params, query, body, idempotency_key }))
+      return operation.run(desk, readRequest(operation, { params, query, body, idempotency_key, by: 'human' }))
     },
 
     async *follow(session_id, after, signal) {

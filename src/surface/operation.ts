@@ -26,6 +26,11 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
   readonly returns: z.ZodType<R>
   /** It does not change while the program runs: served with an ETag and kept by caches. */
   readonly immutable?: true
+  /**
+   * What the answer follows from: while it is the same, so is the answer, but
+   * for durations that grow with the clock. Served as an ETag.
+   */
+  revision?(desk: Desk, asked: Asked<P, Q, B>): Promise<string>
   run(desk: Desk, asked: Asked<P, Q, B>): Promise<R>
 }
 
@@ -35,6 +40,8 @@ export interface Asked<P, Q, B> {
   readonly body: B
   /** The same key makes the same request: what it brings about is brought about once. */
   readonly idempotency_key: string | null
+  /** Who asks: the name of a token, or `human` where nobody had to say. */
+  readonly by: string
 }
 
 /** Keeps the types of its parts together. */

@@ -6,7 +6,7 @@ import type { Asked, Operation } from './operation.ts'
 /** What was asked, if every part of it fits; else one fault that names every field that does not. */
 export function readRequest<P, Q, B>(
   operation: Operation<P, Q, B>,
-  given: { params: unknown; query: unknown; body: unknown; idempotency_key: string | null },
+  given: { params: unknown; query: unknown; body: unknown; idempotency_key: string | null; by: string },
 ): Asked<P, Q, B> {
   const parts = [
     ['params', operation.params.safeParse(given.params)],
@@ -18,5 +18,6 @@ export function readRequest<P, Q, B>(
   )
   if (problems.length > 0) throw faults.bad_request({ operation: operation.name, problems })
   const [params, query, body] = parts.map(([, read]) => read.data)
-  return { params: params as P, query: query as Q, body: body as B, idempotency_key: given.idempotency_key }
+  const { idempotency_key, by } = given
+  return { params: params as P, query: query as Q, body: body as B, idempotency_key, by }
 }

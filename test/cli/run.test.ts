@@ -43,20 +43,26 @@ test('nothing at all prints the usage to standard error and exits 2', async () =
 })
 
 test('an unknown command exits 2 and says which there are', async () => {
-  const { exit, out, err } = await runCli(['fly'], [broken(new Error())])
+  const { exit, out, err } = await runCli(['fly'], { commands: [broken(new Error())] })
   expect({ exit, out }).toEqual({ exit: 2, out: '' })
   expect(err).toBe('There is no command "fly"; there is broken.\nusage: statewright <command> [options]')
 })
 
-test('a fault is a sentence on standard error and exit code 1', async () => {
+test('a fault is a sentence on standard error and an exit code of its own', async () => {
   const fault = faults.not_found({ what: 'session', id: 's_1' })
-  expect(await runCli(['broken'], [broken(fault)])).toEqual({ exit: 1, out: '', err: 'There is no session s_1.' })
+  expect(await runCli(['broken'], { commands: [broken(fault)] })).toEqual({
+    exit: 3,
+    out: '',
+    err: 'There is no session s_1.',
+  })
 })
 
 test('anything else is a bug and is not caught', async () => {
-  await expect(runCli(['broken'], [broken(new RangeError('bug'))])).rejects.toThrow(RangeError)
+  await expect(runCli(['broken'], { commands: [broken(new RangeError('bug'))] })).rejects.toThrow(RangeError)
 })
 
 test('the help of a command shows short flags', async () => {
-  expect((await runCli(['help', 'broken'], [broken(new Error())])).out).toContain('  -d, --deep  as deep as it goes')
+  expect((await runCli(['help', 'broken'], { commands: [broken(new Error())] })).out).toContain(
+    '  -d, --deep  as deep as it goes',
+  )
 })

@@ -91,10 +91,10 @@ describe('verify', () => {
       11,
     ],
     ['erase', `UPDATE rune SET payload = '{}', salt = NULL WHERE session = ${ids} AND event_id = 8`, 8],
-  ])('%s: exits 1 and names the first bad event', async (_, sql, event_id) => {
+  ])('%s: exits 5 and names the first bad event', async (_, sql, event_id) => {
     tamper(sql)
     const { exit, err } = await runCli(['verify', ...store()])
-    expect({ exit, err }).toEqual({ exit: 1, err: expect.stringMatching(new RegExp(`^ses_1 event ${event_id}: `)) })
+    expect({ exit, err }).toEqual({ exit: 5, err: expect.stringMatching(new RegExp(`^ses_1 event ${event_id}: `)) })
   })
 
   test('truncate and re-chain: found with checkpoints that were kept elsewhere', async () => {
@@ -107,13 +107,13 @@ describe('verify', () => {
     rechain(6)
     expect(await runCli(['verify', ...store()])).toMatchObject({ exit: 0 })
     expect(await verify()).toMatchObject({
-      exit: 1,
+      exit: 5,
       err: expect.stringMatching(/^ses_1 event 10: .*not the one that was signed/),
     })
 
     tamper(`DELETE FROM rune WHERE session = ${ids} AND event_id > 8`)
     expect(await runCli(['verify', ...store()])).toMatchObject({ exit: 0 })
-    expect(await verify()).toMatchObject({ exit: 1, err: expect.stringMatching(/^ses_1 event 9: it is missing/) })
+    expect(await verify()).toMatchObject({ exit: 5, err: expect.stringMatching(/^ses_1 event 9: it is missing/) })
   })
 
   test('a checkpoint that was edited, or signed by someone else, does not count', async () => {
@@ -160,10 +160,10 @@ describe('export', () => {
     ['add after the checkpoint', (all) => [...all, all[10] as string], 11],
     ['edit the checkpoint', (all) => all.with(11, (all[11] as string).replace('"event_id":10', '"event_id":9')), 9],
     ['tear the last line', (all) => all.with(11, (all[11] as string).slice(0, 40)), 11],
-  ])('%s: exits 1 and names the first bad event', async (_, change, event_id) => {
+  ])('%s: exits 5 and names the first bad event', async (_, change, event_id) => {
     writeFileSync(bundle(), `${change(lines()).join('\n')}\n`)
     expect(await verify()).toMatchObject({
-      exit: 1,
+      exit: 5,
       err: expect.stringMatching(new RegExp(`^ses_1 event ${event_id}: `)),
     })
   })
@@ -176,7 +176,7 @@ describe('export', () => {
     await runCli(['export', 'ses_1', '-o', bundle(), ...store()])
     expect(await verify()).toMatchObject({ exit: 0 })
     expect(await verify('--key', known)).toMatchObject({
-      exit: 1,
+      exit: 5,
       err: expect.stringContaining('was signed with the key'),
     })
   })
@@ -198,19 +198,19 @@ test('a damaged segment is named as a bad event', async () => {
   db.close()
   writeFileSync(join(`${path}.segments`, file), 'nonsense')
   expect(await runCli(['verify', 'ses_2', ...store()])).toMatchObject({
-    exit: 1,
+    exit: 5,
     err: expect.stringMatching(/^ses_2 event 1: it cannot be read/),
   })
 })
 
 test.each([
-  [['verify', 'ses_9'], 'There is no session ses_9.'],
-  [['export', 'ses_9', '-o', 'x'], 'There is no session ses_9.'],
-  [['checkpoint', 'ses_9'], 'There is no session ses_9.'],
-  [['archive', 'ses_1'], 'session ses_1 is created and refuses "archive_requested"'],
-  [['redact', 'ses_1', '99', '--reason', 'r'], 'There is no event 99 of ses_1.'],
-])('%j is refused with a sentence', async (args, sentence) => {
-  expect(await runCli([...args, ...store()])).toMatchObject({ exit: 1, err: expect.stringContaining(sentence) })
+  [['verify', 'ses_9'], 3, 'There is no session ses_9.'],
+  [['export', 'ses_9', '-o', 'x'], 3, 'There is no session ses_9.'],
+  [['checkpoint', 'ses_9'], 3, 'There is no session ses_9.'],
+  [['archive', 'ses_1'], 6, 'session ses_1 is created and refuses "archive_requested"'],
+  [['redact', 'ses_1', '99', '--reason', 'r'], 3, 'There is no event 99 of ses_1.'],
+])('%j is refused with the exit code %i and a sentence', async (args, exit, sentence) => {
+  expect(await runCli([...args, ...store()])).toMatchObject({ exit, err: expect.stringContaining(sentence) })
 })
 
 test.each([
@@ -228,7 +228,7 @@ test.each([
 test('a store that is not there is not made', async () => {
   for (const url of [`sqlite:${folder}/none.db`, 'mysql:x'])
     expect(await runCli(['verify', '--store', url])).toMatchObject({
-      exit: 1,
+      exit: 7,
       err: expect.stringContaining('cannot be used'),
     })
   expect(await runCli(['verify', '--bundle', `${folder}/none`])).toMatchObject({

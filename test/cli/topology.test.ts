@@ -59,7 +59,9 @@ test('without a name every machine prints, in every form', async () => {
 test('an unknown machine exits 2 and says which there are', async () => {
   const { exit, out, err } = await runCli(['topology', 'parrot', '--json'])
   expect({ exit, out }).toEqual({ exit: 2, out: '' })
-  expect(err).toContain(`There is no machine "parrot"; there are ${names.join(', ')}.`)
+  expect((JSON.parse(err) as { message: string }).message).toContain(
+    `There is no machine "parrot"; there are ${names.join(', ')}.`,
+  )
 })
 
 test.each([

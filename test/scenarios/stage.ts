@@ -10,6 +10,7 @@ import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Submission } from '../../src/runtime/commands/submit.ts'
 import type { Model } from '../../src/runtime/model.ts'
 import { openInteractions } from '../../src/runtime/models/interactions.ts'
+import { summaries } from '../../src/runtime/models/summaries.ts'
 import { type Scripted, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { type ToolDefinition, tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
@@ -64,7 +65,7 @@ export function on<P extends Props>(
     const expected = [...(props.warnings ?? [])].sort()
     const warnings = stage.world.warnings.filter((warning) => !isOfTheDead(warning))
     expect(warnings.map(({ message }) => message).sort(), JSON.stringify(warnings, null, 2)).toEqual(expected)
-    const rows = await dump(runelog, [openInteractions.name])
+    const rows = await dump(runelog, [openInteractions.name, summaries.name])
     for (const { key } of await runelog.rows('sessions')) {
       const runes = await runelog.read(key)
       record(runes)
@@ -72,7 +73,7 @@ export function on<P extends Props>(
       expect(await verify(runelog, key)).toBeUndefined()
     }
     await runelog.rebuild()
-    expect(await dump(runelog, [openInteractions.name])).toBe(rows)
+    expect(await dump(runelog, [openInteractions.name, summaries.name])).toBe(rows)
     await opened.dispose()
   }
 }

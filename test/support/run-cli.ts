@@ -1,10 +1,8 @@
-import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { checkSignature } from '../../src/adapters/host/signing-key.ts'
-import type { Command } from '../../src/cli/command.ts'
+import type { Command, Host, Terminal } from '../../src/cli/command.ts'
 import { commands as all } from '../../src/cli/commands/all.ts'
 import { run } from '../../src/cli/run.ts'
-import { startWorker } from '../../src/start-worker.ts'
 import { openStore } from '../../src/stores.ts'
+import { systemHost } from '../../src/system-host.ts'
 
 export interface Outcome {
   readonly exit: number
@@ -12,19 +10,35 @@ export interface Outcome {
   readonly err: string
 }
 
+export interface Setting {
+  readonly commands?: readonly Command[]
+  /** What someone at the terminal types, question by question; without it nobody sits there. */
+  readonly typed?: (question: string) => string | undefined
+  readonly host?: Partial<Host>
+}
+
 /** The command line in this process: what it printed where, and how it ended. */
-export async function runCli(args: readonly string[], commands: readonly Command[] = all): Promise<Outcome> {
+export async function runCli(args: readonly string[], setting: Setting = {}): Promise<Outcome> {
   const printed: { out: string[]; err: string[] } = { out: [], err: [] }
+  const { commands = all, typed, host } = setting
+  const terminal: Terminal = {
+    isInteractive: typed !== undefined,
+    hasColor: false,
+    width: 100,
+    ask: async (question) => typed?.(question),
+  }
   const exit = await run({ commands, version: '1.2.3' }, args, {
-    out: (text) => void printed.out.push(text),
-    err: (text) => void printed.err.push(text),
+    out: (text) => void printed.out.push(`${text}\n`),
+    err: (text) => void printed.err.push(`${text}\n`),
+    write: (text) => void printed.out.push(text),
+    terminal,
     host: {
-      ...hostPorts,
-      checkSignature,
+      ...systemHost,
       openStore: (url) => openStore(url ?? 'sqlite:./no-such-store'),
-      startWorker,
       untilTold: () => Promise.resolve('SIGTERM'),
+      ...host,
     },
   })
-  return { exit, out: printed.out.join('\n'), err: printed.err.join('\n') }
+  const text = (parts: readonly string[]) => parts.join('').replace(/\n$/, '')
+  return { exit, out: text(printed.out), err: text(printed.err) }
 }

@@ -8,7 +8,15 @@ export function openSigner(path: string): Signer {
     const { privateKey } = generateKeyPairSync('ed25519')
     writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' })
   }
-  const key = createPrivateKey(readFileSync(path))
+  return signerOf(createPrivateKey(readFileSync(path)))
+}
+
+/** A key that ends with this process, for a store that does, too. */
+export function passingSigner(): Signer {
+  return signerOf(generateKeyPairSync('ed25519').privateKey)
+}
+
+function signerOf(key: KeyObject): Signer {
   return { public_key: hexOf(createPublicKey(key)), sign: (text) => sign(null, Buffer.from(text), key).toString('hex') }
 }
 

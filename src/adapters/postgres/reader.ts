@@ -89,11 +89,12 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
   }
 
   async function rows(model: string, query: ModelQuery = {}): Promise<readonly Row[]> {
-    const { tag, sort_from, sort_to, after, limit, backward = false } = query
+    const { tag, prefix, sort_from, sort_to, after, limit, backward = false } = query
     const values: unknown[] = [model]
     const value = (v: unknown) => `$${values.push(v)}`
     const conditions = ['model = $1']
     if (tag !== undefined) conditions.push(`tag = ${value(tag)}`)
+    if (prefix !== undefined) conditions.push(`starts_with(key, ${value(prefix)})`)
     if (sort_from !== undefined) conditions.push(`sort >= ${value(sort_from)}`)
     if (sort_to !== undefined) conditions.push(`sort <= ${value(sort_to)} AND sort > '-Infinity'`)
     if (after !== undefined) {

@@ -1,14 +1,18 @@
 import type { ModelQuery } from '../../runelog/read-model.ts'
 import type { Value } from './statements.ts'
 
+/** No key has a character after this one, in the order of bytes. */
+const lastCharacter = '\u{10ffff}'
+
 /** Rows without a `sort` come first, which is also how SQLite orders them. */
 export function rowsQuery(
   model: string,
   query: ModelQuery,
 ): { readonly sql: string; readonly values: readonly Value[] } {
-  const { tag, sort_from, sort_to, after, limit, backward = false } = query
+  const { tag, prefix, sort_from, sort_to, after, limit, backward = false } = query
   const conditions: (readonly [sql: string, ...values: Value[]])[] = [['model = ?', model]]
   if (tag !== undefined) conditions.push(['tag = ?', tag])
+  if (prefix !== undefined) conditions.push(['key >= ? AND key < ?', prefix, `${prefix}${lastCharacter}`])
   if (sort_from !== undefined) conditions.push(['sort >= ?', sort_from])
   if (sort_to !== undefined) conditions.push(['sort <= ?', sort_to])
   if (after !== undefined) conditions.push(beyond(after, backward))

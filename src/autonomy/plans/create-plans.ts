@@ -9,12 +9,14 @@ import type { SessionState } from '../../observation/session-state.ts'
 import type { Beside } from '../../runtime/beside.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { checkPack } from './check-pack.ts'
+import { documentsIn, documentsOf } from './documents.ts'
 import { drive } from './drive.ts'
 import { fetchFrozen } from './frozen.ts'
 import type { PlanRow, Plans, PlanView } from './plans.ts'
 import type { PlanPorts } from './ports.ts'
 import { receive } from './receive.ts'
 import { isEnded, openPack, type Recorded, recordedIn, stateOf } from './recorded.ts'
+import { rerun } from './rerun.ts'
 import { viewOf } from './view.ts'
 
 /**
@@ -96,8 +98,15 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
       return rest(coordination_id)
     },
 
-    async list({ state, limit = 100 } = {}) {
-      const query = { limit, backward: true, ...(state === undefined ? {} : { tag: state }) }
+    async documents(coordination_id) {
+      const recorded = await find(coordination_id)
+      if (isEnded(stateOf(recorded))) return documentsIn(await fetchFrozen(recorded.files, ports.blobs))
+      const ours = await core()
+      return documentsOf(rerun(recorded, ours), ours)
+    },
+
+    async list({ state, limit = 100, after } = {}) {
+      const query = { limit, backward: true, ...(state && { tag: state }), ...(after && { after }) }
       return (await ports.engine().runelog.rows('coordinations', query)).map(({ value }) => value as PlanRow)
     },
 

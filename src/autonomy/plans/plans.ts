@@ -8,6 +8,7 @@ import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import type { GuardReading } from '../../coordinator/schemas/run-tape.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CoordinationState } from '../../machines/coordination.ts'
+import type { PlanDocuments } from './documents.ts'
 
 /**
  * Coordinations that survive the process. Each lives in the log of a session;
@@ -28,6 +29,8 @@ export interface Plans {
   rest(coordination_id: string): Promise<PlanView>
   /** What an ended coordination left behind, by file name. Refused while it has not ended. */
   files(coordination_id: string): Promise<FrozenFiles>
+  /** Everything it has made so far, by name: `execution_graph`, `rule_decisions_1`, … */
+  documents(coordination_id: string): Promise<PlanDocuments>
   /** Checks what it left behind, byte by byte. Nothing is wrong if nothing comes back. */
   verify(coordination_id: string): Promise<readonly PlanProblem[]>
   /** What a new coordination names to take the place of this one. Refused while this one has not ended. */
@@ -41,6 +44,7 @@ export interface Plans {
 }
 
 export interface PlanSubmission {
+  /** With an empty checksum it is sealed as it is taken in. */
   readonly intent: Json
   /** Without it, the configured one. */
   readonly policy?: Json
@@ -71,6 +75,8 @@ export interface PlanAnswer {
 export interface PlanQuery {
   readonly state?: CoordinationState
   readonly limit?: number
+  /** Goes on after this one. */
+  readonly after?: { readonly sort: number | null; readonly key: string }
 }
 
 /** One line of the list. */

@@ -4,6 +4,7 @@ import type { CoordinationInput, Ports } from '../../coordinator/progress.ts'
 import { snapshotOf } from '../../coordinator/registry/admission.ts'
 import { problemsOf } from '../../coordinator/schemas/problem.ts'
 import { type RegistrySnapshot, registrySnapshot } from '../../coordinator/schemas/registry.ts'
+import { sealIntent } from '../../coordinator/seal.ts'
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
@@ -27,7 +28,7 @@ export async function readSubmission(
 ): Promise<Payload<'coordination.received'>> {
   const { intent, policy, registry, memory, facts, recovers, answer_timeout_ms } = submission
   const given: CoordinationInput = {
-    intent,
+    intent: sealIntent(intent, ports.sha256),
     policy: policy ?? defaults.policy,
     registry: registry === undefined ? await defaults.registry() : checked(registry, ports),
     memory: memory === undefined ? emptyMemory(intent) : memory,

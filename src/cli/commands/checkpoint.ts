@@ -2,8 +2,9 @@ import { appendFile } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { checkpointLine } from '../../runes/bundle.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
-import { type Command, exits } from '../command.ts'
-import { storeOption, take, withStore } from '../with-store.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
+import { sessionNamed, storeOption, take, withStore } from '../with-store.ts'
 
 export const checkpointCommand: Command = {
   name: 'checkpoint',
@@ -15,10 +16,11 @@ export const checkpointCommand: Command = {
   },
 
   async run(args, { host, out }) {
-    const [session_id] = take(this, args, 0, 1)
-    return withStore(host, args, async ({ runelog, signer }) => {
+    const [given] = take(this, args, 0, 1)
+    return withStore(host, args, async (store) => {
+      const { runelog, signer } = store
       const lines: string[] = []
-      for (const id of session_id === undefined ? await runelog.sessionIds() : [session_id]) {
+      for (const id of given === undefined ? await runelog.sessionIds() : [await sessionNamed(store, given)]) {
         const head = await runelog.head(id)
         if (head === undefined) throw faults.not_found({ what: 'session', id })
         const { event_id, hash } = head

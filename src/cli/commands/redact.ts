@@ -1,24 +1,30 @@
 import { faults } from '../../faults/catalogue.ts'
-import { type Command, exits } from '../command.ts'
-import { storeOption, take, withStore } from '../with-store.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
+import { print } from '../print.ts'
+import { jsonOption } from '../with-client.ts'
+import { sessionNamed, storeOption, take, withStore } from '../with-store.ts'
 
 export const redactCommand: Command = {
   name: 'redact',
   usage: 'statewright redact SESSION EVENT_ID --reason TEXT',
   summary: 'Erase the content of one event for good. That it was erased, and why, is recorded; the log still verifies.',
-  options: { ...storeOption, reason: { type: 'string', summary: 'why; it is recorded' } },
+  options: { ...storeOption, ...jsonOption, reason: { type: 'string', summary: 'why; it is recorded' } },
 
-  async run(args, { host, out }) {
-    const [session_id = '', event = ''] = take(this, args, 2)
+  async run(args, io) {
+    const [given = '', event = ''] = take(this, args, 2)
     const { reason } = args.values
     const event_id = Number(event)
     if (!Number.isSafeInteger(event_id) || event_id < 1)
       throw faults.bad_usage({ problem: `"${event}" is not an event id.`, usage: this.usage })
     if (typeof reason !== 'string' || reason === '')
       throw faults.bad_usage({ problem: 'A redaction needs a reason.', usage: this.usage })
-    return withStore(host, args, async ({ runelog }) => {
-      await runelog.redact(session_id, event_id, reason)
-      out(`${session_id} event ${event_id}: its content is erased.`)
+    return withStore(io.host, args, async (store) => {
+      const session_id = await sessionNamed(store, given)
+      await store.runelog.redact(session_id, event_id, reason)
+      print(io, args, { session_id, event_id, reason }, () => [
+        `${session_id} event ${event_id}: its content is erased.`,
+      ])
       return exits.ok
     })
   },

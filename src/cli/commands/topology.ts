@@ -4,7 +4,8 @@ import { toMermaid } from '../../kernel/mermaid.ts'
 import { topology } from '../../kernel/topology.ts'
 import { toXState } from '../../kernel/xstate.ts'
 import { machines } from '../../machines/all.ts'
-import { type Command, exits } from '../command.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
 
 const forms = {
   json: (machine: Machine) => JSON.stringify(topology(machine), null, 2),

@@ -4,57 +4,110 @@ import type { Runelog } from '../../runelog/port.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem } from '../../runes/checkpoint.ts'
 import { type BadEvent, createVerifier, type Mark } from '../../runes/verify.ts'
-import { type Arguments, type Command, exits, type Io } from '../command.ts'
-import { storeOption, take, withStore } from '../with-store.ts'
+import type { Client } from '../../surface/client.ts'
+import { auditSession } from '../../surface/operations/runes.ts'
+import { listSessions } from '../../surface/operations/sessions.ts'
+import { busy } from '../busy.ts'
+import type { Arguments, Command, Io } from '../command.ts'
+import { exits } from '../exits.ts'
+import { resolveId } from '../resolve-id.ts'
+import { badUsage } from '../usage.ts'
+import { jsonOption, withClient } from '../with-client.ts'
+import { sessionNamed, storeOption, take, withStore } from '../with-store.ts'
 
 export const verifyCommand: Command = {
   name: 'verify',
-  usage: 'statewright verify [session] [--checkpoints FILE] [--bundle FILE] [--key PUBLIC_KEY]',
-  summary: 'Prove that no event was changed, removed, added or moved; name the first bad one and exit 1.',
+  usage: 'statewright verify [session] [--checkpoints FILE] [--bundle FILE] [--key PUBLIC_KEY] [--server URL]',
+  summary: 'Prove that no event was changed, removed, added or moved; name the first bad one and exit 5.',
   options: {
     ...storeOption,
+    server: { type: 'string', summary: 'let this server verify its store' },
     bundle: { type: 'string', summary: 'verify this exported file; no store is needed' },
     checkpoints: { type: 'string', summary: 'compare with checkpoints that were kept elsewhere, one per line' },
     key: { type: 'string', summary: 'accept only signatures of this key' },
+    ...jsonOption,
   },
 
   async run(args, io) {
-    const [session_id] = take(this, args, 0, 1)
-    if (args.values.bundle !== undefined) {
-      if (session_id !== undefined || args.values.checkpoints !== undefined || args.values.store !== undefined)
-        throw faults.bad_usage({ problem: 'A bundle is verified by itself.', usage: this.usage })
-      return verifyBundle(args.values.bundle as string, args, io)
+    const [given] = take(this, args, 0, 1)
+    const { bundle, checkpoints, store, server } = args.values
+    if (bundle !== undefined) {
+      if (given !== undefined || checkpoints !== undefined || store !== undefined || server !== undefined)
+        throw badUsage(this, 'A bundle is verified by itself.')
+      return report([await verifyBundle(bundle as string, args, io)], args, io)
     }
     const marks = await readMarks(args, io)
-    return withStore(io.host, args, async ({ runelog }) => {
+    if (server !== undefined) {
+      if (marks.size > 0) throw badUsage(this, 'Checkpoints are compared where the store is, or with a bundle.')
+      return report(await withClient(io.host, args, (client) => verifyThere(client, given)), args, io)
+    }
+    return withStore(io.host, args, async (store) => {
+      const { runelog } = store
+      const session_id = given === undefined || marks.has(given) ? given : await sessionNamed(store, given)
       const known = await runelog.sessionIds()
       const asked = session_id === undefined ? [...new Set([...known, ...marks.keys()])] : [session_id]
       if (session_id !== undefined && !known.includes(session_id) && !marks.has(session_id))
         throw faults.not_found({ what: 'session', id: session_id })
-      let is_sound = true
-      for (const id of asked) is_sound = (await verifySession(runelog, id, marks.get(id) ?? [], io)) && is_sound
-      if (is_sound) io.out(`${asked.length} sessions verified.`)
-      return is_sound ? exits.ok : exits.failed
+      const verdicts: Verdict[] = []
+      let events = 0
+      const doing = () => `verifying: ${verdicts.length} of ${asked.length} sessions, ${events} events`
+      await busy(io, doing, async () => {
+        for (const id of asked)
+          verdicts.push(
+            await verifySession(runelog, id, marks.get(id) ?? [], io, () => {
+              events += 1
+            }),
+          )
+      })
+      return report(verdicts, args, io)
     })
   },
 }
 
-async function verifySession(runelog: Runelog, session_id: string, marks: readonly Mark[], io: Io): Promise<boolean> {
-  const verifier = createVerifier(session_id, io.host.sha256, marks)
-  const bad = await firstBad()
-  if (bad !== undefined) {
-    io.err(`${session_id} event ${bad.event_id}: ${bad.problem}`)
-    return false
+interface Verdict {
+  readonly session_id: string
+  readonly events: number
+  readonly head: string | null
+  readonly checkpoints: number
+  readonly public_key: string | null
+  readonly first_bad: BadEvent | null
+}
+
+function report(verdicts: readonly Verdict[], { values }: Arguments, { out, err }: Io): number {
+  const bad = verdicts.filter(({ first_bad }) => first_bad !== null)
+  const exit = bad.length === 0 ? exits.ok : exits.unproved
+  if (values.json) {
+    out(JSON.stringify({ is_sound: bad.length === 0, sessions: verdicts }, null, 2))
+    return exit
   }
-  const { event_id, hash } = verifier.head()
-  io.out(`${session_id}: ${event_id} events, ${marks.length} checkpoints, head ${hash}`)
-  return true
+  for (const { session_id, events, head, checkpoints, public_key, first_bad } of verdicts) {
+    if (first_bad !== null) err(`${session_id} event ${first_bad.event_id}: ${first_bad.problem}`)
+    else if (public_key !== null) out(`${session_id}: ${events} events, signed with the key ${public_key}`)
+    else out(`${session_id}: ${events} events, ${checkpoints} checkpoints, head ${head}`)
+  }
+  if (bad.length === 0 && values.bundle === undefined)
+    out(`${verdicts.length} ${verdicts.length === 1 ? 'session' : 'sessions'} verified.`)
+  return exit
+}
+
+async function verifySession(
+  runelog: Runelog,
+  session_id: string,
+  marks: readonly Mark[],
+  { host }: Io,
+  seen: () => void,
+): Promise<Verdict> {
+  const verifier = createVerifier(session_id, host.sha256, marks)
+  const first_bad = (await firstBad()) ?? null
+  const { event_id: events, hash: head } = verifier.head()
+  return { session_id, events, head, checkpoints: marks.length, public_key: null, first_bad }
 
   async function firstBad(): Promise<BadEvent | undefined> {
     try {
       for await (const record of runelog.records(session_id)) {
         const found = verifier.take(record)
         if (found !== undefined) return found
+        seen()
       }
     } catch (error) {
       // Bytes that cannot even be read are a finding, not a failure of the command.
@@ -64,17 +117,43 @@ async function verifySession(runelog: Runelog, session_id: string, marks: readon
   }
 }
 
-async function verifyBundle(path: string, { values }: Arguments, { host, out, err }: Io): Promise<number> {
+/** The server reads its own store. Whoever does not trust it exports, and verifies the bundle. */
+async function verifyThere(client: Client, given: string | undefined): Promise<readonly Verdict[]> {
+  const asked =
+    given === undefined ? await everySession(client) : [(await resolveId(client, given, 'session')).session_id]
+  const verdicts: Verdict[] = []
+  for (const session_id of asked) {
+    const { events, head, first_bad } = await client.call(auditSession, { params: { session_id } })
+    verdicts.push({ session_id, events, head, checkpoints: 0, public_key: null, first_bad })
+  }
+  return verdicts
+}
+
+async function everySession(client: Client): Promise<readonly string[]> {
+  const ids: string[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page: SessionPage = await client.call(listSessions, { query: { limit: 200, ...(cursor && { cursor }) } })
+    for (const { session_id } of page.items) ids.push(session_id)
+    if (page.next_cursor === null) return ids.toSorted()
+    cursor = page.next_cursor
+  }
+}
+
+type SessionPage = Awaited<ReturnType<typeof listSessions.run>>
+
+async function verifyBundle(path: string, { values }: Arguments, { host }: Io): Promise<Verdict> {
   const trusted = values.key as string | undefined
   const verifier = createBundleVerifier({ sha256: host.sha256, check: host.checkSignature, trusted })
   for await (const line of lines(path)) verifier.take(line)
   const { session_id, events, checkpoint, bad } = verifier.end()
-  if (bad !== undefined) {
-    err(`${session_id ?? path} event ${bad.event_id}: ${bad.problem}`)
-    return exits.failed
+  return {
+    session_id: session_id ?? path,
+    events,
+    head: checkpoint?.hash ?? null,
+    checkpoints: checkpoint === undefined ? 0 : 1,
+    public_key: checkpoint?.public_key ?? '',
+    first_bad: bad ?? null,
   }
-  out(`${session_id}: ${events} events, signed with the key ${checkpoint?.public_key}`)
-  return exits.ok
 }
 
 async function readMarks({ values }: Arguments, { host }: Io): Promise<ReadonlyMap<string, readonly Checkpoint[]>> {

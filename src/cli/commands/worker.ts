@@ -1,6 +1,7 @@
 import { isoTime } from '../../observation/iso-time.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { type Command, exits } from '../command.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
 import { take } from '../with-store.ts'
 
 export const workerCommand: Command = {

@@ -1,4 +1,5 @@
 import { faults } from '../../faults/catalogue.ts'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
@@ -22,25 +23,42 @@ export interface Submission {
   readonly session_id?: string
   /** The budget of a new session. */
   readonly session_budget?: Budget
+  /** The same submission with the same key, sent again, is the same run, whatever happened in between. */
+  readonly idempotency_key?: string
 }
 
 export interface Submitted {
   readonly session_id: string
   readonly run_id: string
+  /** It had been submitted before. */
+  readonly is_repeated: boolean
+}
+
+/** What a session begins with. */
+export interface NewSession extends Pick<Submission, 'agent' | 'session_budget' | 'idempotency_key'> {
+  /** What people call it; without it, what the first message begins with. */
+  readonly title?: string
 }
 
 /** Queues a run. The first message of a session activates it. */
 export async function submit(engine: Engine, submission: Submission): Promise<Submitted> {
   const { agent, session_id } = submission
   if (!engine.agents.has(agent)) throw faults.not_found({ what: 'agent', id: agent, known: [...engine.agents.keys()] })
-  const run_id = engine.ids.next('run')
+  const run_id = nameOf(engine, 'run', submission)
+  const before = await repeatedRun(engine, run_id, submission)
+  if (before !== undefined) return before
   if (session_id === undefined) {
     const created = await createSession(engine, submission, run_id)
-    engine.wake(created, run_id)
-    return { session_id: created, run_id }
+    if (created.is_repeated) return submit(engine, submission)
+    engine.wake(created.session_id, run_id)
+    return { ...created, run_id }
   }
   const preparing = createPreparing(engine, agent)
+  let is_repeated = false
   const problem = await attempt(engine, session_id, async (state) => {
+    // Its twin was faster.
+    is_repeated = state.runs.has(run_id)
+    if (is_repeated) return { answer: () => undefined }
     refuseOver(state)
     const known = agentFor(state, submission)
     const unfit = known === undefined ? await preparing() : undefined
@@ -54,8 +72,44 @@ export async function submit(engine: Engine, submission: Submission): Promise<Su
     return { batch, read: [session_id, agent_id], answer: () => unfit }
   })
   if (problem !== undefined) throw faults.agent_unfit({ agent, problem })
+  if (is_repeated) return submit(engine, submission)
   engine.wake(session_id, run_id)
-  return { session_id, run_id }
+  return { session_id, run_id, is_repeated }
+}
+
+/** A key names what it makes, so that whoever comes with it again finds that, also after a crash. */
+function nameOf(engine: Engine, prefix: 'run' | 'ses', { idempotency_key: key }: Pick<Submission, 'idempotency_key'>) {
+  return key === undefined ? engine.ids.next(prefix) : `${prefix}_${engine.sha256(`${prefix} ${key}`).slice(0, 24)}`
+}
+
+/** The run that this submission made before; refused if the key made another one. */
+async function repeatedRun(engine: Engine, run_id: string, given: Submission): Promise<Submitted | undefined> {
+  const { idempotency_key } = given
+  const subject = idempotency_key === undefined ? undefined : await engine.runelog.row('subjects', run_id)
+  if (idempotency_key === undefined || subject === undefined) return undefined
+  const { session_id } = subject.value as { session_id: string }
+  const state = await engine.sessions.load(session_id)
+  if (!state.runs.has(run_id)) await engine.sessions.refresh(state)
+  const run = state.runs.get(run_id)
+  const is_same =
+    run !== undefined &&
+    (given.session_id === undefined || given.session_id === session_id) &&
+    isSame(engine, { ...run, interactive_require_user_reply: run.strict }, given)
+  if (!is_same) throw faults.key_reused({ idempotency_key, what: run_id })
+  return { session_id, run_id, is_repeated: true }
+}
+
+function isSame(engine: Engine, recorded: Omit<Submission, 'budget'> & { budget?: Budget | null }, given: Submission) {
+  const said = ({
+    agent,
+    input,
+    mode = 'interactive',
+    interactive_require_user_reply = true,
+    budget,
+  }: typeof recorded) =>
+    canonicalJson({ agent, input, mode, interactive_require_user_reply, budget: (budget ?? null) as Json })
+  // What was recorded has no secrets in it.
+  return said(recorded) === said({ ...given, input: engine.redactor.clean(given.input).value })
 }
 
 /** However often a command looks again, the agent is set up once. */
@@ -75,15 +129,20 @@ export function refuseOver({ session_id, subjects }: SessionState) {
 /** A session begins with its root agent ready; with a message, it is active at once. */
 export async function createSession(
   engine: Engine,
-  { agent, session_budget, ...message }: Pick<Submission, 'agent' | 'session_budget'> & Partial<Submission>,
+  { agent, session_budget, title, ...message }: NewSession & Partial<Submission>,
   run_id: string | null,
-): Promise<string> {
+): Promise<{ readonly session_id: string; readonly is_repeated: boolean }> {
+  const session_id = nameOf(engine, 'ses', message)
+  const config = {
+    ...(session_budget === undefined ? {} : { budget: session_budget as Record<string, number> }),
+    ...(title === undefined ? {} : { title }),
+  }
+  if (await isThere(engine, session_id, { agent, config }, message.idempotency_key))
+    return { session_id, is_repeated: true }
   const problem = await prepareAgent(engine, agent)
   if (problem !== undefined) throw faults.agent_unfit({ agent, problem })
-  const session_id = engine.ids.next('ses')
   const state = newSessionState(session_id)
   const batch = createBatch(state, engine.clock.now())
-  const config = session_budget === undefined ? {} : { budget: session_budget as Record<string, number> }
   batch.open('session', session_id, 'session.created', {
     actor: 'graph_runner',
     payload: { conversation_id: session_id, config },
@@ -96,8 +155,32 @@ export async function createSession(
     })
     openRun(batch, run_id, agent_id, { agent, input: null, ...message })
   }
-  await engine.sessions.commit(state, batch, { expect: batch.moved })
-  return session_id
+  try {
+    await engine.sessions.commit(state, batch, { expect: batch.moved })
+  } catch (error) {
+    // Its twin was faster.
+    if (!(await isThere(engine, session_id, { agent, config }, message.idempotency_key))) throw error
+    return { session_id, is_repeated: true }
+  }
+  return { session_id, is_repeated: false }
+}
+
+/** The session of this key exists, and began with just this; refused if it began with something else. */
+async function isThere(
+  engine: Engine,
+  session_id: string,
+  begun: { readonly agent: string; readonly config: Readonly<Record<string, Json>> },
+  idempotency_key: string | undefined,
+): Promise<boolean> {
+  if (idempotency_key === undefined || (await engine.runelog.head(session_id)) === undefined) return false
+  const { agents, root_agent_id } = await engine.sessions.load(session_id)
+  const [first] = await engine.runelog.read(session_id, { limit: 1 })
+  const config = first?.kind === 'session.created' ? first.payload.config : {}
+  const is_same =
+    agents.get(root_agent_id)?.agent === begun.agent &&
+    canonicalJson(config) === canonicalJson(engine.redactor.clean(begun.config as Json).value)
+  if (!is_same) throw faults.key_reused({ idempotency_key, what: session_id })
+  return true
 }
 
 /** A session that began with a plan has had no agent yet: its first one is the root. */

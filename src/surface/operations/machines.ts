@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import type { Machine, State } from '../../kernel/machine.ts'
 import { type Topology, topology } from '../../kernel/topology.ts'
 import { machines } from '../../machines/all.ts'
+import { contractMachine } from '../../machines/contract.ts'
 import { defineOperation } from '../operation.ts'
+import { id } from '../shapes/id.ts'
 import { nothing, topologyShape } from '../shapes.ts'
 
 export const listMachines = defineOperation({
@@ -25,7 +28,7 @@ export const getMachine = defineOperation({
   path: '/api/machines/{name}',
   scope: 'read',
   summary: 'The states, moves and forbidden moves of one machine.',
-  params: z.object({ name: z.string() }),
+  params: z.object({ name: id }),
   query: nothing,
   body: null,
   returns: topologyShape,
@@ -36,3 +39,69 @@ export const getMachine = defineOperation({
     return topology(machine)
   },
 })
+
+export const getTopology = defineOperation({
+  name: 'get_topology',
+  method: 'GET',
+  path: '/api/execution/topology',
+  scope: 'read',
+  summary: 'The states, moves and forbidden moves of an execution contract.',
+  params: nothing,
+  query: nothing,
+  body: null,
+  returns: topologyShape,
+  immutable: true,
+  run: async (): Promise<Topology> => topology(contractMachine),
+})
+
+/** Counting stops here: a board does not get better by a larger number. */
+const countedUpTo = 10_000
+
+export const getOccupancy = defineOperation({
+  name: 'get_occupancy',
+  method: 'GET',
+  path: '/api/occupancy',
+  scope: 'read',
+  summary: 'How many subjects are in each state that is not an end, for every machine.',
+  params: nothing,
+  query: nothing,
+  body: null,
+  returns: z.object({
+    machines: z.array(
+      z.object({
+        machine: z.string(),
+        states: z.array(
+          z.object({
+            state: z.string(),
+            count: z.int(),
+            /** There are at least as many. */
+            is_capped: z.boolean(),
+            oldest_since: z.int().nullable(),
+          }),
+        ),
+      }),
+    ),
+  }),
+  async run({ runelog }) {
+    const counted = machines.map(async (machine: Machine) => {
+      const states = livingStates(machine).map(async (state) => {
+        const rows = await runelog.rows('subjects', { tag: `${machine.name}:${state}`, limit: countedUpTo })
+        return {
+          state,
+          count: rows.length,
+          is_capped: rows.length === countedUpTo,
+          oldest_since: rows[0]?.sort ?? null,
+        }
+      })
+      return { machine: machine.name, states: await Promise.all(states) }
+    })
+    return { machines: await Promise.all(counted) }
+  },
+})
+
+/** The rest of an engine between turns is no life of its own. */
+function livingStates(machine: Machine): readonly string[] {
+  return Object.entries<State>(machine.states).flatMap(([state, { terminal, stable }]) =>
+    terminal || (machine.endless !== undefined && stable) ? [] : [state],
+  )
+}

@@ -1,0 +1,108 @@
+import type { Json } from '../kernel/json.ts'
+import type { Client } from '../surface/client.ts'
+import { answer, approve, deny, getInteraction, settle } from '../surface/operations/inbox.ts'
+import type { InteractionCard } from '../surface/shapes/interaction.ts'
+import type { Io } from './command.ts'
+import { choicesOf, type Field, fieldsOf, valueFor } from './form-fields.ts'
+import { card, isIrreversible } from './render/card.ts'
+import { paintFor } from './render/paint.ts'
+import { safeLine } from './render/safe.ts'
+
+/**
+ * Shows everything there is to know about a question, and takes the answer of
+ * whoever sits at the terminal. An empty line leaves it open. What cannot be
+ * undone is approved by typing the beginning of the digest: a hand that only
+ * says yes does not do that by itself.
+ */
+export async function askPerson(
+  io: Io,
+  client: Client,
+  interaction_id: string,
+  signal: AbortSignal,
+): Promise<'answered' | 'left'> {
+  const asked = await client.call(getInteraction, { params: { interaction_id } })
+  if (asked.state !== 'open') return 'left'
+  for (const line of card(asked, io.host.now(), paintFor(io.terminal.hasColor))) io.err(line)
+  const params = { interaction_id }
+  const said = await ask(io, asked, signal)
+  if (said === undefined) return 'left'
+  if (said.verb === 'approve') await client.call(approve, { params, body: said.body })
+  else if (said.verb === 'deny') await client.call(deny, { params, body: said.body })
+  else if (said.verb === 'settle') await client.call(settle, { params, body: said.body })
+  else await client.call(answer, { params, body: said.body })
+  return 'answered'
+}
+
+type Said =
+  | { readonly verb: 'approve'; readonly body: { digest?: string } }
+  | { readonly verb: 'deny'; readonly body: { reason?: string } }
+  | { readonly verb: 'settle'; readonly body: { outcome: 'happened' | 'did_not_happen' | 'leave' } }
+  | { readonly verb: 'answer'; readonly body: { reply: Record<string, Json> } }
+
+async function ask(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Said | undefined> {
+  switch (asked.interaction_kind) {
+    case 'approval':
+      return askApproval(io, asked, signal)
+    case 'settlement':
+      return askSettlement(io, signal)
+    case 'question': {
+      const said = await line(io, 'Your answer (empty: leave it open): ', signal)
+      return said === undefined ? undefined : { verb: 'answer', body: { reply: { answer: said } } }
+    }
+    default:
+      return askForm(io, asked, signal)
+  }
+}
+
+async function askApproval(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Said | undefined> {
+  const proof = isIrreversible(asked) ? asked.digest?.slice(0, 4) : undefined
+  const yes = proof === undefined ? 'y' : `${proof}, the beginning of the digest,`
+  const said = await line(io, `Type ${yes} to approve, n to deny (empty: leave it open): `, signal)
+  if (said === undefined) return undefined
+  if (/^n(o)?$/i.test(said)) {
+    const reason = await line(io, 'Why? The agent is told (may be empty): ', signal)
+    return { verb: 'deny', body: reason === undefined ? {} : { reason } }
+  }
+  const isYes = proof === undefined ? /^y(es)?$/i.test(said) : said.toLowerCase() === proof
+  if (isYes) return { verb: 'approve', body: asked.digest === null ? {} : { digest: asked.digest } }
+  io.err('That was neither; nothing is approved.')
+  return askApproval(io, asked, signal)
+}
+
+async function askSettlement(io: Io, signal: AbortSignal): Promise<Said | undefined> {
+  const said = await line(io, 'Type happened, did not happen, or leave (empty: leave the question open): ', signal)
+  if (said === undefined) return undefined
+  const outcome = ({ happened: 'happened', 'did not happen': 'did_not_happen', leave: 'leave' } as const)[said]
+  if (outcome !== undefined) return { verb: 'settle', body: { outcome } }
+  io.err('That was none of them; nothing is settled.')
+  return askSettlement(io, signal)
+}
+
+/** A form, field by field; what is left empty gets its default. */
+async function askForm(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Said | undefined> {
+  const fields = fieldsOf(asked.request)
+  const said = await line(
+    io,
+    `Type y to ${fields.length > 0 ? 'fill it in' : 'confirm'}, n to refuse (empty: leave it open): `,
+    signal,
+  )
+  if (said === undefined) return undefined
+  if (/^n(o)?$/i.test(said)) return { verb: 'answer', body: { reply: { action: 'reject' } } }
+  const data: Record<string, Json> = {}
+  for (const field of fields) {
+    const value = await line(io, `${label(field)}: `, signal)
+    if (signal.aborted) return undefined
+    if (value !== undefined) data[field.name] = valueFor(field, value)
+  }
+  return { verb: 'answer', body: { reply: { action: 'approve', ...(fields.length > 0 && { data }) } } }
+}
+
+function label(field: Field): string {
+  const choices = choicesOf(field)
+  return safeLine(`${field.label ?? field.name}${choices.length === 0 ? '' : ` (${choices.join(', ')})`}`)
+}
+
+async function line(io: Io, question: string, signal: AbortSignal): Promise<string | undefined> {
+  const said = (await io.terminal.ask(question, signal))?.trim()
+  return said === '' ? undefined : said
+}

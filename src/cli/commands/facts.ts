@@ -1,0 +1,32 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
+import { take } from '../with-store.ts'
+
+export const factsCommand: Command = {
+  name: 'facts',
+  usage: 'statewright facts DIR [--project ID] [-o FILE] [--json]',
+  summary: 'Scan a project folder: languages, manifests, scripts, pipelines, tests, owners, each with file and line.',
+  options: {
+    project: { type: 'string', summary: 'the project_id of the pack; else "project"' },
+    out: { type: 'string', short: 'o', summary: 'write the fact pack to this file' },
+    json: { type: 'boolean', summary: 'print the fact pack' },
+  },
+
+  async run(args, { host, out, err }) {
+    const [folder = ''] = take(this, args, 1)
+    const { project = 'project', out: file } = args.values as { project?: string; out?: string }
+    const facts = await host.planning.scan(folder, project)
+    const text = canonicalJson(facts as unknown as Json)
+    if (file !== undefined) {
+      await host.planning.writeNew(file, `${text}\n`)
+      err(`Wrote ${file}.`)
+    }
+    if (args.values.json === true) out(text)
+    else
+      for (const { id, source_file, line, description } of facts.evidence)
+        out(`${id.padEnd(5)}  ${source_file}:${line}  ${description}`)
+    return exits.ok
+  },
+}

@@ -1,0 +1,61 @@
+import type { Client } from '../../surface/client.ts'
+import { getInteraction, listInbox } from '../../surface/operations/inbox.ts'
+import type { Arguments, Command, Io } from '../command.ts'
+import { exits } from '../exits.ts'
+import { next } from '../hint.ts'
+import { print } from '../print.ts'
+import { card } from '../render/card.ts'
+import { columns, shorten } from '../render/columns.ts'
+import { paintFor } from '../render/paint.ts'
+import { safeLine } from '../render/safe.ts'
+import { ago, remaining } from '../render/when.ts'
+import { resolveId } from '../resolve-id.ts'
+import { verbFor } from '../verb-for.ts'
+import { jsonOption, whereOptions, withClient } from '../with-client.ts'
+import { take } from '../with-store.ts'
+
+export const inboxCommand: Command = {
+  name: 'inbox',
+  usage: 'statewright inbox [ID]',
+  summary: 'Everything that waits for a person, oldest first; with an id, all there is to know about one question.',
+  options: { ...whereOptions, ...jsonOption },
+
+  async run(args, io) {
+    const [given] = take(this, args, 0, 1)
+    return withClient(io.host, args, (client) =>
+      given === undefined ? printInbox(client, args, io) : printCard(client, given, args, io),
+    )
+  },
+}
+
+async function printInbox(client: Client, args: Arguments, io: Io): Promise<number> {
+  const page = await client.call(listInbox, { query: { limit: 200 } })
+  const now = io.host.now()
+  print(io, args, page, () =>
+    columns(
+      page.items.map(({ interaction_id, interaction_kind, opened_at, deadline, title, prompt }) => [
+        interaction_id,
+        interaction_kind,
+        ago(opened_at, now),
+        deadline === null ? '' : `ends ${remaining(deadline, now)}`,
+        shorten(safeLine(title ?? ''), 40),
+        shorten(safeLine(prompt), 80),
+      ]),
+    ),
+  )
+  const [first] = page.items
+  if (args.values.json) return exits.ok
+  if (first === undefined) io.err('Nothing waits for a person.')
+  else next(io, args, `inbox ${first.interaction_id}`, verbFor(first))
+  if (page.next_cursor !== null) io.err('There are more than 200.')
+  return exits.ok
+}
+
+async function printCard(client: Client, given: string, args: Arguments, io: Io): Promise<number> {
+  const { id: interaction_id } = await resolveId(client, given, 'interaction')
+  const asked = await client.call(getInteraction, { params: { interaction_id } })
+  print(io, args, asked, () => card(asked, io.host.now(), paintFor(io.terminal.hasColor)))
+  if (asked.state === 'open') next(io, args, verbFor(asked))
+  else if (!args.values.json) io.err(`It is ${asked.state}, by ${safeLine(asked.closed_by ?? 'nobody')}.`)
+  return exits.ok
+}

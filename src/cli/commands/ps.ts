@@ -1,0 +1,54 @@
+import { listSessions } from '../../surface/operations/sessions.ts'
+import type { SummaryCard } from '../../surface/shapes/session.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
+import { next } from '../hint.ts'
+import { print } from '../print.ts'
+import { paintFor } from '../render/paint.ts'
+import { sessionRows } from '../render/session.ts'
+import { badUsage, countOf } from '../usage.ts'
+import { jsonOption, whereOptions, withClient } from '../with-client.ts'
+import { take } from '../with-store.ts'
+
+const statuses = { waiting: 'waiting_user', failed: 'failed', running: 'running', queued: 'queued' } as const
+
+export const psCommand: Command = {
+  name: 'ps',
+  usage: 'statewright ps [TEXT] [--waiting | --failed | --running | --queued] [--agent NAME] [--limit N]',
+  summary: 'List sessions, the one where something last happened first: what each is doing and what it waits for.',
+  options: {
+    waiting: { type: 'boolean', summary: 'only those that wait for a person' },
+    failed: { type: 'boolean', summary: 'only those whose last run failed' },
+    running: { type: 'boolean', summary: 'only those at work' },
+    queued: { type: 'boolean', summary: 'only those that wait for a worker' },
+    agent: { type: 'string', summary: 'only those of this agent' },
+    limit: { type: 'string', short: 'n', summary: 'how many, at most 200; else 20' },
+    ...whereOptions,
+    ...jsonOption,
+  },
+
+  async run(args, io) {
+    const [q] = take(this, args, 0, 1)
+    const chosen = (Object.keys(statuses) as (keyof typeof statuses)[]).filter((name) => args.values[name])
+    if (chosen.length > 1) throw badUsage(this, `Choose one of ${chosen.map((name) => `--${name}`).join(', ')}.`)
+    const [first] = chosen
+    const agent = args.values.agent as string | undefined
+    const query = {
+      limit: countOf(this, args, 'limit') ?? 20,
+      ...(first !== undefined && { status: statuses[first] }),
+      ...(agent !== undefined && { agent }),
+      ...(q !== undefined && { q }),
+    }
+    return withClient(io.host, args, async (client) => {
+      const page = await client.call(listSessions, { query })
+      print(io, args, page, () => sessionRows(page.items, io.host.now(), paintFor(io.terminal.hasColor)))
+      if (args.values.json) return exits.ok
+      if (page.items.length === 0) io.err('Nothing matched.')
+      if (page.next_cursor !== null) io.err(`There are more; --limit shows up to 200.`)
+      if (page.items.some(isWaiting)) next(io, args, 'inbox')
+      return exits.ok
+    })
+  },
+}
+
+const isWaiting = ({ waiting }: SummaryCard) => waiting > 0

@@ -1,0 +1,67 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Arguments, Command } from '../command.ts'
+import { exits } from '../exits.ts'
+import { take } from '../with-store.ts'
+
+export const serveCommand: Command = {
+  name: 'serve',
+  usage: 'statewright serve [--config FILE] [--host HOST] [--port PORT]',
+  summary: 'Serve a store over HTTP, and work on its runs, until told to stop.',
+  options: {
+    config: { type: 'string', summary: 'what to serve; else ./statewright.config.ts' },
+    host: { type: 'string', summary: 'where to listen; else 127.0.0.1, which only this machine reaches' },
+    port: { type: 'string', summary: 'the port; else 4400 or, if that is taken, a free one' },
+    'allow-host': { type: 'string', summary: 'more names that the server is called by, separated by commas' },
+    'tls-cert': { type: 'string', summary: 'a certificate in PEM; needed to be reached from other machines' },
+    'tls-key': { type: 'string', summary: 'its key in PEM' },
+    'allow-plain-http': { type: 'boolean', summary: 'let others reach it without TLS: something in front encrypts' },
+    quiet: { type: 'boolean', summary: 'do not log requests' },
+  },
+
+  async run(args, { host, out, err }) {
+    take(this, args, 0)
+    const { values } = args
+    const warn = values.quiet === true ? () => {} : err
+    const server = await host.startServer(
+      {
+        config: values.config as string | undefined,
+        host: values.host as string | undefined,
+        port: portOf(this, args),
+        hosts: ((values['allow-host'] as string | undefined) ?? '').split(',').filter((name) => name !== ''),
+        tls: tlsOf(this, args),
+        allow_plain_http: values['allow-plain-http'] === true,
+      },
+      { tell: () => {}, warn },
+    )
+    const { url, agents, new_token, token_file } = server
+    out(`Serving ${agents.join(', ')} on ${url}`)
+    if (new_token !== null) out(`Open ${url}/#token=${new_token}`)
+    if (token_file !== null)
+      out(new_token === null ? `The token is in ${token_file}` : `The token is shown once; it is kept in ${token_file}`)
+
+    const why = await Promise.race([host.untilTold(), server.broken])
+    if (typeof why !== 'string') {
+      err(why.message)
+      return exits.failed
+    }
+    out(`${why}: letting go of what is under way.`)
+    await server.stop()
+    out('Stopped.')
+    return exits.ok
+  },
+}
+
+function portOf({ usage }: Command, { values: { port } }: Arguments): number | undefined {
+  if (port === undefined) return undefined
+  const number = Number(port)
+  if (Number.isInteger(number) && number >= 0 && number <= 65_535) return number
+  throw faults.bad_usage({ problem: `${JSON.stringify(port)} is no port.`, usage })
+}
+
+function tlsOf({ usage }: Command, { values }: Arguments) {
+  const cert = values['tls-cert'] as string | undefined
+  const key = values['tls-key'] as string | undefined
+  if (cert !== undefined && key !== undefined) return { cert, key }
+  if (cert === undefined && key === undefined) return undefined
+  throw faults.bad_usage({ problem: 'A certificate and its key are given together.', usage })
+}

@@ -1,0 +1,70 @@
+import type { Client } from '../../surface/client.ts'
+import { listRunes } from '../../surface/operations/runes.ts'
+import { getRun } from '../../surface/operations/runs.ts'
+import { getSession } from '../../surface/operations/sessions.ts'
+import type { Arguments, Command, Io } from '../command.ts'
+import { exits } from '../exits.ts'
+import { next } from '../hint.ts'
+import { print } from '../print.ts'
+import { columns } from '../render/columns.ts'
+import { paintFor } from '../render/paint.ts'
+import { runLines } from '../render/run.ts'
+import { sessionLines } from '../render/session.ts'
+import { recordLine } from '../render/story.ts'
+import { clockTime } from '../render/when.ts'
+import { resolveId } from '../resolve-id.ts'
+import { verbFor } from '../verb-for.ts'
+import { jsonOption, whereOptions, withClient } from '../with-client.ts'
+import { take } from '../with-store.ts'
+
+export const showCommand: Command = {
+  name: 'show',
+  usage: 'statewright show ID [--events]',
+  summary: 'What a session or a run is doing, what it waits for, and what happened last.',
+  options: {
+    events: { type: 'boolean', summary: 'every public event instead, oldest first' },
+    ...whereOptions,
+    ...jsonOption,
+  },
+
+  async run(args, io) {
+    const [given = ''] = take(this, args, 1)
+    return withClient(io.host, args, async (client) => {
+      const { id, what, session_id } = await resolveId(client, given, 'session', 'run')
+      const run_id = what === 'run' ? id : undefined
+      if (args.values.events) await printEvents(client, session_id, run_id, args, io)
+      else if (run_id !== undefined) await printRun(client, run_id, args, io)
+      else await printSession(client, session_id, args, io)
+      return exits.ok
+    })
+  },
+}
+
+async function printSession(client: Client, session_id: string, args: Arguments, io: Io) {
+  const card = await client.call(getSession, { params: { session_id } })
+  const { items } = await client.call(listRunes, { params: { session_id }, query: { backward: true, limit: 60 } })
+  print(io, args, card, () => sessionLines(card, items.toReversed(), io.host.now(), paintFor(io.terminal.hasColor)))
+  const questions = card.waiting_on.map((asked) => verbFor(asked))
+  next(io, args, ...(questions.length > 0 ? questions : [`timeline ${session_id}`]))
+}
+
+async function printRun(client: Client, run_id: string, args: Arguments, io: Io) {
+  const run = await client.call(getRun, { params: { run_id } })
+  print(io, args, run, () => runLines(run, paintFor(io.terminal.hasColor)))
+  if (!run.is_terminal && run.pending_interaction_ids.length === 0) next(io, args, `watch ${run_id}`)
+  else next(io, args, ...run.pending_interaction_ids.map((id) => `inbox ${id}`), `trace ${run_id}`)
+}
+
+type RunePage = Awaited<ReturnType<typeof listRunes.run>>
+
+async function printEvents(client: Client, session_id: string, run_id: string | undefined, args: Arguments, io: Io) {
+  for (let after: number | null = 0; after !== null; ) {
+    const page: RunePage = await client.call(listRunes, { params: { session_id }, query: { after, limit: 1_000 } })
+    const runes = page.items.filter((rune) => run_id === undefined || rune.run_id === run_id)
+    if (args.values.json) for (const rune of runes) io.out(JSON.stringify(rune))
+    else
+      for (const line of columns(runes.map((r) => [String(r.event_id), clockTime(r.at), r.actor, recordLine(r)])))
+        io.out(line)
+    after = page.next
+  }
+}

@@ -1,0 +1,67 @@
+import type { Client } from '../../surface/client.ts'
+import { getRun } from '../../surface/operations/runs.ts'
+import { getSession } from '../../surface/operations/sessions.ts'
+import type { Arguments, Command, Io } from '../command.ts'
+import { exits } from '../exits.ts'
+import { exitOf, followRun } from '../follow-run.ts'
+import { next } from '../hint.ts'
+import { createViewer, type Viewer } from '../render/viewer.ts'
+import { resolveId } from '../resolve-id.ts'
+import { jsonOption, whereOptions, withClient } from '../with-client.ts'
+import { take } from '../with-store.ts'
+
+export const watchCommand: Command = {
+  name: 'watch',
+  usage: 'statewright watch ID [--events] [--work]',
+  summary: 'Show a run or a session from its beginning and as it goes on. Ends with the run, and with its exit code.',
+  options: {
+    events: { type: 'boolean', summary: 'every event as it was recorded' },
+    work: { type: 'boolean', summary: 'carry it out here as well, where no server or worker does' },
+    ...whereOptions,
+    ...jsonOption,
+  },
+
+  async run(args, io) {
+    const [given = ''] = take(this, args, 1)
+    const viewer = createViewer(io, args.values.json ? 'json' : args.values.events ? 'events' : 'story')
+    const watch = async (client: Client) => {
+      const { id, what, session_id } = await resolveId(client, given, 'run', 'session')
+      return what === 'run' ? watchRun(client, id, args, io, viewer) : watchSession(client, session_id, io, viewer)
+    }
+    return withClient(io.host, args, watch, args.values.work ? 'work' : 'look')
+  },
+}
+
+async function watchRun(client: Client, run_id: string, args: Arguments, io: Io, viewer: Viewer): Promise<number> {
+  const { session_id, status, error_code, pending_interaction_ids } = await client.call(getRun, { params: { run_id } })
+  if (status === 'waiting_user') {
+    viewer.say('It waits for a person.')
+    next(io, args, ...pending_interaction_ids.map((id) => `inbox ${id}`))
+  }
+  const { exit } = await followRun(io, client, { session_id, run_id, after: 0 }, viewer, { owns: false, patient: true })
+  return exit === 'interrupted'
+    ? exits.interrupted
+    : exits[exit] === exits.waiting
+      ? exitOf(status, error_code)
+      : exits[exit]
+}
+
+async function watchSession(client: Client, session_id: string, io: Io, viewer: Viewer): Promise<number> {
+  const leave = new AbortController()
+  const deaf = io.host.onInterrupt(() => leave.abort())
+  try {
+    const { is_sealed, event_id } = await client.call(getSession, { params: { session_id } })
+    for await (const heard of client.follow(session_id, 0, leave.signal)) {
+      if (heard.type === 'rune' && heard.rune.visibility !== 'public') continue
+      viewer.show(heard)
+      if (heard.type !== 'rune') continue
+      // Nothing follows a seal but what is said about it later.
+      if (heard.rune.kind === 'session.closed' || (is_sealed && heard.rune.event_id >= event_id)) return exits.ok
+    }
+    return exits.interrupted
+  } finally {
+    deaf()
+    leave.abort()
+    viewer.end()
+  }
+}

@@ -1,0 +1,43 @@
+/** What `statewright init` writes. A test runs it as it stands. */
+export const exampleConfig = `// What Statewright works with. \`statewright run "…"\`, \`worker\` and \`serve\` read this file.
+import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { z } from 'zod'
+
+const refund = tool({
+  name: 'orders.refund',
+  description: 'Pays the price of an order back.', // the model reads this
+  input: z.object({ order: z.int() }),
+  irreversible: true, // started at most once per order, whatever crashes
+  approval: 'always', // and only after a person said yes to exactly these arguments
+  // Hand the key to the service you call: it is the same for every attempt at the same action.
+  run: ({ order }, { idempotency_key }) => ({ refunded: order, receipt: idempotency_key.slice(0, 8) }),
+  // If the process dies in the middle and the service can tell, this answers instead of a person:
+  // probe: async (key) => ((await wasPaid(key)) ? { outcome: 'happened' } : { outcome: 'did_not' }),
+})
+
+const support = agent({
+  role: 'You help customers with their orders.',
+  tools: [refund],
+  // A script, so that it runs without a key. A real model is the model object of any AI SDK provider package:
+  //   import { anthropic } from '@ai-sdk/anthropic'
+  //   model: anthropic('…'),
+  model: scriptedModel(({ messages }) => {
+    const last = messages.at(-1)
+    if (last?.role === 'tool') return say(\`That is \${last.consequence.consequence_label}.\`)
+    return call('orders.refund', { order: Number(/\\d+/.exec(JSON.stringify(last))?.[0] ?? 1) })
+  }),
+  // budget: { tokens: 100_000, tool_calls: 50 },
+})
+
+export default defineConfig({
+  // One file, one process at a time. For several: postgres://HOST/DATABASE
+  store: 'sqlite:./statewright.db',
+  agents: { support },
+  // What agents may do without asking: read_only, auto (what only reads runs, the rest asks) or full_access.
+  policy: { mode: 'auto' },
+  // Values that must never reach the disk or a model, by name:
+  // secrets: { PAYMENT_KEY: process.env.PAYMENT_KEY ?? '' },
+  // Tools from MCP servers, by the name under which they appear:
+  // mcp: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } },
+})
+`

@@ -1,0 +1,60 @@
+import type { faults } from '../faults/catalogue.ts'
+import type { Fault } from '../faults/fault.ts'
+
+/** What the process says to the shell. The help, the reference and every command take the numbers from here. */
+export const exits = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  not_found: 3,
+  waiting: 4,
+  unproved: 5,
+  conflict: 6,
+  unreachable: 7,
+  unknown: 8,
+  interrupted: 130,
+} as const
+
+export type Exit = keyof typeof exits
+
+export const exitMeanings: Readonly<Record<Exit, string>> = {
+  ok: 'done',
+  failed: 'it did not work, or the run failed or was canceled',
+  usage: 'the command line, or what was sent, was not understood',
+  not_found: 'there is no such thing, or the short id fits several',
+  waiting: 'it waits for a person',
+  unproved: 'the record does not verify',
+  conflict: 'the move is not legal now, or someone else was faster',
+  unreachable: 'the server or the store cannot be reached, or another process holds it',
+  unknown: 'nobody can know whether it happened; look before you repeat it',
+  interrupted: 'you interrupted it',
+}
+
+type Code = keyof typeof faults
+
+/** Where the HTTP status of a fault would say too little, or the wrong thing to a shell. */
+const exceptions: { readonly [C in Code]?: Exit } = {
+  bad_definition: 'failed',
+  file_unusable: 'failed',
+  id_ambiguous: 'not_found',
+  key_reused: 'conflict',
+  store_poisoned: 'unknown',
+  run_not_over: 'waiting',
+  coordination_not_over: 'waiting',
+  registry_refused: 'failed',
+}
+
+const byStatus: { readonly [S in Fault['http']]?: Exit } = {
+  400: 'usage',
+  404: 'not_found',
+  409: 'conflict',
+  410: 'conflict',
+  415: 'usage',
+  422: 'usage',
+  503: 'unreachable',
+}
+
+/** The exit that a refusal means: one rule for the store here and for a server elsewhere. */
+export function exitFor(fault: Pick<Fault, 'code' | 'http'>): Exit {
+  return exceptions[fault.code as Code] ?? byStatus[fault.http] ?? 'failed'
+}

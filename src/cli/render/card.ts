@@ -1,0 +1,92 @@
+import type { Json } from '../../kernel/json.ts'
+import type { Paint } from './paint.ts'
+import { safe, safeLine } from './safe.ts'
+import { ago, fullTime, remaining } from './when.ts'
+
+/** Everything that a person must see before saying yes: nothing in it is shortened. */
+export interface Asking {
+  readonly interaction_id: string
+  readonly interaction_kind: string
+  readonly prompt: string
+  readonly request: Readonly<Record<string, Json>>
+  readonly deadline: number | null
+  readonly on_silence: string
+  readonly digest: string | null
+  readonly opened_at: number
+}
+
+const silences: Readonly<Record<string, string>> = {
+  cancel: 'then it counts as not approved',
+  auto_decide: 'then the agent decides by itself',
+  use_default: 'then the defaults are used',
+  wait: 'it goes on waiting even then',
+}
+
+export function card(asking: Asking, now: number, paint: Paint): readonly string[] {
+  const { interaction_kind, interaction_id, opened_at, prompt } = asking
+  const lines = [
+    safe(prompt),
+    '',
+    ...details(asking, paint).flatMap(([name, value]) => field(name, value)),
+    ...field('silence', silence(asking, now)),
+  ].flatMap((text) => text.split('\n'))
+  return [
+    `┌ ${paint.strong(interaction_kind)} ${interaction_id}, asked ${ago(opened_at, now)}`,
+    ...lines.map((line) => `│ ${line}`.trimEnd()),
+    '└',
+  ]
+}
+
+export function isIrreversible({ request }: Pick<Asking, 'request'>): boolean {
+  return request.irreversible === true
+}
+
+function details(asking: Asking, paint: Paint): readonly (readonly [string, string])[] {
+  const { request, interaction_kind, digest } = asking
+  if (interaction_kind === 'approval')
+    return [
+      ['tool', safeLine(String(request.tool))],
+      ['arguments', written(request.arguments ?? null)],
+      ['undo', isIrreversible(asking) ? paint.bad('it cannot be undone') : 'the tool is not declared irreversible'],
+      ['key', String(request.idempotency_key ?? 'none')],
+      ['tool digest', String(request.definition_sha256 ?? 'none')],
+      ['digest', paint.strong(digest ?? 'none')],
+    ]
+  if (interaction_kind === 'settlement')
+    return [
+      ['action', safeLine(String(request.action_summary))],
+      ['arguments', written(request.arguments ?? null)],
+      ['execution', String(request.execution_id)],
+      ['key', String(request.idempotency_key ?? 'none')],
+    ]
+  return Object.entries(request)
+    .filter(([name]) => name !== 'title')
+    .map(([name, value]) => [safeLine(name), typeof value === 'string' ? safe(value) : written(value)])
+}
+
+function silence({ deadline, on_silence }: Asking, now: number): string {
+  if (deadline === null) return 'no deadline; it waits until someone answers'
+  return `until ${fullTime(deadline)} (${remaining(deadline, now)}); ${silences[on_silence] ?? on_silence}`
+}
+
+function written(value: Json): string {
+  return safe(JSON.stringify(sorted(value), null, 2))
+}
+
+/** Names in order, as in the canonical form that the digest is taken of. */
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value as Readonly<Record<string, Json>>)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, held]) => [name, sorted(held)]),
+  )
+}
+
+const label = 12
+
+function field(name: string, value: string): readonly string[] {
+  const [first = '', ...rest] = value.split('\n')
+  return [`${name.padEnd(label)}${first}`, ...rest.map((line) => `${' '.repeat(label)}${line}`)]
+}

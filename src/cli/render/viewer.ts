@@ -1,0 +1,93 @@
+import type { Rune } from '../../runes/rune.ts'
+import type { Heard } from '../../surface/client.ts'
+import type { Io } from '../command.ts'
+import { columns } from './columns.ts'
+import { paintFor } from './paint.ts'
+import { safe } from './safe.ts'
+import { recordLine, storyLine } from './story.ts'
+import { clockTime } from './when.ts'
+
+/** What is shown of a run while it goes on. */
+export interface Viewer {
+  show(heard: Heard): void
+  /** A line that is no part of the run: a hint, a question. It begins on a line of its own. */
+  say(text: string): void
+  end(): void
+}
+
+export type Detail = 'text' | 'story' | 'events' | 'json'
+
+/**
+ * The agent's words go to standard output as they come, and nothing else does,
+ * so that they can be put into a file; what happens around them goes to standard
+ * error. With `json`, everything that is heard is one line of JSON.
+ */
+export function createViewer({ out, err, write, terminal }: Io, detail: Detail): Viewer {
+  const paint = paintFor(terminal.hasColor)
+  /** What was streamed of each answer: its durable text replaces it and is not shown again. */
+  let streamed = { place: '', text: '' }
+  let isMidLine = false
+
+  const toLineEnd = () => {
+    if (isMidLine) write('\n')
+    isMidLine = false
+  }
+  const say = (text: string) => {
+    toLineEnd()
+    err(text)
+  }
+  const stream = (text: string) => {
+    if (text === '') return
+    write(safe(text))
+    isMidLine = !text.endsWith('\n')
+  }
+
+  function showRune(rune: Rune) {
+    const text = textOf(rune)
+    if (text !== undefined) {
+      const isKnown = text.startsWith(streamed.text)
+      if (!isKnown) toLineEnd()
+      stream(isKnown ? text.slice(streamed.text.length) : text)
+      streamed = { place: '', text: '' }
+      toLineEnd()
+    }
+    if (detail === 'events')
+      say(
+        paint.faint(
+          columns([[String(rune.event_id).padStart(5), clockTime(rune.at), rune.actor, recordLine(rune)]])[0] ?? '',
+        ),
+      )
+    else if (detail === 'story' && text === undefined) {
+      const line = storyLine(rune)
+      if (line !== undefined) say(paint.faint(line))
+    }
+  }
+
+  return {
+    show(heard) {
+      if (detail === 'json') out(JSON.stringify(heard))
+      else if (heard.type === 'rune') showRune(heard.rune)
+      else if (heard.delta.channel === 'text') {
+        const { turn_id, round, offset, text } = heard.delta
+        const place = `${turn_id}/${round}`
+        if (place !== streamed.place) streamed = { place, text: '' }
+        // Someone who came late has missed the beginning; the durable text brings all of it.
+        if (offset !== streamed.text.length) return
+        streamed = { place, text: streamed.text + text }
+        stream(text)
+      }
+    },
+    say: (text) => (detail === 'json' ? undefined : say(text)),
+    end: toLineEnd,
+  }
+}
+
+function textOf(rune: Rune): string | undefined {
+  const text =
+    rune.kind === 'turn.completed'
+      ? rune.payload.final_output
+      : rune.kind === 'turn.tool_calls_received'
+        ? rune.payload.text
+        : ''
+  return text === '' ? undefined : text
+}

@@ -1,0 +1,48 @@
+/**
+ * The bank: a process of its own, which the demo never kills. It is the witness.
+ * Every payment it receives is on its disk before anything else happens, and it
+ * refuses nothing: a payment that is sent twice stands in its book twice. It ends
+ * with its standard input.
+ */
+import { fsyncSync, openSync, writeSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** One line of the book. */
+export interface Payment {
+  readonly key: string
+  readonly order: number
+  readonly cents: number
+}
+
+export type BankSays =
+  | { readonly type: 'open'; readonly url: string }
+  | { readonly type: 'received'; readonly payment: Payment }
+
+const slowness_ms = 3_000
+
+const [path = ''] = process.argv.slice(2)
+const book = openSync(path, 'a', 0o600)
+const say = (said: BankSays) => writeSync(1, `${JSON.stringify(said)}\n`)
+
+const server = createServer(async (request, response) => {
+  const payment = JSON.parse(await bodyOf(request)) as Payment
+  writeSync(book, `${JSON.stringify(payment)}\n`)
+  fsyncSync(book)
+  say({ type: 'received', payment })
+  // A slow bank: there is time to kill whoever waits for the answer.
+  await delay(slowness_ms)
+  response.setHeader('content-type', 'application/json').end(JSON.stringify({ receipt: payment.key.slice(0, 8) }))
+})
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
+  say({ type: 'open', url: `http://127.0.0.1:${port}/payments` })
+})
+process.stdin.resume().on('end', () => process.exit(0))
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString('utf8')
+}

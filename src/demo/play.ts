@@ -1,0 +1,263 @@
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DemoOptions, Io } from '../cli/command.ts'
+import { exits } from '../cli/exits.ts'
+import { type Asking, card } from '../cli/render/card.ts'
+import { type Paint, paintFor } from '../cli/render/paint.ts'
+import { storyLine } from '../cli/render/story.ts'
+import type { Json } from '../kernel/json.ts'
+import type { Rune } from '../runes/rune.ts'
+import type { BankSays, Payment } from './bank.ts'
+import { type Child, startChild } from './child.ts'
+import { tamper } from './tamper.ts'
+import type { WorkerOptions, WorkerSays } from './worker.ts'
+
+const input = 'Please refund order 42, the lamp came back.'
+
+/**
+ * The promise, acted out: an agent is killed in the middle of a payment, goes on
+ * in a new process, asks what it cannot know, and the bank has one payment in its
+ * book. What it claims it looks up; if anything is not so, it says so and fails.
+ */
+export async function playDemo(io: Io, options: DemoOptions): Promise<number> {
+  const paint = paintFor(io.terminal.hasColor)
+  const stage = createStage(io, paint)
+  if (options.folder !== undefined) mkdirSync(options.folder, { recursive: true })
+  const folder = mkdtempSync(join(options.folder ?? tmpdir(), 'statewright-demo-'))
+  const store = `sqlite:${join(folder, 'demo.db')}`
+  const book = join(folder, 'bank.ndjson')
+
+  stage.line('A support agent refunds an order, and is killed in the middle of the payment.')
+  stage.line('The model plays a script: no key, no network. Nothing leaves this machine.')
+  stage.line(`Data: ${folder}`)
+
+  const bank = startChild<BankSays>('bank', book)
+  const opened = await next(bank.said)
+  if (opened.type !== 'open') throw new Error('The bank did not open.')
+  const setting = { io, stage, paint, options, store, bank: opened.url }
+  try {
+    stage.chapter('The agent works')
+    const first = await firstLife(setting, bank)
+    const last = first.isOver ? first : await secondLife(setting, first, paymentsIn(book))
+    return await epilogue(setting, { ...last, folder, book })
+  } finally {
+    await bank.end()
+  }
+}
+
+interface Setting {
+  readonly io: Io
+  readonly stage: Stage
+  readonly paint: Paint
+  readonly options: DemoOptions
+  readonly store: string
+  readonly bank: string
+}
+
+interface Life {
+  readonly session_id: string
+  readonly run_id: string
+  readonly after: number
+  readonly isOver: boolean
+}
+
+/** Up to the payment: the moment the bank has it in its book, the worker is killed. */
+async function firstLife(setting: Setting, bank: Child<BankSays>): Promise<Life> {
+  const { stage, paint } = setting
+  const worker = startWorker(setting)
+  let killed: { readonly payment: Payment; readonly death: Promise<void> } | undefined
+  void next(bank.said).then((said) => {
+    if (said.type === 'received') killed = { payment: said.payment, death: worker.kill() }
+  })
+  const life = await follow(setting, worker)
+  if (killed === undefined) return life
+  await killed.death
+  stage.chapter('The payment has started: kill -9')
+  stage.line(`The bank has the payment in its book: ${euros(killed.payment)}. It has not answered yet.`)
+  stage.line(paint.bad(`Process ${worker.pid} is killed with SIGKILL. It cannot write down what comes of the payment.`))
+  return life
+}
+
+async function secondLife(setting: Setting, before: Life, book: readonly Payment[]): Promise<Life> {
+  const { stage } = setting
+  stage.chapter('It starts again')
+  const { run_id, after } = before
+  const worker = startWorker(setting, { run_id, after })
+  stage.line(`Process ${worker.pid} opens the same store. The last recorded event is ${after}.`)
+  const life = await follow(setting, worker, book)
+  await worker.end()
+  return life
+}
+
+function startWorker({ store, bank }: Setting, run?: WorkerOptions['run']): Child<WorkerSays> {
+  const given: WorkerOptions = { store, bank, input, ...(run === undefined ? {} : { run }) }
+  return startChild<WorkerSays>('worker', JSON.stringify(given))
+}
+
+/** Tells what the worker records, and answers what it asks, until it ends or is killed. */
+async function follow(setting: Setting, worker: Child<WorkerSays>, book: readonly Payment[] = []): Promise<Life> {
+  const { stage, paint } = setting
+  let life: Life = { session_id: '', run_id: '', after: 0, isOver: false }
+  const executing = new Set<string>()
+  const asked: Rune<'interaction.opened'>[] = []
+  for await (const said of worker.said) {
+    if (said.type === 'submitted') life = { ...life, session_id: said.session_id, run_id: said.run_id }
+    else if (said.type === 'delta') stage.stream(said.text)
+    else {
+      const { rune } = said
+      life = { ...life, after: rune.event_id, isOver: life.isOver || isEnd(rune) }
+      tellOf(rune, executing, stage)
+      if (rune.kind === 'interaction.opened') asked.push(rune)
+      if (rune.kind === 'run.moved' && rune.to === 'waiting_user')
+        for (const question of asked.splice(0)) worker.tell(await answer(setting, question, book))
+      if (rune.kind === 'tool.result' && rune.payload.status === 'success' && executing.size > 1)
+        stage.line(paint.faint(`(${executing.size} tools were at work at the same time)`))
+      if (rune.kind === 'tool.result') executing.clear()
+    }
+  }
+  return life
+}
+
+function isEnd({ kind, to }: Rune): boolean {
+  return kind === 'run.moved' && ['succeeded', 'failed', 'canceled'].includes(to ?? '')
+}
+
+function tellOf(rune: Rune, executing: Set<string>, stage: Stage) {
+  if (rune.machine === 'tool' && rune.to === 'executing') executing.add(rune.subject_id ?? '')
+  // The text was streamed already, and a question is shown as a card.
+  if (['turn.tool_calls_received', 'turn.completed', 'interaction.opened'].includes(rune.kind)) return
+  const line = storyLine(rune)
+  if (line !== undefined) stage.line(line)
+}
+
+/** Puts the question to whoever sits at the terminal; where nobody does, says yes and tells the truth. */
+async function answer(setting: Setting, rune: Rune<'interaction.opened'>, book: readonly Payment[]) {
+  const { io, stage, paint, options } = setting
+  const { interaction_id = '', at: opened_at, payload } = rune
+  const asking: Asking = { ...payload, request: payload.request as Asking['request'], interaction_id, opened_at }
+  stage.chapter(payload.interaction_kind === 'approval' ? 'It must ask' : 'It asks what it cannot know')
+  for (const line of card(asking, io.host.now(), paint)) stage.line(line)
+  const reply =
+    payload.interaction_kind === 'approval'
+      ? await approve(setting, payload.digest)
+      : await settle(setting, book, options.answersItself)
+  return { interaction_id, reply }
+}
+
+async function approve({ io, stage, options }: Setting, digest: string | null): Promise<Json> {
+  const said = options.answersItself ? 'y' : await io.terminal.ask('   Approve exactly this? [Y/n] ')
+  const yes = !/^n/i.test(said ?? '')
+  stage.line(
+    options.answersItself
+      ? 'The demo approves in your place, with the digest it saw.'
+      : `You ${yes ? 'approve' : 'deny'}.`,
+  )
+  return yes
+    ? { decision: 'approve', ...(digest === null ? {} : { digest }) }
+    : { decision: 'deny', reason: 'not today' }
+}
+
+async function settle({ io, stage }: Setting, book: readonly Payment[], answersItself: boolean): Promise<Json> {
+  const [payment] = book
+  stage.line(
+    payment === undefined
+      ? "The bank's book is empty."
+      : `A look into the bank's book: ${book.length} payment, ${euros(payment)}.`,
+  )
+  const said = answersItself ? 'y' : await io.terminal.ask('   Did it happen? [Y/n] ')
+  const yes = !/^n/i.test(said ?? '')
+  stage.line(
+    `${answersItself ? 'The demo answers in your place' : 'You answer'}: ${yes ? 'it happened' : 'it did not'}.`,
+  )
+  return yes
+    ? { outcome: 'happened', result: { receipt: payment?.key.slice(0, 8) ?? 'seen at the bank' } }
+    : { outcome: 'did_not', reason: 'a person says so' }
+}
+
+/** What came of it, by what is on the disks: the log's, and the bank's. */
+async function epilogue(setting: Setting, end: Life & { folder: string; book: string }): Promise<number> {
+  const { io, stage, paint, store } = setting
+  const { session_id, folder, book, isOver } = end
+  const where = ['--store', store]
+  const shown = async (args: readonly string[]) => {
+    stage.line(paint.strong(`$ statewright ${args.join(' ')}`))
+    return io.command(args, { err: io.out })
+  }
+  const problems: string[] = []
+  if (!isOver) problems.push('the run did not come to its end')
+
+  stage.chapter('What happened')
+  if ((await shown(['timeline', session_id, ...where])) !== exits.ok) problems.push('the timeline could not be shown')
+
+  stage.chapter('How often was it paid?')
+  const payments = paymentsIn(book)
+  stage.line(`The bank's book has ${payments.length} ${payments.length === 1 ? 'payment' : 'payments'}:`)
+  for (const payment of payments) stage.line(`  ${euros(payment)}, key ${payment.key.slice(0, 16)}…`)
+  if (payments.length > 1) problems.push(`it was paid ${payments.length} times`)
+
+  stage.chapter('Can you prove it?')
+  if ((await shown(['verify', ...where])) !== exits.ok) problems.push('the log does not verify')
+  const copy = join(folder, 'tampered.db')
+  const event_id = tamper(join(folder, 'demo.db'), copy, '"cents":4200,"order":42', '"cents":9900,"order":42')
+  stage.line('')
+  stage.line(`Now someone changes 42.00 into 99.00 in event ${event_id} of a copy:`)
+  if ((await shown(['verify', '--store', `sqlite:${copy}`])) !== exits.unproved)
+    problems.push('the changed copy was not found out')
+
+  stage.line('')
+  for (const problem of problems) io.err(`This is not as it should be: ${problem}.`)
+  if (problems.length > 0) return exits.failed
+  const once = payments.length === 1 ? 'paid once, ' : 'paid never, as you wished, '
+  stage.line(`${paint.good(`Killed in the middle, ${once}proved.`)} What next:`)
+  stage.line(`  statewright show ${session_id} ${where.join(' ')}`)
+  stage.line('  statewright init       writes a config with one agent and one tool of yours')
+  stage.line(`  rm -r ${folder}`)
+  return exits.ok
+}
+
+function paymentsIn(book: string): readonly Payment[] {
+  const lines = readFileSync(book, 'utf8').split('\n')
+  return lines.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Payment]))
+}
+
+function euros({ cents, order }: Payment): string {
+  return `${(cents / 100).toFixed(2)} EUR for order ${order}`
+}
+
+async function next<S>(said: AsyncGenerator<S>): Promise<S> {
+  const { value, done } = await said.next()
+  if (done) throw new Error('It ended without a word.')
+  return value
+}
+
+interface Stage {
+  line(text: string): void
+  /** Text as it comes; whatever is said next begins on a line of its own. */
+  stream(text: string): void
+  chapter(title: string): void
+}
+
+function createStage({ out, write }: Io, paint: Paint): Stage {
+  let chapters = 0
+  let isStreaming = false
+  const breakOff = () => {
+    if (isStreaming) out('')
+    isStreaming = false
+  }
+  return {
+    line(text) {
+      breakOff()
+      out(text)
+    },
+    stream(text) {
+      if (!isStreaming) write('support: ')
+      isStreaming = true
+      write(text)
+    },
+    chapter(title) {
+      breakOff()
+      out(`\n${paint.strong(`${++chapters}. ${title}`)}`)
+    },
+  }
+}

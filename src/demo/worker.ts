@@ -1,0 +1,49 @@
+/**
+ * The process that works and is killed: `worker.ts OPTIONS`. It says what is
+ * recorded on its standard output and takes answers from its standard input,
+ * one JSON object per line. Without a run it submits one; with one, it goes on.
+ */
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { createStatewright, type Json } from '../index.ts'
+import type { Rune } from '../runes/rune.ts'
+import { supportAgent } from './agent.ts'
+
+export interface WorkerOptions {
+  readonly store: string
+  readonly bank: string
+  readonly input: string
+  /** The run to go on with, and the last event of it that was seen. */
+  readonly run?: { readonly run_id: string; readonly after: number }
+}
+
+export type WorkerSays =
+  | { readonly type: 'submitted'; readonly session_id: string; readonly run_id: string }
+  | { readonly type: 'delta'; readonly text: string }
+  | { readonly type: 'rune'; readonly rune: Rune }
+
+export interface Answer {
+  readonly interaction_id: string
+  readonly reply: Json
+}
+
+const { store, bank, input, run: earlier } = JSON.parse(process.argv[2] ?? '') as WorkerOptions
+const say = (said: WorkerSays) => writeSync(1, `${JSON.stringify(said)}\n`)
+
+const support = supportAgent(async (payment, signal) => {
+  const answered = await fetch(bank, { method: 'POST', body: JSON.stringify(payment), signal })
+  return (await answered.json()) as { receipt: string }
+})
+const sw = await createStatewright({ store, agents: { support } })
+const run = earlier === undefined ? await sw.submit({ agent: 'support', input }) : await sw.run(earlier.run_id)
+const { session_id, run_id } = run
+say({ type: 'submitted', session_id, run_id })
+
+const answers = createInterface({ input: process.stdin }).on('line', async (line) => {
+  const { interaction_id, reply } = JSON.parse(line) as Answer
+  await sw.reply(interaction_id, { reply, replied_by: 'you' })
+})
+for await (const event of run.events(earlier === undefined ? {} : { after: earlier.after }))
+  say(event.type === 'rune' ? event : { type: 'delta', text: event.delta.text })
+answers.close()
+await sw.close()

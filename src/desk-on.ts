@@ -1,0 +1,19 @@
+import { hostPorts } from './adapters/host/ports.ts'
+import type { Signer } from './runes/checkpoint.ts'
+import type { Statewright } from './statewright.ts'
+import { createDesk, type Desk } from './surface/desk.ts'
+
+/** The desk of a process that works. Wiring, like `main`: nothing in a room imports this. */
+export function deskOn(sw: Statewright, signer: () => Signer, now: () => number = hostPorts.now): Desk {
+  return createDesk({
+    runelog: sw.runelog,
+    now,
+    sha256: hostPorts.sha256,
+    signer,
+    agents: sw.agents,
+    output: sw.output,
+    commands: async () => sw,
+    plans: async () => sw.plans,
+    listen: sw.listen,
+  })
+}

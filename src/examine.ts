@@ -1,0 +1,103 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Finding, Where } from './cli/command.ts'
+import { Fault } from './faults/fault.ts'
+import { createStatewright } from './statewright.ts'
+import { openStore } from './stores.ts'
+import { configOf, storeOf } from './where.ts'
+
+const least_free_bytes = 200 * 1024 * 1024
+
+/** What could be in the way, looked at one by one. Wiring, like `main`: nothing in a room imports this. */
+export async function examine(where: Where): Promise<readonly Finding[]> {
+  const store = await said(() => storeOf(where))
+  return [
+    theNode(),
+    await theConfig(where),
+    ...(store instanceof Fault ? [] : [theFolder(store), await theStore(store)]),
+    theToken(),
+  ]
+}
+
+function theNode(): Finding {
+  const { node } = process.versions
+  const readsTypes = Boolean(process.features.typescript)
+  const says = `Node ${node}${readsTypes ? ' reads TypeScript by itself' : ' cannot read a config in TypeScript'}`
+  return readsTypes
+    ? good('Node', says)
+    : { what: 'Node', verdict: 'odd', says, fix: 'use Node 22.18 or newer, or a config in JavaScript (--config)' }
+}
+
+async function theConfig({ config: named }: Where): Promise<Finding> {
+  const what = 'config'
+  const config = await said(() => configOf(named))
+  if (config instanceof Fault) return bad(what, config.message, 'mend the fields that it names')
+  if (config === undefined)
+    return { what, verdict: 'odd', says: 'there is no ./statewright.config.ts', fix: 'statewright init' }
+  // On a store in memory: everything about agents, tools and models is checked, and nothing is touched.
+  const made = await said(() => createStatewright({ ...config, store: 'memory:', warn: () => {} }))
+  if (made instanceof Fault) return bad(what, made.message, 'mend the fields that it names')
+  await made.close()
+  return good(what, `the agents ${Object.keys(config.agents).join(', ')} can be set up`)
+}
+
+function theFolder(store: string): Finding {
+  const what = 'disk'
+  if (!store.startsWith('sqlite:')) return good(what, 'the store is elsewhere')
+  const folder = dirname(resolve(store.slice('sqlite:'.length)))
+  if (!existsSync(folder)) return bad(what, `there is no folder ${folder}`, `mkdir -p ${folder}`)
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch {
+    return bad(
+      what,
+      `${folder} cannot be written to`,
+      `give yourself write access to ${folder}, or name another --store`,
+    )
+  }
+  const { bavail, bsize } = statfsSync(folder)
+  const free = `${Math.floor((bavail * bsize) / 1024 / 1024)} MB are free in ${folder}`
+  return bavail * bsize < least_free_bytes
+    ? bad(what, free, 'make room: a log needs a place to grow')
+    : good(what, free)
+}
+
+async function theStore(url: string): Promise<Finding> {
+  const what = 'store'
+  const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  if (path !== undefined && !existsSync(path)) return good(what, `${url} is not there yet; the first run makes it`)
+  const opened = await said(() => openStore(url))
+  if (opened instanceof Fault) {
+    const isHeld = opened.code === 'store_locked'
+    if (isHeld) return { what, verdict: 'odd', says: opened.message, fix: 'ask that process, with --server' }
+    return bad(what, opened.message, opened.code === 'store_unusable' ? 'restore a copy' : 'see that it can be reached')
+  }
+  try {
+    const sessions = await opened.runelog.sessionIds()
+    const size = path === undefined ? '' : `, ${Math.ceil(statSync(path).size / 1024)} kB`
+    return good(what, `${url} holds ${sessions.length} sessions${size}; "statewright verify" proves them`)
+  } finally {
+    await opened.runelog.close()
+  }
+}
+
+function theToken(): Finding {
+  const isSet = (process.env.STATEWRIGHT_TOKEN ?? '') !== ''
+  return good(
+    'token',
+    isSet ? 'STATEWRIGHT_TOKEN is set' : 'STATEWRIGHT_TOKEN is not set; a server here keeps its own in a file',
+  )
+}
+
+const good = (what: string, says: string): Finding => ({ what, verdict: 'good', says, fix: null })
+const bad = (what: string, says: string, fix: string): Finding => ({ what, verdict: 'bad', says, fix })
+
+/** What came of it, or the fault that refused it. */
+async function said<T>(work: () => Promise<T>): Promise<T | Fault> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Fault) return error
+    throw error
+  }
+}

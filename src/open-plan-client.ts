@@ -1,0 +1,62 @@
+import { hostPorts } from './adapters/host/ports.ts'
+import { systemClock } from './adapters/system/clock.ts'
+import { createIds } from './adapters/system/ids.ts'
+import { systemTimers } from './adapters/system/timers.ts'
+import type { Where } from './cli/command.ts'
+import { faults } from './faults/catalogue.ts'
+import { lookingPorts, orThroughServer } from './open-client.ts'
+import { openPlans, type PlanOptions } from './open-plans.ts'
+import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
+import { createRuntime, type Runtime } from './runtime/runtime.ts'
+import { permissionPolicy } from './runtime/tools/policy.ts'
+import { usualSettings } from './settings.ts'
+import { isMissing, signerOf } from './stores.ts'
+import type { Client } from './surface/client.ts'
+import { createDesk } from './surface/desk.ts'
+import { localClient } from './surface/local-client.ts'
+import { configOf } from './where.ts'
+
+/**
+ * Reaches the plans of a store, through the server that holds it or on the
+ * store itself. Plans need no agents, so no config either; runs are left alone,
+ * since a runtime that is not started recovers nothing and carries nothing out.
+ */
+export async function openPlanClient(
+  where: Where,
+  { creates, ...asked }: PlanOptions & { readonly creates: boolean },
+): Promise<Client> {
+  return orThroughServer(where, async (url) => {
+    if (!creates && isMissing(url)) throw faults.store_unusable({ store: url, problem: 'there is no such file.' })
+    const config = await configOf(where.config)
+    const warn = (message: string, details: object) =>
+      void process.stderr.write(`${message}: ${JSON.stringify(details)}\n`)
+    const { settings: { lease_ms = usual_lease_ms } = {}, secrets } = config ?? {}
+    const store = await openStore(url, hostPorts, secrets, { lease_ms, warn })
+    const { runelog, blobs, redactor, isExclusive } = store
+    const { plans, beside, stop } = openPlans(
+      { ...config?.plans, ...asked },
+      { engine: () => runtime.engine, ...store, ...hostPorts },
+    )
+    const runtime: Runtime = createRuntime(
+      {
+        runelog,
+        redactor,
+        isExclusive,
+        beside,
+        clock: systemClock,
+        timers: systemTimers,
+        ids: createIds(hostPorts.random, hostPorts.now),
+        sha256: hostPorts.sha256,
+        keepWhole: blobs.keep,
+        warn,
+      },
+      { agents: new Map(), policy: permissionPolicy.parse({}), settings: usualSettings, max_concurrent_runs: 0 },
+    )
+    const desk = createDesk({ ...lookingPorts(runelog, signerOf(url)), output: blobs.fetch, plans: async () => plans })
+    return localClient(desk, async () => {
+      await stop()
+      await runtime.stop()
+      await closeStore(store)
+    })
+  })
+}

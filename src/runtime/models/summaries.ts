@@ -1,0 +1,164 @@
+import type { RunStatus } from '../../machines/run.ts'
+import { type SessionState, sessionMachine } from '../../machines/session.ts'
+import { summary } from '../../observation/summary.ts'
+import type { FoldableRune, ReadModel, Row } from '../../runelog/read-model.ts'
+import type { Payload } from '../../runes/kinds.ts'
+
+/** What a list shows of a session: where it stands, what it waits for, and what it has spent. */
+export type Summary = {
+  readonly title: string | null
+  /** The agent that was last given work. */
+  readonly agent: string | null
+  readonly state: SessionState
+  /** Since when it is in that state. */
+  readonly since: number
+  readonly created_at: number
+  /** When something in it last changed its state. Deltas and progress do not count. */
+  readonly updated_at: number
+  /** The last rune that changed this row. */
+  readonly event_id: number
+  /** Runs that are not over, oldest first. */
+  readonly open_runs: readonly RunAt[]
+  readonly last_run: RunAt | null
+  /** What waits for someone, oldest first. */
+  readonly waiting: readonly Waiting[]
+  readonly used: { readonly tokens: number; readonly tool_calls: number }
+  readonly budget: { readonly tokens?: number; readonly tool_calls?: number; readonly wall_time_ms?: number } | null
+  readonly last_error: { readonly code: string; readonly message: string; readonly at: number } | null
+}
+
+export type RunAt = { readonly run_id: string; readonly status: RunStatus; readonly since: number }
+
+export type Waiting = {
+  readonly interaction_id: string
+  readonly interaction_kind: string
+  readonly prompt: string
+  readonly deadline: number | null
+  readonly since: number
+}
+
+/** The status that says most about a session: who waits for a person comes first. */
+const ranks: readonly RunStatus[] = ['waiting_user', 'running', 'queued']
+
+/** Listed under the status of what is most urgent in it, the one where something last happened at the end. */
+export const summaries: ReadModel = {
+  name: 'summaries',
+  version: 1,
+  keys: (rune) => (isTold(rune) ? [rune.session_id] : []),
+  fold(row, rune, key) {
+    const before = (row?.value as Summary | undefined) ?? blank(rune)
+    const after = { ...told(before, rune), updated_at: rune.at, event_id: rune.event_id }
+    return { key, tag: statusOf(after) ?? 'none', sort: rune.at, value: after } satisfies Row
+  },
+}
+
+/** The status of the most urgent run that is open, or of the last one. */
+export function statusOf({ open_runs, last_run }: Summary): RunStatus | null {
+  const open = ranks.find((status) => open_runs.some((run) => run.status === status))
+  return open ?? last_run?.status ?? null
+}
+
+/** Every rune pays for this question, so it is answered from the kind and the machine alone. */
+function isTold({ machine, kind, from, to }: FoldableRune): boolean {
+  if (machine === 'session' || machine === 'interaction') return true
+  if (machine === 'run' || machine === 'goal' || machine === 'coordination') return from !== to
+  switch (kind) {
+    case 'turn.tool_calls_received':
+    case 'turn.completed':
+    case 'turn.interrupted':
+    case 'turn.error':
+      return true
+    default:
+      return false
+  }
+}
+
+function blank({ at, event_id }: FoldableRune): Summary {
+  return {
+    title: null,
+    agent: null,
+    state: sessionMachine.initial,
+    since: at,
+    created_at: at,
+    updated_at: at,
+    event_id,
+    open_runs: [],
+    last_run: null,
+    waiting: [],
+    used: { tokens: 0, tool_calls: 0 },
+    budget: null,
+    last_error: null,
+  }
+}
+
+function told(before: Summary, rune: FoldableRune): Summary {
+  switch (rune.kind) {
+    case 'run.submitted': {
+      const title = before.title ?? titleOf(rune.payload.input)
+      return { ...moved(before, rune), title, agent: rune.payload.agent }
+    }
+    case 'run.moved': {
+      const { error_code, message = '' } = rune.payload
+      const after = moved(before, rune)
+      if (rune.to !== 'failed') return after
+      return { ...after, last_error: { code: error_code ?? 'FAILED', message: summary(message), at: rune.at } }
+    }
+    case 'turn.tool_calls_received':
+      return spent(before, rune.payload.usage, rune.payload.call_ids.length)
+    case 'turn.completed':
+    case 'turn.interrupted':
+      return spent(before, rune.payload.usage, 0)
+    case 'turn.error': {
+      const { error_type, message, usage } = rune.payload
+      return { ...spent(before, usage, 0), last_error: { code: error_type, message: summary(message), at: rune.at } }
+    }
+    case 'interaction.opened': {
+      const { interaction_kind, prompt, deadline } = rune.payload
+      const { interaction_id = '', at: since } = rune
+      const asked = { interaction_id, interaction_kind, prompt: summary(prompt), deadline, since }
+      return { ...before, waiting: [...before.waiting, asked] }
+    }
+    case 'interaction.answered':
+    case 'interaction.expired':
+    case 'interaction.withdrawn':
+      return { ...before, waiting: before.waiting.filter((w) => w.interaction_id !== rune.interaction_id) }
+    case 'session.unsuspended':
+      return { ...entered(before, rune), budget: { ...before.budget, ...rune.payload.budget } as Summary['budget'] }
+    case 'session.created': {
+      const { budget = null, title = null } = rune.payload.config
+      return { ...entered(before, rune), title: title as string | null, budget: budget as Summary['budget'] }
+    }
+    case 'plan.goal_received':
+      return { ...before, title: before.title ?? summary(rune.payload.goal_description) }
+    case 'coordination.received':
+      return { ...before, title: before.title ?? rune.payload.intent_id }
+    default:
+      return rune.machine === 'session' ? entered(before, rune) : before
+  }
+}
+
+function entered(before: Summary, { to, at }: FoldableRune): Summary {
+  return to === before.state ? before : { ...before, state: to as SessionState, since: at }
+}
+
+function moved(before: Summary, { run_id = '', to, at, kind }: FoldableRune): Summary {
+  const run: RunAt = { run_id, status: to as RunStatus, since: at }
+  const isOpen = ranks.includes(run.status)
+  const open_runs =
+    kind === 'run.submitted'
+      ? [...before.open_runs, run]
+      : before.open_runs.flatMap((other) => (other.run_id !== run_id ? [other] : isOpen ? [run] : []))
+  return { ...before, open_runs, last_run: run }
+}
+
+function spent(before: Summary, usage: Payload<'turn.completed'>['usage'] | undefined, calls: number): Summary {
+  const { tokens, tool_calls } = before.used
+  const more = usage === undefined ? 0 : usage.input_tokens + usage.output_tokens
+  return { ...before, used: { tokens: tokens + more, tool_calls: tool_calls + calls } }
+}
+
+function titleOf(input: Payload<'run.submitted'>['input']): string | null {
+  if (input === null) return null
+  const [line = ''] = summary(input).trim().split('\n', 1)
+  return line === '' ? null : line
+}

@@ -1,0 +1,156 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { hostPorts } from './adapters/host/ports.ts'
+import { openSigner, passingSigner } from './adapters/host/signing-key.ts'
+import { newToken, openToken } from './adapters/host/token-file.ts'
+import { createIds } from './adapters/system/ids.ts'
+import type { Serving, ServingOptions, WorkingIo } from './cli/command.ts'
+import { deskOn } from './desk-on.ts'
+import { faults } from './faults/catalogue.ts'
+import type { Fault } from './faults/fault.ts'
+import type { Json } from './kernel/json.ts'
+import { type Config, loadConfig } from './load-config.ts'
+import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
+import { createLogger } from './server/log.ts'
+import { createServer } from './server/server.ts'
+import { type Token, tokenOf } from './server/tokens.ts'
+import { telling } from './start-worker.ts'
+import { createStatewright } from './statewright.ts'
+import { operations } from './surface/operations/all.ts'
+
+/** Where it listens unless someone says otherwise; if that is taken, on any port that is free. */
+const usualPort = 4400
+
+const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
+
+/** A server as a config file describes it. Wiring, like `main`: nothing in a room imports this. */
+export async function startServer(asked: ServingOptions, io: WorkingIo): Promise<Serving> {
+  const config = await loadConfig(asked.config)
+  return serveConfig(config, asked, io)
+}
+
+export async function serveConfig(
+  config: Config,
+  asked: Omit<ServingOptions, 'config'>,
+  io: WorkingIo,
+): Promise<Serving> {
+  const { settings: { lease_ms = usual_lease_ms } = {}, max_concurrent_runs = 64, server = {} } = config
+  const host = asked.host ?? server.host ?? '127.0.0.1'
+  if (!loopback.has(host) && asked.tls === undefined && !asked.allow_plain_http) throw faults.bind_refused({ host })
+
+  const warn = config.warn ?? ((message, details) => io.warn(`${message}: ${JSON.stringify(details)}`))
+  const broken = Promise.withResolvers<Fault>()
+  const own = ownToken(config.store)
+  const secrets = withTokens(config, own.token)
+  const store = await openStore(config.store, hostPorts, secrets, { lease_ms, warn })
+  try {
+    const runelog = telling(store.runelog, io, broken.resolve)
+    const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
+    let isLeaving = false
+    const app = createServer({
+      desk: deskOn(sw, signerOf(config.store)),
+      operations,
+      tokens: tokensOf(own.token, server.tokens),
+      version: versionOfPackage(),
+      newId: () => createIds(hostPorts.random, hostPorts.now).next('req'),
+      logger: createLogger((value: Json) => store.redactor.clean(value).value, {
+        write: (line) => io.warn(line.trimEnd()),
+      }),
+      hosts: [...(server.hosts ?? []), ...asked.hosts],
+      origins: server.origins ?? [],
+      limits: server.limits ?? {},
+      ...(asked.tls === undefined ? {} : { tls: readTls(asked.tls) }),
+      ...consoleFolder(),
+      isLeaving: () => isLeaving,
+    })
+    const url = await listen(app, host, asked.port ?? server.port, asked.tls !== undefined)
+    store.announce?.(url)
+    return {
+      agents: Object.keys(config.agents),
+      max_concurrent_runs,
+      is_shared: !store.isExclusive,
+      broken: broken.promise,
+      url,
+      token_file: own.file,
+      new_token: own.isNew ? own.token : null,
+      async stop() {
+        isLeaving = true
+        await app.close()
+        await sw.close()
+        await closeStore(store)
+      },
+    }
+  } catch (error) {
+    await closeStore(store)
+    throw error
+  }
+}
+
+async function listen(
+  app: ReturnType<typeof createServer>,
+  host: string,
+  port: number | undefined,
+  isSecure: boolean,
+): Promise<string> {
+  try {
+    await app.listen({ host, port: port ?? usualPort })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'EADDRINUSE' || port !== undefined)
+      throw faults.address_unusable({ address: `${host}:${port ?? usualPort}`, problem: `${message}.` })
+    await app.listen({ host, port: 0 })
+  }
+  const { port: bound } = app.server.address() as AddressInfo
+  return `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${bound}`
+}
+
+function tokensOf(own: string, more: NonNullable<Config['server']>['tokens'] = []): readonly Token[] {
+  return [tokenOf('owner', 'admin', own), ...more.map(({ name, scope, token }) => tokenOf(name, scope, token))]
+}
+
+/** No token reaches the disk or a log, whoever writes it into a message. */
+function withTokens({ secrets = {}, server: { tokens = [] } = {} }: Config, own: string) {
+  const named = tokens.map(({ name, token }) => [`token of ${name}`, token] as const)
+  return { ...secrets, ...Object.fromEntries(named), 'token of the owner': own }
+}
+
+/** Beside the store where that is a file; one that ends with the process has a token that does, too. */
+function ownToken(store: string): { token: string; isNew: boolean; file: string | null } {
+  if (store === 'memory:') return { token: newToken(), isNew: true, file: null }
+  const file = tokenFileOf(store)
+  return { ...openToken(file), file }
+}
+
+/** Where the token of a store is, for a command that asks its server. */
+export function tokenFileOf(store: string): string {
+  return store.startsWith('sqlite:') ? `${store.slice('sqlite:'.length)}.token` : './statewright.token'
+}
+
+function signerOf(store: string) {
+  if (store === 'memory:') {
+    const signer = passingSigner()
+    return () => signer
+  }
+  const { STATEWRIGHT_KEY: key = './statewright.key' } = process.env
+  return () => openSigner(store.startsWith('sqlite:') ? `${store.slice('sqlite:'.length)}.key` : key)
+}
+
+function readTls({ cert, key }: { cert: string; key: string }) {
+  return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+}
+
+/** From the sources as well as from the package. */
+function consoleFolder(): { console_folder?: string } {
+  const folder = ['./console', '../dist/console']
+    .map((place) => fileURLToPath(new URL(place, import.meta.url)))
+    .find((place) => existsSync(`${place}/index.html`))
+  return folder === undefined ? {} : { console_folder: folder }
+}
+
+function versionOfPackage(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  return version
+}

@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { canonicalJson } from '../kernel/canonical-json.ts'
+import type { Json } from '../kernel/json.ts'
+import type { Desk } from '../surface/desk.ts'
+import type { Asked, Operation } from '../surface/operation.ts'
+import { readRequest } from '../surface/read-request.ts'
+import { type createKeptAnswers, readKey } from './idempotency.ts'
+
+export const jsonType = 'application/json; charset=utf-8'
+
+interface Context {
+  readonly desk: Desk
+  readonly kept: ReturnType<typeof createKeptAnswers>
+}
+
+/** Answers a route from its operation. */
+export function answering({ desk, kept }: Context, operation: Operation) {
+  const frozen = new Map<string, { readonly body: string; readonly etag: string }>()
+
+  async function getFrozen(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
+    const place = JSON.stringify(asked.params)
+    let known = frozen.get(place)
+    if (known === undefined) {
+      const body = JSON.stringify(await operation.run(desk, asked))
+      known = { body, etag: `"${hash('sha256', body).slice(0, 32)}"` }
+      frozen.set(place, known)
+    }
+    void reply.header('cache-control', 'public, max-age=3600').header('etag', known.etag)
+    return isKnown(request, known.etag) ? reply.code(304).send() : known.body
+  }
+
+  async function get(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
+    if (operation.immutable) return getFrozen(request, reply, asked)
+    const revision = await operation.revision?.(desk, asked)
+    if (revision !== undefined) {
+      const etag = `"${operation.name}-${revision}"`
+      void reply.header('cache-control', 'private, no-cache').header('etag', etag)
+      if (isKnown(request, etag)) return reply.code(304).send()
+    }
+    return JSON.stringify(await operation.run(desk, asked))
+  }
+
+  async function post(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
+    const carryOut = async () => ({ status: 200, body: JSON.stringify(await operation.run(desk, asked)) })
+    const { idempotency_key, by } = asked
+    if (idempotency_key === null) return (await carryOut()).body
+    const place = `${by} ${operation.name} ${JSON.stringify(asked.params)}`
+    const fingerprint = hash('sha256', canonicalJson((request.body ?? {}) as Json))
+    const { body, isReplayed } = await kept.once(place, idempotency_key, fingerprint, carryOut)
+    const isRepeated = isReplayed || (JSON.parse(body) as { is_repeated?: boolean }).is_repeated === true
+    if (isRepeated) void reply.header('idempotency-replayed', 'true')
+    return body
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const idempotency_key = operation.method === 'POST' ? readKey(request.headers['idempotency-key']) : null
+    const asked = readRequest(operation, {
+      params: request.params,
+      query: request.query,
+      body: request.body ?? {},
+      idempotency_key,
+      by: request.token?.name ?? 'nobody',
+    })
+    void reply.type(jsonType)
+    return operation.method === 'GET' ? get(request, reply, asked) : post(request, reply, asked)
+  }
+}
+
+export function isKnown({ headers }: FastifyRequest, etag: string): boolean {
+  const asked = headers['if-none-match']
+  return asked === '*' || (asked ?? '').split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
+}

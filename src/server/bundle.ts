@@ -1,0 +1,26 @@
+import { faults } from '../faults/catalogue.ts'
+import { machineDigest } from '../kernel/digest.ts'
+import { machines } from '../machines/all.ts'
+import { bundleHeader, checkpointLine, recordLine } from '../runes/bundle.ts'
+import { signCheckpoint } from '../runes/checkpoint.ts'
+import type { Desk } from '../surface/desk.ts'
+import { id } from '../surface/shapes/id.ts'
+
+/** A session as a file that proves itself: every record up to now, and a signed checkpoint. Refused before it begins. */
+export async function bundleLines(desk: Desk, session_id: string): Promise<AsyncIterable<string>> {
+  const head = id.safeParse(session_id).success ? await desk.runelog.head(session_id) : undefined
+  if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
+  const { event_id, hash } = head
+  const checkpoint = signCheckpoint({ session_id, event_id, hash, at: desk.now() }, desk.signer())
+  const digests = Object.fromEntries(machines.map((machine) => [machine.name, machineDigest(machine, desk.sha256)]))
+
+  return (async function* () {
+    yield `${JSON.stringify(bundleHeader(session_id, digests))}\n`
+    for await (const record of desk.runelog.records(session_id)) {
+      // What came after the head was read is for the next export.
+      if (record.event_id > event_id) break
+      yield `${recordLine(record)}\n`
+    }
+    yield `${checkpointLine(checkpoint)}\n`
+  })()
+}

@@ -1,0 +1,30 @@
+import type { ServerResponse } from 'node:http'
+
+/** For everything that is not a page: it loads nothing, and nobody frames it. */
+const usual: Readonly<Record<string, string>> = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** The pages of the console load from here and from nowhere else, and run nothing that stands in the page itself. */
+export const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Set on the response itself, so that whoever takes over its socket finds them there. */
+export function secure(response: ServerResponse): void {
+  for (const [name, value] of Object.entries(usual)) response.setHeader(name, value)
+}

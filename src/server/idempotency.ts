@@ -1,0 +1,72 @@
+import { faults } from '../faults/catalogue.ts'
+import type { Limits } from './limits.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+interface Kept {
+  readonly fingerprint: string
+  readonly at: number
+  /** Undefined while it is being carried out. */
+  answer: Answer | undefined
+}
+
+/**
+ * The answers of requests that carried a key, for those that are sent again.
+ * What a request creates is found by its key in the log itself, also after a
+ * crash; this remembers the rest, for a day and up to a limit.
+ */
+export function createKeptAnswers({ kept_answers, kept_answers_ms }: Limits, now: () => number) {
+  const kept = new Map<string, Kept>()
+
+  function makeRoom() {
+    for (const [key, { at, answer }] of kept) {
+      const isOld = now() - at >= kept_answers_ms
+      if (!isOld && kept.size < kept_answers) return
+      if (answer !== undefined) kept.delete(key)
+      else if (!isOld) return
+    }
+  }
+
+  return {
+    /** The answer that the same request got; else carries it out, and keeps its answer if there was one. */
+    async once(
+      place: string,
+      idempotency_key: string,
+      fingerprint: string,
+      carryOut: () => Promise<Answer>,
+    ): Promise<Answer & { readonly isReplayed: boolean }> {
+      const key = `${place} ${idempotency_key}`
+      const known = kept.get(key)
+      if (known !== undefined) {
+        if (known.fingerprint !== fingerprint) throw faults.key_reused({ idempotency_key, what: place })
+        if (known.answer === undefined) throw faults.request_under_way({ idempotency_key })
+        return { ...known.answer, isReplayed: true }
+      }
+      makeRoom()
+      const entry: Kept = { fingerprint, at: now(), answer: undefined }
+      kept.set(key, entry)
+      try {
+        entry.answer = await carryOut()
+        return { ...entry.answer, isReplayed: false }
+      } catch (error) {
+        // What was refused may be accepted later; what is unknown is found out by asking again.
+        kept.delete(key)
+        throw error
+      }
+    },
+    size: () => kept.size,
+  }
+}
+
+/** As the draft has it, a text in quotes; most clients leave the quotes away. */
+export function readKey(header: string | readonly string[] | undefined): string | null {
+  if (header === undefined) return null
+  if (typeof header !== 'string') throw faults.key_unusable({ problem: 'there is more than one.' })
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header
+  if (!/^[\x21-\x7e]{1,200}$/.test(key))
+    throw faults.key_unusable({ problem: 'it must be 1 to 200 characters that can be seen, without blanks.' })
+  return key
+}

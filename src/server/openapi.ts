@@ -1,0 +1,144 @@
+import { z } from 'zod'
+import type { Operation } from '../surface/operation.ts'
+import type { StreamRoute } from './stream-route.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** Something that answers with neither JSON nor a stream of events. */
+export interface OtherRoute {
+  readonly name: string
+  readonly path: string
+  readonly summary: string
+  readonly scope: string | null
+  readonly content_type: string
+}
+
+/** The published contract, made from the declarations that the server itself runs on. */
+export function openApi(
+  version: string,
+  operations: readonly Operation[],
+  streams: readonly StreamRoute[],
+  others: readonly OtherRoute[],
+) {
+  const paths: Record<string, Record<string, object>> = {}
+  const add = (path: string, method: string, described: object) => {
+    paths[path] = { ...paths[path], [method.toLowerCase()]: described }
+  }
+  for (const operation of operations) add(operation.path, operation.method, described(operation))
+  for (const stream of streams) add(stream.path, 'GET', describedStream(stream))
+  for (const other of others) add(other.path, 'GET', describedOther(other))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Statewright',
+      version,
+      description:
+        'Times are milliseconds since 1970 (UTC). Lists go on with next_cursor. Refusals are RFC 9457 problems.',
+    },
+    security: [{ token: [] }],
+    paths,
+    components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } }, schemas: { problem: problemSchema } },
+  }
+}
+
+function described({ name, summary, scope, params, query, body, returns, method }: Operation) {
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    schema: { type: 'string', maxLength: 200 },
+    description: keySays,
+  }
+  return {
+    operationId: name,
+    summary,
+    'x-scope': scope,
+    parameters: [...parametersOf(params, 'path'), ...parametersOf(query, 'query'), ...(method === 'POST' ? [key] : [])],
+    ...(body === null
+      ? {}
+      : { requestBody: { required: false, content: { 'application/json': { schema: schemaOf(body, 'input') } } } }),
+    responses: {
+      200: { description: 'The answer.', content: { 'application/json': { schema: schemaOf(returns, 'output') } } },
+      default: problem,
+    },
+  }
+}
+
+const keySays = 'The same key and the same content make the same request: what it brings about is brought about once.'
+
+const problem = {
+  description: 'A refusal: what is, what was asked, and what would be accepted.',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } },
+}
+
+function describedStream({ name, summary, scope, path, query }: StreamRoute) {
+  return {
+    operationId: name,
+    summary,
+    'x-scope': scope,
+    parameters: [
+      ...namesIn(path).map((id) => ({ name: id, in: 'path', required: true, schema: { type: 'string' } })),
+      ...Object.entries(query).map(([id, description]) => ({ name: id, in: 'query', description, schema: text })),
+      { name: 'Last-Event-ID', in: 'header', description: 'Where the reader was cut off.', schema: text },
+    ],
+    responses: {
+      200: { description: 'Events, as they come.', content: { 'text/event-stream': { schema: text } } },
+      204: { description: 'There is nothing more to come.' },
+      default: problem,
+    },
+  }
+}
+
+function describedOther({ name, summary, scope, path, content_type }: OtherRoute) {
+  return {
+    operationId: name,
+    summary,
+    ...(scope === null ? { security: [] } : { 'x-scope': scope }),
+    parameters: namesIn(path).map((id) => ({ name: id, in: 'path', required: true, schema: text })),
+    responses: { 200: { description: 'The answer.', content: { [content_type]: { schema: {} } } }, default: problem },
+  }
+}
+
+const text = { type: 'string' }
+
+export function namesIn(path: string): readonly string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+}
+
+function parametersOf(shape: z.ZodType, where: 'path' | 'query') {
+  const { properties = {}, required = [] } = schemaOf(shape, 'input') as {
+    properties?: Record<string, Schema>
+    required?: readonly string[]
+  }
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: where,
+    required: where === 'path' || required.includes(name),
+    schema,
+  }))
+}
+
+function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Schema {
+  // Where anything is taken, the schema says so.
+  const {
+    $schema: _,
+    '~standard': __,
+    ...schema
+  } = z.toJSONSchema(shape, { io, unrepresentable: 'any' }) as Record<string, unknown>
+  return schema
+}
+
+const problemSchema = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'retry', 'outcome', 'details', 'request_id'],
+  properties: {
+    type: { type: 'string', format: 'uri' },
+    title: text,
+    status: { type: 'integer' },
+    detail: text,
+    code: text,
+    retry: { enum: ['never', 'at_once', 'later'] },
+    outcome: { enum: ['not_applied', 'unknown'] },
+    details: { type: 'object' },
+    request_id: text,
+  },
+}

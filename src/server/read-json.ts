@@ -1,0 +1,66 @@
+import { faults } from '../faults/catalogue.ts'
+import type { Json } from '../kernel/json.ts'
+import type { Limits } from './limits.ts'
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Reads a body, or refuses it with the reason. What passes can be recorded:
+ * every text is well-formed, every number finite, and no name means something
+ * to the language. A body that is empty says nothing, as `{}` does.
+ */
+export function readJson(body: Buffer, limits: Limits): Json {
+  const text = decoded(body)
+  if (text.trim() === '') return {}
+  let value: Json
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw faults.json_refused({ problem: `it is not JSON (${(error as Error).message}).` })
+  }
+  const problem = problemWith(value, limits)
+  if (problem !== undefined) throw faults.json_refused({ problem })
+  return value
+}
+
+function decoded(body: Buffer): string {
+  try {
+    return utf8.decode(body)
+  } catch {
+    throw faults.json_refused({ problem: 'it is not UTF-8.' })
+  }
+}
+
+/** Level by level and not by recursion: how deep it goes is what the sender chooses. */
+function problemWith(value: Json, { json_depth, json_keys, json_string }: Limits): string | undefined {
+  let level: Json[] = [value]
+  let keys = 0
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > json_depth) return `it is nested deeper than ${json_depth} levels.`
+    const next: Json[] = []
+    for (const item of level) {
+      const problem = typeof item === 'object' && item !== null ? undefined : problemWithScalar(item, json_string)
+      if (problem !== undefined) return problem
+      if (Array.isArray(item)) {
+        keys += item.length
+        for (const one of item) next.push(one)
+      } else if (typeof item === 'object' && item !== null)
+        for (const [name, one] of Object.entries(item)) {
+          keys += 1
+          if (name === '__proto__') return 'it has a field called __proto__.'
+          if (!name.isWellFormed()) return 'it has a field whose name is not well-formed Unicode.'
+          next.push(one)
+        }
+      if (keys > json_keys) return `it has more than ${json_keys} fields and items.`
+    }
+    level = next
+  }
+  return undefined
+}
+
+function problemWithScalar(value: Json, json_string: number): string | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'it has a number that is too large.'
+  if (typeof value !== 'string') return undefined
+  if (value.length > json_string) return `it has a text longer than ${json_string} characters.`
+  return value.isWellFormed() ? undefined : 'it has a text that is not well-formed Unicode.'
+}

@@ -1,0 +1,75 @@
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { faults } from '../faults/catalogue.ts'
+import { Fault } from '../faults/fault.ts'
+import { secure } from './headers.ts'
+import type { Limits } from './limits.ts'
+import { problemOf, problemType } from './problem.ts'
+
+/** Every refusal leaves as a problem; what is none is a bug, which is logged whole and told without its details. */
+export function answerErrors(app: FastifyInstance, limits: Limits): void {
+  app.setErrorHandler<FastifyError | Fault>((error, request, reply) => sendProblem(error, request, reply, limits))
+
+  app.addHook('onResponse', async (request, reply) => {
+    const { name } = request.routeOptions.config
+    const { method, token } = request
+    const ms = Math.round(reply.elapsedTime)
+    request.log.info({ method, name: name ?? 'page', status: reply.statusCode, ms, by: token?.name }, 'answered')
+  })
+
+  // What is not even a request gets its answer on the bare connection.
+  app.server.removeAllListeners('clientError')
+  app.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    socket.end(rawProblem(clientFault(error.code ?? '', limits)), () => socket.destroy())
+  })
+}
+
+export function sendProblem(error: FastifyError | Fault, request: FastifyRequest, reply: FastifyReply, limits: Limits) {
+  const fault = faultOf(error, limits)
+  // What never reached a route has not been through the guard.
+  secure(reply.raw)
+  if (fault.http >= 500) request.log.error({ err: error }, fault.code)
+  if (fault.retry === 'later' && fault.http === 503) void reply.header('retry-after', '1')
+  if (fault.http === 401) void reply.header('www-authenticate', 'Bearer realm="statewright"')
+  // Who sent too much is still sending; nothing more is read from him.
+  if (fault.http === 413) void reply.header('connection', 'close')
+  return reply
+    .code(fault.http)
+    .type(problemType)
+    .send(JSON.stringify(problemOf(fault, request.id)))
+}
+
+function faultOf(error: FastifyError | Fault, limits: Limits): Fault {
+  if (error instanceof Fault) return error
+  const { statusCode = 500, code, message } = error
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return faults.body_too_large({ limit_bytes: limits.body_bytes })
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return faults.not_json({ content_type: 'none' })
+  if (code === 'FST_ERR_BAD_URL') return faults.http_refused({ problem: 'its address is not well-formed.' })
+  if (statusCode >= 400 && statusCode < 500) return faults.http_refused({ problem: message })
+  return faults.unexpected({ outcome: 'unknown' }, { cause: error })
+}
+
+function clientFault(code: string, limits: Limits): Fault {
+  if (code === 'HPE_HEADER_OVERFLOW') return faults.headers_too_large({ limit_bytes: limits.header_bytes })
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return faults.request_too_slow({ limit_ms: limits.request_ms })
+  return faults.http_refused({ problem: code })
+}
+
+const phrases: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+}
+
+function rawProblem(fault: Fault): string {
+  const body = JSON.stringify(problemOf(fault, 'none'))
+  return [
+    `HTTP/1.1 ${fault.http} ${phrases[fault.http] ?? 'Refused'}`,
+    `Content-Type: ${problemType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}

@@ -1,0 +1,22 @@
+import type { Socket } from 'node:net'
+import type { Scope } from '../surface/operation.ts'
+
+/** A path that is answered with a stream. The server checks who asks; the stream writes on the socket itself. */
+export interface StreamRoute {
+  readonly name: string
+  readonly path: `/${string}`
+  readonly scope: Scope
+  readonly summary: string
+  /** The query parameters, each with what it is for. */
+  readonly query: Readonly<Record<string, string>>
+  /** Throws a fault for what is refused. Undefined if there is nothing to come, ever: a reader need not ask again. */
+  open(asked: StreamRequest): Promise<BeginStream | undefined>
+}
+
+export interface StreamRequest {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string | undefined>>
+  readonly last_event_id: string | undefined
+}
+
+export type BeginStream = (socket: Socket, headers: Readonly<Record<string, string>>) => void

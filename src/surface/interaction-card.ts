@@ -1,0 +1,81 @@
+import { faults } from '../faults/catalogue.ts'
+import { canonicalJson } from '../kernel/canonical-json.ts'
+import type { Json } from '../kernel/json.ts'
+import type { InteractionState } from '../machines/interaction.ts'
+import type { Subject } from '../runelog/models/subjects.ts'
+import type { Payload } from '../runes/kinds.ts'
+import type { Rune } from '../runes/rune.ts'
+import type { Desk } from './desk.ts'
+import type { SessionView } from './session-views.ts'
+import type { InteractionCard } from './shapes/interaction.ts'
+
+/** What happens if nobody says anything. */
+// biome-ignore format: tables are audited by eye, so their columns line up
+const silences: { readonly [S in Payload<'interaction.opened'>['on_silence']]: string } = {
+  wait:        'It waits however long that takes.',
+  cancel:      'It is taken back, and nothing is done.',
+  auto_decide: 'The run goes on and decides by itself.',
+  use_default: 'The defaults are taken for the answer.',
+}
+
+export async function interactionAt({ runelog }: Desk, interaction_id: string): Promise<Subject> {
+  const subject = (await runelog.row('subjects', interaction_id))?.value as Subject | undefined
+  if (subject?.machine !== 'interaction') throw faults.not_found({ what: 'interaction', id: interaction_id })
+  return subject
+}
+
+export async function interactionCard(desk: Desk, interaction_id: string): Promise<InteractionCard> {
+  const { session_id } = await interactionAt(desk, interaction_id)
+  return cardOf(await desk.views.of(session_id), interaction_id)
+}
+
+export function cardOf({ state, steps }: SessionView, interaction_id: string): InteractionCard {
+  const own = steps.filter((rune) => rune.interaction_id === interaction_id)
+  const opened = own.find((rune) => rune.kind === 'interaction.opened')
+  if (opened?.kind !== 'interaction.opened') throw faults.not_found({ what: 'interaction', id: interaction_id })
+  const { interaction_kind, prompt, request, evidence, deadline, on_silence, digest } = opened.payload
+  const { call_id, execution_id, run_id, coordination_id, goal_id, task_id } = opened
+  const ended = own.findLast((rune) => rune.machine === 'interaction' && rune !== opened)
+  const answered = ended?.kind === 'interaction.answered' ? ended.payload : undefined
+  const call = callOf(steps, call_id)
+  const contract = steps.find((rune) => rune.kind === 'contract.opened' && rune.execution_id === execution_id)
+  const action = contract?.kind === 'contract.opened' ? contract.payload : undefined
+  const args = call?.arguments ?? (request.arguments as Json | undefined)
+
+  return {
+    interaction_id,
+    session_id: state.session_id,
+    run_id: run_id ?? null,
+    agent: state.runs.get(run_id ?? '')?.agent ?? null,
+    call_id: call_id ?? null,
+    execution_id: execution_id ?? null,
+    coordination_id: coordination_id ?? null,
+    goal_id: goal_id ?? null,
+    task_id: task_id ?? null,
+    interaction_kind,
+    state: (ended?.to ?? opened.to) as InteractionState,
+    prompt,
+    action_summary: action?.action_summary ?? null,
+    tool: call?.tool_name ?? null,
+    arguments: args ?? null,
+    canonical_arguments: args === undefined ? null : canonicalJson(args),
+    irreversible: action?.irreversible ?? null,
+    digest,
+    definition_sha256: call?.definition_sha256 ?? null,
+    request,
+    evidence,
+    opened_at: opened.at,
+    deadline,
+    on_silence,
+    silence: silences[on_silence],
+    closed_at: ended?.at ?? null,
+    closed_by: answered?.replied_by ?? ended?.actor ?? null,
+    reply: answered?.reply ?? null,
+  }
+}
+
+function callOf(steps: readonly Rune[], call_id: string | undefined): Payload<'tool.call'> | undefined {
+  if (call_id === undefined) return undefined
+  const made = steps.find((rune) => rune.kind === 'tool.call' && rune.call_id === call_id)
+  return made?.kind === 'tool.call' ? made.payload : undefined
+}

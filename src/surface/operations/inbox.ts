@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import type { OpenInteraction } from '../../runtime/models/interactions.ts'
+import type { Summary } from '../../runtime/models/summaries.ts'
+import type { Desk } from '../desk.ts'
+import { interactionCard } from '../interaction-card.ts'
+import { type Asked, defineOperation } from '../operation.ts'
+import { id } from '../shapes/id.ts'
+import { interactionShape, openInteractionShape, repliedShape } from '../shapes/interaction.ts'
+import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
+import { nothing } from '../shapes.ts'
+
+const one = z.object({ interaction_id: id })
+const replied_by = z.string().trim().min(1).max(200).optional()
+
+export const listInbox = defineOperation({
+  name: 'list_inbox',
+  method: 'GET',
+  path: '/api/inbox',
+  scope: 'read',
+  summary: 'Everything that waits for a person, oldest first.',
+  params: nothing,
+  query: z.strictObject(pageQuery),
+  body: null,
+  returns: pageOf(openInteractionShape),
+  async run({ runelog }, { query: { limit, cursor } }) {
+    const after = readCursor('list_inbox', cursor)
+    const rows = await runelog.rows('open_interactions', { limit: limit + 1, ...(after !== undefined && { after }) })
+    const shown = rows.slice(0, limit)
+    const items = shown.map(async ({ value }) => {
+      const open = value as OpenInteraction
+      const summary = (await runelog.row('summaries', open.session_id))?.value as Summary | undefined
+      return { ...open, title: summary?.title ?? null }
+    })
+    const last = shown.at(-1)
+    const next_cursor = rows.length > limit && last !== undefined ? cursorAt(last) : null
+    return { items: await Promise.all(items), next_cursor }
+  },
+})
+
+export const getInteraction = defineOperation({
+  name: 'get_interaction',
+  method: 'GET',
+  path: '/api/interactions/{interaction_id}',
+  scope: 'read',
+  summary: 'All that a person has to see before answering, and what became of it.',
+  params: one,
+  query: nothing,
+  body: null,
+  returns: interactionShape,
+  run: (desk, { params }) => interactionCard(desk, params.interaction_id),
+})
+
+export const approve = defineOperation({
+  name: 'approve',
+  method: 'POST',
+  path: '/api/interactions/{interaction_id}/approve',
+  scope: 'approve',
+  summary: 'Let the action be carried out. With the digest, only if it is exactly what was shown.',
+  params: one,
+  query: nothing,
+  body: z.strictObject({ digest: z.string().max(200).optional(), replied_by }),
+  returns: repliedShape,
+  run: (desk, asked) => {
+    const { digest } = asked.body
+    return reply(desk, asked, { decision: 'approve', ...(digest !== undefined && { digest }) })
+  },
+})
+
+export const deny = defineOperation({
+  name: 'deny',
+  method: 'POST',
+  path: '/api/interactions/{interaction_id}/deny',
+  scope: 'approve',
+  summary: 'Do not let the action be carried out, and say why; the agent is told.',
+  params: one,
+  query: nothing,
+  body: z.strictObject({ reason: z.string().max(10_000).optional(), replied_by }),
+  returns: repliedShape,
+  run: (desk, asked) => {
+    const { reason } = asked.body
+    return reply(desk, asked, { decision: 'deny', ...(reason !== undefined && { reason }) })
+  },
+})
+
+export const answer = defineOperation({
+  name: 'answer',
+  method: 'POST',
+  path: '/api/interactions/{interaction_id}/answer',
+  scope: 'approve',
+  summary: 'Answer a form, a question, or anything else that its request describes.',
+  params: one,
+  query: nothing,
+  body: z.strictObject({
+    /** For a form: `{ action: approve | edit | reject, data }`; for a question: `{ answer }`. */
+    reply: jsonObject,
+    replied_by,
+  }),
+  returns: repliedShape,
+  run: (desk, asked) => reply(desk, asked, asked.body.reply),
+})
+
+export const settle = defineOperation({
+  name: 'settle',
+  method: 'POST',
+  path: '/api/interactions/{interaction_id}/settle',
+  scope: 'approve',
+  summary: 'Say what became of an action whose outcome nobody could know.',
+  params: one,
+  query: nothing,
+  body: z.strictObject({
+    outcome: z.enum(['happened', 'did_not_happen', 'leave']),
+    result: jsonValue.optional(),
+    reason: z.string().max(10_000).optional(),
+    replied_by,
+  }),
+  returns: repliedShape,
+  run: (desk, asked) => {
+    const { outcome, result, reason } = asked.body
+    return reply(desk, asked, {
+      outcome: outcome === 'did_not_happen' ? 'did_not' : outcome,
+      ...(result !== undefined && { result }),
+      ...(reason !== undefined && { reason }),
+    })
+  },
+})
+
+type Answering = Asked<{ interaction_id: string }, unknown, { replied_by?: string | undefined }>
+
+async function reply(desk: Desk, asked: Answering, said: z.infer<typeof jsonObject>) {
+  const { params, body, idempotency_key, by } = asked
+  const commands = await desk.commands()
+  return commands.reply(params.interaction_id, {
+    reply: said,
+    replied_by: body.replied_by ?? by,
+    ...(idempotency_key !== null && { idempotency_key }),
+  })
+}

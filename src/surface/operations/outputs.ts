@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import { defineOperation } from '../operation.ts'
+import { id } from '../shapes/id.ts'
+import { nothing } from '../shapes.ts'
+
+export const getOutput = defineOperation({
+  name: 'get_output',
+  method: 'GET',
+  path: '/api/outputs/{ref}',
+  scope: 'read',
+  summary: 'The whole of an output that was too long for the model, by the reference in its result.',
+  params: z.object({ ref: id }),
+  query: nothing,
+  body: null,
+  returns: z.object({ ref: z.string(), text: z.string() }),
+  async run({ output }, { params: { ref } }) {
+    const text = await output(ref)
+    if (text === undefined) throw faults.not_found({ what: 'output', id: ref })
+    return { ref, text }
+  },
+})

@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { answersFrom } from '../../coordinator/questions/choose.ts'
+import { faults } from '../../faults/catalogue.ts'
+import type { Json } from '../../kernel/json.ts'
+import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { defineOperation } from '../operation.ts'
+import { withoutUndefined } from '../plain.ts'
+import { planCard } from '../plan-card.ts'
+import { requestKey } from '../request-key.ts'
+import { id } from '../shapes/id.ts'
+import { planShape } from '../shapes/plan.ts'
+import { nothing } from '../shapes.ts'
+
+/** Policy and registry are the operator's: whoever submits cannot bring his own. */
+export const submitPlan = defineOperation({
+  name: 'submit_plan',
+  method: 'POST',
+  path: '/api/plans',
+  scope: 'operate',
+  summary: 'Have an intent judged: a frozen plan, the reason why there is none, or questions. Nothing runs.',
+  params: nothing,
+  query: nothing,
+  body: z.strictObject({
+    /** An intent that does not fit its schema is told every mistake. An empty checksum is filled in. */
+    intent: jsonObject,
+    /** What a scan of the project found. Without it there is no plan. */
+    facts: jsonValue.optional(),
+    /** Without it, nothing is remembered. */
+    memory: jsonValue.optional(),
+    session_id: id.optional(),
+    answer_timeout_ms: z.int().min(1_000).max(31_536_000_000).optional(),
+    /** The coordination that this one takes the place of. */
+    recovers: id.optional(),
+  }),
+  returns: planShape,
+  async run(desk, asked) {
+    const plans = await desk.plans()
+    const { recovers, ...submission } = asked.body
+    const key = requestKey('submit_plan', asked)
+    const given = withoutUndefined({
+      ...submission,
+      recovers: recovers === undefined ? undefined : await plans.recovery(recovers),
+      coordination_id: key === undefined ? undefined : `coord_${desk.sha256(key).slice(0, 24)}`,
+    })
+    return planCard(await plans.submit(given))
+  },
+})
+
+export const answerPlan = defineOperation({
+  name: 'answer_plan',
+  method: 'POST',
+  path: '/api/plans/{coordination_id}/answer',
+  scope: 'approve',
+  summary: 'Answer what a plan asks: with an answer pack, or by question the value that is chosen.',
+  params: z.object({ coordination_id: id }),
+  query: nothing,
+  body: z.strictObject({
+    answer_pack: jsonObject.optional(),
+    /** By key or id of a question, one of its values. What is not named is left to its default. */
+    choices: z.record(z.string().max(200), z.string().max(200)).optional(),
+    replied_by: z.string().trim().min(1).max(200).optional(),
+  }),
+  returns: planShape,
+  async run(desk, asked) {
+    const { coordination_id } = asked.params
+    const { answer_pack, choices, replied_by = asked.by } = asked.body
+    const plans = await desk.plans()
+    if ((answer_pack === undefined) === (choices === undefined)) {
+      const problem = 'Give an answer_pack or choices, one of the two.'
+      throw faults.bad_request({ operation: 'answer_plan', problems: [{ in: 'body', pointer: '', problem }] })
+    }
+    const key = requestKey('answer_plan', asked)
+    const pack = answer_pack ?? (await chosen())
+    return planCard(
+      await plans.answer(coordination_id, withoutUndefined({ answer_pack: pack, replied_by, idempotency_key: key })),
+    )
+
+    async function chosen(): Promise<Json> {
+      const { waits_for, state } = await plans.show(coordination_id)
+      if (waits_for === null) throw faults.coordination_not_waiting({ coordination_id, state })
+      return answersFrom(waits_for.question_pack, choices ?? {}, desk.sha256) as unknown as Json
+    }
+  },
+})

@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import type { PlanDocuments } from '../../autonomy/plans/documents.ts'
+import type { AnswerPack } from '../../coordinator/schemas/answer-pack.ts'
+import { type ExecutionGraph, executionGraph } from '../../coordinator/schemas/execution-graph.ts'
+import type { QuestionPack } from '../../coordinator/schemas/question-pack.ts'
+import { type ReviewPack, reviewPack } from '../../coordinator/schemas/review-pack.ts'
+import type { RiskAssessment } from '../../coordinator/schemas/risk-assessment.ts'
+import type { RuleDecisions } from '../../coordinator/schemas/rule-decision.ts'
+import { type RunTape, runTape } from '../../coordinator/schemas/run-tape.ts'
+import { faults } from '../../faults/catalogue.ts'
+import { defineOperation } from '../operation.ts'
+import { withoutUndefined } from '../plain.ts'
+import { planCard } from '../plan-card.ts'
+import { id } from '../shapes/id.ts'
+import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
+import {
+  type PlanQuestionsCard,
+  planFilesShape,
+  planProofShape,
+  planQuestionsShape,
+  planRowShape,
+  planRulesShape,
+  planShape,
+  planState,
+} from '../shapes/plan.ts'
+import { nothing } from '../shapes.ts'
+
+const params = z.object({ coordination_id: id })
+const about = { method: 'GET', scope: 'read', params, query: nothing, body: null } as const
+
+export const listPlans = defineOperation({
+  ...about,
+  name: 'list_plans',
+  path: '/api/plans',
+  summary: 'Plans, the one that moved last first.',
+  params: nothing,
+  query: z.strictObject({ ...pageQuery, state: planState.optional() }),
+  returns: pageOf(planRowShape),
+  async run(desk, { query: { limit, cursor, state } }) {
+    const after = readCursor('list_plans', cursor)
+    const rows = await (await desk.plans()).list(withoutUndefined({ limit: limit + 1, state, after }))
+    const items = rows.slice(0, limit)
+    const last = items.at(-1)
+    const next_cursor =
+      rows.length > limit && last !== undefined ? cursorAt({ sort: last.updated_at, key: last.coordination_id }) : null
+    return { items, next_cursor }
+  },
+})
+
+export const getPlan = defineOperation({
+  ...about,
+  name: 'get_plan',
+  path: '/api/plans/{coordination_id}',
+  summary: 'Where a plan stands: every move with its guards, what it waits for, why there is none.',
+  returns: planShape,
+  run: async (desk, { params: { coordination_id } }) => planCard(await (await desk.plans()).show(coordination_id)),
+})
+
+export const getPlanGraph = defineOperation({
+  ...about,
+  name: 'get_plan_graph',
+  path: '/api/plans/{coordination_id}/graph',
+  summary: 'The graph of a plan: the last draft, with questions in it, or the final one.',
+  query: z.strictObject({ version: z.enum(['draft', 'final']).default('final') }),
+  returns: executionGraph,
+  async run(desk, { params: { coordination_id }, query: { version } }): Promise<ExecutionGraph> {
+    const documents = await (await desk.plans()).documents(coordination_id)
+    const graph = version === 'final' ? documents.execution_graph : numbered(documents, 'execution_graph_draft').at(-1)
+    if (graph === undefined) throw faults.not_found({ what: `${version} graph of`, id: coordination_id })
+    return graph as ExecutionGraph
+  },
+})
+
+export const getPlanRules = defineOperation({
+  ...about,
+  name: 'get_plan_rules',
+  path: '/api/plans/{coordination_id}/rules',
+  summary: 'The verdict on every command, each rule that spoke and why, and the risk that follows.',
+  returns: planRulesShape,
+  async run(desk, { params: { coordination_id } }) {
+    const documents = await (await desk.plans()).documents(coordination_id)
+    return {
+      rounds: numbered(documents, 'rule_decisions') as RuleDecisions[],
+      risk: numbered(documents, 'risk_assessment') as RiskAssessment[],
+    }
+  },
+})
+
+export const getPlanQuestions = defineOperation({
+  ...about,
+  name: 'get_plan_questions',
+  path: '/api/plans/{coordination_id}/questions',
+  summary: 'What a plan asks now, and what it asked and was answered before.',
+  returns: planQuestionsShape,
+  async run(desk, { params: { coordination_id } }): Promise<PlanQuestionsCard> {
+    const plans = await desk.plans()
+    const { waits_for } = await plans.show(coordination_id)
+    const documents = await plans.documents(coordination_id)
+    const answers = numbered(documents, 'answer_pack') as AnswerPack[]
+    const rounds = (numbered(documents, 'question_pack') as QuestionPack[]).map((question_pack) => ({
+      question_pack,
+      answer_pack: answers.find(({ question_pack_id }) => question_pack_id === question_pack.pack_id) ?? null,
+    }))
+    return { waits_for, rounds }
+  },
+})
+
+export const getPlanReviewPack = defineOperation({
+  ...about,
+  name: 'get_plan_review_pack',
+  path: '/api/plans/{coordination_id}/review-pack',
+  summary: 'A plan written up for those who review it: impact, risk, gates, and how to undo it.',
+  returns: reviewPack,
+  async run(desk, { params: { coordination_id } }): Promise<ReviewPack> {
+    const { review_pack } = await (await desk.plans()).documents(coordination_id)
+    if (review_pack === undefined) throw faults.not_found({ what: 'review pack of', id: coordination_id })
+    return review_pack as unknown as ReviewPack
+  },
+})
+
+export const getPlanTape = defineOperation({
+  ...about,
+  name: 'get_plan_tape',
+  path: '/api/plans/{coordination_id}/tape',
+  summary: 'The replay record: each state, the guards that let it be left, every evaluation, what came out.',
+  returns: runTape,
+  async run(desk, { params: { coordination_id } }): Promise<RunTape> {
+    const { run_tape } = await (await desk.plans()).documents(coordination_id)
+    return run_tape as unknown as RunTape
+  },
+})
+
+export const getPlanOutputs = defineOperation({
+  ...about,
+  name: 'get_plan_outputs',
+  path: '/api/plans/{coordination_id}/outputs',
+  summary: 'The frozen files of a plan, each by its checksum; none before it has ended.',
+  returns: planFilesShape,
+  async run(desk, { params: { coordination_id } }) {
+    const { files } = await (await desk.plans()).show(coordination_id)
+    return { files: files.map(({ name, ref }) => ({ name, ref, sha256: ref.replace(/^blob_/, '') })) }
+  },
+})
+
+export const verifyPlan = defineOperation({
+  ...about,
+  name: 'verify_plan',
+  path: '/api/plans/{coordination_id}/verify',
+  summary: 'Prove that no byte of what a plan left behind was changed.',
+  returns: planProofShape,
+  async run(desk, { params: { coordination_id } }) {
+    const problems = await (await desk.plans()).verify(coordination_id)
+    return { is_sound: problems.length === 0, problems }
+  },
+})
+
+/** What each round made anew, in order. */
+function numbered(documents: PlanDocuments, name: string): unknown[] {
+  const found: unknown[] = []
+  for (let n = 1; documents[`${name}_${n}`] !== undefined; n++) found.push(documents[`${name}_${n}`])
+  return found
+}

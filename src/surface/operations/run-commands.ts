@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { budget } from '../../runes/kinds/agent.ts'
+import type { Desk } from '../desk.ts'
+import { defineOperation } from '../operation.ts'
+import { withoutUndefined } from '../plain.ts'
+import { requestKey } from '../request-key.ts'
+import { findRun, openQuestions } from '../run-view.ts'
+import { id } from '../shapes/id.ts'
+import { repliedShape } from '../shapes/interaction.ts'
+import { stoppedShape, submittedShape } from '../shapes/run.ts'
+import { nothing } from '../shapes.ts'
+
+const one = z.object({ run_id: id })
+const why = z.strictObject({ reason: z.string().max(10_000).optional() })
+
+export const submitRun = defineOperation({
+  name: 'submit_run',
+  method: 'POST',
+  path: '/api/runs',
+  scope: 'operate',
+  summary: 'Give an agent a job, in a session that exists or in a new one. Answers once it is recorded.',
+  params: nothing,
+  query: nothing,
+  body: z.strictObject({
+    agent: z.string().min(1).max(200),
+    input: jsonValue,
+    session_id: id.optional(),
+    agent_id: id.optional(),
+    mode: z.enum(['interactive', 'auto']).optional(),
+    interactive_require_user_reply: z.boolean().optional(),
+    budget: budget.optional(),
+    /** Of the session, where a new one begins. */
+    session_budget: budget.optional(),
+  }),
+  returns: submittedShape,
+  async run(desk, asked) {
+    const commands = await desk.commands()
+    const { session_id, run_id, is_repeated } = await commands.submit(
+      withoutUndefined({ ...asked.body, idempotency_key: requestKey('submit_run', asked) }),
+    )
+    return { session_id, run_id, is_repeated }
+  },
+})
+
+export const replyRun = defineOperation({
+  name: 'reply_run',
+  method: 'POST',
+  path: '/api/runs/{run_id}/interaction/reply',
+  scope: 'approve',
+  summary: 'Answer what a run waits for. Where it asks several things at once, name which.',
+  params: one,
+  query: nothing,
+  body: z.strictObject({
+    interaction_id: id.optional(),
+    reply: jsonObject,
+    replied_by: z.string().trim().min(1).max(200).optional(),
+  }),
+  returns: repliedShape,
+  async run(desk, { params: { run_id }, body, idempotency_key, by }) {
+    const interaction_id = body.interaction_id ?? (await onlyQuestion(desk, run_id, idempotency_key))
+    if (body.interaction_id !== undefined) await refuseForeign(desk, run_id, body.interaction_id)
+    const commands = await desk.commands()
+    return commands.reply(interaction_id, {
+      reply: body.reply,
+      replied_by: body.replied_by ?? by,
+      ...(idempotency_key !== null && { idempotency_key }),
+    })
+  },
+})
+
+/** The question that a reply without a name is for: the one that is open, or the one that this key answered before. */
+async function onlyQuestion(desk: Desk, run_id: string, key: string | null): Promise<string> {
+  const found = await findRun(desk, run_id)
+  const answered = found.view.steps.findLast(
+    (rune) => rune.kind === 'interaction.answered' && rune.run_id === run_id && rune.payload.idempotency_key === key,
+  )
+  if (key !== null && answered?.interaction_id !== undefined) return answered.interaction_id
+  const open = openQuestions(found)
+  const [first] = open
+  if (first === undefined || open.length > 1) throw faults.question_unclear({ run_id, open })
+  return first
+}
+
+async function refuseForeign(desk: Desk, run_id: string, interaction_id: string) {
+  const { view } = await findRun(desk, run_id)
+  if (!view.steps.some((rune) => rune.interaction_id === interaction_id && rune.run_id === run_id))
+    throw faults.not_found({ what: `interaction of ${run_id}`, id: interaction_id })
+}
+
+export const steerRun = defineOperation({
+  name: 'steer_run',
+  method: 'POST',
+  path: '/api/runs/{run_id}/steer',
+  scope: 'operate',
+  summary: 'Give a run new input: its turn ends at a safe boundary, and the next one begins with it.',
+  params: one,
+  query: nothing,
+  body: z.strictObject({ input: jsonValue }),
+  returns: stoppedShape,
+  run: async (desk, { params, body }) => (await desk.commands()).steer(params.run_id, body.input),
+})
+
+export const interruptRun = defineOperation({
+  name: 'interrupt_run',
+  method: 'POST',
+  path: '/api/runs/{run_id}/interrupt',
+  scope: 'operate',
+  summary: 'Stop a run once the effects under way are finished.',
+  params: one,
+  query: nothing,
+  body: why,
+  returns: stoppedShape,
+  run: async (desk, { params, body }) => (await desk.commands()).interrupt(params.run_id, body.reason),
+})
+
+export const cancelRun = defineOperation({
+  name: 'cancel_run',
+  method: 'POST',
+  path: '/api/runs/{run_id}/cancel',
+  scope: 'operate',
+  summary: 'Stop a run now and abort what is under way.',
+  params: one,
+  query: nothing,
+  body: why,
+  returns: stoppedShape,
+  run: async (desk, { params, body }) => (await desk.commands()).cancel(params.run_id, body.reason),
+})

@@ -1,0 +1,158 @@
+import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import { stateNames } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
+import { durations } from '../../observation/durations.ts'
+import { executionTrace } from '../../observation/trace.ts'
+import { runLine } from '../../observation/waiting-line.ts'
+import type { Subject } from '../../runelog/models/subjects.ts'
+import { rowOrder } from '../../runelog/select-rows.ts'
+import type { Summary } from '../../runtime/models/summaries.ts'
+import { cardOf } from '../interaction-card.ts'
+import { defineOperation } from '../operation.ts'
+import { findRun, openQuestions } from '../run-view.ts'
+import { stepShape } from '../shapes/contract.ts'
+import { id } from '../shapes/id.ts'
+import { interactionShape } from '../shapes/interaction.ts'
+import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
+import { listedRunShape, resultShape, runShape } from '../shapes/run.ts'
+import { runStatus } from '../shapes/session.ts'
+import { nothing } from '../shapes.ts'
+
+const one = z.object({ run_id: id })
+
+export const listRuns = defineOperation({
+  name: 'list_runs',
+  method: 'GET',
+  path: '/api/runs',
+  scope: 'read',
+  summary: 'Runs of all sessions, the one that moved last first.',
+  params: nothing,
+  query: z.strictObject({ ...pageQuery, status: runStatus.optional() }),
+  body: null,
+  returns: pageOf(listedRunShape),
+  async run({ runelog }, { query: { limit, cursor, status } }) {
+    const after = readCursor('list_runs', cursor)
+    const page = { backward: true, limit: limit + 1, ...(after !== undefined && { after }) }
+    const lists = (status === undefined ? stateNames(runMachine) : [status]).map((state) =>
+      runelog.rows('subjects', { ...page, tag: `run:${state}` }),
+    )
+    const rows = (await Promise.all(lists)).flat().toSorted((a, b) => rowOrder(b, a))
+    const shown = rows.slice(0, limit)
+    const items = shown.map(async ({ key, sort, value }) => {
+      const { session_id, state } = value as Subject
+      const summary = (await runelog.row('summaries', session_id))?.value as Summary | undefined
+      const { title = null, agent = null } = summary ?? {}
+      return { run_id: key, session_id, status: runStatus.parse(state), since: sort ?? 0, title, agent }
+    })
+    const last = shown.at(-1)
+    const next_cursor = rows.length > limit && last !== undefined ? cursorAt(last) : null
+    return { items: await Promise.all(items), next_cursor }
+  },
+})
+
+export const getRun = defineOperation({
+  name: 'get_run',
+  method: 'GET',
+  path: '/api/runs/{run_id}',
+  scope: 'read',
+  summary: 'Where one run stands and what it waits for.',
+  params: one,
+  query: nothing,
+  body: null,
+  returns: runShape,
+  async run(desk, { params: { run_id } }) {
+    const found = await findRun(desk, run_id)
+    const { run, session_id, view } = found
+    const moves = view.steps.filter((rune) => rune.machine === 'run' && rune.subject_id === run_id)
+    const submitted_at = moves[0]?.at ?? 0
+    const { agent_id, agent, input, mode, strict, status, attempt, used, budget, result, error_code, message } = run
+    return {
+      run_id,
+      session_id,
+      agent_id,
+      agent,
+      input,
+      mode,
+      interactive_require_user_reply: strict,
+      status,
+      since: moves.findLast((rune) => rune.from !== rune.to)?.at ?? submitted_at,
+      is_terminal: 'terminal' in runMachine.states[status],
+      attempt,
+      submitted_at,
+      current_line: runLine(view.steps, run_id, desk.now()),
+      pending_interaction_ids: openQuestions(found),
+      used: { ...used },
+      budget,
+      result,
+      error_code,
+      message,
+      durations: durations(moves, run_id, desk.now()),
+      event_id: view.state.event_id,
+    }
+  },
+})
+
+export const runResult = defineOperation({
+  name: 'run_result',
+  method: 'GET',
+  path: '/api/runs/{run_id}/result',
+  scope: 'read',
+  summary: 'The outcome of a run. Refused while it is not over.',
+  params: one,
+  query: nothing,
+  body: null,
+  returns: resultShape,
+  async run(desk, { params: { run_id } }) {
+    const { run, session_id } = await findRun(desk, run_id)
+    const { status, result, error_code, message } = run
+    if (!('terminal' in runMachine.states[status])) throw faults.run_not_over({ run_id, status })
+    return { run_id, session_id, status, result, error_code, message }
+  },
+})
+
+export const runInteraction = defineOperation({
+  name: 'run_interaction',
+  method: 'GET',
+  path: '/api/runs/{run_id}/interaction',
+  scope: 'read',
+  summary: 'What a run waits for a person to say, oldest first.',
+  params: one,
+  query: nothing,
+  body: null,
+  returns: z.object({
+    run_id: z.string(),
+    session_id: z.string(),
+    status: runStatus,
+    pending_interaction_id: z.string().nullable(),
+    interactions: z.array(interactionShape),
+  }),
+  async run(desk, { params: { run_id } }) {
+    const found = await findRun(desk, run_id)
+    const open = openQuestions(found)
+    return {
+      run_id,
+      session_id: found.session_id,
+      status: found.run.status,
+      pending_interaction_id: open[0] ?? null,
+      interactions: open.map((id) => cardOf(found.view, id)),
+    }
+  },
+})
+
+export const runTrace = defineOperation({
+  name: 'run_trace',
+  method: 'GET',
+  path: '/api/runs/{run_id}/trace',
+  scope: 'read',
+  summary: 'What was done to the contracts of a run, oldest first.',
+  params: one,
+  query: nothing,
+  body: null,
+  returns: z.object({ run_id: z.string(), session_id: z.string(), steps: z.array(stepShape) }),
+  async run(desk, { params: { run_id } }) {
+    const { view, session_id } = await findRun(desk, run_id)
+    const own = view.steps.filter((rune) => rune.run_id === run_id)
+    return { run_id, session_id, steps: [...executionTrace(own)] }
+  },
+})

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import type { SessionRow } from '../../runelog/models/sessions.ts'
+import { jsonValue } from '../../runes/json-value.ts'
+import { budget } from '../../runes/kinds/agent.ts'
+import type { Desk } from '../desk.ts'
+import { defineOperation } from '../operation.ts'
+import { withoutUndefined } from '../plain.ts'
+import { requestKey } from '../request-key.ts'
+import { id } from '../shapes/id.ts'
+import { sessionState } from '../shapes/session.ts'
+import { nothing } from '../shapes.ts'
+
+const one = z.object({ session_id: id })
+const why = z.strictObject({ reason: z.string().max(10_000).optional() })
+const stands = z.object({ session_id: z.string(), state: sessionState })
+
+export const sendMessage = defineOperation({
+  name: 'send_message',
+  method: 'POST',
+  path: '/api/sessions/{session_id}/messages',
+  scope: 'operate',
+  summary: 'Give a session its next message, as a run of one of its agents; without a name, of its root agent.',
+  params: one,
+  query: nothing,
+  body: z.strictObject({
+    input: jsonValue,
+    agent: z.string().min(1).max(200).optional(),
+    agent_id: id.optional(),
+    mode: z.enum(['interactive', 'auto']).optional(),
+    interactive_require_user_reply: z.boolean().optional(),
+    budget: budget.optional(),
+  }),
+  returns: z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() }),
+  async run(desk, asked) {
+    const { session_id } = asked.params
+    const agent = asked.body.agent ?? (await rootAgent(desk, session_id))
+    const commands = await desk.commands()
+    const { run_id, is_repeated } = await commands.submit(
+      withoutUndefined({ ...asked.body, agent, session_id, idempotency_key: requestKey('send_message', asked) }),
+    )
+    return { session_id, run_id, is_repeated }
+  },
+})
+
+async function rootAgent({ views }: Desk, session_id: string): Promise<string> {
+  const { state } = await views.of(session_id)
+  return state.agents.get(state.root_agent_id)?.agent ?? ''
+}
+
+export const pauseSession = defineOperation({
+  name: 'pause_session',
+  method: 'POST',
+  path: '/api/sessions/{session_id}/pause',
+  scope: 'operate',
+  summary: 'Let no new turn begin. What is under way comes to its end; replies are still taken.',
+  params: one,
+  query: nothing,
+  body: why,
+  returns: stands,
+  async run(desk, { params: { session_id }, body }) {
+    await (await desk.commands()).pause(session_id, body.reason)
+    return standing(desk, session_id)
+  },
+})
+
+export const resumeSession = defineOperation({
+  name: 'resume_session',
+  method: 'POST',
+  path: '/api/sessions/{session_id}/resume',
+  scope: 'operate',
+  summary: 'Bring back a session that was paused, or suspended: by its errors, or by its budget with a new one.',
+  params: one,
+  query: nothing,
+  body: z.strictObject({ budget: budget.optional() }),
+  returns: stands,
+  async run(desk, { params: { session_id }, body }) {
+    const commands = await desk.commands()
+    const { state } = await standing(desk, session_id)
+    if (body.budget !== undefined) await commands.replenish(session_id, body.budget)
+    else if (state === 'suspended') await commands.reset(session_id)
+    else await commands.resumeSession(session_id)
+    return standing(desk, session_id)
+  },
+})
+
+export const closeSession = defineOperation({
+  name: 'close_session',
+  method: 'POST',
+  path: '/api/sessions/{session_id}/close',
+  scope: 'operate',
+  summary: 'Cancel what is open, terminate the agents and seal the log.',
+  params: one,
+  query: nothing,
+  body: why,
+  returns: stands,
+  async run(desk, { params: { session_id }, body }) {
+    await (await desk.commands()).closeSession(session_id, body.reason)
+    return standing(desk, session_id)
+  },
+})
+
+export const archiveSession = defineOperation({
+  name: 'archive_session',
+  method: 'POST',
+  path: '/api/sessions/{session_id}/archive',
+  scope: 'operate',
+  summary: 'Move the log of a closed session to cold storage, where it stays readable.',
+  params: one,
+  query: nothing,
+  body: nothing,
+  returns: stands,
+  async run(desk, { params: { session_id } }) {
+    await (await desk.commands()).archiveSession(session_id)
+    return standing(desk, session_id)
+  },
+})
+
+async function standing({ runelog }: Desk, session_id: string) {
+  const row = (await runelog.row('sessions', session_id))?.value as SessionRow | undefined
+  if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
+  return { session_id, state: row.state }
+}

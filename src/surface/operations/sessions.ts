@@ -1,0 +1,141 @@
+import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import { stateAt } from '../../observation/state-at.ts'
+import { sessionLine } from '../../observation/waiting-line.ts'
+import type { Row } from '../../runelog/read-model.ts'
+import { budget } from '../../runes/kinds/agent.ts'
+import type { Summary } from '../../runtime/models/summaries.ts'
+import type { Desk } from '../desk.ts'
+import { defineOperation } from '../operation.ts'
+import { withoutUndefined } from '../plain.ts'
+import { requestKey } from '../request-key.ts'
+import { id } from '../shapes/id.ts'
+import { cursorAt, type Page, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
+import {
+  runStatus,
+  type SessionCard,
+  type SummaryCard,
+  sessionShape,
+  sessionState,
+  summaryShape,
+} from '../shapes/session.ts'
+import { nothing } from '../shapes.ts'
+import { spineOf } from '../spine.ts'
+import { summaryCard } from '../summary-card.ts'
+
+const one = z.object({ session_id: id })
+const title = z.string().trim().min(1).max(200)
+
+export const createSession = defineOperation({
+  name: 'create_session',
+  method: 'POST',
+  path: '/api/sessions',
+  scope: 'operate',
+  summary: 'Begin a session with its root agent ready. Nothing runs before the first message.',
+  params: nothing,
+  query: nothing,
+  body: z.strictObject({ agent: z.string().min(1).max(200), title: title.optional(), budget: budget.optional() }),
+  returns: z.object({ session_id: z.string(), is_repeated: z.boolean() }),
+  async run(desk, asked) {
+    const { agent, title, budget } = asked.body
+    const commands = await desk.commands()
+    return commands.openSession(
+      withoutUndefined({ agent, title, session_budget: budget, idempotency_key: requestKey('create_session', asked) }),
+    )
+  },
+})
+
+export const listSessions = defineOperation({
+  name: 'list_sessions',
+  method: 'GET',
+  path: '/api/sessions',
+  scope: 'read',
+  summary: 'Sessions, the one where something last happened first.',
+  params: nothing,
+  query: z.strictObject({
+    ...pageQuery,
+    state: sessionState.optional(),
+    status: runStatus.optional(),
+    agent: z.string().max(200).optional(),
+    /** Part of a title or of an id. */
+    q: z.string().max(200).optional(),
+  }),
+  body: null,
+  returns: pageOf(summaryShape),
+  async run({ runelog, now }, { query: { limit, cursor, state, status, agent, q } }): Promise<Page<SummaryCard>> {
+    const wanted = q?.toLowerCase()
+    const fits = ({ key, value }: Row) => {
+      const row = value as Summary
+      return (
+        (state === undefined || row.state === state) &&
+        (agent === undefined || row.agent === agent) &&
+        (wanted === undefined || key.includes(wanted) || row.title?.toLowerCase().includes(wanted) === true)
+      )
+    }
+    const tag = status === undefined ? {} : { tag: status }
+    const found: Row[] = []
+    let after = readCursor('list_sessions', cursor)
+    // One more than asked for says whether there is a next page.
+    while (found.length <= limit) {
+      const rows = await runelog.rows('summaries', { ...tag, backward: true, limit: 500, ...(after && { after }) })
+      for (const row of rows) if (fits(row)) found.push(row)
+      const last = rows.at(-1)
+      if (rows.length < 500 || last === undefined) break
+      after = last
+    }
+    const items = found.slice(0, limit)
+    const last = items.at(-1)
+    return {
+      items: items.map(({ key, value }) => summaryCard(key, value as Summary, now())),
+      next_cursor: found.length > limit && last !== undefined ? cursorAt(last) : null,
+    }
+  },
+})
+
+export const getSession = defineOperation({
+  name: 'get_session',
+  method: 'GET',
+  path: '/api/sessions/{session_id}',
+  scope: 'read',
+  summary: 'What a session is doing, what it waits for, and every machine in it that is not over.',
+  params: one,
+  query: nothing,
+  body: null,
+  returns: sessionShape,
+  revision: async ({ runelog }, { params: { session_id } }) => `${(await runelog.head(session_id))?.event_id ?? 0}`,
+  run: (desk, { params: { session_id } }) => sessionCard(desk, session_id),
+})
+
+async function sessionCard(desk: Desk, session_id: string): Promise<SessionCard> {
+  const { state, steps } = await desk.views.of(session_id)
+  const head = await desk.runelog.head(session_id)
+  const row = (await desk.runelog.row('summaries', session_id))?.value as Summary | undefined
+  if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
+  const subjects = stateAt(steps)
+  return {
+    ...summaryCard(session_id, row, desk.now()),
+    event_id: state.event_id,
+    current_line: sessionLine(steps, desk.now()),
+    is_sealed: head?.sealed === true,
+    is_archived: head?.archived === true,
+    spine: spineOf(subjects.values()),
+    waiting_on: row.waiting,
+    runs: [...state.runs.values()].map(({ run_id, agent, status, mode, attempt }) => ({
+      run_id,
+      agent,
+      status,
+      mode,
+      attempt,
+    })),
+    agents: [...state.agents.values()].map(({ agent_id, agent, role, parent_id, used, budget }) => ({
+      agent_id,
+      agent,
+      role,
+      parent_id,
+      state: subjects.get(agent_id)?.state ?? '',
+      used: { ...used },
+      budget,
+    })),
+    costs: { ...state.used },
+  }
+}

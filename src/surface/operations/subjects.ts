@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import type { Subject } from '../../runelog/models/subjects.ts'
+import { defineOperation } from '../operation.ts'
+import { nothing } from '../shapes.ts'
+
+export const findSubjects = defineOperation({
+  name: 'find_subjects',
+  method: 'GET',
+  path: '/api/subjects',
+  scope: 'read',
+  summary: 'Sessions, runs, executions, interactions and all else that has a lifecycle, by the beginning of their id.',
+  params: nothing,
+  query: z.strictObject({
+    prefix: z.string().min(1).max(200),
+    limit: z.coerce.number().int().min(1).max(100).default(20),
+  }),
+  body: null,
+  returns: z.object({
+    items: z.array(
+      z.object({ subject_id: z.string(), machine: z.string(), state: z.string(), session_id: z.string(), at: z.int() }),
+    ),
+  }),
+  async run({ runelog }, { query: { prefix, limit } }) {
+    const rows = await runelog.rows('subjects', { prefix, limit, backward: true })
+    return {
+      items: rows.map(({ key, sort, value }) => {
+        const { machine, state, session_id } = value as Subject
+        return { subject_id: key, machine, state, session_id, at: sort ?? 0 }
+      }),
+    }
+  },
+})

@@ -1,0 +1,117 @@
+import { faults } from '../faults/catalogue.ts'
+import { Fault } from '../faults/fault.ts'
+import type { Rune } from '../runes/rune.ts'
+import type { EphemeralDelta } from '../runtime/engine/engine.ts'
+import type { Client, Heard } from './client.ts'
+import type { Operation } from './operation.ts'
+import { readEvents } from './read-events.ts'
+
+export interface RemotePorts {
+  /** Such as `http://127.0.0.1:4400`. */
+  readonly url: string
+  readonly token: string
+  readonly fetch: typeof globalThis.fetch
+  /** Lets this many milliseconds pass. */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+/** How often a reader that was cut off tries to come back before it gives up, once a second. */
+const comebacks = 30
+
+/** Asks a server. Its refusals arrive as the faults they were. */
+export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client {
+  const authorization = `Bearer ${token}`
+
+  async function send(path: string, init: RequestInit): Promise<Response> {
+    try {
+      return await fetch(`${url}${path}`, { ...init, headers: { authorization, ...init.headers } })
+    } catch (error) {
+      if (init.signal?.aborted) throw error
+      throw faults.server_unreachable({ url, cause: causeOf(error) }, { cause: error })
+    }
+  }
+
+  return {
+    async call(operation, { params = {}, query = {}, body, idempotency_key }) {
+      const { method } = operation
+      const response = await send(pathOf(operation as unknown as Operation, params, query), {
+        method,
+        ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
+        headers: {
+          ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
+          ...(idempotency_key === undefined ? {} : { 'idempotency-key': idempotency_key }),
+        },
+      })
+      if (!response.ok) throw await faultOf(url, response)
+      return (await response.json()) as never
+    },
+
+    async *follow(session_id, after, signal) {
+      let cursor = `${after}`
+      let last = after
+      for (let failures = 0; !signal.aborted; failures++) {
+        try {
+          const path = `/api/sessions/${encodeURIComponent(session_id)}/stream?runes=1&after=${after}`
+          const response = await send(path, { signal, headers: { 'last-event-id': cursor } })
+          if (response.status === 204) return
+          if (!response.ok) throw await faultOf(url, response)
+          const moved = (id: string) => {
+            cursor = id
+            failures = 0
+          }
+          for await (const { type, data } of readEvents(response.body as AsyncIterable<Uint8Array>, moved)) {
+            const heard = hear(type, data)
+            if (heard === undefined) continue
+            if (heard.type === 'rune') {
+              // It came before the line broke, and its id did not.
+              if (heard.rune.event_id <= last) continue
+              last = heard.rune.event_id
+            }
+            yield heard
+          }
+        } catch (error) {
+          if (signal.aborted) return
+          // The server said no; or it has been away for too long.
+          if (error instanceof Fault && (error.code !== 'server_unreachable' || failures >= comebacks)) throw error
+        }
+        await pause(1_000, signal).catch(() => {})
+      }
+    },
+
+    close: async () => {},
+  }
+}
+
+/** What a follower wants of a stream: runes, and text that is not durable yet. */
+function hear(type: string, data: string): Heard | undefined {
+  if (type === 'rune') return { type, rune: JSON.parse(data) as Rune }
+  if (type !== 'delta') return undefined
+  const { session_id, run_id, durable, payload } = JSON.parse(data)
+  if (durable !== false) return undefined
+  const { content: text, ...rest } = payload
+  return { type, delta: { session_id, run_id, ...rest, text } as EphemeralDelta }
+}
+
+function pathOf({ path }: Operation, params: unknown, query: unknown): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String((params as Record<string, unknown>)[name] ?? '')),
+  )
+  const asked = Object.entries(query as Record<string, unknown>).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  )
+  return asked.length === 0 ? filled : `${filled}?${new URLSearchParams(asked)}`
+}
+
+async function faultOf(url: string, response: Response): Promise<Fault> {
+  const problem = (await response.json().catch(() => ({}))) as Partial<Record<string, unknown>>
+  const { code, detail, details, retry } = problem
+  if (typeof code !== 'string')
+    return faults.server_unreachable({ url, cause: `it answered ${response.status}, and not as ours do` })
+  const row = { http: response.status as Fault['http'], retry: retry as Fault['retry'], says: () => String(detail) }
+  return new Fault(code, row, Object(details))
+}
+
+function causeOf(error: unknown): string {
+  const { cause, message } = error as Error
+  return cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { stateNames } from '../../kernel/machine.ts'
+import { interactionMachine } from '../../machines/interaction.ts'
+import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+
+/** All that a person has to see before saying yes, and what became of it. Nothing in it is cut. */
+export const interactionShape = z.object({
+  interaction_id: z.string(),
+  session_id: z.string(),
+  run_id: z.string().nullable(),
+  agent: z.string().nullable(),
+  call_id: z.string().nullable(),
+  execution_id: z.string().nullable(),
+  coordination_id: z.string().nullable(),
+  goal_id: z.string().nullable(),
+  task_id: z.string().nullable(),
+  interaction_kind: z.string(),
+  state: z.enum(stateNames(interactionMachine)),
+  /** What it is about, or why it is asked. */
+  prompt: z.string(),
+  action_summary: z.string().nullable(),
+  tool: z.string().nullable(),
+  /** The complete arguments, in canonical JSON: this text is what a digest was taken of. */
+  arguments: jsonValue.nullable(),
+  canonical_arguments: z.string().nullable(),
+  irreversible: z.boolean().nullable(),
+  /** What an approval is bound to: tool, definition, arguments, policy. */
+  digest: z.string().nullable(),
+  definition_sha256: z.string().nullable(),
+  /** What the answer must look like. */
+  request: jsonObject,
+  evidence: z.array(jsonValue).readonly(),
+  opened_at: z.int(),
+  deadline: z.int().nullable(),
+  on_silence: z.enum(['wait', 'cancel', 'auto_decide', 'use_default']),
+  /** What silence does, in a sentence. */
+  silence: z.string(),
+  closed_at: z.int().nullable(),
+  closed_by: z.string().nullable(),
+  reply: jsonValue.nullable(),
+})
+
+export type InteractionCard = z.infer<typeof interactionShape>
+
+export const openInteractionShape = z.object({
+  interaction_id: z.string(),
+  session_id: z.string(),
+  title: z.string().nullable(),
+  run_id: z.string().nullable(),
+  call_id: z.string().nullable(),
+  /** What asked, where no run did. */
+  coordination_id: z.string().nullable(),
+  goal_id: z.string().nullable(),
+  task_id: z.string().nullable(),
+  interaction_kind: z.string(),
+  prompt: z.string(),
+  deadline: z.int().nullable(),
+  opened_at: z.int(),
+})
+
+export type InboxItem = z.infer<typeof openInteractionShape>
+
+export const repliedShape = z.object({
+  interaction_id: z.string(),
+  session_id: z.string(),
+  run_id: z.string().nullable(),
+  is_repeated: z.boolean(),
+})

@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { answerPack } from '../../coordinator/schemas/answer-pack.ts'
+import { failurePack } from '../../coordinator/schemas/failure-pack.ts'
+import { questionPack } from '../../coordinator/schemas/question-pack.ts'
+import { riskAssessment } from '../../coordinator/schemas/risk-assessment.ts'
+import { ruleDecisions } from '../../coordinator/schemas/rule-decision.ts'
+import { guardReading, outputProduced } from '../../coordinator/schemas/run-tape.ts'
+import { stateNames } from '../../kernel/machine.ts'
+import { coordinationMachine } from '../../machines/coordination.ts'
+import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+
+export const planState = z.enum(stateNames(coordinationMachine))
+
+const row = {
+  coordination_id: z.string(),
+  session_id: z.string(),
+  goal_id: z.string().nullable(),
+  intent_id: z.string(),
+  state: planState,
+  submitted_at: z.int(),
+  updated_at: z.int(),
+}
+
+export const planRowShape = z.object(row)
+
+const waitingShape = z.object({
+  interaction_id: z.string(),
+  question_pack: questionPack,
+  /** When the defaults stand for the answers; null: it waits however long that takes. */
+  deadline: z.int().nullable(),
+})
+
+export const planShape = z.object({
+  ...row,
+  /** The hash of everything that went in: the same input has the same run id everywhere. */
+  run_id: z.string().nullable(),
+  intent: jsonValue,
+  policy: jsonValue,
+  moves: z
+    .array(
+      z.object({
+        from: planState,
+        to: planState,
+        trigger: z.string(),
+        at: z.int(),
+        duration_ms: z.int(),
+        guards: z.array(guardReading).readonly(),
+        outputs: z.array(outputProduced).readonly(),
+      }),
+    )
+    .readonly(),
+  waits_for: waitingShape.nullable(),
+  failure: failurePack.nullable(),
+})
+
+export const planRulesShape = z.object({
+  /** One for each time the rules looked at the plan; the last one counts. */
+  rounds: z.array(ruleDecisions).readonly(),
+  risk: z.array(riskAssessment).readonly(),
+})
+
+/** As it was given, what its author added included. */
+const answered = answerPack.extend({ metadata: jsonObject.optional() })
+
+export const planQuestionsShape = z.object({
+  waits_for: waitingShape.nullable(),
+  /** What was asked, and what was answered to it; null where nobody answered. */
+  rounds: z.array(z.object({ question_pack: questionPack, answer_pack: answered.nullable() })).readonly(),
+})
+
+export const planFilesShape = z.object({
+  /** Each text is at `/api/outputs/{ref}`. */
+  files: z.array(z.object({ name: z.string(), ref: z.string(), sha256: z.string() })).readonly(),
+})
+
+export const planProofShape = z.object({
+  is_sound: z.boolean(),
+  problems: z
+    .array(
+      z.object({
+        file: z.string(),
+        check: z.enum(['schema', 'checksum', 'lineage', 'topology', 'signature']),
+        message: z.string(),
+      }),
+    )
+    .readonly(),
+})
+
+export type PlanCard = z.infer<typeof planShape>
+export type PlanQuestionsCard = z.infer<typeof planQuestionsShape>

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { jsonValue } from '../../runes/json-value.ts'
+import { budget } from '../../runes/kinds/agent.ts'
+import { runStatus } from './session.ts'
+
+export const submittedShape = z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() })
+
+export const listedRunShape = z.object({
+  run_id: z.string(),
+  session_id: z.string(),
+  status: runStatus,
+  since: z.int(),
+  /** Of its session. */
+  title: z.string().nullable(),
+  agent: z.string().nullable(),
+})
+
+export const runShape = z.object({
+  run_id: z.string(),
+  session_id: z.string(),
+  agent_id: z.string(),
+  agent: z.string(),
+  input: jsonValue,
+  mode: z.enum(['interactive', 'auto']),
+  interactive_require_user_reply: z.boolean(),
+  status: runStatus,
+  since: z.int(),
+  is_terminal: z.boolean(),
+  attempt: z.int(),
+  submitted_at: z.int(),
+  current_line: z.string(),
+  pending_interaction_ids: z.array(z.string()).readonly(),
+  used: z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() }),
+  budget: budget.nullable(),
+  result: jsonValue.nullable(),
+  error_code: z.string().nullable(),
+  message: z.string().nullable(),
+  /** How long it has been in each state. */
+  durations: z.array(z.object({ state: z.string(), visits: z.int(), total_ms: z.int() })).readonly(),
+  event_id: z.int(),
+})
+
+export const resultShape = z.object({
+  run_id: z.string(),
+  session_id: z.string(),
+  status: runStatus,
+  result: jsonValue.nullable(),
+  error_code: z.string().nullable(),
+  message: z.string().nullable(),
+})
+
+/** What became of a request to stop or steer. */
+export const stoppedShape = z.object({
+  run_id: z.string(),
+  status: z.string(),
+  /** False: it was over before. */
+  accepted: z.boolean(),
+})

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { stateNames } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
+import { sessionMachine } from '../../machines/session.ts'
+import { budget } from '../../runes/kinds/agent.ts'
+import { subjectShape } from './rune.ts'
+
+export const sessionState = z.enum(stateNames(sessionMachine))
+export const runStatus = z.enum(stateNames(runMachine))
+
+const used = z.object({ tokens: z.int(), tool_calls: z.int() })
+
+export const waitingShape = z.object({
+  interaction_id: z.string(),
+  interaction_kind: z.string(),
+  prompt: z.string(),
+  deadline: z.int().nullable(),
+  since: z.int(),
+})
+
+/** A session in a list. */
+export const summaryShape = z.object({
+  session_id: z.string(),
+  title: z.string().nullable(),
+  agent: z.string().nullable(),
+  state: sessionState,
+  since: z.int(),
+  created_at: z.int(),
+  updated_at: z.int(),
+  event_id: z.int(),
+  /** Of the most urgent run that is open, or of the last one; null before the first. */
+  status: runStatus.nullable(),
+  /** The run that `status` is about. */
+  run_id: z.string().nullable(),
+  status_since: z.int().nullable(),
+  open_runs: z.int(),
+  /** The oldest question, and how many there are. */
+  waiting_for: waitingShape.nullable(),
+  waiting: z.int(),
+  used,
+  budget: budget.nullable(),
+  last_error: z.object({ code: z.string(), message: z.string(), at: z.int() }).nullable(),
+  current_line: z.string(),
+})
+
+export type SummaryCard = z.infer<typeof summaryShape>
+
+const usedShape = z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() })
+
+/** A session by itself. `event_id` is where a stream goes on from what stands here. */
+export const sessionShape = z.object({
+  ...summaryShape.shape,
+  is_sealed: z.boolean(),
+  is_archived: z.boolean(),
+  /** Every machine that is not over, outermost first. */
+  spine: z.array(subjectShape).readonly(),
+  waiting_on: z.array(waitingShape).readonly(),
+  runs: z
+    .array(z.object({ run_id: z.string(), agent: z.string(), status: runStatus, mode: z.string(), attempt: z.int() }))
+    .readonly(),
+  agents: z
+    .array(
+      z.object({
+        agent_id: z.string(),
+        agent: z.string(),
+        role: z.string(),
+        parent_id: z.string().nullable(),
+        state: z.string(),
+        used: usedShape,
+        budget: budget.nullable(),
+      }),
+    )
+    .readonly(),
+  costs: usedShape,
+})
+
+export type SessionCard = z.infer<typeof sessionShape>

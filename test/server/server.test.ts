@@ -1,0 +1,70 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterEach, expect, test } from 'vitest'
+import { say } from '../../src/runtime/scripted-model.ts'
+import { operations } from '../../src/surface/operations/all.ts'
+import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
+import { startServer } from '../support/server.ts'
+
+const open: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+async function served(script = [refund, say('Done.')]) {
+  const { world, desk } = await createDeskWorld({ support: supportAgent(script) })
+  const server = await startServer(desk)
+  open.push(world.end, server.close)
+  return { world, desk, ...server }
+}
+
+test('a run is submitted, asked about, answered and read over HTTP', async () => {
+  const { ask, world } = await served()
+  const submitted = await ask('/api/runs', { body: { agent: 'support', input: 'Refund.' } })
+  expect(submitted).toMatchObject({ status: 200, json: { is_repeated: false } })
+  const { run_id, session_id } = submitted.json
+  await world.sw.idle()
+  expect(await ask(`/api/runs/${run_id}/result`)).toMatchObject({ status: 409, json: { code: 'run_not_over' } })
+  const { json } = await ask('/api/inbox')
+  const [{ interaction_id }] = json.items
+  const { digest, execution_id } = (await ask(`/api/interactions/${interaction_id}`)).json
+  expect((await ask(`/api/interactions/${interaction_id}/approve`, { body: { digest } })).status).toBe(200)
+  await world.sw.idle()
+  expect((await ask(`/api/runs/${run_id}/result`)).json).toMatchObject({ status: 'succeeded', result: 'Done.' })
+  expect((await ask(`/api/execution/${execution_id}/snapshot`)).json).toMatchObject({ current_status: 'completed' })
+  expect((await ask(`/api/execution/${session_id}/timeline`)).json).toMatchObject({ total_contracts: 1 })
+  const bundle = await ask(`/api/sessions/${session_id}/bundle`)
+  expect(bundle.headers.get('content-type')).toBe('application/x-ndjson')
+  expect(bundle.text.trim().split('\n').length).toBe((await world.runes(session_id)).length + 2)
+})
+
+test('the OpenAPI document is valid and names every operation', async () => {
+  const { ask } = await served()
+  const { json } = await ask('/api/openapi.json')
+  const result = await new Validator().validate(structuredClone(json))
+  expect(result.errors).toBeUndefined()
+  expect(result.valid).toBe(true)
+  const described = Object.values<Record<string, { operationId: string }>>(json.paths)
+    .flatMap((path) => Object.values(path))
+    .map(({ operationId }) => operationId)
+  expect(described).toEqual(expect.arrayContaining(operations.map(({ name }) => name)))
+  expect(new Set(described).size).toBe(described.length)
+})
+
+test('a refusal is a problem', async () => {
+  const { ask } = await served()
+  const missing = await ask('/api/sessions/ses_none')
+  expect(missing.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
+  expect(missing.json).toEqual({
+    type: 'urn:statewright:problem:not-found',
+    title: 'Not found',
+    status: 404,
+    detail: 'There is no session ses_none.',
+    code: 'not_found',
+    retry: 'never',
+    outcome: 'not_applied',
+    details: { what: 'session', id: 'ses_none' },
+    request_id: missing.headers.get('x-request-id'),
+  })
+  expect(await ask('/api/sessions?limit=0')).toMatchObject({ status: 422, json: { code: 'bad_request' } })
+  expect(await ask('/api/nothing')).toMatchObject({ status: 404, json: { code: 'no_route' } })
+})

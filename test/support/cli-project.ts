@@ -1,0 +1,82 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { exampleConfig } from '../../src/cli/example-config.ts'
+import { type Outcome, runCli, type Setting } from './run-cli.ts'
+
+const library = pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href
+
+/** A text that imports our package and zod, for a folder from which neither can be found by name. */
+export function importable(source: string): string {
+  return source.replaceAll("'statewright'", `'${library}'`).replaceAll("'zod'", `'${import.meta.resolve('zod')}'`)
+}
+
+/**
+ * An agent that does what it is told: "refund 7" calls a tool that needs
+ * approval, "look 7" one that needs none, "form" hands a form to a person,
+ * "fail" breaks the stream for good, and anything else is said back. It refuses
+ * nothing, so that a test decides what happens.
+ */
+export const obedientConfig = `
+import { agent, ask, breakOff, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { z } from 'zod'
+
+const order = z.object({ order: z.int() })
+const refund = tool({
+  name: 'orders.refund', input: order, irreversible: true, approval: 'always',
+  run: ({ order }) => ({ refunded: order }),
+})
+const note = tool({ name: 'orders.note', input: order, approval: 'always', run: ({ order }) => ({ noted: order }) })
+const look = tool({ name: 'orders.look', input: order, read_only: true, run: ({ order }) => ({ order, cents: 4200 }) })
+
+const obedient = agent({
+  role: 'obedient',
+  tools: [refund, note, look],
+  model: scriptedModel(({ messages }) => {
+    const begun = messages.findLastIndex(({ role }) => role === 'user')
+    const since = messages.slice(begun + 1)
+    const done = since.findLast(({ role }) => role === 'tool')
+    if (done !== undefined) return say('It is ' + done.consequence.consequence_label + '.')
+    const [verb, number] = String(messages[begun].content).split(' ')
+    if (verb === 'refund' || verb === 'note' || verb === 'look') return call('orders.' + verb, { order: Number(number) })
+    if (verb === 'form')
+      return ask({
+        title: 'Which colour?',
+        fields: [{ name: 'colour', type: 'select', options: ['red', 'blue'], required: true }, { name: 'count', type: 'number', default: 1 }],
+      })
+    if (verb === 'fail') return breakOff('the model is gone', { retryable: false })
+    return say('You said: ' + messages[begun].content)
+  }, { pieces: 3 }),
+})
+`
+
+export interface Project {
+  readonly folder: string
+  readonly config: string
+  readonly store: string
+  /** A command with the places of this project. */
+  cli(args: readonly string[], setting?: Setting): Promise<Outcome>
+}
+
+/** A folder with a config and a store that the first run makes. */
+export function createProject(folder: string, agents = '{ obedient }', source = obedientConfig): Project {
+  const config = join(folder, 'statewright.config.ts')
+  const store = `sqlite:${join(folder, 'statewright.db')}`
+  const exported = `export default defineConfig({ store: ${JSON.stringify(store)}, agents: ${agents} })`
+  writeFileSync(config, importable(`${source}\n${exported}\n`))
+  return { folder, config, store, cli: (args, setting) => runCli([...args, '--config', config], setting) }
+}
+
+/** What `statewright init` writes, made to run in this folder. */
+export function exampleProject(folder: string): Project {
+  const project = createProject(folder)
+  writeFileSync(project.config, importable(exampleConfig).replace('sqlite:./statewright.db', project.store))
+  return project
+}
+
+/** The first id of a kind in a text. */
+export function idIn(text: string, prefix: 'ses' | 'run' | 'int' | 'exe'): string {
+  const [found] = new RegExp(`${prefix}_[0-9a-f]+`).exec(text) ?? []
+  if (found === undefined) throw new Error(`There is no ${prefix}_ in: ${text}`)
+  return found
+}
