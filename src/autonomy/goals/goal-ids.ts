@@ -12,7 +12,7 @@ export function goalIds(goal_id: string, sha256: Sha256) {
   return {
     head: () => name('agt', 'head'),
     plan: (draft: number) => name('pln', draft),
-    coordination: (draft: number) => name('crd', draft),
+    coordination: (draft: number) => name('coord', draft),
     plannerRun: (draft: number) => name('run', 'plan', draft),
     criticRun: (critique: number, attempt: number) => name('run', 'critic', critique, attempt),
     criticAgent: (critique: number, attempt: number) => name('agt', 'critic', critique, attempt),

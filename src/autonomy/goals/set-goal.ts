@@ -29,7 +29,7 @@ export interface GoalSet {
 export async function setGoal(engine: Engine, submission: GoalSubmission): Promise<GoalSet> {
   const { goal, session_id, idempotency_key, ...rest } = submission
   const config = checked(engine, goal, rest)
-  const goal_id = idempotency_key === undefined ? engine.ids.next('gol') : keyed(engine, 'gol', idempotency_key)
+  const goal_id = idempotency_key === undefined ? engine.ids.next('goal') : keyed(engine, 'goal', idempotency_key)
   const known = (await engine.runelog.row('subjects', goal_id))?.value as { session_id: string } | undefined
   if (known !== undefined) return sameGoal(engine, goal_id, known.session_id, goal, idempotency_key ?? '')
 

@@ -1,6 +1,7 @@
 import type { Operation } from '../operation.ts'
 import { listAgents } from './agents.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
+import { approveGoal, cancelGoal, getGoal, listGoals, rejectGoal, startGoal } from './goals.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
 import { getOutput } from './outputs.ts'
@@ -73,5 +74,11 @@ export const operations: readonly Operation[] = [
   getPlanOutputs,
   answerPlan,
   verifyPlan,
+  startGoal,
+  listGoals,
+  getGoal,
+  approveGoal,
+  rejectGoal,
+  cancelGoal,
   findSubjects,
 ]

@@ -2,6 +2,6 @@ import { describe } from 'vitest'
 import { goalPlays } from '../../scenarios/goals.ts'
 import { fastStores } from '../../scenarios/stores.ts'
 
-describe.each(fastStores.filter(({ name }) => name !== 'memory'))('on $name', (store) => {
+describe.each(fastStores)('on $name', (store) => {
   goalPlays(store)
 })

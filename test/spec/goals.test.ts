@@ -1,8 +1,0 @@
-import { describe } from 'vitest'
-import { goalPlays } from '../scenarios/goals.ts'
-import { fastStores } from '../scenarios/stores.ts'
-
-/** In memory; the slow project plays them on disk. */
-describe.each(fastStores.filter(({ name }) => name === 'memory'))('on $name', (store) => {
-  goalPlays(store)
-})
