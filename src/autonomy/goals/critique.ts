@@ -54,17 +54,29 @@ export function readCritique(written: string, goal: GoalView): Critique | { read
   }
 }
 
-/** What nobody needs a critic for: a task that failed, with nothing in its place, is an error. */
+/**
+ * What nobody needs a critic for: a task that failed, with nothing in its place, is an error, and so is one that was
+ * skipped although nothing before it failed.
+ */
 export function failuresOf(goal: GoalView): readonly Finding[] {
   const tasks = currentTasks(goal)
   const standing = standings(tasks, new Map(tasks.map(({ planned, state }) => [planned.task_id, state])))
+  const byId = new Map(tasks.map((task) => [task.planned.task_id, task]))
+  const isExplained = (task_id: string, seen: ReadonlySet<string> = new Set()): boolean =>
+    (byId.get(task_id)?.planned.depends_on ?? []).some((id) => {
+      if (seen.has(id) || standing(id) !== 'lost') return false
+      return byId.get(id)?.state === 'failed' || isExplained(id, new Set([...seen, task_id]))
+    })
   return [...latestTasks(goal).values()]
-    .filter(({ planned, state }) => state === 'failed' && standing(planned.task_id) === 'lost')
-    .map(({ planned, reason, evidence }) => ({
-      id: `failed_${planned.key}`,
+    .filter(({ planned: { task_id }, state }) => {
+      if (standing(task_id) !== 'lost') return false
+      return state === 'failed' || (state === 'skipped' && !isExplained(task_id))
+    })
+    .map(({ planned, state, reason, evidence }) => ({
+      id: `${state}_${planned.key}`,
       severity: 'error',
       category: 'completeness',
-      title: `${planned.key} ${planned.kind === 'review' ? 'was refused' : 'failed'}`,
+      title: `${planned.key} ${planned.kind === 'review' ? 'was refused' : state === 'failed' ? 'failed' : 'was skipped'}`,
       description: reason ?? '',
       evidence: evidence.map((event_id) => `event ${event_id}`),
       task_id: planned.task_id,

@@ -60,7 +60,10 @@ export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule 
   }
   for (const task of tasks) for (const [op, to] of outcomeOf(task)) record(op, to)
   skipLost(tasks, states, record)
-  if (limits.is_active) assign(tasks, states, limits, record)
+  if (limits.is_active) {
+    assign(tasks, states, limits, record)
+    skipStuck(states, record)
+  }
   const byId = new Map(tasks.map((task) => [task.planned.task_id, task]))
   const is_moving = [...states].some(
     ([id, state]) => isActive(state) && (limits.is_active || byId.get(id)?.run?.status === 'running'),
@@ -127,6 +130,18 @@ function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskS
       found = true
     }
   }
+}
+
+/**
+ * A plan can make tasks wait for each other by way of a stand-in. Where nothing
+ * moves and nobody is waited for, nothing ever would: those that are left are
+ * skipped, so that the goal comes to its review.
+ */
+function skipStuck(states: ReadonlyMap<string, TaskState>, record: Note) {
+  const left = [...states].filter(([, state]) => !isOver(state))
+  if (left.some(([, state]) => state !== 'pending')) return
+  for (const [task_id] of left)
+    record({ op: 'skip', task_id, reason: 'What it depends on waits for it in turn.' }, 'skipped')
 }
 
 function whyNever(

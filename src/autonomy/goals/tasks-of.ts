@@ -64,7 +64,13 @@ function apart(task: PlannedTask, tasks: readonly PlannedTask[]): PlannedTask {
   const primary = tasks.find(({ task_id }) => task_id === instead_of)
   if (primary === undefined) return { ...task, instead_of: null }
   const depends_on = new Set([...task.depends_on, ...primary.depends_on])
-  depends_on.delete(instead_of)
+  const replaced = new Set<string>()
+  for (let at: string | null = instead_of; at !== null && !replaced.has(at); ) {
+    replaced.add(at)
+    const id: string = at
+    at = tasks.find(({ task_id }) => task_id === id)?.instead_of ?? null
+  }
+  for (const id of replaced) depends_on.delete(id)
   depends_on.delete(task.task_id)
   return { ...task, depends_on: [...depends_on] }
 }
