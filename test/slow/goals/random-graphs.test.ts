@@ -18,21 +18,24 @@ const registry = registryIn(scratch.fresh(), goalContent)
 type Mishap = 'none' | 'fails_once' | 'fails' | 'asks' | 'is_cancelled'
 
 const task = fc.record({
-  before: fc.array(fc.nat(), { maxLength: 3 }),
+  before: fc.array(fc.nat(), { maxLength: 2 }),
   owner: fc.constantFrom('worker', 'builder'),
   priority: fc.constantFrom('critical', 'high', 'medium', 'low'),
   calls: fc.boolean(),
-  mishap: fc.constantFrom<Mishap>('none', 'none', 'none', 'fails_once', 'fails', 'asks', 'is_cancelled'),
+  mishap: fc.constantFrom<Mishap>('none', 'none', 'fails_once', 'fails', 'asks', 'asks', 'asks', 'is_cancelled'),
   stands_in: fc.nat({ max: 9 }),
 })
 
 const goal = fc.record({
-  tasks: fc.array(task, { minLength: 1, maxLength: 40 }),
+  tasks: fc.array(task, { minLength: 1, maxLength: 40, size: 'max' }),
   max_parallel: fc.integer({ min: 1, max: 5 }),
   has_mishaps: fc.boolean(),
   iterations: fc.integer({ min: 1, max: 3 }),
-  tool_calls: fc.option(fc.integer({ min: 0, max: 30 }), { nil: undefined }),
-  cancelled_after: fc.option(fc.nat({ max: 60 }), { nil: undefined, freq: 6 }),
+  tool_calls: fc.oneof({ arbitrary: fc.constant(undefined), weight: 3 }, { arbitrary: fc.nat({ max: 30 }), weight: 1 }),
+  cancelled_after: fc.oneof(
+    { arbitrary: fc.constant(undefined), weight: 5 },
+    { arbitrary: fc.nat({ max: 60 }), weight: 1 },
+  ),
 })
 
 type Goal = typeof goal extends fc.Arbitrary<infer G> ? G : never
@@ -102,16 +105,19 @@ async function play(given: Goal) {
     await Promise.race([world.until(session_id, (r) => r.event_id > runes), sw.idle()])
     await sw.goals.cancel(goal_id)
   }
-  // People answer what they are asked, and now and then cancel the run that asks.
+  // People answer what they are asked, all of it at once, and now and then cancel the run that asks.
   for (;;) {
     await sw.idle()
-    const [question] = await sw.inbox()
-    if (question === undefined) break
-    const { task_id } = (await sw.goals.show(goal_id)).waits_for[0] ?? {}
-    const key = (await sw.goals.show(goal_id)).tasks.find((t) => t.task_id === task_id)?.task ?? ''
-    const { mishap } = given.tasks[Number(key.slice(5))] ?? {}
-    if (mishap === 'is_cancelled') await sw.cancel(question.run_id ?? '', 'not this one')
-    else await sw.reply(question.interaction_id, { reply: { action: 'approve', data: { choice: 'red' } } })
+    const { waits_for, tasks } = await sw.goals.show(goal_id)
+    if (waits_for.length === 0) break
+    await Promise.all(
+      waits_for.map(({ interaction_id, run_id, task_id }) => {
+        const key = tasks.find((one) => one.task_id === task_id)?.task ?? ''
+        const { mishap } = given.tasks[Number(key.slice(5))] ?? {}
+        if (mishap === 'is_cancelled') return sw.cancel(run_id ?? '', 'not this one')
+        return sw.reply(interaction_id, { reply: { action: 'approve', data: { choice: 'red' } } })
+      }),
+    )
   }
   const report = await sw.goals.show(goal_id)
   const runes = await world.runes(session_id)
