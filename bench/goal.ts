@@ -33,6 +33,21 @@ const entries = [
   { kind: 'rule', id: 'rule_all', title: 'All is allowed', verdict: 'allow', policy },
 ]
 
+interface Cost {
+  readonly ms: number
+  /** What the processor did for it, in all threads: it depends less on who else is at work. */
+  readonly cpu: number
+}
+
+function stopwatch(): () => Cost {
+  const begin = performance.now()
+  const before = process.cpuUsage()
+  return () => {
+    const { user, system } = process.cpuUsage(before)
+    return { ms: performance.now() - begin, cpu: (user + system) / 1000 }
+  }
+}
+
 async function open(name: string) {
   return createStatewright({
     store: `sqlite:${join(base, name)}.db`,
@@ -42,38 +57,39 @@ async function open(name: string) {
   })
 }
 
-async function plainRuns(name: string): Promise<number> {
+async function plainRuns(name: string): Promise<Cost> {
   const sw = await open(name)
-  const begin = performance.now()
+  const spent = stopwatch()
   await Promise.all(
     Array.from({ length: goals * tasks }, async () => {
       const run = await sw.submit({ agent: 'worker', input: 'Do it.' })
       await run.result()
     }),
   )
-  const ms = performance.now() - begin
+  const cost = spent()
   await sw.close()
-  return ms
+  return cost
 }
 
-async function goalRuns(name: string): Promise<{ readonly planning: number; readonly executing: number }> {
+async function goalRuns(name: string): Promise<{ readonly planning: Cost; readonly executing: Cost }> {
   const sw = await open(name)
   const plan = {
     tasks: Array.from({ length: tasks }, (_, i) => ({ id: `task_${i}`, command: 'cmd_note', intent: 'Do it.' })),
   }
-  const begin = performance.now()
+  const planned = stopwatch()
   const set = await Promise.all(
     Array.from({ length: goals }, () => sw.goals.start({ goal: 'Bench', plan, max_parallel: 8 })),
   )
   await sw.idle()
-  const planned = performance.now()
+  const planning = planned()
+  const executed = stopwatch()
   await Promise.all(set.map(({ goal_id }) => sw.goals.approve(goal_id)))
   const reports = await Promise.all(set.map(({ goal_id }) => sw.goals.result(goal_id)))
-  const executed = performance.now()
+  const executing = executed()
   const wrong = reports.filter(({ state }) => state !== 'goal_met')
   if (wrong.length > 0) throw new Error(`Not met: ${wrong.map(({ reason }) => reason).join('; ')}`)
   await sw.close()
-  return { planning: planned - begin, executing: executed - planned }
+  return { planning, executing }
 }
 
 mkdirSync(registry)
@@ -81,22 +97,27 @@ for (const entry of entries) writeFileSync(join(registry, `${entry.id}.json`), J
 try {
   await goalRuns('warm-goals')
   await plainRuns('warm-runs')
-  const all: { plain: number; planning: number; executing: number }[] = []
+  const all: { readonly plain: Cost; readonly planning: Cost; readonly executing: Cost }[] = []
   for (let round = 0; round < rounds; round++)
     all.push({ plain: await plainRuns(`runs-${round}`), ...(await goalRuns(`goals-${round}`)) })
   const count = goals * tasks
   const median = (of: (one: (typeof all)[number]) => number) => all.map(of).sort((a, b) => a - b)[rounds >> 1] ?? 0
-  const plain = median((one) => one.plain)
-  const executing = median((one) => one.executing)
-  const planning = median((one) => one.planning)
-  const ratio = median((one) => one.executing / one.plain)
+  const line = (what: string, unit: string, of: (one: (typeof all)[number]) => Cost) => {
+    const ms = median((one) => of(one).ms)
+    const cpu = median((one) => of(one).cpu)
+    const rate = Math.round((count / ms) * 1000)
+    return `${what} ${rate} ${unit}/s, ${(ms / count).toFixed(3)} ms each (${(cpu / count).toFixed(3)} ms of processor)`
+  }
   console.log(`${goals} goals of ${tasks} tasks beside ${count} plain runs, median of ${rounds} rounds`)
-  console.log(`plain runs   ${Math.round((count / plain) * 1000)} runs/s   ${(plain / count).toFixed(3)} ms each`)
+  console.log(line('plain runs:', 'runs', (one) => one.plain))
+  console.log(line('goals:', 'tasks', (one) => one.executing))
+  const each = median((one) => one.planning.ms) / goals
+  console.log(`planning before that: ${each.toFixed(0)} ms for each plan of ${tasks} steps`)
+  const time = median((one) => one.executing.ms / one.plain.ms)
+  const cpu = median((one) => one.executing.cpu / one.plain.cpu)
   console.log(
-    `goals        ${Math.round((count / executing) * 1000)} tasks/s  ${(executing / count).toFixed(3)} ms each`,
+    `a task costs ${time.toFixed(2)} times a plain run, ${cpu.toFixed(2)} times in processor time (to reach: at most 1.50)`,
   )
-  console.log(`planning     ${Math.round(planning)} ms for ${goals} plans, ${(planning / goals).toFixed(0)} ms each`)
-  console.log(`ratio        ${ratio.toFixed(2)} times plain runs (to reach: at most 1.50)`)
 } finally {
   rmSync(base, { recursive: true })
 }
