@@ -110,12 +110,10 @@ export type PlanChange =
 function updated(goal: GoalView, { payload }: Rune<'plan.updated'>) {
   const said = payload.changes as unknown as PlanChange
   if (said.change === 'draft_failed') {
-    goal.drafts.push({
-      plan_id: payload.plan_id,
-      outcome: 'failed',
-      failure: said.failure,
-      after_critiques: goal.critiques.length,
-    })
+    const { plan_id } = payload
+    // Two processes may both find out; it is one draft.
+    if (goal.drafts.some((draft) => draft.plan_id === plan_id)) return
+    goal.drafts.push({ plan_id, outcome: 'failed', failure: said.failure, after_critiques: goal.critiques.length })
     goal.given = null
   } else if (said.change === 'plan_given') goal.given = said.plan
 }

@@ -28,6 +28,47 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
 
   scenario(
     'GO-06',
+    'blocked: a session that is paused blocks its goal, and goes on with it',
+    goalPlay({ agents: { worker: worker() } }, async (t) => {
+      const { goal_id, session_id } = await t.sw.goals.start({ goal: 'Pause', plan: planOf(note('ta')) })
+      await t.sw.idle()
+      await t.sw.pause(session_id)
+      await t.sw.goals.approve(goal_id)
+      await t.sw.idle()
+      expect(await t.sw.goals.show(goal_id)).toMatchObject({ state: 'blocked', reason: 'The session is paused.' })
+      await t.sw.resumeSession(session_id)
+      expect((await ended(t, goal_id)).state).toBe('goal_met')
+      // AND closing it gives up what is under way
+      const next = await t.sw.goals.start({ goal: 'Close', session_id, plan: planOf(note('tb')) })
+      await t.sw.idle()
+      await t.sw.closeSession(session_id, 'enough')
+      expect(await ended(t, next.goal_id)).toMatchObject(stopped('enough'))
+    }),
+  )
+
+  scenario(
+    'GO-06',
+    'what cannot be planned with stops the goal and says why, instead of trying for ever',
+    goalPlay({ agents: { worker: worker(), planner: planner(planOf(note('ta'))) } }, async (t) => {
+      await t.restart({ plans: {} })
+      const given = await t.sw.goals.start({ goal: 'Given', plan: planOf(note('ta')) })
+      const drafted = await t.sw.goals.start({ goal: 'Drafted', planner: 'planner' })
+      const strange = await t.sw.goals.start({ goal: 'Strange', plan: { tasks: 'none' } })
+      for (const { goal_id } of [given, drafted])
+        expect(await ended(t, goal_id)).toMatchObject(stopped('name a folder as plans.registry'))
+      expect(await ended(t, strange.goal_id)).toMatchObject(stopped(''))
+      await expect(t.sw.goals.start({ goal: 'x' })).rejects.toMatchObject({ code: 'bad_definition' })
+      await expect(t.sw.goals.start({ goal: '', plan: {} })).rejects.toMatchObject({ code: 'bad_definition' })
+      const unknown = t.sw.goals.start({ goal: 'x', planner: 'nobody' })
+      await expect(unknown).rejects.toMatchObject({
+        code: 'bad_definition',
+        message: expect.stringContaining('nobody'),
+      })
+    }),
+  )
+
+  scenario(
+    'GO-06',
     'review gates are approvals: passed they let the work begin, refused they end what is behind them',
     goalPlay({ agents: { worker: worker() } }, async (t) => {
       const plan = planOf({ ...note('tw'), command: 'cmd_write' })

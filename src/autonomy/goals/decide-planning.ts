@@ -98,7 +98,9 @@ function drafted(desk: Desk, draft: number): Json | undefined {
   const run_id = ids.plannerRun(draft)
   const run = state.runs.get(run_id)
   if (run === undefined) {
-    if (registry === undefined) desk.errands.push({ errand: 'registry' })
+    const refused = desk.judged.get(draft)
+    if (refused?.outcome === 'failed') draftFailed(desk, draft, refused.failure)
+    else if (registry === undefined) desk.errands.push({ errand: 'registry', draft })
     else {
       const submission = { agent: config.planner, input: plannerInput(goal, registry), mode: config.mode }
       openRun(batch, run_id, goal.agent_id, submission, { actor: scheduler, goal_id: goal.goal_id })

@@ -17,7 +17,7 @@ export type Judgement =
 export type Errand =
   | { readonly errand: 'judge'; readonly draft: number; readonly given: Json }
   | { readonly errand: 'prepare'; readonly agent: string; readonly key: string }
-  | { readonly errand: 'registry' }
+  | { readonly errand: 'registry'; readonly draft: number }
 
 /** What a decision about a goal is made from, and the append it is written into. */
 export interface Desk {

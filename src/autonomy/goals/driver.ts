@@ -152,19 +152,17 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   function run(errand: Errand) {
     const key = JSON.stringify(errand)
     if (under_way.has(key)) return
+    // What breaks is not tried again until something else happens: it would break for ever.
     const done = carryOut(errand)
-      .catch((error) => complain(error))
-      .finally(() => {
-        under_way.delete(key)
-        kick()
-      })
+      .then(kick, complain)
+      .finally(() => under_way.delete(key))
     under_way.set(key, done)
   }
 
   async function carryOut(errand: Errand) {
     switch (errand.errand) {
       case 'registry':
-        registry = await ports.registry()
+        registry = await refusing(errand.draft, ports.registry())
         return
       case 'prepare':
         prepared.set(errand.key, await prepareAgent(engine, errand.agent))
@@ -172,9 +170,21 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       case 'judge': {
         const goal = (await engine.sessions.load(session_id)).goals.get(goal_id)
         if (goal === undefined) return
-        const judgement = await judgeDraft(ports, session_id, goal, errand.draft, errand.given)
+        const judging = judgeDraft(ports, session_id, goal, errand.draft, errand.given)
+        const judgement = await refusing(errand.draft, judging)
         if (judgement !== undefined) judged.set(errand.draft, judgement)
       }
+    }
+  }
+
+  /** What is refused, such as a registry with a mistake in it, is a draft that failed, and whoever drafts next is told. */
+  async function refusing<T>(draft: number, work: Promise<T>): Promise<T | undefined> {
+    try {
+      return await work
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code.startsWith('store_')) throw error
+      judged.set(draft, { outcome: 'failed', failure: error.message })
+      return undefined
     }
   }
 
