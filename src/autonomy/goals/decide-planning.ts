@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { isOver } from '../../runtime/commands/stop.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
@@ -44,14 +45,16 @@ export function decidePlanning(desk: Desk) {
   batch.say('plan.created', { actor: 'coordinator', payload: { plan_id, tasks } }, aboutGoal(desk))
   if (config.auto) return start(desk, 'auto_start', judged.tasks, plan_id)
   const interaction_id = ids.question(plan_id)
+  const request = { goal_id: goal.goal_id, plan_id, tasks, options: ['approve', 'deny'] }
   const payload = {
     interaction_kind: 'approval' as const,
     prompt: `Shall this plan start? ${goal.goal_description}`,
-    request: { goal_id: goal.goal_id, plan_id, tasks, options: ['approve', 'deny'] },
+    request,
     evidence: [],
     deadline: null,
     on_silence: 'wait' as const,
-    digest: null,
+    // Whoever approves can say what he saw.
+    digest: desk.engine.sha256(canonicalJson(request)),
   }
   const about = { ...aboutGoal(desk), interaction_id }
   batch.open('interaction', interaction_id, 'interaction.opened', { actor: scheduler, payload }, about)

@@ -133,7 +133,8 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     }
     // A run whose place was taken by others is looked at again: one of them may have left.
     for (const task of goal.tasks) {
-      const run = task.state === 'running' ? state.runs.get(task.run_ids.at(-1) ?? '') : undefined
+      const isGivenOut = task.state === 'running' || task.state === 'assigned'
+      const run = isGivenOut ? state.runs.get(task.run_ids.at(-1) ?? '') : undefined
       if (run?.status === 'queued') engine.wake(session_id, run.run_id)
     }
     alarm?.()
