@@ -5,6 +5,9 @@ import { defineConfig } from 'vitest/config'
 /** The exhaustive bounds take as long as they take. */
 const proof = process.env.STATEWRIGHT_PROOF ? { testTimeout: 3_600_000 } : {}
 
+/** What is waited for by looking again and again: a store in another process takes its time, on a busy machine even more. */
+const patient = { poll: { timeout: 10_000 } }
+
 /** `fast` is the inner loop; `slow` starts real processes, databases and browsers. `npm test` runs both. */
 export default defineConfig({
   // Examples import the package by its name; a test that plays one plays it on the sources.
@@ -19,6 +22,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/slow/**'],
           testTimeout: 30_000,
+          expect: patient,
           // All cores: by itself vitest leaves one of two idle.
           maxWorkers: availableParallelism(),
           ...proof,
@@ -30,6 +34,7 @@ export default defineConfig({
           name: 'slow',
           include: ['test/slow/**/*.test.ts'],
           testTimeout: 120_000,
+          expect: patient,
           hookTimeout: 120_000,
           fileParallelism: false,
           ...proof,

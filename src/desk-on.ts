@@ -7,6 +7,7 @@ import { createDesk, type Desk } from './surface/desk.ts'
 export function deskOn(sw: Statewright, signer: () => Signer, now: () => number = hostPorts.now): Desk {
   return createDesk({
     runelog: sw.runelog,
+    isExclusive: sw.isExclusive,
     now,
     sha256: hostPorts.sha256,
     signer,

@@ -4,7 +4,8 @@ import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import type { Where } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
-import { lookingPorts, orThroughServer } from './open-client.ts'
+import { lookingPorts } from './looking-ports.ts'
+import { orThroughServer } from './open-client.ts'
 import { openPlans, type PlanOptions } from './open-plans.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
@@ -33,7 +34,7 @@ export async function openPlanClient(
     const { settings: { lease_ms = usual_lease_ms } = {}, secrets } = config ?? {}
     const store = await openStore(url, hostPorts, secrets, { lease_ms, warn })
     const { runelog, blobs, redactor, isExclusive } = store
-    const { plans, beside, stop } = openPlans(
+    const { plans, beside, resumeAll, idle, stop } = openPlans(
       { ...config?.plans, ...asked },
       { engine: () => runtime.engine, ...store, ...hostPorts },
     )
@@ -52,6 +53,9 @@ export async function openPlanClient(
       },
       { agents: new Map(), policy: permissionPolicy.parse({}), settings: usualSettings, max_concurrent_runs: 0 },
     )
+    // A plan whose process was killed follows from what is recorded: to take it up changes nothing in the world.
+    await resumeAll()
+    await idle()
     const desk = createDesk({ ...lookingPorts(runelog, signerOf(url)), output: blobs.fetch, plans: async () => plans })
     return localClient(desk, async () => {
       await stop()

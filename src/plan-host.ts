@@ -1,34 +1,21 @@
-import { stat, writeFile } from 'node:fs/promises'
-import { readPlan, writePlan } from './adapters/files/plan-folder.ts'
-import { hostPorts } from './adapters/host/ports.ts'
 import type { Planning } from './cli/planning.ts'
-import { faults } from './faults/catalogue.ts'
-import { loadRules, readKey, readPublicKey, readRegistry } from './open-plans.ts'
 
-/** Planning with the files and the rules of this machine. Parsers and Cedar are loaded when they are needed. */
+/** Planning with the files and the rules of this machine. Each part is loaded when it is needed. */
 export const planning: Planning = {
   readDocument: async (file) => (await import('./adapters/files/document.ts')).readDocument(file),
-  isFolder: (path) =>
-    stat(path).then(
-      (found) => found.isDirectory(),
-      () => false,
-    ),
-  readRegistry: (folder) => readRegistry(folder, hostPorts.sha256),
-  rules: loadRules,
-  async scan(folder, project_id) {
-    const { scanProject } = await import('./adapters/facts/project-folder.ts')
-    return scanProject(folder, project_id, hostPorts.sha256).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') throw faults.not_found({ what: 'folder', id: folder })
-      throw faults.file_unusable({ file: folder, problem: error.message })
-    })
+  isFolder: async (path) => (await import('./adapters/files/plan-folder.ts')).isFolder(path),
+  readRegistry: async (folder) => {
+    const { hostPorts } = await import('./adapters/host/ports.ts')
+    return (await import('./open-plans.ts')).readRegistry(folder, hostPorts.sha256)
   },
-  writePlan,
-  readPlan,
-  readKey,
-  readPublicKey,
-  async writeNew(file, text) {
-    await writeFile(file, text, { flag: 'wx' }).catch((error: Error) => {
-      throw faults.file_unusable({ file, problem: error.message })
-    })
+  rules: async () => (await import('./open-plans.ts')).loadRules(),
+  scan: async (folder, project_id) => {
+    const { hostPorts } = await import('./adapters/host/ports.ts')
+    return (await import('./adapters/facts/project-folder.ts')).scanProject(folder, project_id, hostPorts.sha256)
   },
+  writePlan: async (folder, files) => (await import('./adapters/files/plan-folder.ts')).writePlan(folder, files),
+  readPlan: async (folder) => (await import('./adapters/files/plan-folder.ts')).readPlan(folder),
+  readKey: async (file) => (await import('./open-plans.ts')).readKey(file),
+  readPublicKey: async (file) => (await import('./open-plans.ts')).readPublicKey(file),
+  writeNew: async (file, text) => (await import('./adapters/files/document.ts')).writeNew(file, text),
 }

@@ -5,19 +5,22 @@ import { hostPorts } from './adapters/host/ports.ts'
 import { openSigner, passingSigner } from './adapters/host/signing-key.ts'
 import { newToken, openToken } from './adapters/host/token-file.ts'
 import { createIds } from './adapters/system/ids.ts'
+import { systemTimers } from './adapters/system/timers.ts'
 import type { Serving, ServingOptions, WorkingIo } from './cli/command.ts'
 import { deskOn } from './desk-on.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Fault } from './faults/fault.ts'
-import type { Json } from './kernel/json.ts'
 import { type Config, loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createLogger } from './server/log.ts'
 import { createServer } from './server/server.ts'
+import { streamRoutes } from './server/streams/stream-routes.ts'
+import { createStreams } from './server/streams/streams.ts'
 import { type Token, tokenOf } from './server/tokens.ts'
 import { telling } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { operations } from './surface/operations/all.ts'
+import { tokenFileOf } from './where.ts'
 
 /** Where it listens unless someone says otherwise; if that is taken, on any port that is free. */
 const usualPort = 4400
@@ -47,16 +50,18 @@ export async function serveConfig(
   try {
     const runelog = telling(store.runelog, io, broken.resolve)
     const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
+    const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
+    const desk = deskOn(sw, signerOf(config.store))
+    const streams = createStreams({ desk, timers: systemTimers, warn })
     const app = createServer({
-      desk: deskOn(sw, signerOf(config.store)),
+      desk,
       operations,
+      streams: streamRoutes(streams),
       tokens: tokensOf(own.token, server.tokens),
       version: versionOfPackage(),
-      newId: () => createIds(hostPorts.random, hostPorts.now).next('req'),
-      logger: createLogger((value: Json) => store.redactor.clean(value).value, {
-        write: (line) => io.warn(line.trimEnd()),
-      }),
+      newId: () => ids.next('req'),
+      logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }),
       hosts: [...(server.hosts ?? []), ...asked.hosts],
       origins: server.origins ?? [],
       limits: server.limits ?? {},
@@ -76,6 +81,7 @@ export async function serveConfig(
       new_token: own.isNew ? own.token : null,
       async stop() {
         isLeaving = true
+        streams.close()
         await app.close()
         await sw.close()
         await closeStore(store)
@@ -120,11 +126,6 @@ function ownToken(store: string): { token: string; isNew: boolean; file: string 
   if (store === 'memory:') return { token: newToken(), isNew: true, file: null }
   const file = tokenFileOf(store)
   return { ...openToken(file), file }
-}
-
-/** Where the token of a store is, for a command that asks its server. */
-export function tokenFileOf(store: string): string {
-  return store.startsWith('sqlite:') ? `${store.slice('sqlite:'.length)}.token` : './statewright.token'
 }
 
 function signerOf(store: string) {

@@ -74,6 +74,8 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
   readonly plans: PlansOfStore
   /** Plan, execute, review, until a goal is met. */
   readonly goals: Goals
+  /** Nobody else writes to the store while it is open. */
+  readonly isExclusive: boolean
   /** The agents that can be given work. */
   agents(): readonly AgentCard[]
   /** The whole of an output that was too long for the model, by its reference. */
@@ -205,6 +207,7 @@ async function openWith(
         await goalsIdle()
       }
     },
+    isExclusive,
     agents: () => [...agents].map(([name, definition]) => cardOf(name, definition)),
     output: blobs.fetch,
     async submit(submission) {
@@ -228,7 +231,8 @@ function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = 
   const settings = { ...usualSettings, ...given }
   if (shared === undefined) return settings
   const { lease_ms } = shared
-  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms: given.late_worker_ms ?? lease_ms }
+  const { late_worker_ms = lease_ms } = given
+  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms }
 }
 
 /** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { hostPorts } from './adapters/host/ports.ts'
 import { openSigner } from './adapters/host/signing-key.ts'
+import { copyStore } from './adapters/sqlite/copy.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import type { Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
@@ -28,6 +29,17 @@ async function openPostgres(url: string): Promise<Store> {
 export function signerOf(url: string): Store['signer'] {
   if (url.startsWith('sqlite:')) return () => openSigner(`${url.slice('sqlite:'.length)}.key`)
   return () => openSigner(process.env.STATEWRIGHT_KEY ?? './statewright.key')
+}
+
+/** Copies a store that is a file, and says how the copy is named. */
+export async function backUp(url: string, folder: string): Promise<{ readonly store: string }> {
+  if (!url.startsWith('sqlite:'))
+    throw faults.store_unusable({
+      store: url,
+      problem: 'only a SQLite file is copied here; use pg_dump for PostgreSQL.',
+    })
+  if (isMissing(url)) throw faults.store_unusable({ store: url, problem: 'there is no such file.' })
+  return { store: `sqlite:${copyStore(url.slice('sqlite:'.length), folder)}` }
 }
 
 /** A file that would be made by opening it. Only work makes a store. */

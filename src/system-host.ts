@@ -1,32 +1,30 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import { checkSignature } from './adapters/host/signing-key.ts'
 import type { Host } from './cli/command.ts'
-import { playDemo } from './demo/play.ts'
-import { examine } from './examine.ts'
-import { openClient } from './open-client.ts'
-import { openPlanClient } from './open-plan-client.ts'
 import { planning } from './plan-host.ts'
-import { startServer } from './serve.ts'
-import { startWorker } from './start-worker.ts'
-import { openStore } from './stores.ts'
-import { storeOf } from './where.ts'
 
-/** What commands need, from the machine this runs on. */
+/** What commands need, from the machine this runs on. Each part is loaded when it is needed: a short answer is quick. */
 export const systemHost: Host = {
   sha256: hostPorts.sha256,
   now: hostPorts.now,
   checkSignature,
-  openStore: async (url) => openStore(await storeOf({ store: url, server: undefined, config: undefined })),
-  openClient,
-  examine,
-  startWorker,
+  openStore: async (url) => (await import('./stores.ts')).openStore(await named(url)),
+  backUp: async (url, folder) => (await import('./stores.ts')).backUp(await named(url), folder),
+  openClient: async (where, use) => (await import('./open-client.ts')).openClient(where, use),
+  examine: async (where) => (await import('./examine.ts')).examine(where),
+  startWorker: async (config, io) => (await import('./start-worker.ts')).startWorker(config, io),
   planning,
-  openPlans: openPlanClient,
-  startServer,
-  playDemo,
+  openPlans: async (where, asked) => (await import('./open-plan-client.ts')).openPlanClient(where, asked),
+  startServer: async (asked, io) => (await import('./serve.ts')).startServer(asked, io),
+  playDemo: async (io, options) => (await import('./demo/play.ts')).playDemo(io, options),
   onInterrupt,
   everySecond,
   untilTold,
+}
+
+async function named(url: string | undefined): Promise<string> {
+  const { storeOf } = await import('./where.ts')
+  return storeOf({ store: url, server: undefined, config: undefined })
 }
 
 function onInterrupt(listener: () => void): () => void {

@@ -13,3 +13,8 @@ export async function storeOf({ store, config }: Where): Promise<string> {
 export async function configOf(named: string | undefined): Promise<Config | undefined> {
   return named !== undefined || existsSync(usualConfig) ? loadConfig(named) : undefined
 }
+
+/** Where the token of a store is, for a server and for a command that asks it. */
+export function tokenFileOf(store: string): string {
+  return store.startsWith('sqlite:') ? `${store.slice('sqlite:'.length)}.token` : './statewright.token'
+}

@@ -21,6 +21,12 @@ const mistakes: [string, object, RegExp][] = [
   ['a field of the policy', { policy: { overrides: {} } }, /\/policy\/overrides: /],
   ['a duration that is a text', { settings: { lease_ms: '10s' } }, /\/settings\/lease_ms: .*expected number/],
   ['a setting nobody knows', { settings: { lease: 1 } }, /\/settings\/lease: There is no such field; there is worker/],
+  ['a registry that is a number', { plans: { registry: 1 } }, /\/plans\/registry: .*expected string/],
+  [
+    'a setting of plans nobody knows',
+    { plans: { rules: '.' } },
+    /\/plans\/rules: There is no such field; there is registry/,
+  ],
   ['a secret that is a number', { secrets: { key: 1 } }, /\/secrets\/key: .*expected string/],
   ['half a worker', { max_concurrent_runs: 0.5 }, /\/max_concurrent_runs: .*expected int/],
   ['a server without a command', { mcp: { files: {} } }, /\/mcp\/files\/command: .*expected string/],

@@ -8,6 +8,14 @@ export const cliPage: Page = {
     page(
       'Command line',
       fenced('text', overview(commands)),
+      [
+        '- Standard output is the result, standard error the talk around it: hints, cards, progress, refusals. What an agent says is the result of `run`.',
+        '- `--json` gives JSON, one object per line where there are several (`run`, `watch`, `show --events`); a refusal is then the fault as JSON on standard error.',
+        '- An id may be shortened to what is unambiguous, with or without its kind (`ses_`, `run_`, `int_`). One that fits several lists them.',
+        '- Nothing is ever asked without a terminal, nor when `CI` is set. `NO_COLOR` is respected.',
+        '- A command reaches the store by itself, or through a server: the one that `--server` names, or the one that holds the store. The token is in `STATEWRIGHT_TOKEN`, or in the file beside the store that the server wrote. The output is the same.',
+        '- Looking changes nothing. A command that acts on a store by itself needs the config, and first recovers what a killed process left; only `run`, `chat`, `watch --work`, `worker` and `serve` carry out runs.',
+      ].join('\n'),
       ...commands.flatMap((command) => [`## statewright ${command.name}`, fenced('text', helpFor(command))]),
     ),
 }

@@ -61,6 +61,8 @@ export interface Host {
   readonly openClient: (where: Where, use: Use) => Promise<Client>
   /** Looks at everything that could be in the way. */
   readonly examine: (where: Where) => Promise<readonly Finding[]>
+  /** Copies a store into a new folder. */
+  readonly backUp: (url: string | undefined, folder: string) => Promise<{ readonly store: string }>
   /** Begins to work as a config file says; without a name, the one in this folder. */
   readonly startWorker: (config: string | undefined, io: WorkingIo) => Promise<Working>
   readonly planning: Planning

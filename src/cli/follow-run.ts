@@ -3,7 +3,7 @@ import type { Rune } from '../runes/rune.ts'
 import type { Client } from '../surface/client.ts'
 import { interruptRun } from '../surface/operations/run-commands.ts'
 import type { Io } from './command.ts'
-import { type Exit, exits } from './exits.ts'
+import type { Exit } from './exits.ts'
 import type { Viewer } from './render/viewer.ts'
 
 export interface FollowedRun {
@@ -11,6 +11,8 @@ export interface FollowedRun {
   readonly run_id: string
   /** The last event that was seen. */
   readonly after: number
+  /** Up to here it is history: that it waited then is no reason to stop now. */
+  readonly past?: number
 }
 
 /** How it stands when nobody follows any more. */
@@ -83,7 +85,7 @@ export async function followRun(
     }
     if (rune.kind !== 'run.moved') return undefined
     if (isOver(rune)) return endOf(rune, presses > 0)
-    if (rune.to !== 'waiting_user' || patient) return undefined
+    if (rune.to !== 'waiting_user' || patient || rune.event_id <= (run.past ?? 0)) return undefined
     if (ask === undefined) return 'waiting'
     for (const id of open) put(id)
     return undefined
@@ -120,11 +122,4 @@ function endOf(rune: Rune<'run.moved'>, interrupted: boolean): Exit {
   if (rune.to === 'succeeded') return 'ok'
   if (rune.payload.error_code === 'OUTCOME_UNKNOWN') return 'unknown'
   return interrupted && rune.to === 'canceled' ? 'interrupted' : 'failed'
-}
-
-/** The exit code of a run that is looked at after its end. */
-export function exitOf(status: string, error_code: string | null): number {
-  if (status === 'succeeded') return exits.ok
-  if (status === 'waiting_user') return exits.waiting
-  return error_code === 'OUTCOME_UNKNOWN' ? exits.unknown : exits.failed
 }

@@ -60,11 +60,11 @@ function answer(messages: readonly Message[]) {
   if (refunded?.role === 'tool') return say(ending(refunded.consequence.consequence_label, number))
   if (since.some((message) => message.role === 'tool'))
     return together(
-      say('The lamp came back and was paid for, so the customer gets 42.00 back. '),
+      say('The lamp came back and was paid for, so the customer gets 42.00 back.'),
       call('payments.refund', { order: number, cents: 4_200 }),
     )
   return together(
-    say(`Let me look at order ${number} and at who placed it. `),
+    say(`Let me look at order ${number} and at who placed it.`),
     call('orders.look', { order: number }),
     call('customers.look', { order: number }),
   )

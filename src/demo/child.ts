@@ -10,8 +10,8 @@ export interface Child<S> {
   tell(message: object): void
   /** Ends its input, and resolves when it has gone. */
   end(): Promise<void>
-  /** SIGKILL: it gets no chance to do anything about it. Resolves when it is dead. */
-  kill(): Promise<void>
+  /** SIGKILL: it gets no chance to do anything about it. Resolves with what it died of. */
+  kill(): Promise<string | null>
 }
 
 /** Starts one of the demo's programs, from the sources or from what was built of them, whichever this is. */
@@ -34,7 +34,8 @@ export function startChild<S>(name: string, argument: string): Child<S> {
     },
     async kill() {
       child.kill('SIGKILL')
-      await over
+      const [, signal] = (await over) as [number | null, string | null]
+      return signal
     },
   }
 }

@@ -66,13 +66,14 @@ interface Life {
 async function firstLife(setting: Setting, bank: Child<BankSays>): Promise<Life> {
   const { stage, paint } = setting
   const worker = startWorker(setting)
-  let killed: { readonly payment: Payment; readonly death: Promise<void> } | undefined
-  void next(bank.said).then((said) => {
-    if (said.type === 'received') killed = { payment: said.payment, death: worker.kill() }
+  let killed: { readonly payment: Payment; readonly death: Promise<string | null> } | undefined
+  void bank.said.next().then(({ value, done }) => {
+    if (!done && value.type === 'received') killed = { payment: value.payment, death: worker.kill() }
   })
   const life = await follow(setting, worker)
   if (killed === undefined) return life
-  await killed.death
+  const cause = await killed.death
+  if (cause !== 'SIGKILL') throw new Error(`The worker was to be killed, and died of ${cause}.`)
   stage.chapter('The payment has started: kill -9')
   stage.line(`The bank has the payment in its book: ${euros(killed.payment)}. It has not answered yet.`)
   stage.line(paint.bad(`Process ${worker.pid} is killed with SIGKILL. It cannot write down what comes of the payment.`))
@@ -208,8 +209,8 @@ async function epilogue(setting: Setting, end: Life & { folder: string; book: st
   stage.line('')
   for (const problem of problems) io.err(`This is not as it should be: ${problem}.`)
   if (problems.length > 0) return exits.failed
-  const once = payments.length === 1 ? 'paid once, ' : 'paid never, as you wished, '
-  stage.line(`${paint.good(`Killed in the middle, ${once}proved.`)} What next:`)
+  const promise = payments.length === 1 ? 'Killed in the middle, paid once, proved.' : 'You said no: nothing was paid.'
+  stage.line(`${paint.good(promise)} What next:`)
   stage.line(`  statewright show ${session_id} ${where.join(' ')}`)
   stage.line('  statewright init       writes a config with one agent and one tool of yours')
   stage.line(`  rm -r ${folder}`)

@@ -248,6 +248,17 @@ export const faults = defineFaults({
     says: (d: { registry: string; problems: readonly { path?: string | undefined; message: string }[] }) =>
       `The registry ${d.registry} is refused as a whole: ${d.problems.map((p) => (p.path === undefined ? p.message : `${p.path}: ${p.message}`)).join('; ')}`,
   },
+  cursor_ahead: {
+    http: 409,
+    retry: 'never',
+    says: (d: { what: string; id: string; cursor: number; last: number }) =>
+      `The ${d.what} ${d.id} has ${d.last} events and cannot go on after ${d.cursor}; this cursor is of another log, so begin without one.`,
+  },
+  too_many_streams: {
+    http: 429,
+    retry: 'later',
+    says: (d: { limit: number }) => `${d.limit} streams are open, which is the limit; close some, or come back later.`,
+  },
   not_plain_json: {
     http: 422,
     retry: 'never',

@@ -5,8 +5,8 @@ import type { Json } from '../kernel/json.ts'
 export interface Redactor {
   /** The canonical text of the value without its secrets, and the value itself. */
   clean(value: Json): { readonly value: Json; readonly text: string }
-  /** How many characters the longest secret has, as it is written; 0 if there is none. */
-  readonly longest: number
+  /** How much of a text may be cleaned and passed on while more of it is to come: up to what may be the beginning of a secret. */
+  settledLength(text: string): number
   /** The name of a secret that this text contains. */
   find(text: string): string | undefined
 }
@@ -54,7 +54,19 @@ export function createRedactor({ secrets = new Map(), secret_fields = [] }: Secr
   }
 
   return {
-    longest: known[0]?.value.length ?? 0,
+    settledLength(text) {
+      let cut = text.length
+      for (const { value } of known) cut = Math.min(cut, text.length - begunAtEnd(text, value))
+      // A secret that is there as a whole is not torn either, however its end looks.
+      for (let before = -1; before !== cut; ) {
+        before = cut
+        for (const { value } of known) {
+          const at = text.indexOf(value, Math.max(0, cut - value.length + 1))
+          if (at >= 0 && at < cut) cut = at
+        }
+      }
+      return cut
+    },
     clean(value) {
       const text = canonicalJson(value)
       // Escaping works character by character, so a secret is in the value only if its escaped form is in the text.
@@ -65,4 +77,11 @@ export function createRedactor({ secrets = new Map(), secret_fields = [] }: Secr
     },
     find: (text) => known.find((s) => text.includes(s.value))?.name,
   }
+}
+
+/** How many characters at the end of a text are the beginning of a secret, and not all of it. */
+function begunAtEnd(text: string, secret: string): number {
+  for (let length = Math.min(secret.length - 1, text.length); length > 0; length--)
+    if (text.endsWith(secret.slice(0, length))) return length
+  return 0
 }

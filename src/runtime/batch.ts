@@ -58,7 +58,8 @@ export interface Batch {
 export function createBatch(state: SessionState, at: number): Batch {
   const runes: Draft[] = []
   const moves: BatchMove[] = []
-  const moved: Record<string, number> = {}
+  // Without a prototype it is a dictionary from the start: names that never repeat would make a shape each.
+  const moved: Record<string, number> = Object.create(null)
   const overlay = new Map<string, string>()
 
   const stateOf = (subject_id: string) => overlay.get(subject_id) ?? state.subjects.get(subject_id)?.state

@@ -8,21 +8,27 @@ export interface CleanStream {
   end(): string
 }
 
-/** A store takes out secrets that it sees whole; one that is cut in two between records would pass it by. */
-export function cleanStream({ longest, clean }: Pick<Redactor, 'longest' | 'clean'>): CleanStream {
-  if (longest === 0) return { add: (text) => text, end: () => '' }
+type Parts = Pick<Redactor, 'settledLength' | 'find' | 'clean'>
+
+/**
+ * A store takes out secrets that it sees whole; one that is cut in two between
+ * records would pass it by. Only what may be the beginning of one is held back,
+ * so that whoever reads along is not kept waiting for the length of a secret.
+ */
+export function cleanStream({ settledLength, find, clean }: Parts): CleanStream {
   let held = ''
+  const pass = (length: number) => {
+    const passed = held.slice(0, length)
+    held = held.slice(length)
+    if (find(passed) === undefined) return passed
+    // Half a character is no text; what has secrets in it is cleaned as one.
+    return clean(passed.toWellFormed()).value as string
+  }
   return {
     add(text) {
-      held = clean(held + text).value as string
-      const safe = held.slice(0, Math.max(0, held.length - longest + 1))
-      held = held.slice(safe.length)
-      return safe
+      held += text
+      return pass(settledLength(held))
     },
-    end() {
-      const rest = held
-      held = ''
-      return rest
-    },
+    end: () => pass(held.length),
   }
 }

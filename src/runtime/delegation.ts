@@ -44,7 +44,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
     const { mode, strict: interactive_require_user_reply, allowed_tools } = parent
     const submission = { agent: name, input: task, mode, interactive_require_user_reply }
     // A plan that binds the parent binds whoever it hands a part of its task to.
-    openRun(batch, child, agent_id, submission, { parent_call_id: call_id, allowed_tools })
+    openRun(batch, child, agent_id, submission, { parent: context, allowed_tools })
     return { batch, answer: () => undefined }
   })
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
@@ -52,7 +52,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   // The parent waits without a worker's slot, or parents could take all of them and their children none.
   const takeBack = engine.lendSlot(context.run_id)
   try {
-    const run = await ended(engine, session_id, child)
+    const run = await ended(engine, session_id, child, context.signal)
     await dismiss(engine, session_id, run.agent_id)
     if (run.status === 'succeeded') return run.result
     throw new Error(

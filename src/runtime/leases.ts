@@ -4,12 +4,20 @@
  * else may begin.
  */
 export interface Leases {
+  /** Asked right before a run is taken: the moment from which its lease counts. */
+  instant(): Instant
   /**
    * Begins to hold a run under an epoch; the lease is kept alive until it is
-   * released. `took_ms` is how long taking it took, by the monotonic clock: a
-   * process that slept meanwhile must not believe that it has all the time left.
+   * released. `since` is from before the run was taken: a process that slept
+   * meanwhile must not believe that it has all the time left.
    */
-  hold(run_id: string, epoch: number, took_ms: number): Lease
+  hold(run_id: string, epoch: number, since: Instant): Lease
+}
+
+/** A moment by both clocks, of whoever keeps the leases. */
+export interface Instant {
+  readonly monotonic: number
+  readonly now: number
 }
 
 export interface Lease {
@@ -26,5 +34,8 @@ export interface Lease {
  */
 export function leasesOfOneProcess(): Leases {
   const never = new AbortController().signal
-  return { hold: () => ({ signal: never, isValid: () => true, release: () => {} }) }
+  return {
+    instant: () => ({ monotonic: 0, now: 0 }),
+    hold: () => ({ signal: never, isValid: () => true, release: () => {} }),
+  }
 }

@@ -24,7 +24,7 @@ export interface Member {
   leave(): Promise<readonly AbandonedRun[]>
   /** Renews nothing and brings nothing any more, as if the process had died. */
   abandon(): void
-  /** Resolves when nothing that can be done now waits in the queue or is under way, in any process. */
+  /** Resolves when nothing that can be done now waits in the queue or is under way, in any process, or when it was abandoned. */
   quiet(): Promise<void>
 }
 
@@ -40,8 +40,8 @@ export interface Tasks {
    * another one; with `elsewhere`, if this process lacks what it takes.
    */
   run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'>
-  /** A deadline is near or over. */
-  deadline(session_id: string, interaction_id: string): Promise<void>
+  /** A deadline is near or over. With `later`, this process leaves before it is. */
+  deadline(session_id: string, interaction_id: string): Promise<'applied' | 'later'>
   /** Something that held runs back in a session is gone. Answers with the runs that may be taken now. */
   session(session_id: string): Promise<readonly string[]>
   /** A run is running, and nobody holds it. */

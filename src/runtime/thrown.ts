@@ -25,6 +25,13 @@ export function isMarked(thrown: unknown, mark: string, as: unknown = true): boo
   }
 }
 
+/** Whether it is what a signal fired with, what platforms throw when one fires, or was caused by that. */
+export function isAbort(thrown: unknown, reason: unknown): boolean {
+  for (let each = thrown, deep = 0; each instanceof Error && deep < 8; each = each.cause, deep++)
+    if (each === reason || each.name === 'AbortError' || isMarked(each, 'code', 'ABORT_ERR')) return true
+  return false
+}
+
 function text(read: () => string): string | undefined {
   try {
     return read().slice(0, longest).toWellFormed()

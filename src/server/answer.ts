@@ -32,24 +32,26 @@ export function answering({ desk, kept }: Context, operation: Operation) {
 
   async function get(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
     if (operation.immutable) return getFrozen(request, reply, asked)
-    const revision = await operation.revision?.(desk, asked)
-    if (revision !== undefined) {
-      const etag = `"${operation.name}-${revision}"`
-      void reply.header('cache-control', 'private, no-cache').header('etag', etag)
-      if (isKnown(request, etag)) return reply.code(304).send()
-    }
-    return JSON.stringify(await operation.run(desk, asked))
+    const seen = await operation.look?.(desk, asked)
+    if (seen === undefined) return JSON.stringify(await operation.run(desk, asked))
+    const etag = `"${operation.name}-${seen.revision}"`
+    void reply.header('cache-control', 'private, no-cache').header('etag', etag)
+    return isKnown(request, etag) ? reply.code(304).send() : JSON.stringify(seen.answer())
   }
 
   async function post(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
     const carryOut = async () => ({ status: 200, body: JSON.stringify(await operation.run(desk, asked)) })
     const { idempotency_key, by } = asked
     if (idempotency_key === null) return (await carryOut()).body
+    if (operation.key_is_recorded) {
+      const { body } = await carryOut()
+      if ((JSON.parse(body) as { is_repeated?: boolean }).is_repeated) void reply.header('idempotency-replayed', 'true')
+      return body
+    }
     const place = `${by} ${operation.name} ${JSON.stringify(asked.params)}`
-    const fingerprint = hash('sha256', canonicalJson((request.body ?? {}) as Json))
+    const fingerprint = hash('sha256', canonicalJson(bodyOf(request)))
     const { body, isReplayed } = await kept.once(place, idempotency_key, fingerprint, carryOut)
-    const isRepeated = isReplayed || (JSON.parse(body) as { is_repeated?: boolean }).is_repeated === true
-    if (isRepeated) void reply.header('idempotency-replayed', 'true')
+    if (isReplayed) void reply.header('idempotency-replayed', 'true')
     return body
   }
 
@@ -58,7 +60,7 @@ export function answering({ desk, kept }: Context, operation: Operation) {
     const asked = readRequest(operation, {
       params: request.params,
       query: request.query,
-      body: request.body ?? {},
+      body: bodyOf(request),
       idempotency_key,
       by: request.token?.name ?? 'nobody',
     })
@@ -67,7 +69,13 @@ export function answering({ desk, kept }: Context, operation: Operation) {
   }
 }
 
+/** None at all says nothing, as `{}` does; `null` is something else. */
+function bodyOf({ body }: FastifyRequest): Json {
+  return body === undefined ? {} : (body as Json)
+}
+
 export function isKnown({ headers }: FastifyRequest, etag: string): boolean {
   const asked = headers['if-none-match']
-  return asked === '*' || (asked ?? '').split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
+  if (asked === undefined) return false
+  return asked === '*' || asked.split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
 }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
 import type { Scope } from '../surface/operation.ts'
-import { secure } from './headers.ts'
+import { usualHeaders } from './headers.ts'
 import type { Limits } from './limits.ts'
 import { type Names, refusedOrigin } from './origin.ts'
 import { type Page, pageAt } from './pages.ts'
@@ -41,28 +41,39 @@ export function guard(app: FastifyInstance, { tokens, names, limits, pages }: Do
   const surplus = watchConnections(app, limits.connections)
   app.decorateRequest('token', null)
 
-  app.addHook('onRequest', async (request, reply) => {
-    secure(reply.raw)
-    reply.raw.setHeader('x-request-id', request.id)
-    reply.raw.setHeader('cache-control', 'no-store')
-    if (surplus.has(request.raw.socket)) {
-      reply.raw.setHeader('connection', 'close')
-      throw faults.too_many_connections({ limit: limits.connections })
+  app.addHook('onRequest', (request, reply, done) => {
+    // Given to the reply and not to the response: whoever has none of its own is written at once.
+    reply.headers({ ...usualHeaders, 'x-request-id': request.id })
+    try {
+      if (surplus.has(request.raw.socket)) {
+        reply.header('connection', 'close')
+        throw faults.too_many_connections({ limit: limits.connections })
+      }
+      pass(request)
+      done()
+    } catch (error) {
+      done(error as Error)
     }
-    const [path = ''] = request.url.split('?', 1)
+  })
+
+  function pass(request: FastifyRequest) {
+    const { url, method, headers } = request
+    const query = url.indexOf('?')
+    const path = query === -1 ? url : url.slice(0, query)
     if (open.has(path)) return
-    const isPage = request.method === 'GET' && pageAt(pages, path) !== undefined
-    const refused = refusedOrigin(request.headers, names, isPage)
+    const isPage = method === 'GET' && pageAt(pages, path) !== undefined
+    const refused = refusedOrigin(headers, names, isPage)
     if (refused !== undefined) throw refused
-    refuseTokenInUrl(request)
+    if (query !== -1) refuseTokenInUrl(request)
     if (isPage) return
 
-    request.token = tokenFor(request.headers.authorization)
+    const token = tokenFor(headers.authorization)
+    request.token = token
     const { name = 'It', scope } = request.routeOptions.config
-    if (scope !== undefined && !allows(request.token.scope, scope))
-      throw faults.scope_missing({ operation: name, needs: scope, has: request.token.scope, token: request.token.name })
-    if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherContent(request)
-  })
+    if (scope !== undefined && !allows(token.scope, scope))
+      throw faults.scope_missing({ operation: name, needs: scope, has: token.scope, token: token.name })
+    if (method !== 'GET' && method !== 'HEAD') refuseOtherContent(request)
+  }
 }
 
 function refuseTokenInUrl({ query }: FastifyRequest) {

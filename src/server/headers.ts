@@ -1,7 +1,6 @@
-import type { ServerResponse } from 'node:http'
-
 /** For everything that is not a page: it loads nothing, and nobody frames it. */
-const usual: Readonly<Record<string, string>> = {
+export const usualHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -23,8 +22,3 @@ export const pagePolicy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
-
-/** Set on the response itself, so that whoever takes over its socket finds them there. */
-export function secure(response: ServerResponse): void {
-  for (const [name, value] of Object.entries(usual)) response.setHeader(name, value)
-}

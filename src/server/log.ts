@@ -1,13 +1,14 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
-import type { Json } from '../kernel/json.ts'
+import type { Redactor } from '../runelog/redactor.ts'
 
 /** One line of JSON per request and per failure. Registered secrets are taken out of each line before it is written. */
-export function createLogger(clean: (value: Json) => Json, stream: DestinationStream): Logger {
+export function createLogger(redactor: Pick<Redactor, 'clean'>, stream: DestinationStream): Logger {
+  const clean = (line: string) => `${JSON.stringify(redactor.clean(JSON.parse(line)).value)}\n`
   return pino(
     {
       base: null,
       redact: { paths: ['authorization', '*.authorization', 'token', '*.token', '*.headers'], censor: '[secret]' },
-      hooks: { streamWrite: (line) => `${JSON.stringify(clean(JSON.parse(line)))}\n` },
+      hooks: { streamWrite: clean },
     },
     stream,
   )

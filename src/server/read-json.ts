@@ -36,21 +36,20 @@ function problemWith(value: Json, { json_depth, json_keys, json_string }: Limits
   let level: Json[] = [value]
   let keys = 0
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > json_depth) return `it is nested deeper than ${json_depth} levels.`
     const next: Json[] = []
     for (const item of level) {
-      const problem = typeof item === 'object' && item !== null ? undefined : problemWithScalar(item, json_string)
-      if (problem !== undefined) return problem
-      if (Array.isArray(item)) {
-        keys += item.length
-        for (const one of item) next.push(one)
-      } else if (typeof item === 'object' && item !== null)
-        for (const [name, one] of Object.entries(item)) {
-          keys += 1
-          if (name === '__proto__') return 'it has a field called __proto__.'
-          if (!name.isWellFormed()) return 'it has a field whose name is not well-formed Unicode.'
-          next.push(one)
-        }
+      if (typeof item !== 'object' || item === null) {
+        const problem = problemWithScalar(item, json_string)
+        if (problem !== undefined) return problem
+        continue
+      }
+      if (depth >= json_depth) return `it is nested deeper than ${json_depth} levels.`
+      for (const [name, one] of Object.entries(item)) {
+        keys += 1
+        if (name === '__proto__') return 'it has a field called __proto__.'
+        if (!name.isWellFormed()) return 'it has a field whose name is not well-formed Unicode.'
+        next.push(one)
+      }
       if (keys > json_keys) return `it has more than ${json_keys} fields and items.`
     }
     level = next

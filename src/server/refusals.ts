@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
-import { secure } from './headers.ts'
+import { usualHeaders } from './headers.ts'
 import type { Limits } from './limits.ts'
 import { problemOf, problemType } from './problem.ts'
 
@@ -28,7 +28,7 @@ export function answerErrors(app: FastifyInstance, limits: Limits): void {
 export function sendProblem(error: FastifyError | Fault, request: FastifyRequest, reply: FastifyReply, limits: Limits) {
   const fault = faultOf(error, limits)
   // What never reached a route has not been through the guard.
-  secure(reply.raw)
+  if (!reply.hasHeader('x-request-id')) void reply.headers({ ...usualHeaders, 'x-request-id': request.id })
   if (fault.http >= 500) request.log.error({ err: error }, fault.code)
   if (fault.retry === 'later' && fault.http === 503) void reply.header('retry-after', '1')
   if (fault.http === 401) void reply.header('www-authenticate', 'Bearer realm="statewright"')

@@ -134,7 +134,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         })
         if (begin === undefined) return reply.code(204).send()
         reply.hijack()
-        begin(request.raw.socket, reply.raw.getHeaders() as Record<string, string>)
+        begin(request.raw.socket, reply.getHeaders() as Record<string, string>)
         return reply
       },
     })

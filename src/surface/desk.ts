@@ -46,7 +46,7 @@ export interface Desk {
   readonly listen: (listener: (delta: EphemeralDelta) => void) => () => void
 }
 
-/** A desk on a store. What only looks needs no more than the store, the time and the hash. */
-export function createDesk(ports: Omit<Desk, 'views'>): Desk {
-  return { ...ports, views: createSessionViews(ports.runelog) }
+/** A desk on a store; `isExclusive` says that nobody else writes to it. */
+export function createDesk({ isExclusive = false, ...ports }: Omit<Desk, 'views'> & { isExclusive?: boolean }): Desk {
+  return { ...ports, views: createSessionViews(ports.runelog, isExclusive) }
 }

@@ -2,7 +2,6 @@ import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
 import type { InteractionState } from '../machines/interaction.ts'
-import type { Subject } from '../runelog/models/subjects.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Desk } from './desk.ts'
@@ -18,14 +17,8 @@ const silences: { readonly [S in Payload<'interaction.opened'>['on_silence']]: s
   use_default: 'The defaults are taken for the answer.',
 }
 
-export async function interactionAt({ runelog }: Desk, interaction_id: string): Promise<Subject> {
-  const subject = (await runelog.row('subjects', interaction_id))?.value as Subject | undefined
-  if (subject?.machine !== 'interaction') throw faults.not_found({ what: 'interaction', id: interaction_id })
-  return subject
-}
-
 export async function interactionCard(desk: Desk, interaction_id: string): Promise<InteractionCard> {
-  const { session_id } = await interactionAt(desk, interaction_id)
+  const session_id = await desk.views.sessionOf('interaction', interaction_id)
   return cardOf(await desk.views.of(session_id), interaction_id)
 }
 

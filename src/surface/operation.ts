@@ -26,12 +26,20 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
   readonly returns: z.ZodType<R>
   /** It does not change while the program runs: served with an ETag and kept by caches. */
   readonly immutable?: true
+  /** What it brings about is found again by its key in the log itself, also after a crash; no answer need be kept. */
+  readonly key_is_recorded?: true
   /**
-   * What the answer follows from: while it is the same, so is the answer, but
-   * for durations that grow with the clock. Served as an ETag.
+   * For answers that are asked for again and again: what the answer follows
+   * from, and the answer if it is wanted. While the revision is the same, so is
+   * the answer, but for durations that grow with the clock. Served as an ETag.
    */
-  revision?(desk: Desk, asked: Asked<P, Q, B>): Promise<string>
+  look?(desk: Desk, asked: Asked<P, Q, B>): Promise<Seen<R>>
   run(desk: Desk, asked: Asked<P, Q, B>): Promise<R>
+}
+
+export interface Seen<R> {
+  readonly revision: string
+  answer(): R
 }
 
 export interface Asked<P, Q, B> {
@@ -47,4 +55,11 @@ export interface Asked<P, Q, B> {
 /** Keeps the types of its parts together. */
 export function defineOperation<P, Q, B, R>(operation: Operation<P, Q, B, R>): Operation<P, Q, B, R> {
   return operation
+}
+
+/** An operation that only looks, declared by how it looks. */
+export function defineLook<P, Q, B, R>(
+  operation: Omit<Operation<P, Q, B, R>, 'run' | 'look'> & Required<Pick<Operation<P, Q, B, R>, 'look'>>,
+): Operation<P, Q, B, R> {
+  return { ...operation, run: async (desk, asked) => (await operation.look(desk, asked)).answer() }
 }

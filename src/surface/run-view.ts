@@ -1,6 +1,5 @@
 import { faults } from '../faults/catalogue.ts'
 import type { RunView } from '../observation/session-state.ts'
-import type { Subject } from '../runelog/models/subjects.ts'
 import type { Desk } from './desk.ts'
 import type { SessionView } from './session-views.ts'
 
@@ -11,13 +10,12 @@ export interface FoundRun {
 }
 
 /** A run and the session it belongs to, without opening anything that works. */
-export async function findRun({ runelog, views }: Desk, run_id: string): Promise<FoundRun> {
-  const subject = (await runelog.row('subjects', run_id))?.value as Subject | undefined
-  if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
-  const view = await views.of(subject.session_id)
+export async function findRun({ views }: Desk, run_id: string): Promise<FoundRun> {
+  const session_id = await views.sessionOf('run', run_id)
+  const view = await views.of(session_id)
   const run = view.state.runs.get(run_id)
   if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
-  return { view, run, session_id: subject.session_id }
+  return { view, run, session_id }
 }
 
 /** The questions that a run has open, oldest first. */

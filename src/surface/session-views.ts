@@ -1,7 +1,9 @@
 import { faults } from '../faults/catalogue.ts'
+import type { MachineName } from '../machines/all.ts'
 import { type ContractHistory, type GrowingHistories, tellHistories } from '../observation/contract.ts'
 import { foldSession, newSessionState } from '../observation/fold-session.ts'
 import type { SessionState } from '../observation/session-state.ts'
+import type { Subject } from '../runelog/models/subjects.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Rune } from '../runes/rune.ts'
 
@@ -16,11 +18,19 @@ export interface SessionView {
 export interface SessionViews {
   /** Refused with `not_found` if there is no such session. */
   of(session_id: string): Promise<SessionView>
+  /** The session that a subject of this machine belongs to. Refused with `not_found` if there is no such subject. */
+  sessionOf(machine: MachineName, subject_id: string): Promise<string>
 }
 
 interface Growing extends SessionView {
   readonly steps: Rune[]
   readonly histories: GrowingHistories
+  /** Nothing was recorded since it was read, as far as this process can know. */
+  isFresh: boolean
+  /** How often something was recorded since it is kept. */
+  rung: number
+  /** How many of its steps are in the sum of all that are kept. */
+  counted: number
 }
 
 /** How many runes are kept at hand over all sessions. Those looked at longest ago go first. */
@@ -28,27 +38,49 @@ const kept = 100_000
 
 const accompanying: ReadonlySet<string> = new Set<Rune['kind']>(['turn.assistant_delta', 'tool.progress'])
 
-/** Reads a session once and then only what is new, so that looking costs the same however long it has become. */
-export function createSessionViews(runelog: Runelog): SessionViews {
+/** How many subjects are known by their session. */
+const placed = 100_000
+
+/**
+ * Reads a session once and then only what is new, so that looking costs the
+ * same however long it has become. `isExclusive` says that nobody else writes
+ * to the store: what this process has not heard of then did not happen, and
+ * whoever looks again need not ask the store.
+ */
+export function createSessionViews(runelog: Runelog, isExclusive: boolean): SessionViews {
+  const places = new Map<string, string>()
   const views = new Map<string, Growing>()
   const reading = new Map<string, Promise<void>>()
   let size = 0
 
+  runelog.watch((session_ids, source) => {
+    for (const session_id of source === 'lost' ? views.keys() : session_ids) {
+      const view = views.get(session_id)
+      if (view === undefined) continue
+      view.isFresh = false
+      view.rung += 1
+    }
+  })
+
   function forget(session_id: string) {
-    size -= views.get(session_id)?.steps.length ?? 0
+    size -= views.get(session_id)?.counted ?? 0
     views.delete(session_id)
   }
 
   async function look(session_id: string): Promise<SessionView> {
+    const known = views.get(session_id)
+    const rung = known?.rung ?? -1
     const head = await runelog.head(session_id)
     if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const known = views.get(session_id)
-    if (known?.state.event_id === head.event_id) return refreshed(session_id, known)
-    const view: Growing = known ?? { state: newSessionState(session_id), steps: [], histories: new Map() }
-    forget(session_id)
-    // What was erased must not be shown from memory.
-    if (!(await readOn(view))) return look(session_id)
-    return refreshed(session_id, view)
+    const view = known ?? blank(session_id)
+    if (view.state.event_id !== head.event_id && !(await readOn(view))) {
+      // What was erased must not be shown from memory.
+      forget(session_id)
+      return look(session_id)
+    }
+    // What was recorded while it was read may not be in it.
+    view.isFresh = view.rung === rung
+    return keep(session_id, view)
   }
 
   /** False if something that was read before has been redacted since. */
@@ -66,10 +98,11 @@ export function createSessionViews(runelog: Runelog): SessionViews {
     }
   }
 
-  function refreshed(session_id: string, view: Growing): SessionView {
+  function keep(session_id: string, view: Growing): SessionView {
     forget(session_id)
     views.set(session_id, view)
-    size += view.steps.length
+    view.counted = view.steps.length
+    size += view.counted
     for (const id of views.keys()) {
       if (size <= kept || id === session_id) break
       forget(id)
@@ -81,6 +114,8 @@ export function createSessionViews(runelog: Runelog): SessionViews {
     // One after the other: two at once would fold the same runes twice into one state, and whoever shares the look of
     // someone who came before might not see what was acknowledged to him since.
     of(session_id) {
+      const known = views.get(session_id)
+      if (isExclusive && known?.isFresh) return Promise.resolve(known)
       const before = reading.get(session_id)
       const looking = before === undefined ? look(session_id) : before.then(() => look(session_id))
       const over = looking.then(
@@ -93,5 +128,22 @@ export function createSessionViews(runelog: Runelog): SessionViews {
       })
       return looking
     },
+
+    async sessionOf(machine, subject_id) {
+      const name = `${machine} ${subject_id}`
+      const known = places.get(name)
+      if (known !== undefined) return known
+      const subject = (await runelog.row('subjects', subject_id))?.value as Subject | undefined
+      if (subject?.machine !== machine)
+        throw faults.not_found({ what: machine === 'contract' ? 'execution' : machine, id: subject_id })
+      if (places.size >= placed) places.clear()
+      places.set(name, subject.session_id)
+      return subject.session_id
+    },
   }
+}
+
+function blank(session_id: string): Growing {
+  const nothing = { isFresh: false, rung: 0, counted: 0 }
+  return { state: newSessionState(session_id), steps: [], histories: new Map(), ...nothing }
 }

@@ -191,6 +191,21 @@ test('redact, archive and rebuild say what they did, and the store still verifie
   expect(await runCli(['verify', '--bundle', join(folder, 'b')])).toMatchObject({ exit: 0, err: '' })
 })
 
+test('a backup is taken while the store is held, verifies by itself, and is not written over', async () => {
+  await runCli(['archive', 'ses_2', ...store()])
+  const held = await openSqliteRunelog(path, hostPorts)
+  const copy = join(folder, 'backups', 'monday')
+  const backup = () => runCli(['backup', copy, ...store()])
+  expect(await backup()).toMatchObject({ exit: 0, out: `Copied to sqlite:${copy}/store.db.` })
+  await held.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta', { content: 'later' })] })
+  await held.close()
+  expect((statSync(join(copy, 'store.db')).mode & 0o777).toString(8)).toBe('600')
+  const { exit, out } = await runCli(['verify', '--store', `sqlite:${copy}/store.db`])
+  expect(exit).toBe(0)
+  expect(out).toMatch(/^ses_1: 10 events.*\nses_2: 4 events/)
+  expect(await backup()).toMatchObject({ exit: 1, err: expect.stringContaining('it is there already') })
+})
+
 test('a damaged segment is named as a bad event', async () => {
   await runCli(['archive', 'ses_2', ...store()])
   const db = new DatabaseSync(path)

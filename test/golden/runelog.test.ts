@@ -10,7 +10,10 @@ import { createBundleVerifier } from '../../src/runes/bundle.ts'
 import { payloadProblem } from '../../src/runes/kinds.ts'
 import { type StoredRecord, toRune } from '../../src/runes/record.ts'
 
-/** Logs as earlier versions wrote them. Each stays readable and verifiable for ever; add files, never change one. */
+/**
+ * Logs as earlier versions wrote them. Each stays readable and verifiable for ever; add bundles, never change one. The
+ * rows are what the present version of each read model makes of them: states and versions in them never change.
+ */
 const golden = [
   { name: 'runelog-1', events: 86, key: 'eec860a59467ddd4807aa398be014f86127b866cad0d7eaf1cab85a864da520a' },
 ]

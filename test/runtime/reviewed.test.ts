@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 /** Interleavings that once went wrong. Each was shown to before it was mended. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -21,6 +22,26 @@ describe('secrets', () => {
       expect(passed.join('')).toBe('the password is [secret:password], keep it')
       for (const piece of passed) expect(piece).not.toMatch(/hunter/)
     }
+  })
+
+  test('however secrets overlap and texts are cut, none is passed on, and nothing else is kept back', () => {
+    const word = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 4, maxLength: 7 })
+    fc.assert(
+      fc.property(
+        fc.array(word, { minLength: 1, maxLength: 3 }),
+        fc.array(fc.array(word), { maxLength: 6 }),
+        (words, cut) => {
+          const stream = cleanStream(createRedactor({ secrets: new Map(words.map((w, i) => [`${i}`, w])) }))
+          const pieces = cut.map((parts) => parts.join(''))
+          const passed = [...pieces.map((piece) => stream.add(piece)), stream.end()].join('')
+          for (const value of words) expect(passed).not.toContain(value)
+          expect(passed === '').toBe(pieces.join('') === '')
+        },
+      ),
+      { seed: 11, numRuns: 2_000 },
+    )
+    const stream = cleanStream(createRedactor({ secrets: new Map([['password', secret]]) }))
+    expect([stream.add('is it hun'), stream.add('gry?')]).toEqual(['is it ', 'hungry?'])
   })
 
   test('arguments with a secret are approved, recorded and run as one value', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { call, say } from '../../src/runtime/scripted-model.ts'
+import type { Agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { settled } from '../support/clock.ts'
 import { scenario } from '../support/scenario.ts'
@@ -10,6 +11,18 @@ import { heldTool, lookUp, ofEach, on, plays } from './theatre.ts'
 
 /** Three steps: each answer of the model takes two tokens, each step a tool call. */
 const threeSteps = [...ofEach(3, (n) => call('shop.look_up', { n })), say('Done.')]
+
+/** Whoever comes waits, in the first rounds, until everyone is there. */
+function meeting(everyone: number, rounds: number): (round: number) => Promise<void> {
+  const met = ofEach(rounds, () => ({ there: 0, all: Promise.withResolvers<void>() }))
+  return async (round) => {
+    const here = met[round]
+    if (here === undefined) return
+    here.there += 1
+    if (here.there === everyone) here.all.resolve()
+    await here.all.promise
+  }
+}
 
 /** Specification 002, INV-AGENT-BUDGET: tokens, tool calls and time of agents, runs and sessions. */
 export function budgetPlays(store: Store) {
@@ -143,15 +156,16 @@ export function budgetPlays(store: Store) {
     ),
   )
 
-  const racing = { running: 0, most: 0, ran: 0 }
+  const racing = { running: 0, most: 0, ran: 0, meet: async (_round: number) => {} }
   const busy = tool({
     name: 'busy.work',
-    input: z.looseObject({}),
+    input: z.looseObject({ round: z.int() }),
     read_only: true,
     run: async (args) => {
       racing.running += 1
       racing.most = Math.max(racing.most, racing.running)
       racing.ran += 1
+      await racing.meet(args.round)
       await settled()
       racing.running -= 1
       return args as never
@@ -208,7 +222,8 @@ export function budgetPlays(store: Store) {
     on(store, { agents: { main: plays([say('Root.')]), ...workers } }, async (t) => {
       // GIVEN a session that may make 20 calls, and eight agents that want 48
       const session_id = await t.sw.createSession({ agent: 'main', session_budget: { tool_calls: 20 } })
-      Object.assign(racing, { running: 0, most: 0, ran: 0 })
+      // None is so far ahead that it could be done before that is noticed.
+      Object.assign(racing, { running: 0, most: 0, ran: 0, meet: meeting(8, 2) })
 
       // WHEN they work at the same time
       const runs = await Promise.all(
@@ -265,6 +280,40 @@ export function budgetPlays(store: Store) {
         // AND the day of waiting cost neither of them their time
         expect(await run.result()).toMatchObject({ status: 'succeeded' })
         expect((await t.sw.find(run.run_id)).run.used).toMatchObject({ wall_time_ms: 0, tool_calls: 3 })
+      },
+    ),
+  )
+
+  const helpers = ofEach(4, (n) => `helper_${n}`)
+  scenario(
+    'AG-04',
+    'sub-agents that work at the same time never go over the tool calls of the run that they work for',
+    on(
+      store,
+      {
+        agents: {
+          main: plays([together(...helpers.map((name) => call(`delegate.${name}`, { task: 'Work.' }))), say('Done.')], {
+            delegates: helpers,
+          }),
+          ...Object.fromEntries(helpers.map((name, n) => [name, workers[`worker_${n}`] as Agent])),
+        },
+      },
+      async (t) => {
+        // GIVEN a run that may make ten calls, four of which hand tasks to agents that want six each
+        Object.assign(racing, { running: 0, most: 0, ran: 0, meet: meeting(4, 1) })
+        const run = await t.sw.submit({ agent: 'main', input: 'Go.', budget: { tool_calls: 10 } })
+
+        // WHEN they work at the same time
+        await t.sw.idle()
+        expect(racing.most).toBe(4)
+
+        // THEN exactly so many were made, and each was told where the budget ends
+        expect(await t.of(run.session_id, 'tool.call')).toHaveLength(10)
+        expect(racing.ran).toBe(6)
+        expect((await t.sw.find(run.run_id)).run.used).toMatchObject({ tool_calls: 10 })
+        const ends = (await t.of(run.session_id, 'run.moved')).filter((rune) => rune.to === 'failed')
+        expect(ends.map((rune) => rune.payload.error_code)).toEqual(Array(4).fill('BUDGET_EXHAUSTED'))
+        expect(await run.result()).toMatchObject({ status: 'succeeded' })
       },
     ),
   )

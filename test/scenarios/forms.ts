@@ -174,9 +174,9 @@ export function formPlays(store: Store) {
           { current_status: 'cancelled', last_trigger: 'timeout', last_actor: 'timer' },
         ])
         const expired = await of(session_id, 'interaction.expired')
-        expect(expired.map((rune) => [rune.actor, rune.payload.effect])).toEqual([
-          ['timer', 'use_default'],
+        expect(expired.map((rune) => [rune.actor, rune.payload.effect]).toSorted()).toEqual([
           ['timer', 'cancel'],
+          ['timer', 'use_default'],
         ])
         // AND whoever answers now is told that it is too late
         await expect(reply(questions[0]?.interaction_id ?? '', { action: 'approve', data })).rejects.toMatchObject({

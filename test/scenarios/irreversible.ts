@@ -144,7 +144,8 @@ export function irreversiblePlays(store: Store) {
         shared.begun[0]?.resolve('done')
         await world.sw.idle()
         expect(shared.ran).toHaveLength(1)
-        expect(refused).toEqual(['key_taken'])
+        // A store that answers one after the other may show the loser the key before it asks for it.
+        expect(store.is_in_step === false ? [[], ['key_taken']] : [['key_taken']]).toContainEqual(refused)
         for (const { run_id } of runs) expect(await status(run_id)).toBe('succeeded')
       },
     ),

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { consequenceView, contractHistories, transitionRecords } from '../../src/observation/contract.ts'
+import { renderConsequence } from '../../src/observation/render-consequence.ts'
 import { ask, call, say } from '../../src/runtime/scripted-model.ts'
-import { consequenceLine } from '../../src/runtime/turns/consequence-line.ts'
 import { scenario } from '../support/scenario.ts'
 import { heldTool, on, refundTool } from './stage.ts'
 import type { Store } from './stores.ts'
@@ -191,12 +191,12 @@ export function observationPlays(store: Store) {
       if (history === undefined) throw new Error('There is no contract.')
       expect(told).toEqual([{ role: 'tool', call_id: history[0].call_id, consequence: consequenceView(history) }])
       // AND the text made of it says that it cannot be undone, and that a person confirmed it
-      expect(told.map(({ consequence }) => consequenceLine(consequence))).toEqual([
-        '[SUCCESS] IRREVERSIBLE (human-confirmed) payments.refund: {"refund":"r-42"}',
+      expect(told.map(({ consequence }) => renderConsequence(consequence))).toEqual([
+        '[SUCCESS IRREVERSIBLE (human-confirmed)] payments.refund: {"refund":"r-42"}',
       ])
       // AND neither is said where it does not apply
       const plain = { ...consequenceView(history), has_side_effects: false, was_suspended: false }
-      expect(consequenceLine(plain)).toBe('[SUCCESS] payments.refund: {"refund":"r-42"}')
+      expect(renderConsequence(plain)).toBe('[SUCCESS] payments.refund: {"refund":"r-42"}')
     }),
   )
 

@@ -27,7 +27,14 @@ function toolbox(...script: readonly Scripted[]) {
     held,
     pay,
   ]
-  return { held, pay, tools, script: [...script, say('Done.')], settings: { reply_timeout_ms: 1_000 }, ...createGate() }
+  return {
+    held,
+    pay,
+    tools,
+    script: [...script, say('Done.')],
+    settings: { reply_timeout_ms: 1_000, cancel_grace_ms: 0 },
+    ...createGate(),
+  }
 }
 type Toolbox = ReturnType<typeof toolbox>
 

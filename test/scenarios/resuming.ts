@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { graphState } from '../../src/observation/graph-state.ts'
+import type { Draft } from '../../src/runes/rune.ts'
 import { ask, call, say, together } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { heldTool, on, play, refundTool } from './stage.ts'
@@ -199,6 +200,50 @@ export function resumingPlays(store: Store) {
     ),
   )
 
+  scenario(
+    'OB-09',
+    'What the record has asked about is expected when nobody says what is',
+    on(
+      store,
+      () => ({
+        script: [together(form('Size?'), form('Colour?'), form('Fabric?')), say('Done.')],
+        warnings: ['another number of waiting contracts than expected'],
+      }),
+      async ({ world, run, snapshots, of, status }) => {
+        // GIVEN three contracts that wait, of which one is answered while nobody takes the run
+        const { session_id, run_id } = await run()
+        const [size, colour, fabric] = (await snapshots(session_id)).map((s) => s.execution_id)
+        await world.sw.pause(session_id)
+        expect(await world.sw.resume(size ?? '', { reply: answer })).toMatchObject({ is_aligned: true })
+        // AND one that is called off, but whose question is still open
+        const [suspended] = (await of(session_id, 'contract.moved')).filter((rune) => rune.subject_id === colour)
+        const { agent_id, turn_id, call_id, subject_id } = suspended ?? {}
+        const about = { run_id, agent_id, turn_id, call_id, execution_id: colour, subject_id }
+        const move = { machine: 'contract', from: 'waiting', to: 'cancelled', trigger: 'cancel' }
+        const called_off = {
+          kind: 'contract.moved',
+          at: world.hand.clock.now(),
+          actor: 'human',
+          payload: {},
+          ...about,
+          ...move,
+        }
+        await world.sw.runelog.append({ session_id, runes: [called_off as Draft] })
+        await world.restart()
+
+        // WHEN the last is resumed
+        expect(await world.sw.resume(fabric ?? '', { reply: answer })).toMatchObject({ is_aligned: false })
+        // THEN the difference is logged and on record, and it went on
+        const difference = { expected: [colour, fabric], found: [fabric] }
+        expect(world.warnings).toMatchObject([{ details: { run_id, ...difference } }])
+        expect((await of(session_id, 'run.misaligned')).map((rune) => rune.payload)).toEqual([difference])
+        await world.sw.resumeSession(session_id)
+        await world.sw.idle()
+        expect(await status(run_id)).toBe('succeeded')
+      },
+    ),
+  )
+
   play(
     'an approval is resumed through its contract as well, and a settlement',
     on(
@@ -233,12 +278,15 @@ export function resumingPlays(store: Store) {
       async ({ world, run, snapshots, of }) => {
         const { session_id } = await run()
         const [waiting] = await snapshots(session_id)
+        // Nobody takes the run while both ask: the contract waits for as long as they look at it.
+        await world.sw.pause(session_id)
         const resume = (replied_by: string) =>
           world.sw.resume(waiting?.execution_id ?? '', { reply: answer, replied_by }).then(
             () => 'accepted',
             (fault) => fault,
           )
         const outcomes = await Promise.all([resume('ada'), resume('bob')])
+        await world.sw.resumeSession(session_id)
         await world.sw.idle()
         expect(outcomes).toContain('accepted')
         expect(outcomes).toContainEqual(expect.objectContaining({ code: 'interaction_closed' }))

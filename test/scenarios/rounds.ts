@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { z } from 'zod'
 import { call, say, together } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
+import { createGate, holding } from './gate.ts'
 import { counting, heldTool, on, play } from './stage.ts'
 import type { Store } from './stores.ts'
 
@@ -57,6 +58,34 @@ export function roundPlays(store: Store) {
         // AND results are recorded as they come, each with its own call
         expect((await of(session_id, 'tool.result')).map((rune) => rune.payload.output)).toEqual([1, 2, 3, 4, 5])
         expect((await snapshots(session_id)).map((contract) => contract.result)).toEqual([1, 2, 4, 3, 5])
+        expect(await status(run_id)).toBe('succeeded')
+      },
+    ),
+  )
+
+  play(
+    'an answer that comes while the append before an effect is on its way is used beside that effect, not after it',
+    on(
+      store,
+      () => {
+        const looks = heldTool({ name: 'look', read_only: true, approval: 'always' })
+        const script = [together(call('look', { n: 1 }), call('look', { n: 2 })), say('Done.')]
+        return { ...createGate(), looks, tools: [looks], script }
+      },
+      async ({ world, run, inbox, status }, { stop, looks }) => {
+        // GIVEN two calls that need approval, of which the first has it and is about to begin
+        const { run_id } = await run()
+        const [first, second] = (await inbox()).map(({ interaction_id }) => interaction_id)
+        const beginning = stop(holding('tool.approved'))
+        await world.sw.reply(first ?? '', { reply: { decision: 'approve' } })
+        await beginning.reached
+        // WHEN the second gets it at that moment
+        await world.sw.reply(second ?? '', { reply: { decision: 'approve' } })
+        beginning.open()
+        // THEN both are at work at the same time
+        await looks.hasBegun(2)
+        for (const each of looks.begun) each.resolve('seen')
+        await world.sw.idle()
         expect(await status(run_id)).toBe('succeeded')
       },
     ),

@@ -40,6 +40,7 @@ export function closedSessionPlays(store: Store) {
     on(
       store,
       {
+        settings: { cancel_grace_ms: 0 },
         agents: {
           main: plays([form, say('Done.')]),
           writing: plays([], { model: writing.model }),
@@ -61,11 +62,9 @@ export function closedSessionPlays(store: Store) {
         ]
         await Promise.all([writing.began, slow.hasBegun(), paying.hasBegun()])
 
-        // WHEN it is closed, and the tools under way do not stop within their time
+        // WHEN it is closed, and the tools under way do not stop
         const closed = t.sw.closeSession(session_id, 'enough')
         await t.until(session_id, (rune) => rune.kind === 'turn.interrupted' && rune.actor === 'reasoning')
-        await t.until(session_id, (rune) => rune.kind === 'run.requested')
-        await t.hand.advance(5_000)
         await closed
 
         // THEN every run is canceled, every agent terminated, and the log is sealed, in this order

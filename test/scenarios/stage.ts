@@ -18,7 +18,7 @@ import type { StatewrightOptions } from '../../src/statewright.ts'
 import { dump, verify } from '../conformance/runelog/store.ts'
 import { connect } from '../support/dying-runelog.ts'
 import { type Play, perform } from '../support/scenario.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld, type Through, type World } from '../support/world.ts'
 import type { Store } from './stores.ts'
 import { streamProblems } from './theatre.ts'
 
@@ -53,7 +53,8 @@ export function on<P extends Props>(
     const opened = await store.open()
     const props = make()
     const { runelog } = opened.store
-    const stage = await setUp(opened.store, props)
+    const settings = { ...store.settings, ...props.settings }
+    const stage = await setUp(opened.store, { ...props, settings }, opened.through)
     await play(stage, props).catch((error) => {
       const { warnings } = stage.world
       throw warnings.length === 0
@@ -88,14 +89,24 @@ export function play(title: string, acts: Play): void {
   test(title, () => perform(acts))
 }
 
-async function setUp(store: OpenStore, { tools = [], script = [], model, agents, behind, ...options }: Props) {
+async function setUp(
+  store: OpenStore,
+  { tools = [], script = [], model, agents, behind, ...options }: Props,
+  through?: Through,
+) {
   const usual = agent({ role: 'support', model: model ?? scriptedModel(script), tools: [...tools] })
   const { policy = { mode: 'full_access' }, settings = {} } = options
   const runelog = behind === undefined ? store.runelog : behind(store.runelog)
   let connection = connect(runelog)
   let killing = Promise.resolve()
   const connected = () => ({ ...store, runelog: connection.runelog })
-  const world = await createWorld({ store: connected(), agents: agents ?? { support: usual }, policy, settings })
+  const world = await createWorld({
+    store: connected(),
+    agents: agents ?? { support: usual },
+    policy,
+    settings,
+    through,
+  })
   return {
     world,
     ...stageOn(world),
@@ -192,22 +203,31 @@ export function refundTool(changes: Partial<ToolDefinition<typeof order>> = {}) 
   })
 }
 
-/** A tool whose end the test decides. `until` resolves when it has begun for the n-th time. */
+/** A tool whose end the test decides, and that does not heed its signal. */
 export function heldTool(definition: Partial<ToolDefinition<z.ZodObject>> & { name: string }) {
   const begun: PromiseWithResolvers<Json>[] = []
-  const bell: PromiseWithResolvers<void>[] = []
-  const nth = (n: number) => {
-    bell[n] ??= Promise.withResolvers<void>()
-    return bell[n]
+  const nthOf = (bells: PromiseWithResolvers<void>[]) => (n: number) => {
+    bells[n] ??= Promise.withResolvers<void>()
+    return bells[n]
   }
+  const [began, told] = [nthOf([]), nthOf([])]
   const held = counting({
     input: z.looseObject({}),
     ...definition,
-    run: () => {
+    run: (_args, { signal }) => {
       const ends = Promise.withResolvers<Json>()
-      nth(begun.push(ends)).resolve()
+      const n = begun.push(ends)
+      signal.addEventListener('abort', () => told(n).resolve())
+      began(n).resolve()
       return ends.promise
     },
   })
-  return { ...held, begun, hasBegun: (n = 1) => nth(n).promise }
+  return {
+    ...held,
+    begun,
+    /** Resolves when it has begun for the n-th time. */
+    hasBegun: (n = 1) => began(n).promise,
+    /** Resolves when it was told to stop, the n-th time. */
+    wasTold: (n = 1) => told(n).promise,
+  }
 }

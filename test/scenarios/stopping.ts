@@ -16,7 +16,8 @@ function everything() {
   const held = heldTool({ name: 'held', timeout_ms: 3_600_000 })
   const asks = counting({ name: 'asks', input: z.looseObject({}), approval: 'always', run: () => 'done' })
   const script = [{ ...together(call('held'), call('asks')), text: 'Hello there.' }, say('The end.')]
-  return { held, asks, tools: [held, asks], ...talkingModel(script, { holds: (n) => n === 2 }) }
+  const settings = { cancel_grace_ms: 0 }
+  return { held, asks, settings, tools: [held, asks], ...talkingModel(script, { holds: (n) => n === 2 }) }
 }
 type Everything = ReturnType<typeof everything>
 
@@ -202,7 +203,7 @@ export function stoppingPlays(store: Store) {
       `cancel, interrupt and steer a run that has ${status}`,
       on(
         store,
-        () => ({ script, tools: [heldTool({ name: 'held' })] }),
+        () => ({ script, tools: [heldTool({ name: 'held' })], settings: { cancel_grace_ms: 0 } }),
         async ({ world, submit, runes }) => {
           // GIVEN a run that is over
           const run = await submit()
@@ -277,7 +278,7 @@ export function stoppingPlays(store: Store) {
       store,
       () => {
         const held = heldTool({ name: 'deploy', irreversible: true })
-        return { held, tools: [held], script: [call('deploy'), say('?')] }
+        return { held, tools: [held], script: [call('deploy'), say('?')], settings: { cancel_grace_ms: 0 } }
       },
       async ({ world, submit, snapshots, of, question, reply, status }, { held }) => {
         const run = await submit()
@@ -296,6 +297,32 @@ export function stoppingPlays(store: Store) {
         await world.sw.idle()
         await reply(interaction_id, { outcome: 'did_not' })
         expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'failed' }])
+      },
+    ),
+  )
+
+  play(
+    'an irreversible action that comes to its end within the grace of a cancel has happened, and nobody is asked',
+    on(
+      store,
+      () => {
+        const held = heldTool({ name: 'deploy', irreversible: true })
+        return { held, tools: [held], script: [call('deploy'), say('?')], settings: { cancel_grace_ms: 3_000 } }
+      },
+      async ({ world, submit, snapshots, of, inbox, status }, { held }) => {
+        const run = await submit()
+        await held.hasBegun()
+        // WHEN it is cancelled, and the action comes to its end right before its grace does
+        await run.cancel('Stop!')
+        await held.wasTold()
+        await world.hand.advance(2_999)
+        expect(await status(run.run_id)).toBe('running')
+        held.begun[0]?.resolve('deployed')
+        // THEN the run is cancelled, and what it did is on record
+        expect(await run.result()).toMatchObject({ status: 'canceled', message: 'Stop!' })
+        expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'completed', result: 'deployed' }])
+        expect((await of(run.session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['success'])
+        expect(await inbox()).toEqual([])
       },
     ),
   )

@@ -3,12 +3,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { type Store as Opened, openStore } from '../../src/open-store.ts'
+import type { Settings } from '../../src/runtime/engine/engine.ts'
+import type { Through } from '../support/world.ts'
 
 /** Somewhere to play. Every play runs on every store; another kind of store is one more entry. */
 export interface Store {
   readonly name: string
+  /** False: of two that ask it at once, one may have its answer before the other has asked. */
+  readonly is_in_step?: false
+  /** What every process on it begins with, where a play says nothing else. */
+  readonly settings?: Partial<Settings>
   /** The parts of the store, and all of them as one. */
-  open(): Promise<Opened & { readonly store: Opened; readonly dispose: () => Promise<void> }>
+  open(): Promise<
+    Opened & { readonly store: Opened; readonly dispose: () => Promise<void>; readonly through?: Through | undefined }
+  >
 }
 
 const memory: Store = {

@@ -35,7 +35,7 @@ export type Theatre = Awaited<ReturnType<typeof open>>
 export function on(store: Store, props: Props, act: (theatre: Theatre) => Promise<void>): Play {
   return async ({ record }) => {
     const opened = await store.open()
-    const theatre = await open(opened, props)
+    const theatre = await open(opened, { ...props, settings: { ...store.settings, ...props.settings } })
     await act(theatre)
     await theatre.sw.close()
 
@@ -73,7 +73,12 @@ export function streamProblems(runes: readonly Rune[]): readonly string[] {
 async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, ...props }: Props) {
   let connection: Connection = connect(opened.runelog)
   const { policy = { mode: 'full_access' }, ...rest } = props
-  const world = await createWorld({ store: { ...opened, runelog: connection.runelog }, policy, ...rest })
+  const world = await createWorld({
+    store: { ...opened, runelog: connection.runelog },
+    policy,
+    through: opened.through,
+    ...rest,
+  })
 
   /** What a new process opens the store with. */
   const anew = () => {

@@ -36,7 +36,7 @@ export function toolPlays(store: Store) {
           stopped,
         ]
         const script = [together(call('good', { n: 1 }), call('unwanted')), call('bad'), call('slow'), call('stopped')]
-        return { slow, stopped, tools, script }
+        return { slow, stopped, tools, script, settings: { cancel_grace_ms: 0 } }
       },
       async ({ world, submit, inbox, of }, { slow, stopped }) => {
         // GIVEN a call for every way through the machine
@@ -268,7 +268,7 @@ export function toolPlays(store: Store) {
           stopped,
           tools: [asks, slow, stopped],
           script: [call('asks'), call('slow'), call('stopped')],
-          settings: { reply_timeout_ms: 60_000 },
+          settings: { reply_timeout_ms: 60_000, cancel_grace_ms: 0 },
         }
       },
       async ({ world, submit, of, snapshots }, { asks, slow, stopped }) => {

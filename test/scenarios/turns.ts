@@ -1,9 +1,10 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import type { ModelRequest } from '../../src/runtime/model.ts'
+import type { Model, ModelEvent, ModelRequest } from '../../src/runtime/model.ts'
 import { ask, breakOff, call, type Scripted, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { createGate, holding } from './gate.ts'
+import { until } from './paying.ts'
 import { counting, heldTool, on, play, refundTool } from './stage.ts'
 import type { Store } from './stores.ts'
 import { talkingModel } from './talking.ts'
@@ -98,9 +99,10 @@ export function turnPlays(store: Store) {
         // GIVEN a model whose stream breaks twice
         const run = await submit()
         await world.until(run.session_id, (rune) => rune.kind === 'turn.error')
-        await world.hand.advance(1_000)
-        await expect.poll(async () => (await of(run.session_id, 'turn.error')).length).toBe(2)
-        await world.hand.advance(2_000)
+        await until(
+          () => world.hand.advance(1_000),
+          async () => (await of(run.session_id, 'turn.completed')).length === 1,
+        )
         expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
         // THEN each break is on record, and each try is a turn of its own without new input
         expect((await of(run.session_id, 'turn.error')).map((rune) => rune.payload)).toMatchObject(
@@ -145,6 +147,39 @@ export function turnPlays(store: Store) {
           to: 'error',
           payload: { error_type: 'auth', retryable: false },
         })
+      },
+    ),
+  )
+
+  play(
+    'what the model thought is on record to its last word, however it ends; the text is where it belongs',
+    on(
+      store,
+      () => {
+        const thought = (text: string): ModelEvent => ({ type: 'delta', channel: 'reasoning', text })
+        const model: Model = {
+          id: 'thinking',
+          async *stream({ messages }) {
+            yield thought('Let me ')
+            yield thought('see.')
+            if (messages.length > 1) yield { type: 'delta', channel: 'text', text: 'Done.' }
+            else yield { type: 'tool_call', name: 'look', arguments: {} }
+            yield thought(' That was it.')
+            yield { type: 'done', finish: 'stop' }
+          },
+        }
+        return { model, tools: [counting({ name: 'look', input: anything, read_only: true, run: () => 'seen' })] }
+      },
+      async ({ run, of }) => {
+        const { session_id } = await run()
+        const deltas = (await of(session_id, 'turn.assistant_delta')).map((rune) => rune.payload)
+        expect(deltas).toEqual([
+          { content: 'Let me see. That was it.', channel: 'reasoning', round: 0, offset: 0 },
+          { content: 'Let me see.', channel: 'reasoning', round: 1, offset: 0 },
+          { content: 'Done.', channel: 'text', round: 1, offset: 0 },
+          { content: ' That was it.', channel: 'reasoning', round: 1, offset: 11 },
+        ])
+        expect((await of(session_id, 'turn.completed')).map((rune) => rune.payload.final_output)).toEqual(['Done.'])
       },
     ),
   )
@@ -260,7 +295,7 @@ export function turnPlays(store: Store) {
 
   scenario(
     'TU-03',
-    'An interrupt lets what is under way come to its end; a cancel does not wait for it',
+    'An interrupt lets what is under way come to its end; a cancel waits for no more than its grace',
     on(
       store,
       () => {
@@ -286,7 +321,11 @@ export function turnPlays(store: Store) {
         await look.hasBegun(2)
         await second.interrupt()
         await second.cancel('Now.')
-        // THEN the tool is told to stop, and what it says later is not heard
+        // THEN the tool is told to stop, and what it says after its grace is not heard
+        await look.wasTold(2)
+        await world.hand.advance(4_999)
+        expect(await status(second.run_id)).toBe('running')
+        await world.hand.advance(1)
         expect(await second.result()).toMatchObject({ status: 'canceled', message: 'Now.' })
         look.begun[1]?.resolve('too late')
         await world.sw.idle()

@@ -1,42 +1,72 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe } from 'vitest'
+import pg from 'pg'
+import { afterAll, describe } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { openPostgresRunelog } from '../../src/adapters/postgres/runelog.ts'
-import { models } from '../../src/open-store.ts'
-import { createRedactor } from '../../src/runelog/redactor.ts'
-import { memoryBlobs } from '../../src/runtime/blobs.ts'
-import { noCheckpoints } from '../../src/runtime/checkpoints.ts'
+import { closeStore, type Store as OpenStore, openStore } from '../../src/open-store.ts'
+import type { Member, SharedStore } from '../../src/runtime/shared-store.ts'
+import { allPlays } from '../scenarios/all.ts'
 import { allSessionPlays } from '../scenarios/session-plays.ts'
 import type { Store } from '../scenarios/stores.ts'
-import { emptyDatabase } from '../support/postgres.ts'
+import { freshDatabase } from '../support/postgres.ts'
 
+const url = await freshDatabase()
+
+/** Past every rule of the store, on one connection: there are hundreds of plays. */
+const admin = new pg.Client({ connectionString: url })
+await admin.connect()
+afterAll(() => admin.end())
+await openStore(url, hostPorts).then(closeStore)
+
+let unclosed: OpenStore | undefined
+
+/** Emptied for each play, which is quicker than a database of its own. */
 const postgres: Store = {
   name: 'PostgreSQL',
+  is_in_step: false,
+  // Whatever is killed in these plays is surely dead; that one may wake late is played with real processes.
+  settings: { late_worker_ms: null },
   async open() {
-    const database = await emptyDatabase()
-    const segments = mkdtempSync(join(tmpdir(), 'statewright-'))
-    const runelog = await openPostgresRunelog(database.url, hostPorts, { models, segments })
-    const store = {
-      runelog,
-      blobs: memoryBlobs(hostPorts.sha256),
-      checkpoints: noCheckpoints,
-      redactor: createRedactor({}),
-      isExclusive: false,
-    }
+    // A play that failed leaves its store open; the others must not suffer for it.
+    if (unclosed !== undefined) await closeStore(unclosed)
+    await admin.query('DROP SCHEMA statewright CASCADE; DELETE FROM statewright_jobs._private_jobs')
+    process.env.STATEWRIGHT_SEGMENTS = mkdtempSync(`${tmpdir()}/statewright-`)
+    const store = await openStore(url, hostPorts, {}, { lease_ms: 1_000, warn: console.error })
+    unclosed = store
+    const mortal = { ...store, shared: oneAtATime(store.shared as SharedStore) }
     return {
-      ...store,
-      store,
+      ...mortal,
+      store: mortal,
       async dispose() {
-        await runelog.close()
-        await database.drop()
-        rmSync(segments, { recursive: true })
+        unclosed = undefined
+        await closeStore(store)
+        rmSync(process.env.STATEWRIGHT_SEGMENTS ?? '', { recursive: true })
       },
     }
   },
 }
 
+/** When another process begins, the one before it has ended or was killed, and its leases are over. */
+function oneAtATime(shared: SharedStore): SharedStore {
+  let before: Member | undefined
+  return {
+    ...shared,
+    member() {
+      before?.abandon()
+      const member = shared.member()
+      before = member
+      return {
+        ...member,
+        async join(worker) {
+          await admin.query(`UPDATE statewright.lease SET expires_at = now() - interval '1 second';
+            UPDATE statewright.worker SET expires_at = now() - interval '1 second'`)
+          return member.join(worker)
+        },
+      }
+    },
+  }
+}
+
 describe('on PostgreSQL', () => {
-  for (const plays of allSessionPlays) plays(postgres)
+  for (const plays of [...allPlays, ...allSessionPlays]) plays(postgres)
 })

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Rune } from '../../src/runes/rune.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/postgres.ts'
 import { createWorkplace } from '../support/workplace.ts'
@@ -150,4 +152,21 @@ test('a worker that lacks an agent leaves its runs to those who have it', async 
   await eventually('the job came and went', async () => warnings.find((w) => w.includes('signer')))
   await join(4)
   expect((await handle.result()).status).toBe('succeeded')
+})
+
+test('a run that is brought again while it only waits takes no place from those that it waits for', async () => {
+  const { url, agents, join } = await createWorkplace({ lease_ms: 1_000 })
+  const model = scriptedModel([call('delegate.signer', { task: 'go' }), say('done')])
+  const lead = agent({ role: 'lead', delegates: ['signer'], model })
+  const worker = await join(1, { agents: { ...agents, lead } })
+  const { session_id, run_id, result } = await worker.submit({ agent: 'lead', input: 'go' })
+  const { interaction_id } = await eventually('it asks', async () => (await worker.inbox())[0])
+  const job = JSON.stringify({ session_id, run_id })
+  await ask(url, `SELECT statewright_jobs.add_job('run', $1::json, job_key := $2)`, [job, run_id])
+  await eventually('it was brought again', async () => {
+    const waiting = await ask(url, 'SELECT 1 FROM statewright_jobs.jobs WHERE key = $1 AND locked_at IS NULL', [run_id])
+    return waiting.length === 0 ? true : undefined
+  })
+  await worker.reply(interaction_id, { reply: { decision: 'approve' } })
+  expect(await result()).toMatchObject({ status: 'succeeded', result: 'done' })
 })

@@ -14,8 +14,8 @@ export function importable(source: string): string {
 /**
  * An agent that does what it is told: "refund 7" calls a tool that needs
  * approval, "look 7" one that needs none, "form" hands a form to a person,
- * "fail" breaks the stream for good, and anything else is said back. It refuses
- * nothing, so that a test decides what happens.
+ * "fail" breaks the stream for good, and anything else is said back. Beside it
+ * there is one that speaks slowly.
  */
 export const obedientConfig = `
 import { agent, ask, breakOff, call, defineConfig, say, scriptedModel, tool } from 'statewright'
@@ -47,6 +47,14 @@ const obedient = agent({
     if (verb === 'fail') return breakOff('the model is gone', { retryable: false })
     return say('You said: ' + messages[begun].content)
   }, { pieces: 3 }),
+})
+
+const slow = agent({
+  role: 'slow',
+  model: scriptedModel(() => say('one two three four five six'), {
+    pieces: 6,
+    beforeDelta: () => new Promise((resolve) => setTimeout(resolve, 150)),
+  }),
 })
 `
 

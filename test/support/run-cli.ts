@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Command, Host, Terminal } from '../../src/cli/command.ts'
 import { commands as all } from '../../src/cli/commands/all.ts'
 import { run } from '../../src/cli/run.ts'
@@ -14,18 +15,24 @@ export interface Setting {
   readonly commands?: readonly Command[]
   /** What someone at the terminal types, question by question; without it nobody sits there. */
   readonly typed?: (question: string) => string | undefined
+  /** Nothing is typed before this resolves, unless the question is taken back. */
+  readonly until?: () => Promise<void>
   readonly host?: Partial<Host>
 }
 
 /** The command line in this process: what it printed where, and how it ended. */
 export async function runCli(args: readonly string[], setting: Setting = {}): Promise<Outcome> {
   const printed: { out: string[]; err: string[] } = { out: [], err: [] }
-  const { commands = all, typed, host } = setting
+  const { commands = all, typed, until, host } = setting
   const terminal: Terminal = {
     isInteractive: typed !== undefined,
     hasColor: false,
     width: 100,
-    ask: async (question) => typed?.(question),
+    async ask(question, signal) {
+      const said = typed?.(question)
+      if (until !== undefined && signal !== undefined) await Promise.race([until(), once(signal, 'abort')])
+      return said
+    },
   }
   const exit = await run({ commands, version: '1.2.3' }, args, {
     out: (text) => void printed.out.push(`${text}\n`),

@@ -1,3 +1,4 @@
+import { Agent, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { createServer, type ServerOptions } from '../../src/server/server.ts'
@@ -13,7 +14,7 @@ export interface Request {
   readonly method?: string
   readonly body?: unknown
   /** Sent as it is. */
-  readonly raw?: string | Uint8Array<ArrayBuffer>
+  readonly raw?: string | Buffer
   /** Null: none at all. */
   readonly token?: string | null
   readonly headers?: Readonly<Record<string, string>>
@@ -47,23 +48,32 @@ export async function startServer(desk: Desk, options: Partial<ServerOptions> = 
 export type Served = Awaited<ReturnType<typeof startServer>>
 export type App = FastifyInstance
 
+/** Asks with exactly these headers, also with those that no browser lets a page choose. */
 export function asking(url: string) {
-  return async (path: string, request: Request = {}): Promise<Response> => {
-    const { body, raw, token = secretOf('admin'), headers = {} } = request
-    const method = request.method ?? (body === undefined && raw === undefined ? 'GET' : 'POST')
-    const content = method === 'GET' || method === 'HEAD' ? {} : { 'content-type': 'application/json' }
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: { ...content, ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers },
-      ...(raw !== undefined ? { body: raw } : body === undefined ? {} : { body: JSON.stringify(body) }),
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+  return async (path: string, asked: Request = {}): Promise<Response> => {
+    const { body, raw, token = secretOf('admin'), headers = {} } = asked
+    const method = asked.method ?? (body === undefined && raw === undefined ? 'GET' : 'POST')
+    const hasBody = method !== 'GET' && method !== 'HEAD'
+    const sent = hasBody ? (raw ?? (body === undefined ? '' : JSON.stringify(body))) : ''
+    const length = `${Buffer.byteLength(sent)}`
+    const content = hasBody ? { 'content-type': 'application/json', 'content-length': length } : {}
+    const who = token === null ? {} : { authorization: `Bearer ${token}` }
+    const { hostname, port } = new URL(url)
+    const options = { hostname, port, path, method, agent, headers: { ...content, ...who, ...headers } }
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const going = request(options, resolve)
+      going.setTimeout(20_000, () => going.destroy(new Error(`${method} ${path} was not answered within 20 s.`)))
+      // Who is refused while it is still sending may read the answer before the line breaks.
+      going.on('error', reject)
+      going.end(sent)
     })
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.includes('json') === true && !text.includes('\n{')
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      json: isJson && text ? JSON.parse(text) : undefined,
-    }
+    let text = ''
+    for await (const piece of answer.setEncoding('utf8')) text += piece
+    const got = new Headers(
+      Object.entries(answer.headers).flatMap(([name, value]) => [[name, String(value)] as [string, string]]),
+    )
+    const isJson = /json(;|$)/.test(got.get('content-type') ?? '') && text !== '' && !text.includes('\n{')
+    return { status: answer.statusCode ?? 0, headers: got, text, json: isJson ? JSON.parse(text) : undefined }
   }
 }

@@ -12,10 +12,14 @@ export type StoreKind = 'memory' | 'sqlite'
 export interface WorldOptions extends Partial<Omit<StatewrightOptions, 'agents' | 'store' | 'ports'>> {
   readonly store?: StoreKind | StatewrightOptions['store']
   readonly agents: Readonly<Record<string, Agent>>
+  /** Stands between the test and each process, such as a server that is asked over HTTP. */
+  readonly through?: Through | undefined
 }
 
+export type Through = (sw: Statewright, now: () => number) => Promise<Statewright>
+
 /** A whole Statewright of real parts, with time and names that the test moves. */
-export async function createWorld({ store = 'memory', agents, ...options }: WorldOptions) {
+export async function createWorld({ store = 'memory', agents, through, ...options }: WorldOptions) {
   const hand = createHandClock(1_700_000_000_000)
   const folder = store === 'sqlite' ? mkdtempSync(join(tmpdir(), 'statewright-')) : undefined
   const url = store === 'memory' ? 'memory:' : store === 'sqlite' ? `sqlite:${folder}/world.db` : store
@@ -23,8 +27,8 @@ export async function createWorld({ store = 'memory', agents, ...options }: Worl
   let names = 0
   const ids = { next: (prefix: string) => `${prefix}_${String(++names).padStart(4, '0')}` }
 
-  const open = (changes: Partial<WorldOptions> = {}): Promise<Statewright> =>
-    createStatewright({
+  async function open(changes: Partial<WorldOptions> = {}): Promise<Statewright> {
+    const sw = await createStatewright({
       store: url,
       agents,
       warn: (message, details) => warnings.push({ message, details }),
@@ -32,6 +36,8 @@ export async function createWorld({ store = 'memory', agents, ...options }: Worl
       ...options,
       ...(changes as object),
     })
+    return through === undefined ? sw : through(sw, hand.clock.now)
+  }
 
   let sw = await open()
   return {

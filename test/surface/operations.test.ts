@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { listAgents } from '../../src/surface/operations/agents.ts'
 import { operations } from '../../src/surface/operations/all.ts'
+import { allowAgain, redactRune } from '../../src/surface/operations/corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from '../../src/surface/operations/executions.ts'
+import { runHistory } from '../../src/surface/operations/history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from '../../src/surface/operations/inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from '../../src/surface/operations/machines.ts'
 import { getOutput } from '../../src/surface/operations/outputs.ts'
@@ -17,6 +19,7 @@ import {
   sendMessage,
 } from '../../src/surface/operations/session-commands.ts'
 import { createSession, getSession, listSessions } from '../../src/surface/operations/sessions.ts'
+import { findSubjects } from '../../src/surface/operations/subjects.ts'
 import { createDeskWorld, form, refund, supportAgent } from '../support/desk.ts'
 
 test('every operation answers with what it declares', async () => {
@@ -97,6 +100,7 @@ test('every operation answers with what it declares', async () => {
   expect(await client.call(runResult, { params: { run_id } })).toMatchObject({ status: 'succeeded', result: 'Done.' })
   expect(await client.call(getRun, { params: { run_id } })).toMatchObject({ is_terminal: true, attempt: 3 })
   expect((await client.call(runTrace, { params: { run_id } })).steps.length).toBeGreaterThan(4)
+  expect((await client.call(runHistory, { params: { run_id } })).items.length).toBeGreaterThan(4)
   await expect(client.call(replyRun, { params: { run_id }, body: { reply } })).rejects.toMatchObject({
     code: 'question_unclear',
   })
@@ -145,6 +149,16 @@ test('every operation answers with what it declares', async () => {
   const ref = result?.kind === 'tool.result' ? (result.payload.output_ref ?? '') : ''
   expect((await client.call(getOutput, { params: { ref } })).text).toHaveLength(6_000)
 
+  // An action done once more, and a word that should not have been recorded.
+  const again = await client.call(allowAgain, { params: { execution_id }, body: {} }).catch((error) => error)
+  expect(again).toMatchObject({ code: 'log_sealed' })
+  await client.call(redactRune, { params: { session_id: long.session_id, event_id: 2 }, body: { reason: 'A slip.' } })
+  const cleaned = await client.call(listRunes, {
+    params: { session_id: long.session_id },
+    query: { after: 1, limit: 1 },
+  })
+  expect(cleaned.items).toMatchObject([{ event_id: 2, redacted: true }])
+
   // What there is.
   expect((await client.call(listMachines, {})).map(({ name }) => name)).toContain('contract')
   expect(await client.call(getMachine, { params: { name: 'run' } })).toMatchObject({ machine: 'run' })
@@ -157,9 +171,13 @@ test('every operation answers with what it declares', async () => {
     { run_id: waiting.run_id, status: 'canceled' },
   ])
   expect((await client.call(listSessions, {})).items).toHaveLength(4)
+  expect((await client.call(findSubjects, { query: { prefix: session_id } })).items).toMatchObject([
+    { subject_id: session_id, machine: 'session', session_id },
+  ])
 
-  // THEN nothing was left out, but for what needs an outcome that nobody knows; plans and goals have tests of their own.
+  // THEN nothing was left out, but for what needs an outcome that nobody knows, and a session that goes on; plans
+  // and goals have tests of their own.
   const here = operations.filter(({ path }) => !/^\/api\/(plans|goals)/.test(path))
-  expect(here.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([settle.name])
+  expect(here.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([settle.name, allowAgain.name])
   await client.close()
 })

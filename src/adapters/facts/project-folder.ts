@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { factsOf } from '../../coordinator/facts/scan.ts'
 import type { SourceFile } from '../../coordinator/facts/source.ts'
 import type { FactPack } from '../../coordinator/schemas/fact-pack.ts'
+import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 
 /** Folders that hold what others made, or what can be made again. */
@@ -23,7 +24,11 @@ const largest = 1_000_000
 
 /** Scans a project on disk. Links are not followed, so a scan never leaves the folder. */
 export async function scanProject(folder: string, project_id: string, sha256: Sha256): Promise<FactPack> {
-  return factsOf(project_id, await readFiles(folder, ''), sha256)
+  const files = await readFiles(folder, '').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw faults.not_found({ what: 'folder', id: folder })
+    throw faults.file_unusable({ file: folder, problem: error.message })
+  })
+  return factsOf(project_id, files, sha256)
 }
 
 async function readFiles(root: string, under: string): Promise<SourceFile[]> {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { parseDocument } from 'yaml'
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
@@ -14,4 +14,11 @@ export async function readDocument(file: string): Promise<Json> {
   if (mistake !== undefined)
     throw faults.file_unusable({ file, problem: mistake.message.split('\n')[0] ?? 'It cannot be read.' })
   return document.toJS({ maxAliasCount: 100 }) as Json
+}
+
+/** Writes a file that is not there yet; one that is there stays as it is. */
+export async function writeNew(file: string, text: string): Promise<void> {
+  await writeFile(file, text, { flag: 'wx' }).catch((error: Error) => {
+    throw faults.file_unusable({ file, problem: error.message })
+  })
 }

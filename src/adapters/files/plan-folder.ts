@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
 import { faults } from '../../faults/catalogue.ts'
@@ -16,6 +16,13 @@ export async function writePlan(folder: string, files: FrozenFiles): Promise<voi
       throw faults.file_unusable({ file: folder, problem: `it holds ${name}; name a folder that is new or empty.` })
   }
   await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)))
+}
+
+export function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
 }
 
 export interface PlanFolder {

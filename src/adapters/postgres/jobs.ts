@@ -20,11 +20,16 @@ export interface Jobs {
   readonly id: string
   /** Takes nothing more, and resolves when every task is over. */
   stop(): Promise<void>
+  /** Takes nothing more, and says nothing more of what it has. */
+  abandon(): void
 }
 
 /** Soon at first, since a worker that has the agent may be there; later and later if none ever is. */
 const passOn = `SELECT (${jobsSchema}.add_job('run', $1::json, job_key := $2,
   run_at := now() + least(30000, 250 * 1.5 ^ $3::int) * interval '1 millisecond')).id`
+
+/** It is due by the clock of the database; whoever gets it next goes by its own. */
+const handOver = `SELECT (${jobsSchema}.add_job('deadline', $1::json, job_key := $2)).id`
 
 /** Brings jobs of the queue to those who do them. A task that fails is brought again, later and later. */
 export function startJobs(
@@ -33,6 +38,9 @@ export function startJobs(
   limit: number,
   warn: (message: string, details: object) => void,
 ): Jobs {
+  let isAbandoned = false
+  const unlessAbandoned = <T>(task: Promise<T>): Promise<T> =>
+    task.finally(() => (isAbandoned ? new Promise<never>(() => {}) : undefined))
   const queue: WorkerPool = runTaskList(
     {
       schema: jobsSchema,
@@ -45,16 +53,17 @@ export function startJobs(
     {
       async run(payload) {
         const { session_id, run_id, passed = 0 } = payload as PayloadOf<'run'> & { passed?: number }
-        if ((await tasks.run(session_id, run_id)) === 'seen') return
+        if ((await unlessAbandoned(tasks.run(session_id, run_id))) === 'seen') return
         await pool.query(passOn, [JSON.stringify({ session_id, run_id, passed: passed + 1 }), run_id, passed])
       },
-      deadline(payload) {
+      async deadline(payload) {
         const { session_id, interaction_id } = payload as PayloadOf<'deadline'>
-        return tasks.deadline(session_id, interaction_id)
+        if ((await unlessAbandoned(tasks.deadline(session_id, interaction_id))) === 'applied') return
+        await pool.query(handOver, [JSON.stringify({ session_id, interaction_id }), interaction_id])
       },
       async session(payload) {
         const { session_id } = payload as PayloadOf<'session'>
-        const run_ids = await tasks.session(session_id)
+        const run_ids = await unlessAbandoned(tasks.session(session_id))
         const jobs = run_ids.map((run_id) => runJob(session_id, run_id))
         if (jobs.length > 0) await pool.query(statements.addJobs, [...jobColumns(jobs)])
       },
@@ -63,12 +72,17 @@ export function startJobs(
   )
   let stopped: Promise<void> | undefined
   const looking = setInterval(() => queue.nudge(1), look_ms)
+  const stop = () => {
+    clearInterval(looking)
+    stopped ??= Promise.resolve(queue.gracefulShutdown('the worker leaves'))
+    return stopped
+  }
   return {
     id: queue.id,
-    stop() {
-      clearInterval(looking)
-      stopped ??= Promise.resolve(queue.gracefulShutdown('the worker leaves'))
-      return stopped
+    stop,
+    abandon() {
+      isAbandoned = true
+      stop().catch(() => {})
     },
   }
 }

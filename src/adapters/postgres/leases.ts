@@ -1,4 +1,4 @@
-import type { Leases } from '../../runtime/leases.ts'
+import type { Instant, Leases } from '../../runtime/leases.ts'
 import type { Cancel, Clock, Timers } from '../../runtime/ports.ts'
 
 export interface HeldRun {
@@ -17,11 +17,6 @@ interface Held extends HeldRun {
   readonly ended: AbortController
   /** When the lease began that is surely recorded, by both clocks. */
   since: Instant
-}
-
-interface Instant {
-  readonly monotonic: number
-  readonly now: number
 }
 
 /**
@@ -54,8 +49,9 @@ export function createLeases(
   }
 
   return {
-    hold(run_id, epoch, took_ms) {
-      const since = { monotonic: clock.monotonic() - took_ms, now: clock.now() - took_ms }
+    instant,
+
+    hold(run_id, epoch, since) {
       const lease: Held = { run_id, epoch, ended: new AbortController(), since }
       held.add(lease)
       look()

@@ -25,6 +25,7 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
   const leases = createLeases(heart.renew, lease_ms, clock, timers)
   const stops: (() => Promise<void>)[] = []
   let worker = ''
+  let isAbandoned = false
   let jobs: Jobs | undefined
 
   async function beat() {
@@ -61,7 +62,7 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
       await members.wakeOverlooked(0)
       jobs = startJobs(pool, tasks, limit, warn)
       await beat()
-      regularly('looking for lost workers', lease_ms / 2, () => scan(tasks))
+      regularly('looking for lost workers', lease_ms / 4, () => scan(tasks))
       regularly('looking for lost wakes', overlooked_ms, () => members.wakeOverlooked())
     },
 
@@ -75,12 +76,14 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
     },
 
     abandon() {
+      isAbandoned = true
       void rest()
-      void jobs?.stop()
+      jobs?.abandon()
     },
 
     async quiet() {
-      while (!(await members.isQuiet())) await delay(10)
+      // Whoever is abandoned has nobody who would free what it had.
+      while (!isAbandoned && !(await members.isQuiet())) await delay(10)
     },
   }
 }

@@ -12,8 +12,9 @@ const overlooked_ms = 30_000
 const inLease = (parameter: string) => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
 
 const texts = {
-  others:
-    'SELECT count(*)::int AS others FROM statewright.worker WHERE worker <> $1 AND expires_at > clock_timestamp()',
+  // A lease that was taken right before its worker died outlives it by a little.
+  others: `SELECT (SELECT count(*) FROM statewright.worker WHERE worker <> $1 AND expires_at > clock_timestamp())::int
+    + (SELECT count(*) FROM statewright.lease WHERE expires_at > clock_timestamp())::int AS others`,
   register: `INSERT INTO statewright.worker (worker, pool, expires_at) VALUES ($1, $2, ${inLease('$3')})
     ON CONFLICT (worker) DO UPDATE SET pool = excluded.pool, expires_at = excluded.expires_at`,
 
@@ -37,6 +38,9 @@ const texts = {
   prune: `SELECT count(*) FROM ${jobsSchema}.complete_jobs(ARRAY(
     SELECT id FROM ${jobsSchema}.jobs WHERE key IS NULL AND locked_at IS NULL AND attempts >= max_attempts))`,
 
+  // Fetched by a worker that was not registered, or not any more.
+  strays: `SELECT ${jobsSchema}.force_unlock_workers(ARRAY(SELECT DISTINCT locked_by FROM ${jobsSchema}.jobs
+    WHERE locked_by IS NOT NULL AND locked_by NOT IN (SELECT pool FROM statewright.worker WHERE pool IS NOT NULL)))`,
   // In an active session, and with no job that a living worker has or can get.
   overlooked: `SELECT count(${jobsSchema}.add_job('run', json_build_object('session_id', s.key, 'run_id', m.key), job_key := m.key))
     FROM statewright.model_row m
@@ -48,10 +52,9 @@ const texts = {
       AND (j.locked_by IS NULL OR j.locked_by IN (SELECT pool FROM statewright.worker))
     )`,
 
-  // A deadline that is not over yet here waits in its worker; that is not work under way.
-  due: `SELECT count(*)::int AS due FROM ${jobsSchema}.jobs
-    WHERE task_identifier <> 'deadline' AND run_at <= clock_timestamp()
-    AND (locked_at IS NOT NULL OR attempts < max_attempts)`,
+  // A worker that has a deadline may be waiting for it; that is not work under way.
+  due: `SELECT count(*)::int AS due FROM ${jobsSchema}.jobs WHERE run_at <= clock_timestamp()
+    AND CASE WHEN locked_at IS NULL THEN attempts < max_attempts ELSE task_identifier <> 'deadline' END`,
 
   drop: `DELETE FROM statewright.lease l USING statewright.model_row m
     WHERE l.worker = $1 AND m.model = 'subjects' AND m.key = l.run_id
@@ -99,7 +102,11 @@ export function createMembers(pool: pg.Pool, lease_ms: number) {
       return found?.dead ?? 0
     },
 
-    wakeOverlooked: (older_than_ms = overlooked_ms) => ask(texts.overlooked, [older_than_ms]),
+    async wakeOverlooked(older_than_ms = overlooked_ms) {
+      await ask(texts.strays)
+      await ask(texts.overlooked, [older_than_ms])
+      await ask(texts.prune)
+    },
 
     async isQuiet(): Promise<boolean> {
       const [found] = await ask<{ due: number }>(texts.due)

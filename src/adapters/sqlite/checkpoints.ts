@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Checkpoints } from '../../runtime/checkpoints.ts'
 
@@ -47,15 +47,18 @@ function open(path: string): DatabaseSync {
       session_id TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT NOT NULL, body TEXT NOT NULL,
       PRIMARY KEY (session_id, name)
     ) STRICT, WITHOUT ROWID`
-  try {
+  const begin = () => {
+    // What sessions said is in it: it belongs to whom the store belongs to.
+    closeSync(openSync(path, 'a', 0o600))
     const db = new DatabaseSync(path)
     db.exec(create)
     return db
+  }
+  try {
+    return begin()
   } catch {
     // It is only a cache: a file that is none is begun anew.
     for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
-    const db = new DatabaseSync(path)
-    db.exec(create)
-    return db
+    return begin()
   }
 }

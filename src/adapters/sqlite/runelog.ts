@@ -100,8 +100,29 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
     if (known !== undefined) return known
     const session = reader.key(session_id)
     const head = reader.head(session_id)
-    return session === undefined || head === undefined ? undefined : { session, head }
+    if (session === undefined || head === undefined) return undefined
+    const place = { session, head }
+    places.set(session_id, place)
+    return place
   }
+
+  /**
+   * What readers may see of the above. Without a thread a group is decided and committed in one stretch, so that nobody
+   * ever finds it between the two; with one, only the database knows what is committed.
+   */
+  const committed =
+    thread === undefined
+      ? {
+          head(session_id: string) {
+            places.trim()
+            return placeOf(session_id)?.head
+          },
+          row(model: string, key: string) {
+            rows.trim()
+            return look(model, key)
+          },
+        }
+      : reader
 
   function writeRows(changes: readonly Change[]): readonly Step[] {
     return changes.map(({ model, key, row }) => {
@@ -174,7 +195,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
 
     async head(session_id) {
       group.check()
-      return reader.head(session_id)
+      return committed.head(session_id)
     },
 
     async sessionIds() {
@@ -184,7 +205,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
 
     async row(model, key) {
       group.check()
-      return reader.row(model, key)
+      return committed.row(model, key)
     },
 
     async rows(model, query) {

@@ -80,14 +80,16 @@ export function inputOf({ received }: Recorded): CoordinationInput {
   return received.payload.input as unknown as CoordinationInput
 }
 
-/** The questions that wait for someone, if any do. */
+/** The questions that wait for someone, if any do. Questions that were redacted wait for nobody: nobody can answer them. */
 export function openPack({ asked }: Recorded): PlanQuestions | null {
-  const pack = asked.find(({ is_open }) => is_open)
+  const pack = asked.find(({ is_open, question_pack: found }) => is_open && found !== undefined)
   if (pack === undefined) return null
   const { interaction_id, question_pack, deadline } = pack
   return { interaction_id, question_pack, deadline }
 }
 
+/** Null also where it was redacted. */
 export function failureOf({ moves }: Recorded): FailurePack | null {
-  return (moves.at(-1)?.payload.failure as FailurePack | undefined) ?? null
+  const last = moves.at(-1)
+  return last?.redacted === true ? null : ((last?.payload.failure as FailurePack | undefined) ?? null)
 }

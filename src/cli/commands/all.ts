@@ -2,6 +2,7 @@ import type { Command } from '../command.ts'
 import { answerCommand } from './answer.ts'
 import { approveCommand } from './approve.ts'
 import { archiveCommand } from './archive.ts'
+import { backupCommand } from './backup.ts'
 import { cancelCommand } from './cancel.ts'
 import { chatCommand } from './chat.ts'
 import { checkpointCommand } from './checkpoint.ts'
@@ -58,6 +59,7 @@ export const commands: readonly Command[] = [
   verifyCommand,
   checkpointCommand,
   exportCommand,
+  backupCommand,
   redactCommand,
   archiveCommand,
   rebuildCommand,

@@ -33,6 +33,10 @@ function replyTo(command: Command, asked: InteractionCard, words: readonly strin
     return jsonOf(command, values.reply as string, '--reply') as Readonly<Record<string, Json>>
   const reason = values.message as string | undefined
   if (asked.interaction_kind === 'question') return { answer: words.join(' ') }
+  if (asked.interaction_kind === 'notice')
+    return { acknowledged: true, ...(words.length > 0 && { note: words.join(' ') }) }
+  if (asked.interaction_kind === 'question_pack')
+    throw badUsage(command, `It is a pack of questions: use plan answer ${asked.coordination_id}.`)
   if (values.reject) return { action: 'reject', ...(reason !== undefined && { reason }) }
   const fields = fieldsOf(asked.request)
   const data: Record<string, Json> = {}

@@ -1,14 +1,16 @@
 import type { Client } from '../../surface/client.ts'
 import { getRun } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
+import { askPerson } from '../ask-person.ts'
 import type { Arguments, Command, Io } from '../command.ts'
 import { exits } from '../exits.ts'
-import { exitOf, followRun } from '../follow-run.ts'
+import { followRun } from '../follow-run.ts'
 import { next } from '../hint.ts'
 import { createViewer, type Viewer } from '../render/viewer.ts'
 import { resolveId } from '../resolve-id.ts'
 import { jsonOption, whereOptions, withClient } from '../with-client.ts'
 import { take } from '../with-store.ts'
+import { commandsAfter } from './run.ts'
 
 export const watchCommand: Command = {
   name: 'watch',
@@ -33,17 +35,28 @@ export const watchCommand: Command = {
 }
 
 async function watchRun(client: Client, run_id: string, args: Arguments, io: Io, viewer: Viewer): Promise<number> {
-  const { session_id, status, error_code, pending_interaction_ids } = await client.call(getRun, { params: { run_id } })
-  if (status === 'waiting_user') {
-    viewer.say('It waits for a person.')
-    next(io, args, ...pending_interaction_ids.map((id) => `inbox ${id}`))
+  const run = await client.call(getRun, { params: { run_id } })
+  const { session_id, event_id, pending_interaction_ids: open } = run
+  const isWaiting = run.status === 'waiting_user'
+  if (isWaiting) viewer.say('It waits for a person.')
+  // Whoever works on the store alone keeps everybody else from answering, so the answer is given here or later.
+  if (args.values.work) {
+    if (isWaiting && !io.terminal.isInteractive) {
+      next(io, args, ...open.map((id) => `inbox ${id}`))
+      return exits.waiting
+    }
+    const ask = (id: string, signal: AbortSignal) => askPerson(io, client, id, signal)
+    for (const id of isWaiting ? open : []) await ask(id, new AbortController().signal)
+    const followed = await followRun(io, client, { session_id, run_id, after: 0, past: event_id }, viewer, {
+      owns: true,
+      ...(io.terminal.isInteractive && !args.values.json && { ask }),
+    })
+    next(io, args, ...commandsAfter(followed, session_id, run_id))
+    return exits[followed.exit]
   }
+  if (isWaiting) next(io, args, ...open.map((id) => `inbox ${id}`))
   const { exit } = await followRun(io, client, { session_id, run_id, after: 0 }, viewer, { owns: false, patient: true })
-  return exit === 'interrupted'
-    ? exits.interrupted
-    : exits[exit] === exits.waiting
-      ? exitOf(status, error_code)
-      : exits[exit]
+  return exits[exit]
 }
 
 async function watchSession(client: Client, session_id: string, io: Io, viewer: Viewer): Promise<number> {

@@ -2,6 +2,7 @@ import type { FailurePack } from '../../coordinator/schemas/failure-pack.ts'
 import type { RuleDecision, RuleDecisions } from '../../coordinator/schemas/rule-decision.ts'
 import type { RunTape } from '../../coordinator/schemas/run-tape.ts'
 import { failureLines } from './plan.ts'
+import { safeLine } from './safe.ts'
 
 export interface Explained {
   readonly rounds: readonly RuleDecisions[]
@@ -15,7 +16,7 @@ export function explainLines({ rounds, tape, failure }: Explained): readonly str
     to_state === 'BLOCKED' || to_state === 'ABORTED' || from_state === 'AWAITING_ANSWERS'
       ? guards_evaluated
           .filter(({ passed }) => !passed)
-          .map((one) => `  ${from_state}: ${one.guard_name} does not hold. ${one.reason}`)
+          .map((one) => `  ${from_state}: ${one.guard_name} does not hold. ${safeLine(one.reason)}`)
       : [],
   )
   return [
@@ -34,16 +35,16 @@ function decisionLines(decision: RuleDecision): readonly string[] {
   return [
     `  ${name}: ${verdict}${is_hard_deny ? ', which ends the plan' : ''}; risk ${risk_level}`,
     ...matched_rules.map(
-      (rule) => `    ${rule.verdict} by ${rule.rule_id} ${rule.version} (${rule.severity}): ${rule.reason}`,
+      (rule) => `    ${rule.verdict} by ${rule.rule_id} ${rule.version} (${rule.severity}): ${safeLine(rule.reason)}`,
     ),
     ...undecidable_because.map(
-      ({ rule_id, message }) => `    undecidable${rule_id === null ? '' : ` by ${rule_id}`}: ${message}`,
+      ({ rule_id, message }) => `    undecidable${rule_id === null ? '' : ` by ${rule_id}`}: ${safeLine(message)}`,
     ),
     ...(conflict === null
       ? []
       : [
           `    ${conflict.allowed_by.join(', ')} allow what ${conflict.denied_by.join(', ')} deny, all of severity block`,
         ]),
-    `    evidence: ${evidence_refs.join(', ') || 'none'}`,
+    `    evidence: ${safeLine(evidence_refs.join(', ')) || 'none'}`,
   ]
 }

@@ -1,6 +1,6 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { span } from '../../observation/span.ts'
-import { asText } from '../../observation/summary.ts'
 import type { Kind } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { shorten } from './columns.ts'
@@ -84,9 +84,9 @@ function runMoved({ to, trigger, payload }: Rune<'run.moved'>): string | undefin
 
 function toolResult({ payload }: Rune<'tool.result'>): string {
   const { status, output, error, duration_ms } = payload
-  const said = error ?? (output === undefined ? '' : asText(output))
+  const came = error ?? (output === undefined ? '' : said(output))
   const took = duration_ms === undefined ? '' : ` after ${span(duration_ms)}`
-  return `The tool ends with ${status}${took}${said === '' ? '' : `: ${shorten(said, 160)}`}`
+  return `The tool ends with ${status}${took}${came === '' ? '' : `: ${shorten(came, 160)}`}`
 }
 
 function contractMoved({ to, trigger, execution_id, payload }: Rune<'contract.moved'>): string | undefined {
@@ -96,6 +96,9 @@ function contractMoved({ to, trigger, execution_id, payload }: Rune<'contract.mo
   return undefined
 }
 
-const quoted = (value: Json) => `“${shorten(asText(value).trim(), 200)}”`
+const quoted = (value: Json) => `“${shorten(said(value).trim(), 200)}”`
 
-const brief = (value: Json) => shorten(asText(value), 160)
+const brief = (value: Json) => shorten(said(value), 160)
+
+/** A string as it is, anything else in its canonical form, so that the same rune reads the same wherever it comes from. */
+const said = (value: Json) => (typeof value === 'string' ? value : canonicalJson(value))

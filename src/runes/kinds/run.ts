@@ -10,6 +10,8 @@ export const runKinds = {
     interactive_require_user_reply: z.boolean(),
     budget: budget.nullable(),
     parent_call_id: z.string().nullable(),
+    /** The run that made that call, on whose budget this one draws. Older records leave it out. */
+    parent_run_id: z.string().optional(),
     /** A judged plan binds the run: it may use these tools, each with arguments that fit, and nothing else. */
     allowed_tools: z.array(z.strictObject({ name: z.string(), args_schema: jsonObject.optional() })).optional(),
   }),

@@ -28,7 +28,7 @@ export async function recoverAll(engine: Engine, settled: (session_id: string) =
   const sessions = new Set([...running, ...waiting, ...queued].map(({ session_id }) => session_id))
   await each([...sessions], (session_id) => withdrawOrphans(engine, session_id))
   await each(waiting, ({ id, session_id }) => preserve(engine, session_id, id))
-  await each(running, ({ id, session_id }) => requeue(engine, session_id, id))
+  await each(running, ({ id, session_id }) => requeue(engine, session_id, id, true))
   await each(queued, ({ id, session_id }) => rouse(engine, session_id, id))
   await each(closing, ({ session_id }) => finishClosing(engine, session_id, 'the session was being closed', settled))
   for (const row of await engine.runelog.rows('open_interactions')) {
@@ -36,13 +36,6 @@ export async function recoverAll(engine: Engine, settled: (session_id: string) =
     if (deadline !== null) engine.deadline(interaction_id, session_id, deadline)
   }
   return { requeued: running.length, waiting: waiting.length, queued: queued.length, closing: closing.length }
-}
-
-/** Of all that, what the first of several processes does: what waited goes on waiting. Answers with how many did. */
-export async function preserveAll(engine: Engine): Promise<number> {
-  const waiting = await tagged(engine, 'run:waiting_user')
-  await each(waiting, ({ id, session_id }) => preserve(engine, session_id, id))
-  return waiting.length
 }
 
 async function tagged({ runelog }: Engine, tag: string): Promise<readonly { id: string; session_id: string }[]> {

@@ -11,12 +11,17 @@ import { failOrphans } from './orphans.ts'
  * commit should it wake, and it is queued again; the one that takes it settles
  * its open contracts before anything else. What cannot be continued fails.
  */
-export async function requeue(engine: Engine, session_id: string, run_id: string): Promise<void> {
+export async function requeue(
+  engine: Engine,
+  session_id: string,
+  run_id: string,
+  isAlone = engine.isAlone,
+): Promise<void> {
   const goes_on = await attempt(engine, session_id, (state) => {
     const run = state.runs.get(run_id)
     if (run?.status !== 'running') return { answer: () => run?.status === 'queued' }
     const batch = createBatch(state, engine.clock.now())
-    const problem = whyNot(engine, run)
+    const problem = whyNot(engine, run, isAlone)
     if (problem !== undefined) {
       giveUp(engine, state, batch, run, problem.code, problem.message)
       return { batch, answer: () => false }
@@ -108,10 +113,9 @@ export async function rouse(engine: Engine, session_id: string, run_id: string):
 
 const notConfigured = ({ agent }: RunView) => `The agent ${agent} is not configured any more.`
 
-function whyNot(engine: Engine, run: RunView): { code: string; message: string } | undefined {
-  // On a shared store another process may have the agent; whoever has it takes the run.
-  if (engine.isAlone && !engine.agents.has(run.agent))
-    return { code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
+function whyNot(engine: Engine, run: RunView, isAlone: boolean): { code: string; message: string } | undefined {
+  // Another process may have the agent; whoever has it takes the run.
+  if (isAlone && !engine.agents.has(run.agent)) return { code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
   const { requeue_limit } = engine.settings
   if (run.requeues_without_progress >= requeue_limit)
     return { code: 'RECOVERY_LIMIT', message: `It was put back ${requeue_limit} times without getting anywhere.` }

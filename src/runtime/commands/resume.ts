@@ -2,15 +2,16 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { type ContractStatus, contractMachine } from '../../machines/contract.ts'
 import { contractHistories, type ExecutionSnapshot, snapshot } from '../../observation/contract.ts'
-import type { SessionState } from '../../observation/session-state.ts'
+import type { CallView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
+import { executionOf } from '../contracts/about.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
 import { attempt } from './attempt.ts'
 import { type Replied, type Reply, reply } from './reply.ts'
 
 export interface Resumption extends Reply {
-  /** The contracts that a checkpoint expects to be waiting. Without it, those that the run asked about. */
+  /** The contracts that a checkpoint expects to be waiting. Without it, those whose question the record has as open. */
   readonly expected_waiting?: readonly string[]
 }
 
@@ -44,10 +45,12 @@ export async function resume(engine: Engine, execution_id: string, given: Resump
       refusal: before.is_terminal ? 'terminal' : 'undeclared',
       legal: [...new Set(contractMachine.transitions.flatMap((t) => (t.from === before.current_status ? [t.on] : [])))],
     })
-  const found = waitingIn(state, call.run_id)
-  const expected = given.expected_waiting ?? found
+  const waiting = waitingIn(state, call.run_id)
+  const { expected_waiting } = given
+  const expected = expected_waiting ?? askedAbout(state, call.run_id)
+  const found = expected_waiting === undefined ? waiting.filter((c) => !isAnswered(state, c)) : waiting
   const is_aligned = expected.length === found.length
-  if (!is_aligned) await warn(engine, session_id, call.run_id, expected, found)
+  if (!is_aligned) await warn(engine, session_id, call.run_id, expected, found.map(executionOf))
   const { expected_waiting: _, ...said } = given
   return { ...(await reply(engine, call.interaction_id, said)), snapshot: before, is_aligned }
 }
@@ -59,11 +62,25 @@ async function look(engine: Engine, session_id: string, execution_id: string): P
   return snapshot(history, engine.clock.now())
 }
 
-/** The contracts of a run that wait for someone. */
-function waitingIn(state: SessionState, run_id: string): readonly string[] {
-  return [...state.calls.values()].flatMap((call) =>
-    call.run_id === run_id && call.contract === 'waiting' && call.execution_id !== null ? [call.execution_id] : [],
-  )
+/** What waits for someone, by what became of the contracts of the run. */
+function waitingIn(state: SessionState, run_id: string): readonly CallView[] {
+  return [...state.calls.values()].filter((call) => call.run_id === run_id && call.contract === 'waiting')
+}
+
+/** The same, by the questions that the run asked: those that nobody has closed expect a contract that waits. */
+function askedAbout(state: SessionState, run_id: string): readonly string[] {
+  const open = [...state.interactions.values()].filter((asked) => asked.run_id === run_id && asked.state === 'open')
+  return open.flatMap(({ call_id }) => {
+    const call = state.calls.get(call_id ?? '')
+    // What a tool asks in the middle of its work is no reason for its contract to wait.
+    return call === undefined || call.contract === 'running' ? [] : [executionOf(call)]
+  })
+}
+
+/** It only waits for a worker that uses the answer, or was left as it is. */
+function isAnswered(state: SessionState, { interaction_id }: CallView): boolean {
+  const question = state.interactions.get(interaction_id ?? '')
+  return question !== undefined && question.state !== 'open'
 }
 
 async function warn(

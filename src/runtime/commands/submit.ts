@@ -214,7 +214,8 @@ function nextId(engine: Engine, state: SessionState, name: string): string {
 /** Who has a run done, where it is not whoever submits it. */
 export interface Behalf {
   readonly actor?: Actor
-  readonly parent_call_id?: string | null
+  /** The call that handed the task on, and its run. */
+  readonly parent?: { readonly call_id: string; readonly run_id: string } | null
   readonly allowed_tools?: readonly AllowedTool[] | null
   readonly goal_id?: string
   readonly task_id?: string
@@ -225,10 +226,12 @@ export function openRun(
   run_id: string,
   agent_id: string,
   submission: Submission,
-  { actor = 'human', parent_call_id = null, allowed_tools = null, ...concerns }: Behalf = {},
+  { actor = 'human', parent = null, allowed_tools = null, ...concerns }: Behalf = {},
 ) {
   const { agent, input, mode = 'interactive', interactive_require_user_reply = true, budget = null } = submission
   const bound = allowed_tools === null ? {} : { allowed_tools: [...allowed_tools] }
-  const payload = { agent, input, mode, interactive_require_user_reply, budget, parent_call_id, ...bound }
+  const above =
+    parent === null ? { parent_call_id: null } : { parent_call_id: parent.call_id, parent_run_id: parent.run_id }
+  const payload = { agent, input, mode, interactive_require_user_reply, budget, ...above, ...bound }
   batch.open('run', run_id, 'run.submitted', { actor, payload }, { run_id, agent_id, ...concerns })
 }

@@ -1,11 +1,11 @@
 import { Fault } from '../../faults/fault.ts'
 import { expire } from '../commands/expire.ts'
 import { requeue } from '../commands/recover.ts'
-import { preserveAll } from '../commands/recover-all.ts'
+import { recoverAll } from '../commands/recover-all.ts'
 import { finishClosing } from '../commands/session.ts'
 import { isOver } from '../commands/stop.ts'
 import { mayBeTaken } from '../engine/take.ts'
-import type { Member } from '../shared-store.ts'
+import type { AbandonedRun, Member } from '../shared-store.ts'
 import type { Dispatch, DispatchPorts } from './dispatch.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { lookAfterOrphans, obeyCancel } from './look-after.ts'
@@ -24,7 +24,16 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
   const applying = new Set<Promise<unknown>>()
   const ending = new AbortController()
 
-  async function run(session_id: string, run_id: string) {
+  /** Nothing can be done here once the store takes nothing more: others have to, and soon. */
+  const whole =
+    <A extends unknown[], R>(task: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      task(...args).catch((error) => {
+        if (error instanceof Fault && error.code === 'store_poisoned') member.abandon()
+        throw error
+      })
+
+  async function run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'> {
     try {
       await dispatcher.wake(session_id, run_id)
       return 'seen'
@@ -36,25 +45,25 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
   }
 
   /** The queue goes by the clock of the database. If ours is behind, the deadline is not yet over here. */
-  async function deadline(session_id: string, interaction_id: string) {
+  async function deadline(session_id: string, interaction_id: string): Promise<'applied' | 'later'> {
     for (;;) {
       const applied = expire(engineOf(), session_id, interaction_id).finally(() => applying.delete(applied))
       applying.add(applied)
       const left = await applied
-      if (left === 0) return
+      if (left === 0) return 'applied'
+      if (ending.signal.aborted) return 'later'
       await rest(left)
     }
   }
 
   function rest(ms: number): Promise<void> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const cancel = engineOf().timers.after(ms, resolve)
       const leave = () => {
         cancel()
-        reject(new Error('This worker leaves before the deadline.'))
+        resolve()
       }
-      if (ending.signal.aborted) leave()
-      else ending.signal.addEventListener('abort', leave, { once: true })
+      ending.signal.addEventListener('abort', leave, { once: true })
     })
   }
 
@@ -86,18 +95,16 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
       } while (applying.size > 0)
     },
 
-    /** What runs is someone's, unless its lease is over. Only the first process looks after what waits for people. */
+    /** The first process takes up all that was left behind. To any other, what runs is someone's until its lease is over. */
     async start() {
-      const recovered = { requeued: 0, waiting: 0, queued: 0, closing: 0 }
-      if (limit === 0) return recovered
       const engine = engineOf()
+      const nothing = { requeued: 0, waiting: 0, queued: 0, closing: 0 }
+      if (limit === 0) return nothing
       const { isFirst } = await member.join(engine.settings.worker)
-      if (isFirst) recovered.waiting = await preserveAll(engine)
-      const abandoned = async (lost: { readonly session_id: string; readonly run_id: string }) => {
-        await requeue(engine, lost.session_id, lost.run_id)
-        recovered.requeued++
-      }
-      await member.begin({ run, deadline, session, abandoned }, limit)
+      const recovered = isFirst ? await recoverAll(engine, settled) : nothing
+      const abandoned = (lost: AbandonedRun) => requeue(engine, lost.session_id, lost.run_id)
+      const tasks = { run: whole(run), deadline: whole(deadline), session: whole(session), abandoned: whole(abandoned) }
+      await member.begin(tasks, limit)
       return recovered
     },
 

@@ -1,6 +1,10 @@
 /** Hands runs to workers of this process. It only wakes: the log decides whether a run may be taken. */
 export interface Dispatcher {
-  /** Resolves when the run was looked at and its place is free again. Refused if nobody will look at it here. */
+  /**
+   * Resolves when the run was looked at and its place is free again. One that is worked on already has a place: it is
+   * looked at once more after that, and whoever brings it again is not kept waiting, or the places of all those that
+   * it waits for could be taken by itself. Refused if nobody will look at it here.
+   */
   wake(session_id: string, run_id: string): Promise<void>
   /** A run that only waits does not count; the returned function makes it count again. */
   lend(run_id: string): () => void
@@ -57,7 +61,8 @@ export function createDispatcher(
       if (isStopping) return Promise.reject(new Error('This worker takes no more runs.'))
       const entry = queue.get(run_id) ?? { session_id, seen: Promise.withResolvers<void>() }
       queue.set(run_id, entry)
-      pump()
+      if (busy.has(run_id)) entry.seen.resolve()
+      else pump()
       return entry.seen.promise
     },
     lend(run_id) {

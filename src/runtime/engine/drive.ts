@@ -1,5 +1,6 @@
 import { Fault } from '../../faults/fault.ts'
 import { readThrown } from '../thrown.ts'
+import { leftBehind } from '../tools/carry-out.ts'
 import { cancelHeld, crash } from './end.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, callsOf, commit, type Hold, type InHand, isUnderWay, turnOf } from './hold.ts'
@@ -30,7 +31,7 @@ export async function drive(
     held.delete(run_id)
     hold.lease.release()
     hold.over.resolve()
-    for (const { abort } of hold.inHand.values()) abort.abort()
+    for (const { abort } of hold.inHand.values()) abort.abort(leftBehind)
   }
   return true
 }

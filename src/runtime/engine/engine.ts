@@ -54,7 +54,7 @@ export interface Settings {
   readonly lease_ms: number
   /** How long a run that need not have a reply waits for one. */
   readonly reply_timeout_ms: number
-  /** How long a cancelled effect may take to stop before its outcome counts as unknown. */
+  /** How long a cancelled effect may take to say what it came to. After that it is cancelled, or unknown if it cannot be undone. */
   readonly cancel_grace_ms: number
   /** How long after its timeout a stopped worker might still act; null where a dead process is surely dead. */
   readonly late_worker_ms: number | null

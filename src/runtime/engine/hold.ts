@@ -3,7 +3,7 @@ import type { Concerns, Rune } from '../../runes/rune.ts'
 import type { AgentDefinition } from '../agents/define-agent.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Lease } from '../leases.ts'
-import type { Outcome as Carried } from '../tools/carry-out.ts'
+import { type Outcome as Carried, leftBehind } from '../tools/carry-out.ts'
 import type { Engine } from './engine.ts'
 
 /** A run in the hands of this worker, and what only this worker knows about it. */
@@ -88,7 +88,7 @@ export function isUnderWay(hold: Hold): boolean {
 /** The lease is gone: the stream and every effect under way are told, and nothing may be begun. */
 export function stopEverything(hold: Hold) {
   hold.interruption.abort()
-  for (const { abort } of hold.inHand.values()) abort.abort()
+  for (const { abort } of hold.inHand.values()) abort.abort(leftBehind)
   hold.changed.resolve()
 }
 

@@ -208,17 +208,19 @@ function writeDeltas(engine: Engine, hold: Hold) {
     writing.catch(() => undefined)
   })
   const clean = { text: cleanStream(engine.redactor), reasoning: cleanStream(engine.redactor) }
+  function pass(channel: 'text' | 'reasoning', text: string) {
+    if (text === '') return
+    const { session_id } = hold.state
+    engine.ephemeral({ session_id, run_id: hold.run.run_id, turn_id, round, offset: offsets[channel], channel, text })
+    offsets[channel] += text.length
+    pieces.add(channel, text)
+  }
   return {
-    add(channel: 'text' | 'reasoning', raw: string) {
-      const text = clean[channel].add(raw)
-      if (text === '') return
-      const { session_id } = hold.state
-      engine.ephemeral({ session_id, run_id: hold.run.run_id, turn_id, round, offset: offsets[channel], channel, text })
-      offsets[channel] += text.length
-      pieces.add(channel, text)
-    },
+    add: (channel: 'text' | 'reasoning', raw: string) => pass(channel, clean[channel].add(raw)),
+    /** The rest of the text stands in what is recorded next; what was thought stands nowhere else. */
     async finish() {
-      pieces.drop()
+      pass('reasoning', clean.reasoning.end())
+      pieces.finish('reasoning')
       await writing
     },
   }

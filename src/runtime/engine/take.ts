@@ -38,7 +38,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
   const agent = state.agents.get(run.agent_id) as AgentView
   // Before the run is ours: one that this process cannot work on is left to those who can.
   const definition = definitionOf(engine, state, run.agent_id)
-  const since = engine.clock.monotonic()
+  const since = engine.leases.instant()
   const batch = createBatch(state, engine.clock.now())
   const epoch = run.epoch + 1
   const payload = { epoch, worker: engine.settings.worker, attempt: run.attempt + 1 }
@@ -72,7 +72,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     run,
     agent,
     definition,
-    lease: engine.leases.hold(run_id, epoch, engine.clock.monotonic() - since),
+    lease: engine.leases.hold(run_id, epoch, since),
     epoch,
     inHand: new Map(),
     unknown: new Set(),

@@ -16,13 +16,15 @@ import { aboutRun, aboutTurn, batchFor, callsOf, commit, type Hold, isUnderWay, 
  */
 export async function work(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
   for (;;) {
+    // Before anything is looked at: what comes while the next append is on its way is looked at after it.
+    const changed = hold.changed.promise
     const calls = callsOf(hold)
     const batch = batchFor(engine, hold)
     recordOutcomes(engine, hold, batch, calls)
     const went = await proceed(engine, hold, batch, calls)
     if (went !== 'wait') return went
     if (mustStop(hold)) return 'on'
-    await somethingHappens(hold)
+    await somethingHappens(hold, changed)
     if (mustStop(hold)) return 'on'
   }
 }
@@ -70,10 +72,10 @@ function mustStop(hold: Hold): boolean {
   return hold.run.cancel === 'cancel' || hold.isLeaving || hold.lease.signal.aborted
 }
 
-async function somethingHappens(hold: Hold) {
+async function somethingHappens(hold: Hold, changed: Promise<void>) {
   const fresh = [...hold.inHand].filter(([call_id]) => !hold.unknown.has(call_id)).map(([, entry]) => entry)
   if (fresh.some((entry) => entry.outcome !== undefined)) return
-  await Promise.race([...fresh.map((entry) => entry.done), hold.changed.promise])
+  await Promise.race([...fresh.map((entry) => entry.done), changed])
 }
 
 /** Puts the outcomes that came in into the batch. What may have happened, and cannot be known, is marked for a person. */

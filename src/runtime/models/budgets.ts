@@ -7,7 +7,7 @@ export type ToolCalls = {
   readonly made: number
   /** Null where only the parent is limited. */
   readonly limit: number | null
-  /** The agent on whose budget this one draws as well. */
+  /** The agent, or the run, on whose budget this one draws as well. */
   readonly parent: string | null
 }
 
@@ -20,7 +20,7 @@ export type ToolCalls = {
  */
 export const budgets: ReadModel = {
   name: 'budgets',
-  version: 1,
+  version: 2,
 
   keys(rune, look) {
     switch (rune.kind) {
@@ -29,7 +29,9 @@ export const budgets: ReadModel = {
       case 'run.submitted':
         return opened(rune, look) === undefined ? [] : [rune.subject_id ?? '']
       case 'tool.call':
-        return [rune.session_id, rune.run_id ?? '', ...lineage(rune.agent_id ?? '', look)].filter((id) => look(id))
+        return [rune.session_id, ...lineage(rune.run_id ?? '', look), ...lineage(rune.agent_id ?? '', look)].filter(
+          (id) => look(id),
+        )
       case 'session.unsuspended':
       case 'session.closed':
       case 'agent.terminated':
@@ -79,12 +81,14 @@ function opened(rune: FoldableRune, look: (key: string) => Row | undefined): Too
 }
 
 function parentOf(rune: FoldableRune): string | null {
-  return rune.kind === 'agent.spawning' ? rune.payload.parent_id : null
+  if (rune.kind === 'agent.spawning') return rune.payload.parent_id
+  return rune.kind === 'run.submitted' ? (rune.payload.parent_run_id ?? null) : null
 }
 
-function lineage(agent_id: string, look: (key: string) => Row | undefined): readonly string[] {
-  const row = look(agent_id)?.value as ToolCalls | undefined
-  return row?.parent == null ? [agent_id] : [agent_id, ...lineage(row.parent, look)]
+/** An agent or a run, and those above it. */
+function lineage(id: string, look: (key: string) => Row | undefined): readonly string[] {
+  const row = look(id)?.value as ToolCalls | undefined
+  return row?.parent == null ? [id] : [id, ...lineage(row.parent, look)]
 }
 
 function rowOf(key: string, value: ToolCalls): Row {

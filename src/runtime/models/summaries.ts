@@ -40,6 +40,8 @@ export type Waiting = {
 /** The status that says most about a session: who waits for a person comes first. */
 const ranks: readonly RunStatus[] = ['waiting_user', 'running', 'queued']
 
+const precision_ms = 1_000
+
 /** Listed under the status of what is most urgent in it, the one where something last happened at the end. */
 export const summaries: ReadModel = {
   name: 'summaries',
@@ -48,7 +50,9 @@ export const summaries: ReadModel = {
   fold(row, rune, key) {
     const before = (row?.value as Summary | undefined) ?? blank(rune)
     const after = { ...told(before, rune), updated_at: rune.at, event_id: rune.event_id }
-    return { key, tag: statusOf(after) ?? 'none', sort: rune.at, value: after } satisfies Row
+    // A session at work moves many times a second; its place in the list need not.
+    const sort = row?.sort != null && rune.at - row.sort < precision_ms ? row.sort : rune.at
+    return { key, tag: statusOf(after) ?? 'none', sort, value: after } satisfies Row
   },
 }
 

@@ -1,8 +1,8 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import { cleanStream } from '../clean-stream.ts'
-import type { Clock, Timers } from '../ports.ts'
-import { isMarked, readThrown } from '../thrown.ts'
+import type { Cancel, Clock, Timers } from '../ports.ts'
+import { isAbort, isMarked, readThrown } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { type KeepWhole, limitOutput } from './limit-output.ts'
 import { stopwatch } from './stopwatch.ts'
@@ -24,7 +24,11 @@ export interface CarryOutPorts {
   readonly timers: Timers
   readonly keepWhole: KeepWhole
   readonly redactor: Redactor
+  readonly settings: { readonly cancel_grace_ms: number }
 }
+
+/** Aborting with this leaves the tool behind at once: there is nobody left who would hear what it came to. */
+export const leftBehind = new Error('Nobody waits for it any more.')
 
 type ProgressStream = 'stdout' | 'stderr' | 'message'
 
@@ -36,16 +40,17 @@ type End =
 
 /**
  * Calls a tool once and says what came of it: exactly one outcome, and never
- * later than its timeout, whatever the tool does. `context.signal` cancels. A
- * tool that ignores its own signal is left behind; what it does after that, and
- * what it reports, is no longer heard. `context.progress` gets the tool's
- * reports in larger pieces, the last of them before the outcome is known.
+ * later than its timeout, whatever the tool does. `context.signal` cancels: the
+ * tool is told, and may still say within `cancel_grace_ms` what it came to. One
+ * that ignores its own signal is left behind; what it does after that, and what
+ * it reports, is no longer heard. `context.progress` gets the tool's reports in
+ * larger pieces, the last of them before the outcome is known.
  */
 export async function carryOut(
   tool: Tool,
   args: Json,
   context: ToolContext,
-  { clock, timers, keepWhole, redactor }: CarryOutPorts,
+  { clock, timers, keepWhole, redactor, settings }: CarryOutPorts,
 ): Promise<Outcome> {
   const began = clock.monotonic()
   if (context.signal.aborted) return { status: 'cancelled', began: false, duration_ms: 0 }
@@ -61,13 +66,19 @@ export async function carryOut(
 
   // Why it ends is settled before the tool hears of it: a tool that fails
   // because it was aborted must not make a timeout look like a failure.
-  function stop(by: 'timeout' | 'cancel') {
-    endWith({ by })
+  const limit = stopwatch(tool.timeout_ms, clock, timers, () => {
+    endWith({ by: context.signal.aborted ? 'cancel' : 'timeout' })
     finish()
-    controller.abort(new Error(by === 'timeout' ? `It took longer than ${tool.timeout_ms} ms.` : 'It was cancelled.'))
+    controller.abort(new Error(`It took longer than ${tool.timeout_ms} ms.`))
+  })
+  let endGrace: Cancel = () => {}
+  function onCancel() {
+    const { cancel_grace_ms } = settings
+    if (cancel_grace_ms > 0 && context.signal.reason !== leftBehind)
+      endGrace = timers.after(cancel_grace_ms, () => endWith({ by: 'cancel' }))
+    else endWith({ by: 'cancel' })
+    controller.abort(new Error('It was cancelled.'))
   }
-  const onCancel = () => stop('cancel')
-  const limit = stopwatch(tool.timeout_ms, clock, timers, () => stop('timeout'))
   context.signal.addEventListener('abort', onCancel, { once: true })
 
   const over = new AbortController()
@@ -89,11 +100,15 @@ export async function carryOut(
   })
   running.then(
     (value) => endWith({ by: 'return', value }),
-    (thrown) => endWith({ by: 'throw', thrown }),
+    (thrown) => {
+      const wasCancelled = context.signal.aborted && isOfCancel(tool, thrown, controller.signal)
+      endWith(wasCancelled ? { by: 'cancel' } : { by: 'throw', thrown })
+    },
   )
 
   const ended = await end
   limit.pause()
+  endGrace()
   context.signal.removeEventListener('abort', onCancel)
   finish()
   // What it still asked is taken back before anyone hears how it ended.
@@ -101,6 +116,16 @@ export async function carryOut(
   await Promise.allSettled(questions)
   const duration_ms = Math.max(0, Math.round(clock.monotonic() - began))
   return { ...(await outcomeOf(tool, ended, keepWhole, redactor)), duration_ms }
+}
+
+/**
+ * Whether a tool that was cancelled threw because of that. What cannot be undone
+ * may have happened all the same, whatever it throws, unless it says itself that
+ * it did not: to call it failed would permit it a second time.
+ */
+function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boolean {
+  if (isMarked(thrown, 'did_not_happen')) return false
+  return (tool.irreversible && !tool.idempotent) || isAbort(thrown, reason)
 }
 
 /** Async, so that a tool that throws at once is a tool that rejects. */

@@ -35,6 +35,11 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly dedupe: boolean
   /** Asks the outside whether the action with this key happened. */
   probe?(key: string, args: z.output<I>, signal: AbortSignal): Promise<Probed>
+  /**
+   * What it throws is a failure, after which it may be called again. An error with `outcome_unknown: true` says that
+   * nobody can tell. After `signal` has fired, an error of what cannot be undone says nothing about what happened,
+   * unless it carries `did_not_happen: true`.
+   */
   run(args: z.output<I>, context: ToolContext): Promise<Json> | Json
 }
 
@@ -56,7 +61,7 @@ export interface ToolContext {
   readonly run_id: string
   readonly call_id: string
   readonly execution_id: string
-  /** Fires on timeout, on cancel, and when the lease of the worker ends. */
+  /** Fires on timeout, on cancel, and when the lease of the worker ends. After a cancel there is `cancel_grace_ms` left to end. */
   readonly signal: AbortSignal
   /**
    * Puts a form, a confirmation or a display to a person while the tool is at

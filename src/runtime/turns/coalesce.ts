@@ -2,10 +2,8 @@ import type { Cancel, Timers } from '../ports.ts'
 
 export interface Pieces<C extends string> {
   add(channel: C, text: string): void
-  /** Hands on what is held and takes nothing more. */
-  finish(): void
-  /** Forgets what is held and takes nothing more: for whoever records the whole anyway. */
-  drop(): void
+  /** Hands on what is held and takes nothing more. With a channel, only what is of it: the others are recorded whole. */
+  finish(only?: C): void
 }
 
 export interface CoalesceLimits {
@@ -56,13 +54,9 @@ export function coalesce<C extends string = 'text' | 'reasoning'>(
       if (held.length >= limits.characters) release(true)
       else cancelTimer ??= timers.after(limits.after_ms, () => release(true))
     },
-    finish() {
+    finish(only = heldChannel) {
       isOver = true
-      release(false)
-    },
-    drop() {
-      isOver = true
-      held = ''
+      if (heldChannel !== only) held = ''
       release(false)
     },
   }

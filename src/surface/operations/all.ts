@@ -1,7 +1,9 @@
 import type { Operation } from '../operation.ts'
 import { listAgents } from './agents.ts'
+import { allowAgain, redactRune } from './corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
 import { approveGoal, cancelGoal, getGoal, listGoals, rejectGoal, startGoal } from './goals.ts'
+import { runHistory } from './history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
 import { getOutput } from './outputs.ts'
@@ -55,6 +57,7 @@ export const operations: readonly Operation[] = [
   interruptRun,
   cancelRun,
   runTrace,
+  runHistory,
   listInbox,
   getInteraction,
   approve,
@@ -81,4 +84,6 @@ export const operations: readonly Operation[] = [
   rejectGoal,
   cancelGoal,
   findSubjects,
+  allowAgain,
+  redactRune,
 ]

@@ -1,17 +1,16 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { type ContractHistory, consequenceView, snapshot, transitionRecords } from '../../observation/contract.ts'
+import { consequenceView, snapshot, transitionRecords } from '../../observation/contract.ts'
 import { executionTimeline } from '../../observation/timeline.ts'
-import type { Subject } from '../../runelog/models/subjects.ts'
 import type { Desk } from '../desk.ts'
-import { type Asked, defineOperation } from '../operation.ts'
+import { defineLook } from '../operation.ts'
 import { consequenceShape, snapshotShape, timelineShape, transitionShape } from '../shapes/contract.ts'
 import { id } from '../shapes/id.ts'
 import { nothing } from '../shapes.ts'
 
 const execution = z.object({ execution_id: id })
 
-export const getTimeline = defineOperation({
+export const getTimeline = defineLook({
   name: 'get_timeline',
   method: 'GET',
   path: '/api/execution/{session_id}/timeline',
@@ -21,15 +20,14 @@ export const getTimeline = defineOperation({
   query: nothing,
   body: null,
   returns: timelineShape,
-  revision: async ({ runelog }, { params: { session_id } }) => `${(await runelog.head(session_id))?.event_id ?? 0}`,
-  async run({ views, now }, { params: { session_id } }) {
-    const { steps, histories } = await views.of(session_id)
+  async look({ views, now }, { params: { session_id } }) {
+    const { state, steps, histories } = await views.of(session_id)
     if (histories.size === 0) throw faults.not_found({ what: 'execution in the session', id: session_id })
-    return executionTimeline(session_id, steps, now())
+    return { revision: `${state.event_id}`, answer: () => executionTimeline(session_id, steps, now()) }
   },
 })
 
-export const getSnapshot = defineOperation({
+export const getSnapshot = defineLook({
   name: 'get_snapshot',
   method: 'GET',
   path: '/api/execution/{execution_id}/snapshot',
@@ -39,11 +37,13 @@ export const getSnapshot = defineOperation({
   query: nothing,
   body: null,
   returns: snapshotShape,
-  revision: revisionOf,
-  run: async (desk, asked) => snapshot(await historyOf(desk, asked.params.execution_id), desk.now()),
+  async look(desk, { params: { execution_id } }) {
+    const { revision, history } = await historyOf(desk, execution_id)
+    return { revision, answer: () => snapshot(history, desk.now()) }
+  },
 })
 
-export const getConsequence = defineOperation({
+export const getConsequence = defineLook({
   name: 'get_consequence',
   method: 'GET',
   path: '/api/execution/{execution_id}/consequence',
@@ -53,11 +53,13 @@ export const getConsequence = defineOperation({
   query: nothing,
   body: null,
   returns: consequenceShape,
-  revision: revisionOf,
-  run: async (desk, asked) => consequenceView(await historyOf(desk, asked.params.execution_id)),
+  async look(desk, { params: { execution_id } }) {
+    const { revision, history } = await historyOf(desk, execution_id)
+    return { revision, answer: () => consequenceView(history) }
+  },
 })
 
-export const getTransitions = defineOperation({
+export const getTransitions = defineLook({
   name: 'get_transitions',
   method: 'GET',
   path: '/api/execution/{execution_id}/transitions',
@@ -67,29 +69,18 @@ export const getTransitions = defineOperation({
   query: nothing,
   body: null,
   returns: z.object({ execution_id: z.string(), session_id: z.string(), transitions: z.array(transitionShape) }),
-  revision: revisionOf,
-  async run(desk, { params: { execution_id } }) {
-    const history = await historyOf(desk, execution_id)
-    const { session_id } = await contractAt(desk, execution_id)
-    return { execution_id, session_id, transitions: [...transitionRecords(history)] }
+  async look(desk, { params: { execution_id } }) {
+    const { revision, history, session_id } = await historyOf(desk, execution_id)
+    return { revision, answer: () => ({ execution_id, session_id, transitions: [...transitionRecords(history)] }) }
   },
 })
 
-async function revisionOf(desk: Desk, { params }: Asked<{ execution_id: string }, unknown, unknown>): Promise<string> {
-  return `${(await contractAt(desk, params.execution_id)).event_id}`
-}
-
-async function contractAt({ runelog }: Desk, execution_id: string): Promise<Subject> {
-  const subject = (await runelog.row('subjects', execution_id))?.value as Subject | undefined
-  if (subject?.machine !== 'contract') throw faults.not_found({ what: 'execution', id: execution_id })
-  return subject
-}
-
 /** Nothing is told of a contract with a secret rune. */
-async function historyOf(desk: Desk, execution_id: string): Promise<ContractHistory> {
-  const { session_id } = await contractAt(desk, execution_id)
-  const history = (await desk.views.of(session_id)).histories.get(execution_id)
+async function historyOf({ views }: Desk, execution_id: string) {
+  const session_id = await views.sessionOf('contract', execution_id)
+  const { state, histories } = await views.of(session_id)
+  const history = histories.get(execution_id)
   if (history === undefined || history.some((rune) => rune.visibility === 'secret'))
     throw faults.not_found({ what: 'execution', id: execution_id })
-  return history
+  return { session_id, history, revision: `${state.event_id}` }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import type { Json } from '../../kernel/json.ts'
+import { jsonValue } from '../../runes/json-value.ts'
 import type { OpenInteraction } from '../../runtime/models/interactions.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
 import type { Desk } from '../desk.ts'
@@ -61,6 +62,7 @@ export const approve = defineOperation({
   query: nothing,
   body: z.strictObject({ digest: z.string().max(200).optional(), replied_by }),
   returns: repliedShape,
+  key_is_recorded: true,
   run: (desk, asked) => {
     const { digest } = asked.body
     return reply(desk, asked, { decision: 'approve', ...(digest !== undefined && { digest }) })
@@ -77,6 +79,7 @@ export const deny = defineOperation({
   query: nothing,
   body: z.strictObject({ reason: z.string().max(10_000).optional(), replied_by }),
   returns: repliedShape,
+  key_is_recorded: true,
   run: (desk, asked) => {
     const { reason } = asked.body
     return reply(desk, asked, { decision: 'deny', ...(reason !== undefined && { reason }) })
@@ -93,10 +96,11 @@ export const answer = defineOperation({
   query: nothing,
   body: z.strictObject({
     /** For a form: `{ action: approve | edit | reject, data }`; for a question: `{ answer }`. */
-    reply: jsonObject,
+    reply: jsonValue,
     replied_by,
   }),
   returns: repliedShape,
+  key_is_recorded: true,
   run: (desk, asked) => reply(desk, asked, asked.body.reply),
 })
 
@@ -115,6 +119,7 @@ export const settle = defineOperation({
     replied_by,
   }),
   returns: repliedShape,
+  key_is_recorded: true,
   run: (desk, asked) => {
     const { outcome, result, reason } = asked.body
     return reply(desk, asked, {
@@ -127,7 +132,7 @@ export const settle = defineOperation({
 
 type Answering = Asked<{ interaction_id: string }, unknown, { replied_by?: string | undefined }>
 
-async function reply(desk: Desk, asked: Answering, said: z.infer<typeof jsonObject>) {
+async function reply(desk: Desk, asked: Answering, said: Json) {
   const { params, body, idempotency_key, by } = asked
   const commands = await desk.commands()
   return commands.reply(params.interaction_id, {

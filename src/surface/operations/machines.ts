@@ -57,6 +57,12 @@ export const getTopology = defineOperation({
 /** Counting stops here: a board does not get better by a larger number. */
 const countedUpTo = 10_000
 
+/** Of these only those that wait are listed by the store; the others are counted in the sessions at work. */
+const passing: ReadonlySet<string> = new Set(['turn', 'tool', 'contract'])
+
+/** How many sessions at work are looked into. */
+const lookedInto = 500
+
 export const getOccupancy = defineOperation({
   name: 'get_occupancy',
   method: 'GET',
@@ -82,9 +88,18 @@ export const getOccupancy = defineOperation({
       }),
     ),
   }),
-  async run({ runelog }) {
+  async run({ runelog, views }) {
+    const working = await runelog.rows('summaries', { tag: 'running', limit: lookedInto })
+    const inside = await Promise.all(working.map(async ({ key }) => (await views.of(key)).state.subjects.values()))
+    const live = [...inside.flatMap((subjects) => [...subjects])]
+
     const counted = machines.map(async (machine: Machine) => {
       const states = livingStates(machine).map(async (state) => {
+        const isListed = !passing.has(machine.name) || machine.states[state]?.resumable === true
+        if (!isListed) {
+          const count = live.filter((subject) => subject.machine === machine.name && subject.state === state).length
+          return { state, count, is_capped: working.length === lookedInto, oldest_since: null }
+        }
         const rows = await runelog.rows('subjects', { tag: `${machine.name}:${state}`, limit: countedUpTo })
         return {
           state,

@@ -126,6 +126,7 @@ export const getPlanTape = defineOperation({
   returns: runTape,
   async run(desk, { params: { coordination_id } }): Promise<RunTape> {
     const { run_tape } = await (await desk.plans()).documents(coordination_id)
+    if (run_tape === undefined) throw faults.not_found({ what: 'tape of', id: coordination_id })
     return run_tape as unknown as RunTape
   },
 })

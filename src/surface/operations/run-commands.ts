@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
@@ -35,6 +35,7 @@ export const submitRun = defineOperation({
     session_budget: budget.optional(),
   }),
   returns: submittedShape,
+  key_is_recorded: true,
   async run(desk, asked) {
     const commands = await desk.commands()
     const { session_id, run_id, is_repeated } = await commands.submit(
@@ -54,10 +55,11 @@ export const replyRun = defineOperation({
   query: nothing,
   body: z.strictObject({
     interaction_id: id.optional(),
-    reply: jsonObject,
+    reply: jsonValue,
     replied_by: z.string().trim().min(1).max(200).optional(),
   }),
   returns: repliedShape,
+  key_is_recorded: true,
   async run(desk, { params: { run_id }, body, idempotency_key, by }) {
     const interaction_id = body.interaction_id ?? (await onlyQuestion(desk, run_id, idempotency_key))
     if (body.interaction_id !== undefined) await refuseForeign(desk, run_id, body.interaction_id)

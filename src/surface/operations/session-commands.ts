@@ -32,6 +32,7 @@ export const sendMessage = defineOperation({
     budget: budget.optional(),
   }),
   returns: z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() }),
+  key_is_recorded: true,
   async run(desk, asked) {
     const { session_id } = asked.params
     const agent = asked.body.agent ?? (await rootAgent(desk, session_id))
@@ -69,16 +70,21 @@ export const resumeSession = defineOperation({
   method: 'POST',
   path: '/api/sessions/{session_id}/resume',
   scope: 'operate',
-  summary: 'Bring back a session that was paused, or suspended: by its errors, or by its budget with a new one.',
+  summary:
+    'Bring back a session that was paused; or suspended by its budget, with a new one; or by its errors, with reset.',
   params: one,
   query: nothing,
-  body: z.strictObject({ budget: budget.optional() }),
+  body: z.strictObject({
+    /** New limits, counted from the beginning of the session. */
+    budget: budget.optional(),
+    /** Someone has looked at what went wrong. */
+    reset: z.boolean().optional(),
+  }),
   returns: stands,
   async run(desk, { params: { session_id }, body }) {
     const commands = await desk.commands()
-    const { state } = await standing(desk, session_id)
     if (body.budget !== undefined) await commands.replenish(session_id, body.budget)
-    else if (state === 'suspended') await commands.reset(session_id)
+    else if (body.reset === true) await commands.reset(session_id)
     else await commands.resumeSession(session_id)
     return standing(desk, session_id)
   },

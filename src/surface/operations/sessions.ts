@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import type { SessionState } from '../../observation/session-state.ts'
 import { stateAt } from '../../observation/state-at.ts'
 import { sessionLine } from '../../observation/waiting-line.ts'
 import type { Row } from '../../runelog/read-model.ts'
 import { budget } from '../../runes/kinds/agent.ts'
+import type { Rune } from '../../runes/rune.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
-import type { Desk } from '../desk.ts'
-import { defineOperation } from '../operation.ts'
+import { defineLook, defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
 import { id } from '../shapes/id.ts'
@@ -36,6 +37,7 @@ export const createSession = defineOperation({
   query: nothing,
   body: z.strictObject({ agent: z.string().min(1).max(200), title: title.optional(), budget: budget.optional() }),
   returns: z.object({ session_id: z.string(), is_repeated: z.boolean() }),
+  key_is_recorded: true,
   async run(desk, asked) {
     const { agent, title, budget } = asked.body
     const commands = await desk.commands()
@@ -92,7 +94,7 @@ export const listSessions = defineOperation({
   },
 })
 
-export const getSession = defineOperation({
+export const getSession = defineLook({
   name: 'get_session',
   method: 'GET',
   path: '/api/sessions/{session_id}',
@@ -102,22 +104,22 @@ export const getSession = defineOperation({
   query: nothing,
   body: null,
   returns: sessionShape,
-  revision: async ({ runelog }, { params: { session_id } }) => `${(await runelog.head(session_id))?.event_id ?? 0}`,
-  run: (desk, { params: { session_id } }) => sessionCard(desk, session_id),
+  async look(desk, { params: { session_id } }) {
+    const { state, steps } = await desk.views.of(session_id)
+    const row = (await desk.runelog.row('summaries', session_id))?.value as Summary | undefined
+    if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
+    return { revision: `${state.event_id}`, answer: () => sessionCard(row, state, steps, desk.now()) }
+  },
 })
 
-async function sessionCard(desk: Desk, session_id: string): Promise<SessionCard> {
-  const { state, steps } = await desk.views.of(session_id)
-  const head = await desk.runelog.head(session_id)
-  const row = (await desk.runelog.row('summaries', session_id))?.value as Summary | undefined
-  if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
+function sessionCard(row: Summary, state: SessionState, steps: readonly Rune[], now: number): SessionCard {
   const subjects = stateAt(steps)
   return {
-    ...summaryCard(session_id, row, desk.now()),
+    ...summaryCard(state.session_id, row, now),
     event_id: state.event_id,
-    current_line: sessionLine(steps, desk.now()),
-    is_sealed: head?.sealed === true,
-    is_archived: head?.archived === true,
+    current_line: sessionLine(steps, now),
+    is_sealed: row.state === 'closed' || row.state === 'archived',
+    is_archived: row.state === 'archived',
     spine: spineOf(subjects.values()),
     waiting_on: row.waiting,
     runs: [...state.runs.values()].map(({ run_id, agent, status, mode, attempt }) => ({

@@ -20,7 +20,7 @@ const names = (runs: readonly HeldRun[] | undefined) => runs?.map(({ run_id, epo
 
 test('a lease that nobody renews ends after its time, and says so', async () => {
   const { hand, leases } = setUp()
-  const lease = leases.hold('run_1', 1, 0)
+  const lease = leases.hold('run_1', 1, leases.instant())
   await hand.advance(lease_ms - 1)
   expect([lease.isValid(), lease.signal.aborted]).toEqual([true, false])
   await hand.advance(1)
@@ -30,17 +30,19 @@ test('a lease that nobody renews ends after its time, and says so', async () => 
 
 test('the time that taking the run took is gone from the lease', async () => {
   const { hand, leases } = setUp()
-  const lease = leases.hold('run_1', 1, lease_ms - 10)
+  const since = leases.instant()
+  await hand.advance(lease_ms - 10)
+  const lease = leases.hold('run_1', 1, since)
   await hand.advance(9)
   expect(lease.isValid()).toBe(true)
   await hand.advance(1)
   expect(lease.isValid()).toBe(false)
-  expect(leases.hold('run_2', 1, lease_ms).isValid()).toBe(false)
+  expect(leases.hold('run_2', 1, since).isValid()).toBe(false)
 })
 
 test('a renewal counts from when it was sent, however late its answer comes', async () => {
   const { hand, leases, asked } = setUp()
-  const lease = leases.hold('run_1', 1, 0)
+  const lease = leases.hold('run_1', 1, leases.instant())
   await hand.advance(300)
   const renewal = leases.renew()
   expect(names(asked[0]?.runs)).toEqual(['run_1 1'])
@@ -55,7 +57,7 @@ test('a renewal counts from when it was sent, however late its answer comes', as
 
 test('an answer that comes after the lease has ended does not bring it back', async () => {
   const { hand, leases, asked } = setUp()
-  const lease = leases.hold('run_1', 1, 0)
+  const lease = leases.hold('run_1', 1, leases.instant())
   const renewal = leases.renew()
   await hand.advance(lease_ms)
   asked[0]?.answer.resolve([{ run_id: 'run_1', epoch: 1 }])
@@ -67,10 +69,10 @@ test('an answer that comes after the lease has ended does not bring it back', as
 
 test('who is not renewed has lost its run at once; the others go on', async () => {
   const { hand, leases, asked } = setUp()
-  const [lost, kept] = [leases.hold('run_1', 3, 0), leases.hold('run_2', 1, 0)]
+  const [lost, kept] = [leases.hold('run_1', 3, leases.instant()), leases.hold('run_2', 1, leases.instant())]
   const renewal = leases.renew()
   // Taken while the answer is on its way: the answer says nothing about it.
-  const fresh = leases.hold('run_3', 1, 0)
+  const fresh = leases.hold('run_3', 1, leases.instant())
   asked[0]?.answer.resolve([
     { run_id: 'run_1', epoch: 4 },
     { run_id: 'run_2', epoch: 1 },
@@ -83,7 +85,7 @@ test('who is not renewed has lost its run at once; the others go on', async () =
 
 test('a database that does not answer ends every lease in time, and no earlier', async () => {
   const { hand, leases, asked } = setUp()
-  const lease = leases.hold('run_1', 1, 0)
+  const lease = leases.hold('run_1', 1, leases.instant())
   const renewal = leases.renew()
   asked[0]?.answer.reject(new Error('the connection was lost'))
   await expect(renewal).rejects.toThrow('the connection was lost')
@@ -94,7 +96,7 @@ test('a database that does not answer ends every lease in time, and no earlier',
 
 test('what was let go of is not renewed, and is not lost either', async () => {
   const { hand, leases, asked } = setUp()
-  const lease = leases.hold('run_1', 1, 0)
+  const lease = leases.hold('run_1', 1, leases.instant())
   lease.release()
   void leases.renew()
   expect(names(asked[0]?.runs)).toEqual([])
@@ -107,7 +109,7 @@ describe('a process that was stopped', () => {
     let monotonic = 0
     const clock = { monotonic: () => monotonic, now: () => 1_000_000 }
     const leases = createLeases(async () => [], lease_ms, clock, { after: () => () => {} })
-    const lease = leases.hold('run_1', 1, 0)
+    const lease = leases.hold('run_1', 1, leases.instant())
     monotonic = lease_ms
     expect(lease.isValid()).toBe(false)
     expect(lease.signal.aborted).toBe(true)
@@ -117,7 +119,7 @@ describe('a process that was stopped', () => {
     let now = 1_000_000
     const clock = { monotonic: () => 0, now: () => now }
     const leases = createLeases(async () => [], lease_ms, clock, { after: () => () => {} })
-    const lease = leases.hold('run_1', 1, 0)
+    const lease = leases.hold('run_1', 1, leases.instant())
     now += lease_ms
     expect(lease.isValid()).toBe(false)
   })

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import { createRedactor } from '../../../src/runelog/redactor.ts'
-import { carryOut, type Outcome } from '../../../src/runtime/tools/carry-out.ts'
+import { carryOut, leftBehind, type Outcome } from '../../../src/runtime/tools/carry-out.ts'
 import { type ToolDefinition, tool } from '../../../src/runtime/tools/define-tool.ts'
 import type { ToolContext } from '../../../src/runtime/tools/tool.ts'
 import { createHandClock, settled } from '../../support/clock.ts'
@@ -12,6 +12,7 @@ import { createHandClock, settled } from '../../support/clock.ts'
 const proof = process.env.STATEWRIGHT_PROOF === '1'
 
 const input = z.object({})
+const grace = 100
 
 /** Starts one call; the test moves the time and looks at what came out. */
 function start(definition: Partial<ToolDefinition<typeof input>> & Pick<ToolDefinition<typeof input>, 'run'>) {
@@ -31,6 +32,7 @@ function start(definition: Partial<ToolDefinition<typeof input>> & Pick<ToolDefi
       {
         ...hand,
         redactor: createRedactor({}),
+        settings: { cancel_grace_ms: grace },
         keepWhole: async (text, media_type) => {
           if (refuseToKeep) throw new Error('disk full')
           kept.set(`blob_${kept.size + 1} ${media_type}`, text)
@@ -159,6 +161,75 @@ test('a tool that fails because it was aborted has timed out, or was cancelled; 
   expect(stopped.pending()).toBe(0)
 })
 
+describe('a tool that is cancelled', () => {
+  test('may still say what it came to, while its grace lasts', async () => {
+    const { run, resolve, seen } = held()
+    const { go, cancel, advance, outcomes, pending } = start({ run, irreversible: true })
+    const outcome = go()
+    await advance(10)
+    cancel.abort()
+    expect(seen.context?.signal.aborted).toBe(true)
+    await advance(grace - 1)
+    expect(outcomes).toEqual([])
+    resolve({ paid: true })
+    expect(await outcome).toEqual({ status: 'success', output: { paid: true }, duration_ms: 10 + grace - 1 })
+    expect(pending()).toBe(0)
+  })
+
+  test('and says nothing is given up when its grace is over, and never after its timeout', async () => {
+    for (const [at, waits] of [
+      [10, grace],
+      [950, 50],
+    ] as const) {
+      const { go, cancel, advance, outcomes, pending } = start({ run: held().run })
+      void go()
+      await advance(at)
+      cancel.abort()
+      await advance(waits - 1)
+      expect(outcomes).toEqual([])
+      await advance(1)
+      expect(outcomes).toEqual([{ status: 'cancelled', began: true, duration_ms: at + waits }])
+      expect(pending()).toBe(0)
+    }
+  })
+
+  test('is not waited for when nobody is left to hear it', async () => {
+    const { go, cancel, pending } = start({ run: held().run })
+    const outcome = go()
+    cancel.abort(leftBehind)
+    expect(await outcome).toMatchObject({ status: 'cancelled', began: true })
+    expect(pending()).toBe(0)
+  })
+
+  test.each([
+    ['an error of its own', {}, new Error('No such order.'), 'error'],
+    ['what its signal fired with', {}, 'the reason', 'cancelled'],
+    ['what the platform throws', {}, new DOMException('aborted', 'AbortError'), 'cancelled'],
+    [
+      'what that caused',
+      {},
+      new Error('The request broke.', { cause: new DOMException('', 'AbortError') }),
+      'cancelled',
+    ],
+    // It may have happened: an error after the signal proves nothing, unless the tool says that it does.
+    ['an error, and cannot be undone', { irreversible: true }, new Error('No answer.'), 'cancelled'],
+    [
+      'that it did not happen',
+      { irreversible: true },
+      Object.assign(new Error('Not sent.'), { did_not_happen: true }),
+      'error',
+    ],
+    ['an error, and may be repeated', { irreversible: true, idempotent: true }, new Error('No answer.'), 'error'],
+  ] as const)('and throws %s', async (_what, declared, thrown, status) => {
+    const { run, reject, seen } = held()
+    const { go, cancel } = start({ run, ...declared })
+    const outcome = go()
+    cancel.abort()
+    reject(thrown === 'the reason' ? seen.context?.signal.reason : thrown)
+    expect(await outcome).toMatchObject({ status })
+  })
+})
+
 test('a tool whose call is cancelled before it begins is not called', async () => {
   const { run, seen } = held()
   const { go, cancel } = start({ run })
@@ -273,7 +344,8 @@ test('whatever a tool does and whenever it is stopped, there is one outcome that
       timers.after(endsAt, end)
       if (cancelAt !== null) timers.after(cancelAt, () => cancel.abort())
       void go()
-      if (obeys) seen.context?.signal.addEventListener('abort', () => reject(new Error('aborted')))
+      const signal = seen.context?.signal
+      if (obeys) signal?.addEventListener('abort', () => reject(signal.reason))
       seen.context?.progress('hello')
       await advance(1000)
       expect(outcomes).toHaveLength(1)
@@ -286,7 +358,9 @@ test('whatever a tool does and whenever it is stopped, there is one outcome that
 
       const [outcome] = outcomes
       expect(() => canonicalJson(outcome as unknown as Json)).not.toThrow()
-      const stopAt = Math.min(cancelAt ?? 1000, 1000)
+      // An obedient one ends when it hears of it; any other one when its grace is over.
+      const hears = Math.min(cancelAt ?? 1000, 1000)
+      const stopAt = Math.min(obeys ? hears : hears + grace, 1000)
       const endedFirst = how !== 'never' && endsAt < stopAt
       if (endedFirst) expect(['success', 'error']).toContain(outcome?.status)
       if (how === 'never' || endsAt > stopAt) expect(['timeout', 'cancelled']).toContain(outcome?.status)

@@ -66,14 +66,19 @@ test('channels keep their order, and each counts its own text', () => {
   ])
 })
 
-test('what is dropped is not handed on, and neither is what comes after the end', async () => {
-  const { add, drop, advance, pieces, pending } = start()
-  add('text', 'a')
-  drop()
-  add('text', 'b')
-  await advance(1000)
-  expect(pieces).toEqual([])
-  expect(pending()).toBe(0)
+test('at the end of one channel alone the others are not handed on, and neither is what comes after the end', async () => {
+  for (const [channel, handedOn] of [
+    ['text', []],
+    ['reasoning', [['reasoning', 'a', 0]]],
+  ] as const) {
+    const { add, finish, advance, pieces, pending } = start()
+    add(channel, 'a')
+    finish('reasoning')
+    add(channel, 'b')
+    await advance(1000)
+    expect(pieces).toEqual(handedOn)
+    expect(pending()).toBe(0)
+  }
 })
 
 test('however text is cut up and whenever time passes, it arrives whole, in order, and never torn', async () => {

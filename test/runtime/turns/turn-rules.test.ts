@@ -3,7 +3,6 @@ import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import type { ConsequenceView } from '../../../src/observation/consequence.ts'
 import type { Message } from '../../../src/observation/dialogue.ts'
-import { consequenceLine } from '../../../src/runtime/turns/consequence-line.ts'
 import { isRepeated } from '../../../src/runtime/turns/repeated-calls.ts'
 import { buildRequest } from '../../../src/runtime/turns/request.ts'
 import { retryDelay, usualRetries } from '../../../src/runtime/turns/retry.ts'
@@ -94,23 +93,4 @@ test('a request hands the dialogue on as it is, and tells an agent with tools wh
   expect(request.memories).toEqual(['m'])
   expect(request.instructions).toMatch(/^Be kind\.\n\n.*UNKNOWN.*IRREVERSIBLE/s)
   expect(buildRequest({ instructions: 'Be kind.', messages, tools: [], memories: [] }).instructions).toBe('Be kind.')
-})
-
-test('a consequence is told with its label, whether it can be undone, and whether a person had a say', () => {
-  expect(consequenceLine(view)).toBe('[SUCCESS] mail.send: {"id":7}')
-  expect(consequenceLine({ ...view, has_side_effects: true, was_suspended: true, result: 'sent' })).toBe(
-    '[SUCCESS] IRREVERSIBLE (human-confirmed) mail.send: sent',
-  )
-  expect(consequenceLine({ ...view, consequence_label: 'FAILED', result: null, error_message: 'no such box' })).toBe(
-    '[FAILED] mail.send: no such box',
-  )
-  const lapsed = {
-    consequence_label: 'CANCELLED',
-    result: null,
-    error_message: 'too late',
-    was_suspended: true,
-  } as const
-  expect(consequenceLine({ ...view, ...lapsed })).toBe('[CANCELLED] mail.send: too late')
-  const waiting = { consequence_label: 'UNKNOWN', result: null, was_suspended: true, is_still_pending: true } as const
-  expect(consequenceLine({ ...view, ...waiting })).toBe('[UNKNOWN] mail.send')
 })

@@ -59,7 +59,7 @@ describe('statewright plan', () => {
   })
 
   test('an intent that was changed after it was sealed is refused; one that is not sealed yet is sealed', async () => {
-    const sealed = changed('read-only', ["checksum: ''", `checksum: ${'a'.repeat(64)}`])
+    const sealed = changed('read-only', ['checksum: ""', `checksum: ${'a'.repeat(64)}`])
     const { exit, err } = await runCli(['plan', sealed, ...within])
     expect([exit, err]).toEqual([1, expect.stringContaining('checksum_mismatch')])
   })

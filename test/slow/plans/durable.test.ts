@@ -1,3 +1,7 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RunTape } from '../../../src/coordinator/schemas/run-tape.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
@@ -197,6 +201,25 @@ describe('a plan in the log', () => {
     const { 'lineage.json': lineage = '' } = await world.sw.plans.files(mended.coordination_id)
     expect(JSON.parse(lineage)).toMatchObject({ recovers: { run_id: blocked.run_id, final_state: 'BLOCKED' } })
   })
+})
+
+test('what is frozen is signed with the configured key, and written to a folder that holds nothing else', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'statewright-export-'))
+  const key = join(folder, 'key.pem')
+  writeFileSync(key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  world = await planWorld({ plans: { signing_key: key } })
+  const { coordination_id } = await world.sw.plans.submit(inputOf())
+  const files = await world.sw.plans.files(coordination_id)
+  expect(Object.keys(files)).toContain('statement.dsse.json')
+  expect(await world.sw.plans.verify(coordination_id)).toEqual([])
+  await expect(world.sw.plans.export(coordination_id, folder)).rejects.toMatchObject({ code: 'file_unusable' })
+  const own = join(folder, 'plan')
+  await world.sw.plans.export(coordination_id, own)
+  // Once more changes nothing.
+  await world.sw.plans.export(coordination_id, own)
+  const written = readdirSync(own).map((name) => [name, readFileSync(join(own, name), 'utf8')])
+  expect(Object.fromEntries(written)).toEqual(files)
+  rmSync(folder, { recursive: true })
 })
 
 describe('who submits', () => {

@@ -1,4 +1,7 @@
+import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
+import { Fault } from '../../../src/faults/fault.ts'
+import type { Json } from '../../../src/kernel/json.ts'
 import { operations } from '../../../src/surface/operations/all.ts'
 import { answer, getInteraction, listInbox } from '../../../src/surface/operations/inbox.ts'
 import { getOutput } from '../../../src/surface/operations/outputs.ts'
@@ -16,6 +19,7 @@ import {
 } from '../../../src/surface/operations/plans.ts'
 import { facts, intentOf, openQuestion } from '../../support/coordinator.ts'
 import { createDeskWorld } from '../../support/desk.ts'
+import { isProof, seed } from '../../support/sampling.ts'
 import { startServer } from '../../support/server.ts'
 
 const open: (() => Promise<unknown>)[] = []
@@ -115,6 +119,38 @@ describe('the operations of plans', () => {
     const { ref = '' } = files.find(({ name }) => name === 'lineage.json') ?? {}
     expect((await client.call(getOutput, { params: { ref } })).text).toContain(String(blocked.run_id))
   })
+})
+
+test('whatever is submitted is refused with a fault or ends in a state that says why', async () => {
+  const { client, world } = await deskWorld()
+  const base = intent() as Record<string, Json>
+  const mangled = fc
+    .tuple(fc.constantFrom(...Object.keys(base)), fc.jsonValue() as fc.Arbitrary<Json>)
+    .map(([field, value]) => ({ ...base, [field]: value }))
+  const anything = fc.jsonValue() as fc.Arbitrary<Json>
+  const body = fc.record(
+    { intent: fc.oneof(mangled, fc.dictionary(fc.string(), anything)), facts: anything, memory: anything },
+    { requiredKeys: ['intent'] },
+  )
+  const ends = new Map<string, number>()
+  await fc.assert(
+    fc.asyncProperty(body, async (given) => {
+      const ended = await client.call(submitPlan, { body: given }).then(
+        ({ state }) => state as string,
+        (error) => {
+          if (error instanceof Fault) return error.code
+          throw error
+        },
+      )
+      ends.set(ended, (ends.get(ended) ?? 0) + 1)
+    }),
+    { seed, numRuns: isProof ? 2_000 : 60 },
+  )
+  expect([...ends.keys()]).toContain('BLOCKED')
+  expect(
+    [...ends.keys()].filter((end) => !['BLOCKED', 'ABORTED', 'DONE', 'not_plain_json', 'bad_request'].includes(end)),
+  ).toEqual([])
+  expect(world.warnings.every(({ message }) => message.startsWith('a plan was aborted'))).toBe(true)
 })
 
 test('a plan over HTTP: submitted once per key, answered, proved; a red line is a notice', async () => {

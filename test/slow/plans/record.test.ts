@@ -66,6 +66,26 @@ describe('the record, run again', () => {
   })
 })
 
+test('whatever is redacted of a plan, it can be looked at and nothing of it comes back', async () => {
+  world = await planWorld()
+  const first = await world.sw.plans.submit(asking(whereTo))
+  const second = await world.sw.plans.submit(forbidden)
+  let redacted = 0
+  for (const { session_id, coordination_id, state } of [first, second])
+    for (const { event_id, kind } of await world.runes(session_id)) {
+      if (kind === 'session.created') continue
+      await world.sw.redact(session_id, event_id, 'for the test')
+      redacted++
+      const view = await world.sw.plans.show(coordination_id)
+      expect(view.state, kind).toBe(state)
+      await world.sw.plans.rest(coordination_id).catch((error) => expect(error.code).toBe('coordination_diverged'))
+    }
+  expect(redacted).toBeGreaterThan(12)
+  const shown = await Promise.all([first, second].map(({ coordination_id }) => world.sw.plans.show(coordination_id)))
+  expect(JSON.stringify(shown)).not.toContain('Rename total to amount')
+  expect(shown).toMatchObject([{ waits_for: null }, { failure: null, files: [] }])
+})
+
 test('two processes work on the same plan and write one history', async () => {
   const disk = await openStore('memory:', hostPorts)
   const warn = () => {}

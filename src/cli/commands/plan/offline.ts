@@ -4,41 +4,38 @@ import { readRound } from '../../../coordinator/questions/choose.ts'
 import { sealIntent } from '../../../coordinator/seal.ts'
 import { faults } from '../../../faults/catalogue.ts'
 import type { Json } from '../../../kernel/json.ts'
-import type { Arguments, Io, Option } from '../../command.ts'
+import type { Arguments, Io } from '../../command.ts'
 
-/** What a plan is made of, by file. */
-export const inputOptions: Readonly<Record<'policy' | 'registry' | 'facts' | 'memory' | 'answers', Option>> = {
-  policy: {
-    type: 'string',
-    summary: 'what the operator allows; without it, people are asked and nothing is destroyed',
-  },
-  registry: { type: 'string', summary: 'the folder of workflows, agents, commands and rules; else ./registry' },
-  facts: { type: 'string', summary: 'a fact pack, or a project folder to scan; else the repo_root of the intent' },
-  memory: { type: 'string', summary: 'a memory pack; else an empty one' },
-  answers: { type: 'string', summary: 'answers, round by round: answer packs, or maps from question to answer' },
-}
-
-export async function readInput(file: string, { values }: Arguments, { host }: Io): Promise<CoordinationInput> {
+/** What whoever submits an intent brings along: the intent, what is known about the project, what is remembered. */
+export async function readGiven(file: string, { values }: Arguments, { host }: Io) {
   const { planning, sha256 } = host
   const intent = sealIntent(await planning.readDocument(file), sha256)
-  const named = (name: keyof typeof inputOptions) => values[name] as string | undefined
-  const { policy, memory, facts } = { policy: named('policy'), memory: named('memory'), facts: named('facts') }
+  const { memory, facts } = values as { memory?: string; facts?: string }
   const [project_id, repo_root] = scopeOf(intent)
   const where = facts ?? repo_root
+  const scanned = await planning.isFolder(where)
   return {
-    intent,
-    policy:
-      policy === undefined ? { schema_version: '1.0.0', mode: 'interactive' } : await planning.readDocument(policy),
-    registry: await planning.readRegistry(named('registry') ?? './registry'),
+    intent: intent as Readonly<Record<string, Json>>,
     memory:
       memory === undefined
         ? { schema_version: '1.0.0', project_id, memories: [] }
         : await planning.readDocument(memory),
-    facts: (await planning.isFolder(where))
+    facts: scanned
       ? ((await planning.scan(where, project_id)) as unknown as Json)
       : facts === undefined
         ? null
         : await planning.readDocument(facts),
+  }
+}
+
+async function readInput(file: string, args: Arguments, io: Io): Promise<CoordinationInput> {
+  const { planning } = io.host
+  const { policy, registry = './registry' } = args.values as { policy?: string; registry?: string }
+  return {
+    ...(await readGiven(file, args, io)),
+    policy:
+      policy === undefined ? { schema_version: '1.0.0', mode: 'interactive' } : await planning.readDocument(policy),
+    registry: await planning.readRegistry(registry),
   }
 }
 

@@ -1,0 +1,46 @@
+import { closeSync, cpSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { faults } from '../../faults/catalogue.ts'
+import { explain } from './open-database.ts'
+
+/** What belongs to a store besides its database. What is not here can be made anew: locks, caches, tokens. */
+const companions = ['.key', '.blobs', '.segments']
+
+/**
+ * Copies a store into a new folder, also while someone works on it: the database
+ * as of one moment, then what lies beside it. That only ever grows, so the copy
+ * has at least all that its database speaks of. The folder gets its name when it
+ * is whole. Returns where the copy of the database is.
+ */
+export function copyStore(path: string, folder: string): string {
+  if (existsSync(folder))
+    throw faults.file_unusable({ file: folder, problem: 'it is there already; name a new folder.' })
+  const draft = `${folder}.part`
+  const name = basename(path)
+  try {
+    rmSync(draft, { recursive: true, force: true })
+    mkdirSync(draft, { recursive: true, mode: 0o700 })
+    copyDatabase(path, join(draft, name))
+    for (const end of companions)
+      if (existsSync(`${path}${end}`)) cpSync(`${path}${end}`, join(draft, `${name}${end}`), { recursive: true })
+    renameSync(draft, folder)
+    return join(folder, name)
+  } catch (error) {
+    throw explain(error, path)
+  }
+}
+
+function copyDatabase(from: string, to: string): void {
+  // An empty file of ours first: SQLite would make one that everyone may read.
+  closeSync(openSync(to, 'wx', 0o600))
+  const db = new DatabaseSync(from, { readOnly: true })
+  try {
+    db.prepare('VACUUM INTO ?').run(to)
+  } finally {
+    db.close()
+  }
+  const file = openSync(to, 'r+')
+  fsyncSync(file)
+  closeSync(file)
+}

@@ -1,0 +1,26 @@
+import { busy } from '../busy.ts'
+import type { Command } from '../command.ts'
+import { exits } from '../exits.ts'
+import { next } from '../hint.ts'
+import { print } from '../print.ts'
+import { jsonOption } from '../with-client.ts'
+import { storeOption, take } from '../with-store.ts'
+
+export const backupCommand: Command = {
+  name: 'backup',
+  usage: 'statewright backup FOLDER',
+  summary: 'Copy a SQLite store, with its key and its files, into a new folder; also while a server works on it.',
+  options: { ...storeOption, ...jsonOption },
+
+  async run(args, io) {
+    const [folder = ''] = take(this, args, 1)
+    const copied = await busy(
+      io,
+      () => 'copying',
+      () => io.host.backUp(args.values.store as string | undefined, folder),
+    )
+    print(io, args, copied, () => [`Copied to ${copied.store}.`])
+    next(io, { positionals: [], values: { json: args.values.json } }, `verify --store ${copied.store}`)
+    return exits.ok
+  },
+}

@@ -1,0 +1,37 @@
+import { isRecord } from '../../../coordinator/checksum.ts'
+import type { Json } from '../../../kernel/json.ts'
+import { answerPlan } from '../../../surface/operations/plan-commands.ts'
+import type { Arguments, Command, Io } from '../../command.ts'
+import { resolveId } from '../../resolve-id.ts'
+import { badUsage } from '../../usage.ts'
+import { take } from '../../with-store.ts'
+import { tellPlan } from './tell-plan.ts'
+import { withPlans } from './with-plans.ts'
+
+export async function answerQuestions(command: Command, args: Arguments, io: Io): Promise<number> {
+  const [given = '', ...words] = take(command, args, 2, 60)
+  const name = args.values.as as string | undefined
+  const said = await read(command, words, io)
+  return withPlans(command, args, io, false, async (client) => {
+    const { id: coordination_id } = await resolveId(client, given, 'plan')
+    const body = { ...said, ...(name === undefined ? {} : { replied_by: name }) }
+    return tellPlan(client, await client.call(answerPlan, { params: { coordination_id }, body }), args, io)
+  })
+}
+
+/** Choices as they are typed, or a file with an answer pack or with choices. */
+async function read(command: Command, words: readonly string[], { host }: Io) {
+  const [file = ''] = words
+  if (words.length > 1 || file.includes('='))
+    return { choices: Object.fromEntries(words.map((word) => pair(command, word))) }
+  const document = await host.planning.readDocument(file)
+  if (!isRecord(document)) throw badUsage(command, `${file} holds neither an answer pack nor choices.`)
+  if ('question_pack_id' in document) return { answer_pack: document as Record<string, Json> }
+  return { choices: Object.fromEntries(Object.entries(document).map(([key, value]) => [key, String(value)])) }
+}
+
+function pair(command: Command, word: string): readonly [string, string] {
+  const at = word.indexOf('=')
+  if (at < 1) throw badUsage(command, `Answers are NAME=VALUE, not "${word}".`)
+  return [word.slice(0, at), word.slice(at + 1)]
+}

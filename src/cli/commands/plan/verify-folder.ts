@@ -1,0 +1,22 @@
+import type { PlanProblem } from '../../../coordinator/outputs/plan-problem.ts'
+import { verifyPlan } from '../../../coordinator/outputs/verify.ts'
+import type { Arguments, Command, Io } from '../../command.ts'
+import { exits } from '../../exits.ts'
+import { take } from '../../with-store.ts'
+
+export async function verifyFolder(command: Command, args: Arguments, { host, out, err }: Io): Promise<number> {
+  const [folder = ''] = take(command, args, 1)
+  const { files, strange } = await host.planning.readPlan(folder)
+  const key = args.values.key as string | undefined
+  const check = key === undefined ? undefined : await host.planning.readPublicKey(key)
+  const problems: readonly PlanProblem[] = [
+    ...strange.map((file) => ({ file, check: 'checksum' as const, message: 'It is not a file of text.' })),
+    ...verifyPlan(files, host, check),
+  ]
+  const is_sound = problems.length === 0
+  if (args.values.json === true) out(JSON.stringify({ is_sound, files: Object.keys(files).length, problems }))
+  else if (is_sound)
+    out(`${folder}: ${Object.keys(files).length} files verified${key === undefined ? '' : ', signed'}.`)
+  else for (const { file, check: kind, message } of problems) err(`${file} (${kind}): ${message}`)
+  return is_sound ? exits.ok : exits.unproved
+}

@@ -1,0 +1,18 @@
+import { hostPorts } from './adapters/host/ports.ts'
+import type { Runelog } from './runelog/port.ts'
+import type { Desk } from './surface/desk.ts'
+
+/** What a desk is made of where nothing is to be done. */
+export function lookingPorts(runelog: Runelog, signer: Desk['signer']): Omit<Desk, 'views'> {
+  return {
+    runelog,
+    now: hostPorts.now,
+    sha256: hostPorts.sha256,
+    signer,
+    agents: () => [],
+    output: async () => undefined,
+    commands: () => Promise.reject(new Error('A command that only looks has asked for something to be done.')),
+    plans: () => Promise.reject(new Error('A command that only looks at a store has asked for its plans.')),
+    listen: () => () => {},
+  }
+}

@@ -1,0 +1,101 @@
+import { type RunStatus, runMachine } from '../machines/run.ts'
+import type { Draft, Rune } from '../runes/rune.ts'
+import { executionStateEvent } from './execution-state-event.ts'
+
+/**
+ * What a conversational client hears of a session. `text` is all that was said
+ * in one round of a turn, once; `delta` is a piece of it on its way, to be put
+ * at its offset, and whoever ignores deltas misses nothing.
+ */
+export const sessionEventTypes = [
+  'text',
+  'delta',
+  'emotion',
+  'ecs',
+  'tool_result',
+  'execution_state',
+  'memory_saved',
+  'status',
+  'done',
+  'error',
+] as const
+
+export type SessionEventType = (typeof sessionEventTypes)[number]
+
+export interface SessionEvent {
+  readonly type: SessionEventType
+  readonly payload: object
+}
+
+/** The machines whose moves change what a client shows as the state of things. */
+const followed: ReadonlySet<string | undefined> = new Set(['session', 'run', 'interaction', 'coordination', 'goal'])
+
+/** The contract whose opening has to be known to tell of this rune. */
+export function contractOf(rune: Rune): string | undefined {
+  return rune.kind === 'contract.moved' ? rune.execution_id : undefined
+}
+
+/** The events that a rune gives rise to, in order. One that is not public gives rise to none. */
+export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): readonly SessionEvent[] {
+  if (rune.visibility !== 'public') return []
+  const { turn_id } = rune
+  switch (rune.kind) {
+    case 'turn.assistant_delta':
+      return [{ type: 'delta', payload: { turn_id, ...rune.payload } }]
+    // The round counts up with the calls, and the text belongs to the one before.
+    case 'turn.tool_calls_received':
+      return said(rune, rune.payload.text, { round: rune.payload.round - 1, is_final: false })
+    case 'turn.completed':
+      return said(rune, rune.payload.final_output, { round: rune.payload.round, is_final: true })
+    case 'turn.interrupted':
+      return said(rune, rune.payload.partial_output, { is_partial: true, is_final: false })
+    case 'turn.error': {
+      const { error_type: code, message, retryable, partial_output = '' } = rune.payload
+      const error: SessionEvent = { type: 'error', payload: { code, message, retryable, is_final: false, turn_id } }
+      return [...said(rune, partial_output, { is_partial: true, is_final: false }), error]
+    }
+    case 'tool.result': {
+      const { output: result = null, ...rest } = rune.payload
+      return [{ type: 'tool_result', payload: { ...rest, result } }]
+    }
+    case 'contract.moved':
+      if (opened === undefined || (opened.visibility ?? 'public') !== 'public') return []
+      return [{ type: 'execution_state', payload: executionStateEvent(opened, rune) }]
+    case 'memory.committed':
+      return [{ type: 'memory_saved', payload: { count: 1, entries: [rune.payload] } }]
+    case 'interaction.opened':
+      return [{ type: 'ecs', payload: question(rune) }]
+    case 'run.moved':
+      return [status(rune), ...ending(rune)]
+    // A request changes nothing yet.
+    case 'run.requested':
+      return []
+    default:
+      return followed.has(rune.machine) ? [status(rune)] : []
+  }
+}
+
+function said({ turn_id }: Rune, content: string, more: object): readonly SessionEvent[] {
+  return content === '' ? [] : [{ type: 'text', payload: { turn_id, ...more, content } }]
+}
+
+function status({ machine, subject_id, from, to, trigger, session_id }: Rune): SessionEvent {
+  return { type: 'status', payload: { machine, subject_id, from, status: to, trigger, session_id } }
+}
+
+/** Every run is done once, whatever became of it; one that failed says first why. */
+function ending({ to, run_id, payload }: Rune<'run.moved'>): readonly SessionEvent[] {
+  const state = runMachine.states[to as RunStatus]
+  if (!state.terminal) return []
+  const { result = null, error_code = null, message = null } = payload
+  const done: SessionEvent = { type: 'done', payload: { run_id, status: to, result, error_code, message } }
+  if (to !== 'failed') return [done]
+  return [{ type: 'error', payload: { code: error_code, message, retryable: false, is_final: true, run_id } }, done]
+}
+
+/** What is asked, with the parts of the request as fields of its own: that is where forms have them. */
+function question({ payload, interaction_id, session_id, call_id, execution_id }: Rune<'interaction.opened'>) {
+  const { interaction_kind, prompt, request, deadline, on_silence, digest } = payload
+  const about = { session_id, call_id, execution_id, interaction_kind, deadline, on_silence, digest }
+  return { type: interaction_kind, title: prompt, ...request, id: interaction_id, ...about }
+}

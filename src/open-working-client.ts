@@ -1,0 +1,44 @@
+import { hostPorts } from './adapters/host/ports.ts'
+import type { Use, Where } from './cli/command.ts'
+import { deskOn } from './desk-on.ts'
+import { faults } from './faults/catalogue.ts'
+import { loadConfig } from './load-config.ts'
+import { lookingPorts } from './looking-ports.ts'
+import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
+import { createStatewright, type Statewright } from './statewright.ts'
+import { isMissing, signerOf } from './stores.ts'
+import type { Client } from './surface/client.ts'
+import { createDesk } from './surface/desk.ts'
+import { localClient } from './surface/local-client.ts'
+
+/**
+ * On the store with all that the config says. Whoever acts may look first: the
+ * runtime starts, and recovers what a killed process left, when something is to
+ * be done. Whoever works starts it at once, and takes runs.
+ */
+export async function openWorkingClient(url: string, { config: file }: Where, use: Use): Promise<Client> {
+  const config = await loadConfig(file)
+  const warn = config.warn ?? ((message, details) => process.stderr.write(`${message}: ${JSON.stringify(details)}\n`))
+  if (use === 'work') {
+    const sw = await createStatewright({ ...config, store: url, warn })
+    return localClient(deskOn(sw, signerOf(url)), () => sw.close())
+  }
+  if (isMissing(url)) throw faults.store_unusable({ store: url, problem: 'there is no such file.' })
+  const { settings: { lease_ms = usual_lease_ms } = {} } = config
+  const store = await openStore(url, hostPorts, config.secrets, { lease_ms, warn })
+  let started: Promise<Statewright> | undefined
+  const commands = () => {
+    started ??= createStatewright({ ...config, store, warn, max_concurrent_runs: 0 })
+    return started
+  }
+  const desk = createDesk({
+    ...lookingPorts(store.runelog, signerOf(url)),
+    output: store.blobs.fetch,
+    commands,
+    plans: async () => (await commands()).plans,
+  })
+  return localClient(desk, async () => {
+    await (await started)?.close()
+    await closeStore(store)
+  })
+}

@@ -1,0 +1,121 @@
+import { setImmediate } from 'node:timers/promises'
+import { createFcmp } from '../../observation/fcmp.ts'
+import type { FcmpEvent } from '../../observation/fcmp-event.ts'
+import type { Runelog } from '../../runelog/port.ts'
+import type { Connection } from './connection.ts'
+import { frame, heartbeat } from './frame.ts'
+
+/** Everyone who reads the conversation of one run in this process. */
+export interface RunHub {
+  /** Resolves when everything that is recorded of the run has been read. */
+  load(): Promise<void>
+  /** How many events there are, and whether that is all. */
+  length(): number
+  isOver(): boolean
+  /** A reader who has seen the events up to this number gets those after it. */
+  join(connection: Connection, seq: number): void
+  wake(): void
+  beat(): void
+  cut(): void
+}
+
+const atOnce = 256
+
+/**
+ * The number of an event follows from all before it, so the run is folded from
+ * its beginning. There are few events in it, a handful per attempt: they stay
+ * here, as bytes, while anyone reads.
+ */
+export function createRunHub(
+  runelog: Pick<Runelog, 'read'>,
+  { session_id, run_id }: { session_id: string; run_id: string },
+  { failed, empty }: { failed: (error: unknown) => void; empty: () => void },
+): RunHub {
+  const fcmp = createFcmp(run_id)
+  const frames: Buffer[] = []
+  /** Each with the number of the last event that it has. */
+  const readers = new Map<Connection, number>()
+  let at = 0
+  let isOver = false
+  let isRung = false
+  let reading: Promise<void> | undefined
+
+  async function advance() {
+    try {
+      while (isRung && !isOver) {
+        isRung = false
+        const runes = await runelog.read(session_id, { after: at, limit: atOnce })
+        const fresh: FcmpEvent[] = []
+        for (const rune of runes) {
+          at = rune.event_id
+          if (rune.visibility === 'public') fresh.push(...fcmp.tell(rune))
+        }
+        if (fresh.length > 0) spread(fresh)
+        isRung ||= runes.length === atOnce
+        // A long log is read in one go; others get their turn in between.
+        if (isRung) await setImmediate()
+      }
+    } finally {
+      reading = undefined
+    }
+  }
+
+  function spread(events: readonly FcmpEvent[]) {
+    const before = frames.length
+    const bytes = events.map((event) => Buffer.from(frame(event.type, event, event.seq)))
+    frames.push(...bytes)
+    isOver = events.some(({ type, data }) => type === 'conversation.state.changed' && 'terminal' in data)
+    const all = Buffer.concat(bytes)
+    for (const [connection, seq] of readers) {
+      if (seq === before) connection.send(all)
+      else sendFrom(connection, seq)
+      readers.set(connection, Math.max(seq, frames.length))
+      if (isOver) connection.end()
+    }
+  }
+
+  function sendFrom(connection: Connection, seq: number) {
+    if (seq < frames.length) connection.send(Buffer.concat(frames.slice(seq)))
+  }
+
+  /** One at a time: who comes while the log is read is served by that reading. */
+  function readOn(): Promise<void> {
+    if (isOver) return Promise.resolve()
+    isRung = true
+    reading ??= advance()
+    return reading
+  }
+
+  function cut() {
+    for (const connection of readers.keys()) connection.cut()
+  }
+
+  return {
+    load: readOn,
+    length: () => frames.length,
+    isOver: () => isOver,
+    join(connection, seq) {
+      readers.set(connection, Math.max(seq, frames.length))
+      connection.onOver(() => {
+        readers.delete(connection)
+        if (readers.size === 0) empty()
+      })
+      sendFrom(connection, seq)
+      if (isOver) connection.end()
+    },
+    wake() {
+      readOn().catch((error) => {
+        failed(error)
+        cut()
+      })
+    },
+    beat() {
+      const bytes = Buffer.from(heartbeat(frames.length))
+      for (const connection of readers.keys()) {
+        connection.check()
+        connection.offer(bytes)
+      }
+    },
+    cut,
+  }
+}

@@ -1,0 +1,41 @@
+import type { StreamRoute } from '../stream-route.ts'
+import { readCursor } from './cursor.ts'
+import type { Streams } from './streams.ts'
+
+export function streamRoutes(streams: Streams): readonly StreamRoute[] {
+  return [
+    {
+      name: 'stream_session',
+      path: '/api/sessions/{session_id}/stream',
+      scope: 'read',
+      summary: 'Everything that happens in a session, live, and from where a reader was cut off.',
+      query: {
+        after: 'Only what comes after the event with this id. `Last-Event-ID` outranks it.',
+        runes: '1 sends the runes themselves, too.',
+      },
+      open: async ({ params: { session_id = '' }, query: { after, runes }, last_event_id }) =>
+        streams.session({
+          session_id,
+          cursor: readCursor('stream_session', { last_event_id, after }),
+          view: runes === '1' ? 'events_and_runes' : 'events',
+        }),
+    },
+    {
+      name: 'stream_run',
+      path: '/api/runs/{run_id}/events',
+      scope: 'read',
+      summary: 'The conversation of a run (FCMP), live; it ends with the run.',
+      query: { after: 'Only what comes after the event with this number. `Last-Event-ID` outranks it.' },
+      open: async ({ params: { run_id = '' }, query: { after }, last_event_id }) =>
+        streams.run({ run_id, cursor: readCursor('stream_run', { last_event_id, after }) }),
+    },
+    {
+      name: 'stream_summaries',
+      path: '/api/summaries/stream',
+      scope: 'read',
+      summary: 'What the list of sessions shows, whenever it changes, at most four times a second for each.',
+      query: {},
+      open: () => streams.summaries(),
+    },
+  ]
+}

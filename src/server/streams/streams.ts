@@ -1,0 +1,173 @@
+import type { Socket } from 'node:net'
+import { faults } from '../../faults/catalogue.ts'
+import type { Subject } from '../../runelog/models/subjects.ts'
+import type { Timers } from '../../runtime/ports.ts'
+import type { Desk } from '../../surface/desk.ts'
+import type { BeginStream } from '../stream-route.ts'
+import { type Connection, createConnection } from './connection.ts'
+import { createRunHub, type RunHub } from './run-hub.ts'
+import { createSessionHub, type SessionHub } from './session-hub.ts'
+import { createSummariesHub, type SummariesHub } from './summaries-hub.ts'
+import type { View } from './told.ts'
+
+export interface StreamPorts {
+  readonly desk: Pick<Desk, 'runelog' | 'listen' | 'now'>
+  readonly timers: Timers
+  readonly warn: (message: string, details: object) => void
+}
+
+export interface StreamLimits {
+  readonly heartbeat_ms: number
+  /** How many bytes may wait for one reader before it is cut off. It can come back to where it was. */
+  readonly waiting_bytes: number
+  /** How many heartbeats in a row a reader may miss. */
+  readonly stalled_checks: number
+  readonly max_streams: number
+}
+
+export const usualLimits: StreamLimits = {
+  heartbeat_ms: 15_000,
+  waiting_bytes: 256 * 1024,
+  stalled_checks: 4,
+  max_streams: 12_000,
+}
+
+const ownHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+}
+
+export type Streams = ReturnType<typeof createStreams>
+
+/** The live streams of a server. A hub exists while someone reads from it. */
+export function createStreams({ desk, timers, warn }: StreamPorts, given: Partial<StreamLimits> = {}) {
+  const limits = { ...usualLimits, ...given }
+  const { runelog } = desk
+  const sessions = new Map<string, SessionHub>()
+  /** By session, and there by run: a commit wakes those whom it concerns, not all. */
+  const runs = new Map<string, Map<string, RunHub>>()
+  const connections = new Set<Connection>()
+  let summaries: SummariesHub | undefined
+  let stopBeating = () => {}
+
+  const hubs = () => [...sessions.values(), ...[...runs.values()].flatMap((of) => [...of.values()])]
+  const failed = (error: unknown) => warn('a stream could not be read', { error: String(error) })
+
+  const deaf = [
+    runelog.watch((session_ids, source) => {
+      if (source === 'lost') {
+        for (const hub of hubs()) hub.wake()
+        summaries?.lost()
+        return
+      }
+      for (const session_id of session_ids) {
+        sessions.get(session_id)?.wake()
+        summaries?.touch(session_id)
+        for (const hub of runs.get(session_id)?.values() ?? []) hub.wake()
+      }
+    }),
+    desk.listen((delta) => sessions.get(delta.session_id)?.pass(delta)),
+  ]
+
+  function beat() {
+    stopBeating = timers.after(limits.heartbeat_ms, beat)
+    for (const hub of hubs()) hub.beat()
+    summaries?.beat()
+  }
+
+  function connect(socket: Socket, headers: Readonly<Record<string, string>>): Connection {
+    const connection = createConnection(socket, limits)
+    if (connections.size === 0) stopBeating = timers.after(limits.heartbeat_ms, beat)
+    connections.add(connection)
+    connection.onOver(() => {
+      connections.delete(connection)
+      if (connections.size === 0) stopBeating()
+    })
+    connection.begin({ ...headers, ...ownHeaders })
+    return connection
+  }
+
+  /** Cuts everyone off. They can come back. */
+  function cut() {
+    for (const connection of connections) connection.cut()
+  }
+
+  function room() {
+    const { max_streams: limit } = limits
+    if (connections.size >= limit) throw faults.too_many_streams({ limit })
+  }
+
+  return {
+    /** Everything in a session after a cursor, and then what comes. */
+    async session(asked: { session_id: string; cursor: number; view: View }): Promise<BeginStream> {
+      const { session_id, cursor, view } = asked
+      room()
+      const head = await runelog.head(session_id)
+      if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
+      const last = head.event_id
+      if (cursor > last) throw faults.cursor_ahead({ what: 'session', id: session_id, cursor, last })
+
+      return (socket, headers) => {
+        let hub = sessions.get(session_id)
+        if (hub === undefined) {
+          const empty = () => sessions.delete(session_id)
+          hub = createSessionHub(runelog, session_id, { head: last, failed, empty })
+          sessions.set(session_id, hub)
+        }
+        hub.join(connect(socket, headers), cursor, view)
+        // Something may have been recorded since the head was read.
+        hub.wake()
+      }
+    },
+
+    /** The conversation of a run after the event with this number. Undefined if the run is over and there is no more. */
+    async run({ run_id, cursor }: { run_id: string; cursor: number }): Promise<BeginStream | undefined> {
+      room()
+      const subject = (await runelog.row('subjects', run_id))?.value as Subject | undefined
+      if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
+      const { session_id } = subject
+      const empty = () => {
+        const of = runs.get(session_id)
+        of?.delete(run_id)
+        if (of?.size === 0) runs.delete(session_id)
+      }
+      const hub = runs.get(session_id)?.get(run_id) ?? createRunHub(runelog, { session_id, run_id }, { failed, empty })
+      await hub.load()
+      const last = hub.length()
+      if (cursor > last) throw faults.cursor_ahead({ what: 'run', id: run_id, cursor, last })
+      if (hub.isOver() && cursor === last) return undefined
+
+      return (socket, headers) => {
+        const of = runs.get(session_id) ?? new Map<string, RunHub>()
+        const current = of.get(run_id) ?? hub
+        runs.set(session_id, of.set(run_id, current))
+        current.join(connect(socket, headers), cursor)
+        current.wake()
+      }
+    },
+
+    /** What a list shows of a session, whenever that changes. */
+    async summaries(): Promise<BeginStream> {
+      room()
+      return (socket, headers) => {
+        const empty = () => {
+          summaries = undefined
+        }
+        summaries ??= createSummariesHub({ runelog, now: desk.now, timers, failed, empty })
+        summaries.join(connect(socket, headers))
+      }
+    },
+
+    /** How many readers there are. */
+    count: () => connections.size,
+
+    cut,
+
+    close() {
+      for (const stop of deaf) stop()
+      stopBeating()
+      cut()
+    },
+  }
+}

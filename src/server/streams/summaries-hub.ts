@@ -1,0 +1,95 @@
+import type { Runelog } from '../../runelog/port.ts'
+import type { Summary } from '../../runtime/models/summaries.ts'
+import type { Timers } from '../../runtime/ports.ts'
+import { summaryCard } from '../../surface/summary-card.ts'
+import type { Connection } from './connection.ts'
+import { frame } from './frame.ts'
+
+/** Everyone who keeps a list of sessions up to date. */
+export interface SummariesHub {
+  join(connection: Connection): void
+  /** Something was recorded in a session. */
+  touch(session_id: string): void
+  /** Nobody knows what was recorded: the list has to be loaded again. */
+  lost(): void
+  beat(): void
+  cut(): void
+}
+
+export interface SummariesPorts {
+  readonly runelog: Pick<Runelog, 'row'>
+  readonly now: () => number
+  readonly timers: Timers
+  readonly failed: (error: unknown) => void
+  readonly empty: () => void
+}
+
+/** The least time between two updates of one session. */
+const rest_ms = 250
+
+/** For how many sessions it is remembered what was told last. */
+const kept = 10_000
+
+const beatBytes = Buffer.from(': still here\n\n')
+
+/**
+ * A list shows where things stand, not how they got there: a session that moves
+ * often is told of at most four times a second, each time as it is then. There
+ * are no ids; who was away loads the list again.
+ */
+export function createSummariesHub({ runelog, now, timers, failed, empty }: SummariesPorts): SummariesHub {
+  const readers = new Set<Connection>()
+  const resting = new Map<string, { isDue: boolean }>()
+  const toldLast = new Map<string, number>()
+
+  function send(type: string, data: object) {
+    const bytes = Buffer.from(frame(type, data))
+    for (const connection of readers) connection.send(bytes)
+  }
+
+  function touch(session_id: string) {
+    const rest = resting.get(session_id)
+    if (rest !== undefined) rest.isDue = true
+    if (rest !== undefined || readers.size === 0) return
+    const begun = { isDue: false }
+    resting.set(session_id, begun)
+    tell(session_id).catch(failed)
+    timers.after(rest_ms, () => {
+      resting.delete(session_id)
+      if (begun.isDue) touch(session_id)
+    })
+  }
+
+  async function tell(session_id: string) {
+    const row = (await runelog.row('summaries', session_id))?.value as Summary | undefined
+    if (row === undefined || toldLast.get(session_id) === row.event_id) return
+    toldLast.delete(session_id)
+    toldLast.set(session_id, row.event_id)
+    const [oldest] = toldLast.keys()
+    if (toldLast.size > kept && oldest !== undefined) toldLast.delete(oldest)
+    send('summary', summaryCard(session_id, row, now()))
+  }
+
+  return {
+    join(connection) {
+      readers.add(connection)
+      connection.onOver(() => {
+        readers.delete(connection)
+        if (readers.size === 0) empty()
+      })
+      // Whoever loads the list after this misses nothing between the two.
+      connection.send(Buffer.from(frame('ready', {})))
+    },
+    touch,
+    lost: () => send('stale', {}),
+    beat() {
+      for (const connection of readers) {
+        connection.check()
+        connection.offer(beatBytes)
+      }
+    },
+    cut() {
+      for (const connection of readers) connection.cut()
+    },
+  }
+}

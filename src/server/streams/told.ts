@@ -1,0 +1,30 @@
+import type { SessionEvent } from '../../observation/session-event.ts'
+import type { Rune } from '../../runes/rune.ts'
+import type { EphemeralDelta } from '../../runtime/engine/engine.ts'
+import { frame } from './frame.ts'
+
+/** Which of the two views of a session a reader asked for. */
+export type View = 'events' | 'events_and_runes'
+
+/**
+ * A rune as readers get it: its events, and for who asked for runes the rune
+ * before them. They go out together and the last one has the id, so that a
+ * reader who is cut off among them gets all of them again, and never a part.
+ * Nothing at all goes out for a rune that is not public.
+ */
+export function told(rune: Rune, events: readonly SessionEvent[], view: View): string {
+  if (rune.visibility !== 'public') return ''
+  const { event_id, session_id, run_id, at } = rune
+  const about = { event_id, session_id, ...(run_id !== undefined && { run_id }), at, durable: true }
+  const parts: { type: string; data: object }[] = events.map(({ type, payload }) => ({
+    type,
+    data: { type, ...about, payload },
+  }))
+  if (view === 'events_and_runes') parts.unshift({ type: 'rune', data: rune })
+  return parts.map(({ type, data }, i) => frame(type, data, i === parts.length - 1 ? event_id : undefined)).join('')
+}
+
+/** Text that is not recorded yet. It has no id: nobody can come back to it, and its durable form follows. */
+export function toldEarly({ session_id, run_id, text: content, ...payload }: EphemeralDelta): string {
+  return frame('delta', { type: 'delta', session_id, run_id, durable: false, payload: { ...payload, content } })
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { defineOperation } from '../operation.ts'
+import { id } from '../shapes/id.ts'
+import { count } from '../shapes/page.ts'
+import { nothing } from '../shapes.ts'
+
+export const allowAgain = defineOperation({
+  name: 'allow_again',
+  method: 'POST',
+  path: '/api/execution/{execution_id}/allow-again',
+  scope: 'approve',
+  summary: 'Let an irreversible action that was done be done once more. The next call for it gets a key of its own.',
+  params: z.object({ execution_id: id }),
+  query: nothing,
+  body: nothing,
+  returns: z.object({ execution_id: z.string(), allowed_by: z.string() }),
+  async run(desk, { params: { execution_id }, by: allowed_by }) {
+    await (await desk.commands()).allowAgain(execution_id, allowed_by)
+    return { execution_id, allowed_by }
+  },
+})
+
+export const redactRune = defineOperation({
+  name: 'redact_rune',
+  method: 'POST',
+  path: '/api/sessions/{session_id}/runes/{event_id}/redact',
+  scope: 'admin',
+  summary: 'Erase the content of one rune for good, and record that. The chain still verifies.',
+  params: z.object({ session_id: id, event_id: count.positive() }),
+  query: nothing,
+  body: z.strictObject({ reason: z.string().trim().min(1).max(10_000) }),
+  returns: z.object({ session_id: z.string(), event_id: z.int() }),
+  async run(desk, { params: { session_id, event_id }, body }) {
+    await (await desk.commands()).redact(session_id, event_id, body.reason)
+    return { session_id, event_id }
+  },
+})

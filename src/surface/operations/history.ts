@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import { fcmpStream } from '../../observation/fcmp.ts'
+import { fcmpVersion } from '../../observation/fcmp-event.ts'
+import type { Subject } from '../../runelog/models/subjects.ts'
+import { defineOperation } from '../operation.ts'
+import { count, pageOf } from '../shapes/page.ts'
+
+const fcmpTypes = [
+  'conversation.state.changed',
+  'interaction.reply.accepted',
+  'interaction.auto_decide.timeout',
+  'user.input.required',
+  'assistant.message.final',
+  'diagnostic.warning',
+] as const
+
+export const fcmpShape = z.object({
+  protocol_version: z.literal(fcmpVersion),
+  run_id: z.string(),
+  seq: z.int().positive(),
+  ts: z.string(),
+  type: z.enum(fcmpTypes),
+  data: z.looseObject({}),
+  meta: z.object({ attempt: z.int().nonnegative() }),
+})
+
+export const runHistory = defineOperation({
+  name: 'run_history',
+  method: 'GET',
+  path: '/api/runs/{run_id}/events/history',
+  scope: 'read',
+  summary: 'The conversation of a run so far (FCMP), by the number of its events.',
+  params: z.object({ run_id: z.string() }),
+  query: z.object({
+    after: count.nonnegative().default(0),
+    limit: count.min(1).max(1_000).default(1_000),
+  }),
+  body: null,
+  returns: pageOf(fcmpShape),
+  async run({ runelog }, { params: { run_id }, query: { after, limit } }) {
+    const subject = (await runelog.row('subjects', run_id))?.value as Subject | undefined
+    if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
+    const runes = await runelog.read(subject.session_id)
+    const events = fcmpStream(
+      runes.filter((rune) => rune.visibility === 'public'),
+      run_id,
+    )
+    const items = events.slice(after, after + limit)
+    const last = items.at(-1)?.seq ?? after
+    return {
+      items: items as z.infer<typeof fcmpShape>[],
+      next_cursor: last < events.length ? String(last) : null,
+    }
+  },
+})

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import type { RunStatus } from '../../src/machines/run.ts'
+import { checkFcmp } from '../../src/observation/fcmp-check.ts'
+import type { FcmpEvent } from '../../src/observation/fcmp-event.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import type { Statewright } from '../../src/statewright.ts'
+import type { Desk } from '../../src/surface/desk.ts'
+import { localClient } from '../../src/surface/local-client.ts'
+import { runHistory } from '../../src/surface/operations/history.ts'
+import { startStreams } from '../support/stream-server.ts'
+import { createWorld } from '../support/world.ts'
+
+const refund = tool({
+  name: 'payments.refund',
+  input: z.object({ order: z.int() }),
+  irreversible: true,
+  approval: 'always',
+  run: ({ order }) => ({ refunded: order }),
+})
+
+async function open() {
+  const model = scriptedModel([call('payments.refund', { order: 42 }), say('It is refunded.')])
+  const agents = { support: agent({ role: 'support', model, tools: [refund] }) }
+  const world = await createWorld({ store: 'sqlite', agents })
+  const air = () =>
+    startStreams({ desk: { ...world.sw, now: world.hand.clock.now }, timers: world.hand.timers, warn: console.error })
+  const { session_id, run_id } = await world.sw.submit({ agent: 'support', input: 'Refund 42', mode: 'interactive' })
+  await world.until(session_id, (rune) => rune.to === 'waiting_user')
+  const approve = async () => {
+    const [question] = await world.sw.inbox()
+    await world.sw.reply(question?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  }
+  return { world, air, approve, session_id, run_id, path: `/api/runs/${run_id}/events` }
+}
+
+const events = (heard: readonly { data: string }[]) => heard.map(({ data }) => JSON.parse(data) as FcmpEvent)
+const desk = (sw: Statewright) =>
+  ({ runelog: sw.runelog, listen: sw.listen, now: Date.now, sha256: hostPorts.sha256 }) as unknown as Desk
+
+test('a run is told from its first event to its end, live and over a restart, without gap or duplicate', async () => {
+  const { world, air, approve, run_id, path } = await open()
+  const first = (await air()).read(path)
+  await first.until('the question', () => first.heard.some(({ type }) => type === 'user.input.required'))
+  await first.until('the wait', () => first.heard.at(-1)?.data.includes('"to":"waiting_user"') === true)
+  await world.restart()
+
+  const second = (await air()).read(path, Number(first.cursors.at(-1)))
+  await second.answered()
+  await approve()
+  await second.closed()
+
+  const all = events([...first.heard, ...second.heard])
+  expect(checkFcmp(all, { run_id, status: 'succeeded' })).toEqual([])
+  expect([...first.heard, ...second.heard].map(({ id }) => Number(id))).toEqual(all.map(({ seq }) => seq))
+  expect(all.map(({ data }) => ('trigger' in data ? data.trigger : null))).toContain('restart.preserve_waiting')
+  await world.end()
+})
+
+test('a reader may come in after any event; after the last one there is nothing to wait for', async () => {
+  const { world, air, approve, session_id, run_id, path } = await open()
+  const { get: ask, read } = await air()
+  await approve()
+  await world.until(session_id, (rune) => rune.to === 'succeeded')
+  const whole = read(path)
+  await whole.closed()
+  expect(checkFcmp(events(whole.heard), { run_id, status: 'succeeded' as RunStatus })).toEqual([])
+  const last = whole.heard.length
+
+  const client = localClient(desk(world.sw), async () => {})
+  for (let seq = 0; seq < last; seq++) {
+    const reader = read(`${path}?after=${seq}`)
+    await reader.closed()
+    expect(reader.heard).toEqual(whole.heard.slice(seq))
+    const page = await client.call(runHistory, { params: { run_id }, query: { after: seq, limit: 2 } })
+    expect(page.items).toEqual(events(whole.heard).slice(seq, seq + 2))
+    expect(page.next_cursor).toBe(seq + 2 < last ? String(seq + 2) : null)
+  }
+  const get = async (where: string) => (await ask(where)).status
+  expect(await get(`${path}?after=${last}`)).toBe(204)
+  expect(await get(`${path}?after=${last + 1}`)).toBe(409)
+  expect(await get('/api/runs/run_none/events')).toBe(404)
+  expect(await get(`/api/runs/${session_id}/events`)).toBe(404)
+  await expect(client.call(runHistory, { params: { run_id: session_id } })).rejects.toMatchObject({ code: 'not_found' })
+  await world.end()
+})
+
+test('several readers of one run, who came at different times, hear the same', async () => {
+  const { world, air, approve, path } = await open()
+  const { read } = await air()
+  const early = read(path)
+  await early.until('the wait', () => early.heard.at(-1)?.data.includes('"to":"waiting_user"') === true)
+  const late = [read(path), read(path, early.heard.length), read(path, 1)]
+  for (const reader of late) await reader.answered()
+  await approve()
+  for (const reader of [early, ...late]) await reader.closed()
+  const [whole, rest, afterOne] = late
+  expect(whole?.heard).toEqual(early.heard)
+  expect(afterOne?.heard).toEqual(early.heard.slice(1))
+  expect(rest?.heard).toEqual(early.heard.slice(early.heard.length - (rest?.heard.length ?? 0)))
+  expect(rest?.heard.length).toBeGreaterThan(0)
+  await world.end()
+})

@@ -1,0 +1,208 @@
+import { expect, test } from 'vitest'
+import type { Draft } from '../../src/runes/rune.ts'
+import { move, opening } from '../support/drafts.ts'
+import { hidden, memory, openSession, path, quiet, secret, session_id } from '../support/session-on-air.ts'
+import type { Heard } from '../support/sse-client.ts'
+
+/** A log in which one rune gives several events, one gives one, one gives none, and some are not for everyone. */
+function story(): readonly Draft[] {
+  const contract = { execution_id: 'exe_1' }
+  return [
+    { ...opening('contract', 'exe_1', { action_summary: 'pay' }), ...contract },
+    { ...move('contract', 'exe_1', ['pending', 'start']), ...contract },
+    quiet(),
+    hidden(memory()),
+    { ...opening('run', 'run_1'), run_id: 'run_1' },
+    { ...move('run', 'run_1', ['queued', 'turn.started'], { epoch: 1, attempt: 1 }), run_id: 'run_1' },
+    { ...move('run', 'run_1', ['running', 'turn.failed'], { error_code: 'E', message: 'm' }), run_id: 'run_1' },
+    secret(memory()),
+    secret(memory()),
+    memory(),
+    { ...move('contract', 'exe_1', ['running', 'succeed'], { result: 'paid' }), ...contract },
+  ]
+}
+
+const told = (heard: readonly Heard[]) => heard.map(({ type, id }) => `${type} ${id ?? '-'}`)
+
+test('each event comes in order, the last one of a rune with its id; what is hidden leaves no trace', async () => {
+  const { write, read } = await openSession()
+  await write(...story())
+  const reader = read(path)
+  await reader.upTo(12)
+  expect(told(reader.heard)).toEqual([
+    'status 1',
+    'execution_state 3',
+    'status 6',
+    'status 7',
+    'status -',
+    'error -',
+    'done 8',
+    'memory_saved 11',
+    'execution_state 12',
+  ])
+  const all = reader.heard.map(({ data }) => JSON.parse(data))
+  expect(all[1]).toMatchObject({
+    type: 'execution_state',
+    event_id: 3,
+    session_id,
+    durable: true,
+    payload: { execution_id: 'exe_1', action_summary: 'pay', from_status: 'pending', to_status: 'running' },
+  })
+  expect(all[5]).toMatchObject({ event_id: 8, payload: { code: 'E', message: 'm', is_final: true } })
+  expect(all[6]).toMatchObject({ event_id: 8, payload: { run_id: 'run_1', status: 'failed', error_code: 'E' } })
+})
+
+test('on request every public rune comes, too, before its events', async () => {
+  const { write, read, runelog } = await openSession()
+  await write(...story())
+  const reader = read(`${path}?runes=1`)
+  await reader.upTo(12)
+  const runes = reader.heard.filter(({ type }) => type === 'rune').map(({ data }) => JSON.parse(data))
+  expect(runes).toEqual((await runelog.read(session_id)).filter((rune) => rune.visibility === 'public'))
+  expect(told(reader.heard).slice(0, 6)).toEqual([
+    'rune -',
+    'status 1',
+    'rune 2',
+    'rune -',
+    'execution_state 3',
+    'rune 4',
+  ])
+})
+
+test('a reader may come in after any event, by header or by address, live or not, and gets the rest', async () => {
+  const { write, read } = await openSession()
+  const last = (await write(...story())).at(-1)?.event_id ?? 0
+  const whole = read(path)
+  await whole.upTo(last)
+  for (let cursor = 0; cursor <= last; cursor++) {
+    const rest = whole.heard.filter(({ data }) => JSON.parse(data).event_id > cursor)
+    for (const reader of [read(path, cursor), read(`${path}?after=${cursor}`), read(`${path}?after=0`, cursor)]) {
+      await reader.answered()
+      await reader.until(`the rest after ${cursor}`, () => reader.heard.length >= rest.length)
+      expect(reader.heard).toEqual(rest)
+    }
+  }
+})
+
+test('what comes is passed on to everyone as it comes, whatever each of them asked for', async () => {
+  const { write, read } = await openSession()
+  const readers = [read(path), read(`${path}?runes=1`), read(path)]
+  for (const reader of readers) await reader.upTo(1)
+  for (let i = 0; i < 5; i++) {
+    const last = (await write(memory(), quiet(), memory())).at(-1)?.event_id ?? 0
+    for (const reader of readers) await reader.upTo(last)
+  }
+  const [one, , other] = readers
+  expect(told(one?.heard ?? [])).toEqual(
+    [1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 16].map((id) => `${id === 1 ? 'status' : 'memory_saved'} ${id}`),
+  )
+  expect(other?.heard).toEqual(one?.heard)
+})
+
+test('text that is not recorded yet comes without an id, to who is live, and says so', async () => {
+  const { write, read, say } = await openSession()
+  const reader = read(path)
+  await reader.upTo(1)
+  const delta = {
+    session_id,
+    run_id: 'run_1',
+    turn_id: 'trn_1',
+    round: 0,
+    offset: 0,
+    channel: 'text',
+    text: 'Hel',
+  } as const
+  say(delta)
+  say({ ...delta, session_id: 'ses_2' })
+  await write(move('turn', 'trn_1', ['idle', 'start_turn']), {
+    ...move('turn', 'trn_1', ['streaming', 'response_done'], { final_output: 'Hello', round: 0 }),
+    turn_id: 'trn_1',
+  })
+  await reader.upTo(3)
+  expect(told(reader.heard)).toEqual(['status 1', 'delta -', 'text 3'])
+  const [, early, whole] = reader.heard.map(({ data }) => JSON.parse(data))
+  expect(early).toEqual({
+    type: 'delta',
+    session_id,
+    run_id: 'run_1',
+    durable: false,
+    payload: { turn_id: 'trn_1', round: 0, offset: 0, channel: 'text', content: 'Hel' },
+  })
+  expect(whole).toMatchObject({ durable: true, payload: { content: 'Hello', is_final: true } })
+})
+
+test('a heartbeat every 15 s takes the cursor past what is hidden', async () => {
+  const { write, read, hand } = await openSession()
+  const reader = read(path)
+  await reader.upTo(1)
+  await write(secret(memory()), hidden(memory()))
+  await hand.advance(14_999)
+  expect(reader.cursors).toEqual(['1'])
+  await hand.advance(1)
+  await reader.upTo(3)
+  expect(told(reader.heard)).toEqual(['status 1'])
+  await hand.advance(15_000)
+  await reader.until('another one', () => reader.cursors.length === 3)
+})
+
+test('who cannot be served is told why before a stream begins', async () => {
+  const { get: ask, read } = await openSession({ max_streams: 1 })
+  const get = async (where: string, headers: Record<string, string> = {}) => {
+    const response = await ask(where, headers)
+    return [response.status, ((await response.json()) as { code: string }).code]
+  }
+  expect(await get('/api/sessions/ses_2/stream')).toEqual([404, 'not_found'])
+  for (const bad of ['-1', '1.5', 'x', '1e3', '9'.repeat(40)]) {
+    expect(await get(`${path}?after=${bad}`)).toEqual([422, 'bad_request'])
+    expect(await get(path, { 'last-event-id': bad })).toEqual([422, 'bad_request'])
+  }
+  expect(await get(`${path}?after=2`)).toEqual([409, 'cursor_ahead'])
+  await read(path).upTo(1)
+  expect(await get(path)).toEqual([429, 'too_many_streams'])
+})
+
+test('when the log cannot be read, everyone is cut off and someone is warned', async () => {
+  let isBroken = false
+  const { write, read, warnings, streams } = await openSession({}, (runelog) => ({
+    ...runelog,
+    read: (...asked) => (isBroken ? Promise.reject(new Error('no disk')) : runelog.read(...asked)),
+  }))
+  const reader = read(path)
+  await reader.upTo(1)
+  isBroken = true
+  await write(memory())
+  await reader.closed()
+  expect(streams.count()).toBe(0)
+  expect(warnings).toEqual([expect.stringContaining('no disk')])
+})
+
+test('a reader who asks for another view while a rune is put into words gets it, too, and once', async () => {
+  const gate = Promise.withResolvers<void>()
+  let isAsked = false
+  const { write, read, streams } = await openSession({}, (runelog) => ({
+    ...runelog,
+    async read(id, range) {
+      // The opening of a contract is looked for, backwards.
+      if (range?.backward) {
+        isAsked = true
+        await gate.promise
+      }
+      return runelog.read(id, range)
+    },
+  }))
+  const contract = { execution_id: 'exe_1' }
+  await write({ ...opening('contract', 'exe_1'), ...contract })
+  const first = read(path, 2)
+  await first.answered()
+  await write({ ...move('contract', 'exe_1', ['pending', 'start']), ...contract })
+  await first.until('the search', () => isAsked)
+  const second = read(`${path}?runes=1`, 2)
+  await second.answered()
+  await first.until('the second reader', () => streams.count() === 2)
+  gate.resolve()
+  for (const reader of [first, second]) await reader.upTo(3)
+  await write(memory())
+  for (const reader of [first, second]) await reader.upTo(4)
+  expect(told(first.heard)).toEqual(['execution_state 3', 'memory_saved 4'])
+  expect(told(second.heard)).toEqual(['rune -', 'execution_state 3', 'rune -', 'memory_saved 4'])
+})

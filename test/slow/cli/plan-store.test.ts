@@ -1,0 +1,123 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createDeskWorld } from '../../support/desk.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { startServer } from '../../support/server.ts'
+
+const scratch = mkdtempSync(join(tmpdir(), 'statewright-plan-store-'))
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+const examples = 'examples/plans'
+const registry = ['--registry', `${examples}/registry`]
+const judging = [...registry, '--policy', `${examples}/policy.yaml`]
+const known = ['--memory', `${examples}/memory.yaml`, '--facts', `${examples}/shop`]
+const intentOf = (name: string) => `${examples}/${name}/intent.yaml`
+const bytesIn = (folder: string) => new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]))
+
+describe('statewright plan on a store', () => {
+  let names = 0
+  let store: readonly string[]
+  beforeEach(() => {
+    store = ['--store', `sqlite:${join(scratch, `${++names}.db`)}`]
+  })
+  const submit = async (name: string) => {
+    const { exit, out } = await runCli(['plan', intentOf(name), ...judging, ...known, ...store, '--json'])
+    return { exit, card: JSON.parse(out) }
+  }
+
+  test('each command is a process of its own: the plan waits, is answered against the rules and then with them', async () => {
+    const { exit, card } = await submit('conflict')
+    expect([exit, card.state]).toEqual([4, 'AWAITING_ANSWERS'])
+    const id = card.coordination_id.slice(0, 16)
+    expect(await runCli(['plan', 'show', ...store])).toMatchObject({
+      exit: 0,
+      out: expect.stringMatching(/AWAITING_ANSWERS .*intent_deploy_totals/),
+    })
+    expect(await runCli(['plan', 'show', id, ...store])).toMatchObject({
+      exit: 4,
+      out: expect.stringContaining('Where shall the version go first?'),
+    })
+    expect(await runCli(['plan', 'answer', id, 'target=mars', ...store])).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('takes production, staging, not mars'),
+    })
+    for (const round of [2, 3])
+      expect(await runCli(['plan', 'answer', id, 'target=production', ...store])).toMatchObject({
+        exit: 4,
+        out: expect.stringContaining(`1 question, round ${round}`),
+      })
+    const folder = join(scratch, `frozen-${names}`)
+    const file = join(scratch, `answers-${names}.yaml`)
+    writeFileSync(file, 'target: staging\n')
+    const done = await runCli(['plan', 'answer', id, file, '--as', 'ann', '-o', folder, ...store])
+    expect(done).toMatchObject({ exit: 0, out: expect.stringMatching(/DONE .*\nCustomers see the new totals/) })
+    // The same input and the same answers: the same bytes as the committed example.
+    expect(bytesIn(folder)).toEqual(bytesIn(`${examples}/conflict/frozen`))
+    expect(await runCli(['plan', 'answer', id, 'target=staging', ...store])).toMatchObject({ exit: 6 })
+    const explained = await runCli(['plan', 'explain', card.coordination_id, ...store])
+    expect(explained).toEqual(await runCli(['plan', 'explain', folder]))
+    const moves = await runCli(['plan', 'show', id, '--moves', ...store])
+    expect(moves.out).toMatch(
+      /AWAITING_ANSWERS → RULES_EVALUATED {2}\d+ ms\n( +holds: .*\n)+ +does not hold: no_answer_conflicts/,
+    )
+    expect(await runCli(['verify', ...store])).toMatchObject({ exit: 0 })
+  })
+
+  test('a red line is a notice in the inbox', async () => {
+    const { exit, card } = await submit('red-line')
+    expect([exit, card.failure.failure_type]).toEqual([1, 'red_line_violation'])
+    const { out } = await runCli(['inbox', ...store])
+    expect(out).toMatch(/int_\w+ +notice .*was aborted: The intent carries something/)
+    expect(await runCli(['plan', 'show', card.coordination_id, ...store])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('metadata.afterwards.shell'),
+    })
+  })
+
+  test('what is not there, or does not belong together, is refused', async () => {
+    expect(await runCli(['plan', 'show', ...store])).toMatchObject({
+      exit: 7,
+      err: expect.stringContaining('there is no such file'),
+    })
+    await submit('read-only')
+    expect(await runCli(['plan', 'show', 'coord_x', ...store])).toMatchObject({ exit: 3 })
+    const answered = await runCli(['plan', intentOf('conflict'), ...judging, ...store, '--answers', 'x'])
+    expect(answered).toMatchObject({ exit: 2, err: expect.stringContaining('plan answer ID') })
+    expect(await runCli(['plan', intentOf('conflict'), ...registry, '--timeout', '5'])).toMatchObject({ exit: 2 })
+    expect(await runCli(['plan', intentOf('conflict'), ...registry, '--server', 'http://127.0.0.1:1'])).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('A server judges by its own registry'),
+    })
+  })
+})
+
+describe('statewright plan through a server', () => {
+  const open: (() => Promise<unknown>)[] = []
+  afterEach(async () => {
+    vi.unstubAllEnvs()
+    for (const close of open.splice(0).reverse()) await close()
+  })
+
+  test('the same commands say the same', async () => {
+    const { world, desk } = await createDeskWorld(undefined, { plans: { registry: `${examples}/registry` } })
+    const server = await startServer(desk)
+    open.push(world.end, server.close)
+    vi.stubEnv('STATEWRIGHT_TOKEN', 'approve-secret')
+    const there = ['--server', server.url]
+    const asked = await runCli(['plan', intentOf('ask-first'), ...known, ...there, '--json'])
+    expect(asked.exit).toBe(4)
+    const { coordination_id } = JSON.parse(asked.out)
+    const folder = join(scratch, 'from-server')
+    const done = await runCli(['plan', 'answer', coordination_id, 'window=night', '-o', folder, ...there])
+    expect(done).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining('5 actions in 4 phases, risk high, 4 review gates'),
+    })
+    expect(await runCli(['plan', 'verify', folder])).toMatchObject({ exit: 0 })
+    expect(await runCli(['plan', 'show', coordination_id, ...there])).toEqual({ ...done, err: expect.any(String) })
+    expect(await runCli(['plan', 'explain', coordination_id, ...there])).toEqual(
+      await runCli(['plan', 'explain', folder]),
+    )
+  })
+})

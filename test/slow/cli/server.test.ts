@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { createProject, type Project } from '../../support/cli-project.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
+
+const launcher = join(import.meta.dirname, '../../../bin/statewright.js')
+const scratch = scratchFolder('cli-server')
+
+/** A real server in a process of its own, on the project's store. */
+async function serve({ config }: Project): Promise<{ url: string; stop: () => Promise<void> }> {
+  const child = spawn(process.execPath, [launcher, 'serve', '--config', config, '--port', '0', '--quiet'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const url = Promise.withResolvers<string>()
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const [, found] = / on (http:\S+)$/.exec(line) ?? []
+    if (found !== undefined) url.resolve(found)
+  })
+  const over = once(child, 'exit')
+  void over.then(() => url.reject(new Error('The server ended before it served.')))
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await over
+  }
+  return { url: await url.promise, stop }
+}
+
+describe('a server holds the store', () => {
+  const project = createProject(scratch.fresh(), '{ obedient, slow }')
+  const run = (input: string, setting = {}) => project.cli(['run', input, '--agent', 'obedient'], setting)
+  let url: string
+  let stop: () => Promise<void>
+  beforeAll(async () => {
+    const server = await serve(project)
+    url = server.url
+    stop = server.stop
+  })
+  afterAll(() => stop())
+
+  /** The command as it would be typed on another machine: only the address, and the token in the environment. */
+  const there = (args: readonly string[], setting = {}) => runCli([...args, '--server', url], setting)
+
+  test('run streams, is asked and answered through the server', async () => {
+    const { exit, out, err } = await run('note 7', { typed: () => 'y' })
+    expect({ exit, out }).toEqual({ exit: 0, out: 'It is SUCCESS.' })
+    expect(err).toContain('Approved by owner.')
+  })
+
+  test('text arrives while it is said, and once', async () => {
+    const { out } = await project.cli(['run', 'speak', '--agent', 'slow', '--json'])
+    const heard = out.split('\n').map((line) => JSON.parse(line) as { type: string; delta?: { text: string } })
+    const streamed = heard.flatMap(({ delta }) => delta?.text ?? []).join('')
+    expect('one two three four five six').toContain(streamed)
+    expect(streamed.length).toBeGreaterThan(5)
+    expect(await project.cli(['run', 'speak', '--agent', 'slow'])).toMatchObject({ out: 'one two three four five six' })
+  })
+
+  test('a question is answered by someone else, and whoever was asked is told and goes on', async () => {
+    const elsewhere = Promise.withResolvers<void>()
+    const ask = (_: string) => {
+      void project.cli(['ps', '--waiting', '--json']).then(async ({ out }) => {
+        const { items } = JSON.parse(out) as { items: { waiting_for: { interaction_id: string } }[] }
+        await project.cli(['deny', items[0]?.waiting_for.interaction_id ?? '', '-m', 'from elsewhere', '--as', 'bob'])
+        elsewhere.resolve()
+      })
+      return undefined
+    }
+    // The terminal gives nothing back before the question is taken back.
+    const typed = (question: string) => ask(question)
+    const { exit, err } = await run('refund 8', { typed, until: () => elsewhere.promise })
+    expect(exit).toBe(0)
+    expect(err).toContain('Denied: from elsewhere')
+  })
+
+  test('Ctrl-C interrupts the run on the server', async () => {
+    const listeners: (() => void)[] = []
+    const onInterrupt = (listener: () => void) => {
+      listeners.push(listener)
+      return () => {}
+    }
+    const typed = () => {
+      for (const press of listeners) press()
+      return undefined
+    }
+    expect(await run('refund 9', { typed, host: { onInterrupt } })).toMatchObject({ exit: 130 })
+  })
+
+  test('without a token, with a wrong one, and with no server at all: said, and with its exit code', async () => {
+    vi.stubEnv('STATEWRIGHT_TOKEN', 'swt_wrong')
+    expect(await there(['ps'])).toMatchObject({ exit: 1, err: expect.stringContaining('token') })
+    vi.unstubAllEnvs()
+    expect(await there(['ps', '--store', `sqlite:${project.folder}/none.db`])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('there is no token'),
+    })
+    vi.stubEnv('STATEWRIGHT_TOKEN', 'swt_any')
+    expect(await runCli(['ps', '--server', 'http://127.0.0.1:9'])).toMatchObject({ exit: 7 })
+    vi.unstubAllEnvs()
+  })
+})
+
+test('the same commands say the same, directly and through a server', async () => {
+  const project = createProject(scratch.fresh())
+  const { url, stop } = await serve(project)
+  await project.cli(['run', 'look 1'])
+  await project.cli(['run', 'fail'])
+  await project.cli(['run', 'refund 7'])
+  const [first, ...rest] = JSON.parse((await project.cli(['ps', '--json'])).out).items as {
+    session_id: string
+    run_id: string
+    waiting_for: { interaction_id: string } | null
+  }[]
+  const { session_id = '', run_id = '', waiting_for } = first ?? {}
+  const others = rest.map((item) => item.session_id)
+  const commands = [
+    ['ps'],
+    ['ps', '--failed'],
+    ['ps', '--json'],
+    ['inbox'],
+    ['inbox', '--json'],
+    ['inbox', waiting_for?.interaction_id ?? ''],
+    ['approve', waiting_for?.interaction_id ?? ''],
+    ['show', session_id],
+    ['show', session_id, '--json'],
+    ['show', run_id],
+    ['show', run_id, '--events'],
+    ['show', run_id, '--events', '--json'],
+    ['show', 'ses_'],
+    ['show', 'ses_zz'],
+    ['timeline', session_id],
+    ['timeline', session_id, '--json'],
+    ['trace', run_id],
+    ['trace', run_id, '--json'],
+    ['replay', session_id, '--at', '12'],
+    ['replay', session_id, '--json'],
+    ['replay', session_id, '--at', '9999'],
+    ['watch', others[0] ?? '', '--json', '--nonsense'],
+    ['verify', session_id],
+    ['verify', '--json'],
+  ]
+  const places = ['--config', project.config]
+  const through = []
+  for (const args of commands)
+    through.push(await runCli([...args, '--server', url, ...(args[0] === 'verify' ? [] : places)], inProject(project)))
+  await stop()
+
+  // WHEN nobody holds the store any more, THEN the same is read from the file.
+  for (const [i, args] of commands.entries()) {
+    const place = args[0] === 'verify' ? ['--store', project.store] : places
+    const direct = await runCli([...args, ...place], inProject(project))
+    expect(stable(direct), args.join(' ')).toEqual(stable(through[i]))
+  }
+})
+
+/** Verify has no config: where the token is follows from the store in the environment. */
+function inProject({ store }: Project) {
+  vi.stubEnv('STATEWRIGHT_STORE', store)
+  return {}
+}
+
+/** Without what grows with the clock, and without how the command was typed. */
+function stable(outcome: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(outcome)
+      .replaceAll(/\d+ (ms|s|min)\b/g, 'SPAN')
+      .replaceAll(/ {2,}/g, '  ')
+      .replaceAll(/[█░· ]{30,}/g, 'BAR')
+      .replaceAll(/(\\?"(?:duration_in_state_ms|total_ms)\\?": ?)\d+/g, '$10')
+      .replaceAll(/ --server \S+?(?=[\\ "])/g, '')
+      .replaceAll(/\[--server URL\]/g, ''),
+  )
+}

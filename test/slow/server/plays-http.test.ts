@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { allPlays } from '../../scenarios/all.ts'
+import { autoRunPlays } from '../../scenarios/auto-runs.ts'
+import { budgetPlays } from '../../scenarios/budgets.ts'
+import { deadlinePlays } from '../../scenarios/deadlines.ts'
+import { runRecoveryPlays } from '../../scenarios/run-recovery.ts'
+import { runPlays } from '../../scenarios/runs.ts'
+import { allSessionPlays } from '../../scenarios/session-plays.ts'
+import { fastStores, type Store } from '../../scenarios/stores.ts'
+import { overHttp } from '../../support/over-http.ts'
+import { isProof } from '../../support/sampling.ts'
+
+const called = new Set<string>()
+
+const servers: readonly Store[] = fastStores.map((store) => ({
+  name: `a server over ${store.name}`,
+  open: async () => ({ ...(await store.open()), through: overHttp(called).through }),
+}))
+
+/** Specification 004 over HTTP: what a client does to runs and what it is told of them. */
+const ofRuns = [runPlays, deadlinePlays, autoRunPlays, runRecoveryPlays]
+
+/** Plays of budgets submit the second run while the first is at work, which a run on memory has finished by then. */
+const all = [...allSessionPlays, ...allPlays].filter((plays) => plays !== budgetPlays)
+
+describe.each(servers)('through $name', (store) => {
+  for (const plays of isProof ? all : ofRuns) plays(store)
+})
+
+test('the plays did go over HTTP', () => {
+  expect([...called].sort()).toEqual(
+    expect.arrayContaining([
+      'cancel_run',
+      'get_run',
+      'list_inbox',
+      'pause_session',
+      'reply_run',
+      'run_result',
+      'submit_run',
+    ]),
+  )
+})

@@ -1,0 +1,182 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { cert, key } from '../../support/localhost-certificate.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { createChance, isProof, seed } from '../../support/sampling.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
+import type { Response } from '../../support/server.ts'
+import { startServerProcess } from '../../support/server-process.ts'
+
+const scratch = scratchFolder('serve')
+const library = pathToFileURL(join(import.meta.dirname, '../../../src/index.ts')).href
+
+function configured(more = ''): { config: string; database: string; folder: string } {
+  const folder = scratch.fresh()
+  const config = join(folder, 'statewright.config.ts')
+  const database = join(folder, 'store.db')
+  writeFileSync(
+    config,
+    `import { agent, ask, defineConfig, say, scriptedModel } from '${library}'
+     const support = agent({ role: 'support', model: scriptedModel([ask({ title: 'Which?', fields: [{ name: 'choice' }] }), say('hello')]) })
+     export default defineConfig({ store: 'sqlite:${database}', agents: { support }, ${more} })`,
+  )
+  return { config, database, folder }
+}
+
+test('the first start makes a token that only its owner reads, and shows it once, in the fragment of a link', async () => {
+  const { config, database } = configured()
+  const first = await runCli(['serve', '--config', config, '--port', '0', '--quiet'])
+  expect(first).toMatchObject({ exit: 0, err: '' })
+  const token = readFileSync(`${database}.token`, 'utf8').trim()
+  expect(token).toMatch(/^swt_[\w-]{32}$/)
+  expect(statSync(`${database}.token`).mode & 0o777).toBe(0o600)
+  expect(first.out.split('\n')).toEqual([
+    expect.stringMatching(/^Serving support on http:\/\/127\.0\.0\.1:\d+$/),
+    expect.stringMatching(new RegExp(`^Open http://127\\.0\\.0\\.1:\\d+/#token=${token}$`)),
+    `The token is shown once; it is kept in ${database}.token`,
+    'SIGTERM: letting go of what is under way.',
+    'Stopped.',
+  ])
+  const second = await runCli(['serve', '--config', config, '--port', '0', '--quiet'])
+  expect(second.out).not.toContain(token)
+  expect(second.out).toContain(`The token is in ${database}.token`)
+})
+
+test('where others could reach it, it does not listen without TLS unless someone says so', async () => {
+  const { config, folder } = configured()
+  const bind = (...more: string[]) => runCli(['serve', '--config', config, '--port', '0', '--quiet', ...more])
+  for (const host of ['0.0.0.0', '::', '192.168.1.1', 'example.com'])
+    expect(await bind('--host', host)).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining(`${host} can be reached`),
+    })
+  expect(await bind('--host', '0.0.0.0', '--allow-plain-http')).toMatchObject({ exit: 0 })
+  expect(await bind('--tls-cert', 'a.pem')).toMatchObject({ exit: 2 })
+  expect(await bind('--port', 'many')).toMatchObject({ exit: 2 })
+  writeFileSync(join(folder, 'cert.pem'), cert)
+  writeFileSync(join(folder, 'key.pem'), key)
+  const tls = ['--tls-cert', join(folder, 'cert.pem'), '--tls-key', join(folder, 'key.pem')]
+  expect((await bind('--host', '0.0.0.0', ...tls)).out).toContain('on https://0.0.0.0:')
+})
+
+test('over TLS it answers as it does without, to the names it was given', async () => {
+  const { config, database, folder } = configured()
+  writeFileSync(join(folder, 'cert.pem'), cert)
+  writeFileSync(join(folder, 'key.pem'), key)
+  const tls = ['--tls-cert', join(folder, 'cert.pem'), '--tls-key', join(folder, 'key.pem')]
+  const server = await startServerProcess(config, database, ['--port', '0', '--allow-host', 'ops.example', ...tls])
+  const asked = (host: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const headers = { host, authorization: `Bearer ${server.token}` }
+      const going = request(`${server.url}/api/sessions`, { ca: cert, servername: 'localhost', headers }, (answer) => {
+        answer.resume()
+        resolve(answer.statusCode)
+      })
+      going.on('error', reject)
+      going.end()
+    })
+  expect(await asked('localhost')).toBe(200)
+  expect(await asked('ops.example:8443')).toBe(200)
+  expect(await asked('evil.example')).toBe(403)
+  expect(await server.kill('SIGTERM')).toBe(0)
+})
+
+test('tokens in the config have names and scopes; the log has neither tokens nor secrets', async () => {
+  const { config, database } = configured(
+    `server: { tokens: [{ name: 'watcher', token: 'watcher-0123456789', scope: 'read' }] }, secrets: { bank: 'bank-pin-1234' },`,
+  )
+  const server = await startServerProcess(config, database)
+  const body = { agent: 'support', input: 'My pin is bank-pin-1234 and the token watcher-0123456789.' }
+  expect((await server.ask('/api/runs', { token: 'watcher-0123456789', body })).status).toBe(403)
+  expect((await server.ask('/api/sessions', { token: 'watcher-0123456789' })).status).toBe(200)
+  const { session_id } = (await server.ask('/api/runs', { body })).json
+  const runes = await server.ask(`/api/sessions/${session_id}/runes`)
+  expect(runes.text).toContain('My pin is [secret:bank] and the token [secret:token of watcher].')
+  expect((await server.ask('/api/runs/bank-pin-1234')).status).toBe(404)
+  await server.kill('SIGTERM')
+  const files = [database, `${database}-wal`].map((file) => {
+    try {
+      return readFileSync(file, 'latin1')
+    } catch {
+      return ''
+    }
+  })
+  for (const text of [server.err(), ...files])
+    for (const secret of ['bank-pin-1234', 'watcher-0123456789', server.token]) expect(text).not.toContain(secret)
+  expect(server.err()).toContain('"by":"watcher"')
+})
+
+test('whoever finds the store taken is told where to ask', async () => {
+  const { config, database, folder } = configured()
+  const server = await startServerProcess(config, database)
+  // Nobody else reads anything of it.
+  for (const file of readdirSync(folder).filter((name) => name.startsWith('store.db')))
+    expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0)
+  const held = JSON.parse(readFileSync(`${database}.lock`, 'utf8'))
+  expect(held.address).toBe(server.url)
+  expect(await runCli(['verify', '--store', `sqlite:${database}`])).toMatchObject({ exit: 1 })
+})
+
+test(
+  'a request that is sent until it is answered is carried out once, however often the server is killed meanwhile',
+  async () => {
+    const { config, database } = configured()
+    const chance = createChance()
+    const kills = isProof ? 40 : 4
+    console.log(`serve: seed ${seed}; repeat with STATEWRIGHT_SEED=${seed}`)
+    let server = await startServerProcess(config, database)
+    const told = new Map<string, string>()
+    let repeated = 0
+    let unanswered = 0
+
+    for (let round = 0; round < kills; round++) {
+      const keys = Array.from({ length: 6 }, (_, n) => `key-${round}-${n}`)
+      const send = (name: string): Promise<Response | undefined> =>
+        server.ask('/api/runs', { body: { agent: 'support', input: name }, headers: { 'idempotency-key': name } }).then(
+          (answer) => {
+            expect(answer.status).toBe(200)
+            // What was told once is told again.
+            expect(told.get(name) ?? answer.json.run_id).toBe(answer.json.run_id)
+            told.set(name, answer.json.run_id)
+            return answer
+          },
+          () => undefined,
+        )
+      // WHEN the server is killed at some moment while they are under way
+      const under_way = Promise.all(keys.map(send))
+      const last = Math.floor(chance() * keys.length)
+      await eventually('some answers', async () =>
+        keys.filter((name) => told.has(name)).length >= last ? true : undefined,
+      )
+      await server.kill()
+      unanswered += (await under_way).filter((answer) => answer === undefined).length
+      server = await startServerProcess(config, database)
+      // AND all are sent again
+      for (const name of keys) {
+        const again = await send(name)
+        expect(again).toBeDefined()
+        if (again?.headers.get('idempotency-replayed') === 'true') repeated += 1
+      }
+    }
+
+    // THEN each was carried out once
+    const inputs: string[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const page: Response = await server.ask(`/api/runs?limit=200${cursor === '' ? '' : `&cursor=${cursor}`}`)
+      for (const { run_id } of page.json.items) inputs.push((await server.ask(`/api/runs/${run_id}`)).json.input)
+      cursor = page.json.next_cursor
+    }
+    expect(inputs.sort()).toEqual([...told.keys()].sort())
+    expect(new Set(told.values()).size).toBe(told.size)
+    // AND the kills came before some answers and after others
+    expect(repeated).toBeGreaterThan(0)
+    expect(unanswered).toBeGreaterThan(0)
+    expect((await server.ask('/readyz')).status).toBe(200)
+  },
+  isProof ? 600_000 : 120_000,
+)

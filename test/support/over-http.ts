@@ -1,0 +1,149 @@
+import { deskOn } from '../../src/desk-on.ts'
+import type { Json } from '../../src/kernel/json.ts'
+import type { Reply } from '../../src/runtime/commands/reply.ts'
+import type { OpenInteraction } from '../../src/runtime/models/interactions.ts'
+import type { RunHandle } from '../../src/runtime/run-handle.ts'
+import type { Statewright } from '../../src/statewright.ts'
+import type { Client } from '../../src/surface/client.ts'
+import { answer, approve, deny, getInteraction, listInbox, settle } from '../../src/surface/operations/inbox.ts'
+import { cancelRun, interruptRun, replyRun, steerRun, submitRun } from '../../src/surface/operations/run-commands.ts'
+import { getRun, runResult } from '../../src/surface/operations/runs.ts'
+import {
+  archiveSession,
+  closeSession,
+  pauseSession,
+  resumeSession,
+} from '../../src/surface/operations/session-commands.ts'
+import { createSession } from '../../src/surface/operations/sessions.ts'
+import { remoteClient } from '../../src/surface/remote-client.ts'
+import { checkedClient } from './desk.ts'
+import { secretOf, startServer } from './server.ts'
+
+/**
+ * Puts a real server before each process of a play, and lets the play reach it
+ * over HTTP only, wherever there is an operation for what it does.
+ */
+export function overHttp(called: Set<string> = new Set()) {
+  return {
+    called,
+    async through(sw: Statewright, now: () => number): Promise<Statewright> {
+      const signer = () => ({ public_key: '00', sign: () => '11' })
+      const server = await startServer(deskOn(sw, signer, now))
+      // Of a process that is killed nobody closes the server.
+      server.app.server.unref()
+      const pause = async () => {}
+      const token = secretOf('admin')
+      return remote(sw, checkedClient(remoteClient({ url: server.url, token, fetch, pause }), called), server.close)
+    },
+  }
+}
+
+function remote(sw: Statewright, client: Client, closeServer: () => Promise<void>): Statewright {
+  const handle = (run_id: string, session_id: string): RunHandle => ({
+    session_id,
+    run_id,
+    async *events(options) {
+      yield* (await sw.run(run_id)).events(options)
+    },
+    async result() {
+      // There is nothing to wait with over HTTP but to look again; that is what streams are for.
+      await (await sw.run(run_id)).result()
+      const { session_id: _, ...result } = await client.call(runResult, { params: { run_id } })
+      return result
+    },
+    cancel: (reason) => cancel(run_id, reason),
+    interrupt: (reason) => client.call(interruptRun, { params: { run_id }, body: why(reason) }),
+    steer: (input) => client.call(steerRun, { params: { run_id }, body: { input } }),
+  })
+  const cancel = (run_id: string, reason?: string) =>
+    client.call(cancelRun, { params: { run_id }, body: reason === undefined ? {} : { reason } })
+  const why = (reason?: string) => (reason === undefined ? {} : { reason })
+
+  return {
+    ...sw,
+    async run(run_id) {
+      const { session_id } = await client.call(getRun, { params: { run_id } })
+      return handle(run_id, session_id)
+    },
+    async submit({ idempotency_key, ...body }) {
+      const submitted = await client.call(submitRun, {
+        body,
+        ...(idempotency_key !== undefined && { idempotency_key }),
+      })
+      return { ...handle(submitted.run_id, submitted.session_id), ...submitted }
+    },
+    reply: (interaction_id, given) => reply(client, interaction_id, given),
+    cancel,
+    interrupt: (run_id, reason) => client.call(interruptRun, { params: { run_id }, body: why(reason) }),
+    steer: (run_id, input) => client.call(steerRun, { params: { run_id }, body: { input } }),
+    async createSession({ agent, session_budget, title }) {
+      const body = { agent, ...(session_budget && { budget: session_budget }), ...(title !== undefined && { title }) }
+      return (await client.call(createSession, { body })).session_id
+    },
+    async pause(session_id, reason) {
+      await client.call(pauseSession, { params: { session_id }, body: why(reason) })
+    },
+    async resumeSession(session_id) {
+      await client.call(resumeSession, { params: { session_id }, body: {} })
+    },
+    async reset(session_id) {
+      await client.call(resumeSession, { params: { session_id }, body: { reset: true } })
+    },
+    async replenish(session_id, budget) {
+      await client.call(resumeSession, { params: { session_id }, body: { budget } })
+    },
+    async closeSession(session_id, reason) {
+      await client.call(closeSession, { params: { session_id }, body: why(reason) })
+    },
+    async archiveSession(session_id) {
+      await client.call(archiveSession, { params: { session_id }, body: {} })
+    },
+    async inbox() {
+      const items: OpenInteraction[] = []
+      let cursor: string | null = ''
+      while (cursor !== null) {
+        const page: Awaited<ReturnType<typeof inboxPage>> = await inboxPage(cursor)
+        items.push(...page.items)
+        cursor = page.next_cursor
+      }
+      return items
+    },
+    async find(run_id) {
+      const { session_id, status, attempt, result, error_code, message } = await client.call(getRun, {
+        params: { run_id },
+      })
+      const { run } = await sw.find(run_id)
+      return { session_id, run: { ...run, status, attempt, result, error_code, message } }
+    },
+    async close() {
+      await closeServer()
+      await sw.close()
+    },
+  }
+
+  function inboxPage(cursor: string) {
+    return client.call(listInbox, { query: { limit: 2, ...(cursor !== '' && { cursor }) } })
+  }
+}
+
+/** Through the operation that a person would use for this kind of question. */
+async function reply(client: Client, interaction_id: string, { reply: said, replied_by, idempotency_key }: Reply) {
+  const params = { interaction_id }
+  const key = idempotency_key === undefined ? {} : { idempotency_key }
+  const by = replied_by === undefined ? {} : { replied_by }
+  const { interaction_kind, run_id } = await client.call(getInteraction, { params })
+  const { decision, outcome, ...rest } = Object(said) as Record<string, Json>
+  // What no such operation can say is said as it is.
+  const isPlain = Object.entries(rest).every(([name, value]) => name === 'result' || typeof value === 'string')
+  if (isPlain && interaction_kind === 'approval' && decision === 'approve' && !('reason' in rest))
+    return client.call(approve, { params, body: { ...rest, ...by }, ...key })
+  if (isPlain && interaction_kind === 'approval' && decision === 'deny' && !('digest' in rest))
+    return client.call(deny, { params, body: { ...rest, ...by }, ...key })
+  if (isPlain && interaction_kind === 'settlement' && outcome !== undefined) {
+    const named = (outcome === 'did_not' ? 'did_not_happen' : outcome) as 'happened'
+    return client.call(settle, { params, body: { ...rest, outcome: named, ...by }, ...key })
+  }
+  const body = { reply: said, ...by }
+  if (run_id === null) return client.call(answer, { params, body, ...key })
+  return client.call(replyRun, { params: { run_id }, body: { ...body, interaction_id }, ...key })
+}

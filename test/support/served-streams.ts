@@ -1,0 +1,41 @@
+import type { AddressInfo } from 'node:net'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { createServer } from '../../src/server/server.ts'
+import { streamRoutes } from '../../src/server/streams/stream-routes.ts'
+import { createStreams, type StreamLimits, type StreamPorts } from '../../src/server/streams/streams.ts'
+import { tokenOf } from '../../src/server/tokens.ts'
+import { createDesk } from '../../src/surface/desk.ts'
+import { operations } from '../../src/surface/operations/all.ts'
+
+export const secret = 'the-secret-of-a-reader'
+
+/** The real server with its streams, over a log that somebody writes. Nobody can bring anything about through it. */
+export async function serveStreams({ desk, ...ports }: StreamPorts, port = 0, limits: Partial<StreamLimits> = {}) {
+  const whole = createDesk({
+    sha256: hostPorts.sha256,
+    signer: () => ({ public_key: '00', sign: () => '11' }),
+    agents: () => [],
+    output: async () => undefined,
+    commands: () => Promise.reject(new Error('There is only the log.')),
+    plans: () => Promise.reject(new Error('There is only the log.')),
+    ...desk,
+  })
+  const streams = createStreams({ desk: whole, ...ports }, limits)
+  const app = createServer({
+    desk: whole,
+    operations,
+    streams: streamRoutes(streams),
+    tokens: [tokenOf('reader', 'read', secret)],
+    version: '1.2.3',
+    newId: () => hostPorts.random(8),
+  })
+  await app.listen({ host: '127.0.0.1', port, backlog: 4_096 })
+  return {
+    ...streams,
+    port: (app.server.address() as AddressInfo).port,
+    async close() {
+      streams.close()
+      await app.close()
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { asking } from './server.ts'
+
+const launcher = fileURLToPath(new URL('../../bin/statewright.js', import.meta.url))
+
+/** The real command in a process of its own. It listens when the promise resolves, and is gone when the test ends. */
+export async function startServerProcess(config: string, database: string, args: readonly string[] = ['--port', '0']) {
+  const command = [launcher, 'serve', '--config', config, ...args]
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let out = ''
+  let err = ''
+  child.stderr.setEncoding('utf8').on('data', (piece) => {
+    err += piece
+  })
+  const over = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await over
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`The server was not there after 30 s: ${out}${err}`)), 30_000)
+    child.stdout.setEncoding('utf8').on('data', (piece) => {
+      out += piece
+      const [, found] = /on (https?:\S+)\n/.exec(out) ?? []
+      if (found === undefined) return
+      clearTimeout(late)
+      resolve(found)
+    })
+    void over.then((how) => {
+      clearTimeout(late)
+      reject(new Error(`The server ended with ${how}: ${out}${err}`))
+    })
+  })
+  const token = readFileSync(`${database}.token`, 'utf8').trim()
+  const ask = asking(url)
+  return {
+    url,
+    token,
+    ask: (path: string, request: Parameters<typeof ask>[1] = {}) => ask(path, { token, ...request }),
+    kill: (signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL') => {
+      child.kill(signal)
+      return over
+    },
+    out: () => out,
+    err: () => err,
+  }
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'vitest'
+import type { Runelog } from '../../src/runelog/port.ts'
+import { call, say } from '../../src/runtime/scripted-model.ts'
+import type { Operation } from '../../src/surface/operation.ts'
+import { createDeskWorld, refund, supportAgent } from './desk.ts'
+import { startServer } from './server.ts'
+
+/** A server with something of everything in it: a run that waits, one that is over, a session at rest, a kept output. */
+export async function createScene() {
+  const { world, desk } = await createDeskWorld({
+    support: supportAgent([refund, say('Done.')]),
+    long: supportAgent([call('orders.all', {}), say('All.')]),
+  })
+  const { sw } = world
+  const waiting = await sw.submit({ agent: 'support', input: 'Refund.' })
+  const over = await sw.submit({ agent: 'long', input: 'All.' })
+  const closed = await sw.createSession({ agent: 'support' })
+  await sw.closeSession(closed)
+  const paused = (await sw.submit({ agent: 'long', input: 'Once.' })).session_id
+  await sw.idle()
+  await sw.pause(paused)
+  const [question] = await sw.inbox()
+  const { interaction_id = '' } = question ?? {}
+  const asked = (await world.runes(waiting.session_id)).find((rune) => rune.kind === 'contract.opened')
+  const result = (await world.runes(over.session_id)).find((rune) => rune.kind === 'tool.result')
+  const ref = result?.kind === 'tool.result' ? (result.payload.output_ref ?? '') : ''
+  expect(ref).not.toBe('')
+  const ids = {
+    session_id: waiting.session_id,
+    run_id: waiting.run_id,
+    interaction_id,
+    execution_id: asked?.execution_id ?? '',
+    ref,
+    name: 'contract',
+    event_id: '2',
+  }
+  const server = await startServer(desk)
+  const close = async () => {
+    await server.close()
+    await world.end()
+  }
+  return { world, desk, ...server, ids, over, closed, paused, close }
+}
+
+export type Scene = Awaited<ReturnType<typeof createScene>>
+
+type Ids = Readonly<Record<string, string>>
+
+/** For each operation what is sent to change something, and with which ids where the usual ones do not do. */
+const bodies: Readonly<Record<string, object>> = {
+  create_session: { agent: 'support' },
+  send_message: { input: 'More.' },
+  submit_run: { agent: 'support', input: 'Go.' },
+  reply_run: { reply: { decision: 'approve' } },
+  steer_run: { input: 'Faster.' },
+  answer: { reply: { decision: 'approve' } },
+  settle: { outcome: 'happened' },
+  redact_rune: { reason: 'A slip.' },
+}
+
+export function validRequest(operation: Pick<Operation, 'name' | 'path' | 'method'>, scene: Scene, changes: Ids = {}) {
+  const ids: Ids = {
+    ...scene.ids,
+    ...(operation.name === 'run_result' && { run_id: scene.over.run_id }),
+    ...(operation.name === 'resume_session' && { session_id: scene.paused }),
+    ...(operation.name === 'archive_session' && { session_id: scene.closed }),
+    ...changes,
+  }
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none')
+  return operation.method === 'GET' ? { path } : { path, body: bodies[operation.name] ?? {} }
+}
+
+/** Everything that is recorded, in one number: whatever is added anywhere changes it. */
+export async function everything(runelog: Runelog): Promise<string> {
+  const heads = await Promise.all((await runelog.sessionIds()).map((session_id) => runelog.head(session_id)))
+  return createHash('sha256')
+    .update(JSON.stringify(heads.toSorted((a, b) => (`${a?.session_id}` < `${b?.session_id}` ? -1 : 1))))
+    .digest('hex')
+}

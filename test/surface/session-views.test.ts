@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { ask, say } from '../../src/runtime/scripted-model.ts'
+import { createSessionViews } from '../../src/surface/session-views.ts'
+import { createDeskWorld, supportAgent } from '../support/desk.ts'
+
+const form = ask({ title: 'Which one?', fields: [{ name: 'choice' }] })
+
+async function aSession() {
+  const { world } = await createDeskWorld({ support: supportAgent([form, say('Done.')]) })
+  const { session_id, run_id } = await world.sw.submit({ agent: 'support', input: 'Go.' })
+  await world.sw.idle()
+  return { world, session_id, run_id, runelog: world.sw.runelog }
+}
+
+test('whoever looks sees what was recorded before, and an exclusive store is asked only for what is new', async () => {
+  const { world, session_id, run_id, runelog } = await aSession()
+  let asked = 0
+  const counting = {
+    ...runelog,
+    head: (id: string) => {
+      asked += 1
+      return runelog.head(id)
+    },
+  }
+  const views = createSessionViews(counting, true)
+  for (let n = 0; n < 5; n++) expect((await views.of(session_id)).state.runs.get(run_id)?.status).toBe('waiting_user')
+  expect(asked).toBe(2)
+  await world.sw.cancel(run_id)
+  expect((await views.of(session_id)).state.runs.get(run_id)?.status).toBe('canceled')
+  expect(asked).toBe(3)
+  const shared = createSessionViews(counting, false)
+  for (let n = 0; n < 5; n++) await shared.of(session_id)
+  expect(asked).toBe(8)
+  await expect(views.of('ses_none')).rejects.toMatchObject({ code: 'not_found' })
+  await expect(views.sessionOf('contract', run_id)).rejects.toMatchObject({ code: 'not_found' })
+  expect(await views.sessionOf('run', run_id)).toBe(session_id)
+  await world.end()
+})
+
+test('what is recorded while someone reads is seen by whoever looks after that', async () => {
+  // GIVEN a view that is kept, and a store whose answers take their time
+  const { world, session_id, run_id, runelog } = await aSession()
+  let gate: Promise<void> = Promise.resolve()
+  const slow = {
+    ...runelog,
+    async head(id: string) {
+      const head = await runelog.head(id)
+      await gate
+      return head
+    },
+  }
+  const views = createSessionViews(slow, true)
+  await views.of(session_id)
+  // WHEN one is reading, and has been told how far the log goes, and something more is recorded and acknowledged
+  const hold = Promise.withResolvers<void>()
+  gate = hold.promise
+  const first = views.of(session_id)
+  await world.sw.cancel(run_id)
+  hold.resolve()
+  await first
+  // THEN whoever looks after that does not get what the other one began to read
+  expect((await views.of(session_id)).state.runs.get(run_id)?.status).toBe('canceled')
+  await world.end()
+})
+
+test('what was erased is not shown from memory', async () => {
+  const { world, session_id, runelog } = await aSession()
+  const views = createSessionViews(runelog, true)
+  await views.of(session_id)
+  const spoken = (await runelog.read(session_id)).filter(({ payload }) => JSON.stringify(payload).includes('Go.'))
+  expect(spoken.map(({ kind }) => kind)).toEqual(['run.submitted', 'turn.started'])
+  for (const { event_id } of spoken) await world.sw.redact(session_id, event_id, 'A slip.')
+  const { steps, state } = await views.of(session_id)
+  expect(JSON.stringify(steps)).not.toContain('Go.')
+  expect(JSON.stringify([...state.runs.values()])).not.toContain('Go.')
+  expect(steps.map(({ event_id }) => event_id)).toEqual(
+    (await runelog.read(session_id)).map(({ event_id }) => event_id),
+  )
+  await world.end()
+})
