@@ -42,6 +42,8 @@ export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): re
   switch (rune.kind) {
     case 'turn.assistant_delta':
       return [{ type: 'delta', payload: { turn_id, ...rune.payload } }]
+    case 'turn.emotion_detected':
+      return [{ type: 'emotion', payload: { turn_id, ...rune.payload } }]
     // The round counts up with the calls, and the text belongs to the one before.
     case 'turn.tool_calls_received':
       return said(rune, rune.payload.text, { round: rune.payload.round - 1, is_final: false })

@@ -47,6 +47,8 @@ export type ModelEvent =
   /** A sign of life while there is nothing to tell: the arguments of a long call are on their way. */
   | { readonly type: 'alive' }
   | { readonly type: 'delta'; readonly channel: 'text' | 'reasoning'; readonly text: string }
+  /** What the model makes of the mood of whom it talks to; `confidence` is from 0 to 1. */
+  | { readonly type: 'emotion'; readonly primary: string; readonly category: string; readonly confidence: number }
   /** `arguments` as the model wrote them: JSON text, or a value that was parsed already. */
   | { readonly type: 'tool_call'; readonly name: string; readonly arguments: string | Json }
   /**

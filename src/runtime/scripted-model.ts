@@ -8,6 +8,8 @@ export interface Scripted {
   readonly text: string
   readonly calls: readonly { readonly name: string; readonly arguments: string | Json }[]
   readonly usage?: { readonly input_tokens: number; readonly output_tokens: number }
+  /** What it makes of the mood of whom it talks to, before it says anything. */
+  readonly emotion?: { readonly primary: string; readonly category: string; readonly confidence: number }
   /** Instead of finishing, the stream breaks after the text. */
   readonly error?: { readonly error_type: string; readonly message: string; readonly retryable: boolean }
 }
@@ -60,6 +62,7 @@ export function scriptedModel(script: Script, { pieces = 1, beforeDelta }: Optio
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
     const count = answered(request.messages)
     const next = typeof script === 'function' ? script(request, count) : (script[count] ?? ranOut(script.length, count))
+    if (next.emotion !== undefined) yield { type: 'emotion', ...next.emotion }
     for (const [index, text] of cut(next.text, pieces).entries()) {
       await beforeDelta?.(index, signal)
       if (signal.aborted) return

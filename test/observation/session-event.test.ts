@@ -18,6 +18,7 @@ const types = (rune: Rune, how = opened) => sessionEvents(rune, how).map(({ type
 /** What each kind gives rise to; every other kind gives rise to nothing. */
 const expected: { readonly [K in Kind]?: readonly string[] } = {
   'turn.assistant_delta': ['delta'],
+  'turn.emotion_detected': ['emotion'],
   'turn.tool_calls_received': ['text'],
   'turn.completed': ['text'],
   'turn.interrupted': ['text'],

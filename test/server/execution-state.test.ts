@@ -5,11 +5,13 @@ import { createDeskWorld, form, refund, supportAgent } from '../support/desk.ts'
 import { type Play, scenario } from '../support/scenario.ts'
 import { startStreams } from '../support/stream-server.ts'
 
+const worried = { primary: 'worry', category: 'negative', confidence: 0.8 }
+
 type Scene = Awaited<ReturnType<typeof open>>
 
 async function open() {
   const { world, desk } = await createDeskWorld({
-    support: supportAgent([{ ...refund, text: 'I pay it back. ' }, form, say('Done.')]),
+    support: supportAgent([{ ...refund, text: 'I pay it back. ', emotion: worried }, form, say('Done.')]),
   })
   const { read } = await startStreams({ desk, timers: world.hand.timers, warn: console.error })
   const session_id = await world.sw.createSession({ agent: 'support' })
@@ -94,6 +96,7 @@ scenario(
     const said: string[] = []
     const asked: string[] = []
     const results: unknown[] = []
+    const moods: unknown[] = []
     const heeds = new Set(['text', 'emotion', 'ecs', 'tool_result', 'done', 'error'])
     await simple.answered()
 
@@ -105,10 +108,12 @@ scenario(
     // THEN what it heeds tells it the whole conversation, whatever else comes in between
     for (const { type, payload } of all.filter(({ type }) => heeds.has(type))) {
       if (type === 'text') said.push(String(payload.content))
+      if (type === 'emotion') moods.push(payload)
       if (type === 'ecs') asked.push(String(payload.id))
       if (type === 'tool_result') results.push(payload.result)
     }
     expect(said).toEqual(['I pay it back. ', 'Done.'])
+    expect(moods).toMatchObject([worried])
     const runes = await scene.world.runes(scene.session_id)
     const questions = runes.filter((rune) => rune.kind === 'interaction.opened')
     expect(asked).toEqual(questions.map((rune) => rune.interaction_id))

@@ -206,3 +206,12 @@ test('a reader who asks for another view while a rune is put into words gets it,
   expect(told(first.heard)).toEqual(['execution_state 3', 'memory_saved 4'])
   expect(told(second.heard)).toEqual(['rune -', 'execution_state 3', 'rune -', 'memory_saved 4'])
 })
+
+test('more than one page that is recorded at once comes at once', async () => {
+  const { write, read } = await openSession()
+  const reader = read(path)
+  await reader.upTo(1)
+  await write(...Array.from({ length: 300 }, memory))
+  await reader.upTo(301)
+  expect(told(reader.heard).slice(1)).toEqual(Array.from({ length: 300 }, (_, i) => `memory_saved ${i + 2}`))
+})

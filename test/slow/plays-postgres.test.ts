@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import pg from 'pg'
 import { afterAll, describe } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { closeStore, type Store as OpenStore, openStore } from '../../src/open-store.ts'
+import { closeStore, type Store as OpenStore, openStore, usual_lease_ms } from '../../src/open-store.ts'
 import type { Member, SharedStore } from '../../src/runtime/shared-store.ts'
 import { allPlays } from '../scenarios/all.ts'
 import { allSessionPlays } from '../scenarios/session-plays.ts'
@@ -31,7 +31,7 @@ const postgres: Store = {
     if (unclosed !== undefined) await closeStore(unclosed)
     await admin.query('DROP SCHEMA statewright CASCADE; DELETE FROM statewright_jobs._private_jobs')
     process.env.STATEWRIGHT_SEGMENTS = mkdtempSync(`${tmpdir()}/statewright-`)
-    const store = await openStore(url, hostPorts, {}, { lease_ms: 1_000, warn: console.error })
+    const store = await openStore(url, hostPorts, {}, { lease_ms: usual_lease_ms, warn: console.error })
     unclosed = store
     const mortal = { ...store, shared: oneAtATime(store.shared as SharedStore) }
     return {

@@ -114,6 +114,41 @@ test('jobs that a dead worker had fetched are brought to another one within seco
   expect(await ask(url, `SELECT worker FROM statewright.worker WHERE worker = 'dead'`)).toEqual([])
 })
 
+test('a deadline that was fetched by a worker that nobody ever heard of is brought to another one', async () => {
+  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 700 })
+  const first = await join(4)
+  const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const { interaction_id } = await eventually('it asks', async () => (await sw.inbox())[0])
+  await first.close()
+  // It died before it had registered: the queue would keep what it had for 4 hours.
+  const fetched = await ask(
+    url,
+    `UPDATE statewright_jobs._private_jobs SET locked_by = 'pool-unknown', locked_at = now(), attempts = 1
+      WHERE key = $1 RETURNING id`,
+    [interaction_id],
+  )
+  expect(fetched).toHaveLength(1)
+  await join(4)
+  expect(await handle.result()).toMatchObject({ status: 'succeeded', result: 'CANCELLED' })
+})
+
+test('nothing is at rest while a run has lost its worker', async () => {
+  const { url, sw, start, join } = await createWorkplace({ lease_ms: 1_000 })
+  const alpha = await start(4)
+  const handle = await sw.submit({ agent: 'reader', input: { pages: 5, ms: 200 } })
+  await eventually('it reads', async () =>
+    (await sw.runelog.read(handle.session_id)).find((rune) => rune.kind === 'contract.moved'),
+  )
+  const beta = await join(4)
+  alpha.signal('SIGKILL')
+  await alpha.over
+  // Not even a job is left that would tell of it.
+  await ask(url, 'DELETE FROM statewright_jobs._private_jobs')
+  await ask(url, 'UPDATE statewright.lease SET expires_at = now()')
+  await beta.idle()
+  expect((await sw.find(handle.run_id)).run.status).toBe('succeeded')
+})
+
 test('a run whose wake was lost altogether is found', async () => {
   const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
   const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })

@@ -38,6 +38,7 @@ export const payloads: { readonly [K in Kind]: Payload<K> } = {
   'run.misaligned': { expected: [], found: [] },
   'turn.started': { turn_id: 'trn_1', agent_id: 'agt_1', input: 'hello' },
   'turn.assistant_delta': { content: 'hel', channel: 'text', round: 1, offset: 0 },
+  'turn.emotion_detected': { primary: 'joy', category: 'positive', confidence: 0.75 },
   'turn.tool_calls_received': {
     call_ids: [],
     round: 1,

@@ -59,6 +59,9 @@ const bodies: Readonly<Record<string, object>> = {
   redact_rune: { reason: 'A slip.' },
 }
 
+/** What cannot be asked for without a query. */
+export const neededQueries: Readonly<Record<string, string>> = { find_subjects: '?prefix=ses_' }
+
 export function validRequest(operation: Pick<Operation, 'name' | 'path' | 'method'>, scene: Scene, changes: Ids = {}) {
   const ids: Ids = {
     ...scene.ids,
@@ -69,6 +72,13 @@ export function validRequest(operation: Pick<Operation, 'name' | 'path' | 'metho
   }
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none')
   return operation.method === 'GET' ? { path } : { path, body: bodies[operation.name] ?? {} }
+}
+
+/** The scene has what this operation is about. Plans and goals are set up, and asked for, in tests of their own. */
+export function isFurnished({ path, method, name, body }: Operation): boolean {
+  const ids = ['session_id', 'run_id', 'interaction_id', 'execution_id', 'ref', 'name', 'event_id']
+  const isKnown = [...path.matchAll(/\{(\w+)\}/g)].every(([, id = '']) => ids.includes(id))
+  return isKnown && (method === 'GET' || name in bodies || body?.safeParse({}).success === true)
 }
 
 /** Everything that is recorded, in one number: whatever is added anywhere changes it. */

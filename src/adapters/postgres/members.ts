@@ -52,9 +52,12 @@ const texts = {
       AND (j.locked_by IS NULL OR j.locked_by IN (SELECT pool FROM statewright.worker))
     )`,
 
-  // A worker that has a deadline may be waiting for it; that is not work under way.
-  due: `SELECT count(*)::int AS due FROM ${jobsSchema}.jobs WHERE run_at <= clock_timestamp()
-    AND CASE WHEN locked_at IS NULL THEN attempts < max_attempts ELSE task_identifier <> 'deadline' END`,
+  // A worker that has a deadline may be waiting for it; that is not work under way. A run that nobody holds is.
+  due: `SELECT (SELECT count(*) FROM ${jobsSchema}.jobs WHERE run_at <= clock_timestamp()
+      AND CASE WHEN locked_at IS NULL THEN attempts < max_attempts ELSE task_identifier <> 'deadline' END)::int
+    + (SELECT count(*) FROM statewright.model_row m LEFT JOIN statewright.lease l ON l.run_id = m.key
+      WHERE m.model = 'subjects' AND m.tag = 'run:running'
+      AND (l.run_id IS NULL OR l.expires_at < clock_timestamp()))::int AS due`,
 
   drop: `DELETE FROM statewright.lease l USING statewright.model_row m
     WHERE l.worker = $1 AND m.model = 'subjects' AND m.key = l.run_id

@@ -16,6 +16,10 @@ import { createOwnership } from './ownership.ts'
 import { createReader } from './reader.ts'
 import { statements } from './statements.ts'
 import type { Beside, Witness } from './transaction.ts'
+import { takingTurns } from './turns.ts'
+
+/** How many connections read side by side. */
+const readers = 4
 
 export interface PostgresOptions extends RunelogOptions {
   /** Where archived sessions are kept. Without it, nothing can be archived. */
@@ -44,7 +48,8 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   await ownership.prepare()
 
   const listener = await listen(url, origin, bell)
-  const pool = new pg.Pool({ ...clientOptions(url), max: 4 })
+  const pool = new pg.Pool({ ...clientOptions(url), max: readers })
+  const turn = takingTurns(readers)
   // A connection that dies idle is replaced by the pool; there is nobody to tell.
   pool.on('error', () => {})
   const poisoned = (fault: Fault) => {
@@ -78,7 +83,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     for (const deadline = Date.now() + patience; ; ) {
       check()
       try {
-        return (await pool.query(query)).rows as T[]
+        return (await turn(() => pool.query(query))).rows as T[]
       } catch (error) {
         if (!isConnectionLost(error) || Date.now() > deadline) throw unusable(error, name)
         await (await reconnect(url, name, deadline)).end()

@@ -12,6 +12,12 @@ export const turnKinds = {
     round: z.int(),
     offset: z.int(),
   }),
+  /** What the model makes of the mood of whom it talks to. It moves nothing. */
+  'turn.emotion_detected': z.strictObject({
+    primary: z.string(),
+    category: z.string(),
+    confidence: z.number().min(0).max(1),
+  }),
   /**
    * `text` is all the model said in this round, so that nobody has to gather deltas. `provider_state` is what the model
    * wants to see again with this answer, such as signatures of its reasoning; only that model reads it.

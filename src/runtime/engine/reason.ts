@@ -2,7 +2,7 @@ import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../clean-stream.ts'
 import { readCall } from '../tools/read-call.ts'
-import { type Answer, answer, type StreamError, type WrittenCall } from '../turns/answer.ts'
+import { type Answer, answer, type Emotion, type StreamError, type WrittenCall } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { isRepeated } from '../turns/repeated-calls.ts'
 import { buildRequest } from '../turns/request.ts'
@@ -29,7 +29,13 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
   const { signal } = hold.interruption
   const deltas = writeDeltas(engine, hold)
   const { clock, timers } = engine
-  const said = await answer(hold.definition.model, request, { signal, onDelta: deltas.add, clock, timers })
+  const said = await answer(hold.definition.model, request, {
+    signal,
+    onDelta: deltas.add,
+    onEmotion: deltas.feel,
+    clock,
+    timers,
+  })
   await deltas.finish()
   if (hold.lease.signal.aborted) return 'over'
 
@@ -193,13 +199,16 @@ function writeDeltas(engine: Engine, hold: Hold) {
   const about = aboutTurn(hold)
   let writing: Promise<unknown> = Promise.resolve()
   const offsets = { text: 0, reasoning: 0 }
+  const write = (batch: ReturnType<typeof batchFor>) => {
+    writing = writing.then(() => commit(engine, hold, batch))
+    // It is heard of in `finish`; until then nobody waits for it, and that must not end the process.
+    writing.catch(() => undefined)
+  }
   const pieces = coalesce(engine.timers, (channel, content, offset) => {
     const batch = batchFor(engine, hold)
     const payload = { content, channel, round, offset }
     batch.say('turn.assistant_delta', { actor: 'reasoning', payload }, about)
-    writing = writing.then(() => commit(engine, hold, batch))
-    // It is heard of in `finish`; until then nobody waits for it, and that must not end the process.
-    writing.catch(() => undefined)
+    write(batch)
   })
   const clean = { text: cleanStream(engine.redactor), reasoning: cleanStream(engine.redactor) }
   function pass(channel: 'text' | 'reasoning', text: string) {
@@ -211,6 +220,11 @@ function writeDeltas(engine: Engine, hold: Hold) {
   }
   return {
     add: (channel: 'text' | 'reasoning', raw: string) => pass(channel, clean[channel].add(raw)),
+    feel(payload: Emotion) {
+      const batch = batchFor(engine, hold)
+      batch.say('turn.emotion_detected', { actor: 'reasoning', payload }, about)
+      write(batch)
+    },
     /** The rest of the text stands in what is recorded next; what was thought stands nowhere else. */
     async finish() {
       pass('reasoning', clean.reasoning.end())

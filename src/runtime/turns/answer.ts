@@ -38,12 +38,15 @@ export interface WrittenCall {
   readonly arguments: string | Json
 }
 
+export type Emotion = Omit<Extract<ModelEvent, { type: 'emotion' }>, 'type'>
+
 type Finish = Extract<ModelEvent, { type: 'done' }>['finish']
 
 interface Options {
   /** Interrupts, steers, the end of a lease. That we stopped is known from here, never from an error. */
   readonly signal: AbortSignal
   readonly onDelta: (channel: 'text' | 'reasoning', text: string) => void
+  readonly onEmotion?: (emotion: Emotion) => void
   /** With these, a stream that says nothing for `silence_ms` is given up; a dead connection would hold the run forever. */
   readonly timers?: Timers
   readonly clock: Clock
@@ -99,6 +102,11 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
           if (event.channel === 'text') text += event.text
           onDelta(event.channel, event.text)
           break
+        case 'emotion': {
+          const { primary, category, confidence } = event
+          options.onEmotion?.({ primary: primary.toWellFormed(), category: category.toWellFormed(), confidence })
+          break
+        }
         case 'tool_call':
           calls.push({ name: event.name.toWellFormed(), arguments: event.arguments })
           break

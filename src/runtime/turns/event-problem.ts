@@ -11,6 +11,9 @@ export function eventProblem(event: ModelEvent): string | undefined {
     case 'delta':
       if (given.channel !== 'text' && given.channel !== 'reasoning') return 'A delta names neither text nor reasoning.'
       return typeof given.text === 'string' ? undefined : 'A delta has no text.'
+    case 'emotion':
+      if (typeof given.primary !== 'string' || typeof given.category !== 'string') return 'An emotion has no name.'
+      return isPart(given.confidence) ? undefined : 'An emotion does not say from 0 to 1 how sure it is.'
     case 'tool_call':
       if (typeof given.name !== 'string' || given.name === '') return 'A tool call has no name.'
       return given.arguments === undefined ? `The call of ${given.name} has no arguments.` : undefined
@@ -45,6 +48,8 @@ function isJson(value: unknown): boolean {
 }
 
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
+
+const isPart = (value: unknown) => Number.isFinite(value) && (value as number) >= 0 && (value as number) <= 1
 
 const isWait = (value: unknown) => Number.isFinite(value) && (value as number) >= 0
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Subject } from '../../runelog/models/subjects.ts'
 import { defineOperation } from '../operation.ts'
+import { id } from '../shapes/id.ts'
 import { nothing } from '../shapes.ts'
 
 export const findSubjects = defineOperation({
@@ -11,7 +12,7 @@ export const findSubjects = defineOperation({
   summary: 'Sessions, runs, executions, interactions and all else that has a lifecycle, by the beginning of their id.',
   params: nothing,
   query: z.strictObject({
-    prefix: z.string().min(1).max(200),
+    prefix: id,
     limit: z.coerce.number().int().min(1).max(100).default(20),
   }),
   body: null,

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { heldTool, refundTool } from '../scenarios/stage.ts'
+import { createDeskWorld } from '../support/desk.ts'
+import { startServer } from '../support/server.ts'
+
+const pay = call('payments.refund', { order: '42', cents: 500 })
+
+test('an outcome that nobody knows is settled over HTTP, by who knows it', async () => {
+  // GIVEN an irreversible action that was cancelled after it had begun, and did not heed that in time
+  const held = heldTool({ name: 'payments.send', irreversible: true, approval: 'never' })
+  const support = agent({ role: 's', model: scriptedModel([call('payments.send', {}), say('Done.')]), tools: [held] })
+  const { world, desk } = await createDeskWorld({ support }, { policy: { mode: 'full_access' } })
+  const { ask, close } = await startServer(desk)
+  const { run_id } = (await ask('/api/runs', { body: { agent: 'support', input: 'Pay.' } })).json
+  await held.hasBegun()
+  expect((await ask(`/api/runs/${run_id}/cancel`, { body: { reason: 'Stop.' } })).json).toMatchObject({
+    accepted: true,
+  })
+  await world.hand.advance(60_000)
+  await world.sw.idle()
+  expect((await ask(`/api/runs/${run_id}/result`)).json).toMatchObject({ status: 'canceled' })
+  const [{ interaction_id, interaction_kind }] = (await ask('/api/inbox')).json.items
+  expect(interaction_kind).toBe('settlement')
+  const card = (await ask(`/api/interactions/${interaction_id}`)).json
+  expect(card).toMatchObject({ tool: 'payments.send', irreversible: true, on_silence: 'wait' })
+  expect((await ask(`/api/execution/${card.execution_id}/consequence`)).json.consequence_label).toBe('UNKNOWN')
+
+  // WHEN someone says that it did not happen while it still may, it is refused; nor can it be approved
+  const settle = `/api/interactions/${interaction_id}/settle`
+  expect(await ask(settle, { body: { outcome: 'did_not_happen' } })).toMatchObject({
+    status: 409,
+    json: { code: 'too_early', retry: 'later' },
+  })
+  expect(await ask(`/api/interactions/${interaction_id}/approve`, { body: {} })).toMatchObject({ status: 422 })
+  // WHEN someone says that it happened
+  const settled = await ask(settle, { body: { outcome: 'happened', result: { sent: 1 }, replied_by: 'mia' } })
+  // THEN that is what became of it
+  expect(settled).toMatchObject({ status: 200, json: { interaction_id, is_repeated: false } })
+  expect((await ask(`/api/execution/${card.execution_id}/snapshot`)).json).toMatchObject({
+    current_status: 'completed',
+    result: { sent: 1 },
+  })
+  expect(await ask(settle, { body: { outcome: 'did_not_happen' } })).toMatchObject({
+    status: 409,
+    json: { code: 'interaction_closed', details: { by: 'mia' } },
+  })
+  held.begun[0]?.resolve(1)
+  await close()
+  await world.end()
+})
+
+test('what was done once is done again only when someone allows it', async () => {
+  const refund = refundTool({ approval: 'never' })
+  const support = agent({
+    role: 's',
+    model: scriptedModel((_, n) => (n % 2 === 0 ? pay : say('Done.'))),
+    tools: [refund],
+  })
+  const { world, desk } = await createDeskWorld({ support }, { policy: { mode: 'full_access' } })
+  const { ask, close } = await startServer(desk)
+  const { session_id } = (await ask('/api/sessions', { body: { agent: 'support' } })).json
+  const send = async () => {
+    expect((await ask(`/api/sessions/${session_id}/messages`, { body: { input: 'Refund.' } })).status).toBe(200)
+    await world.sw.idle()
+  }
+  await send()
+  await send()
+  expect(refund.ran).toHaveLength(1)
+  const [{ execution_id }] = (await ask(`/api/execution/${session_id}/timeline`)).json.contracts
+  const again = `/api/execution/${execution_id}/allow-again`
+  expect(await ask(again, { body: {} })).toMatchObject({ status: 200, json: { allowed_by: 'admin' } })
+  await send()
+  await send()
+  expect(refund.ran).toHaveLength(2)
+  await close()
+  await world.end()
+})
