@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { verdicts } from '../../src/coordinator/schemas/scalars.ts'
+import type { Verdict } from '../../src/coordinator/schemas/scalars.ts'
 import { getRules } from '../api/plans.ts'
 import { Empty, Trouble } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
 
-const signs: Readonly<Record<string, string>> = { deny: '⊘', require_review: '⊓', warn: '!', allow: '✓' }
+const signs: { readonly [V in Verdict]: string } = { deny: '⊘', require_review: '⊓', warn: '!', allow: '✓' }
 
 /** A verdict on every planned command, with its reasons and what they rest on. */
 export function RulesTab({ coordination_id, version }: { coordination_id: string; version: string }) {
@@ -21,7 +21,7 @@ export function RulesTab({ coordination_id, version }: { coordination_id: string
         Show{' '}
         <select value={only} onChange={({ target }) => setOnly(target.value)}>
           <option value="">every verdict</option>
-          {[...verdicts, 'undecidable'].map((verdict) => (
+          {[...Object.keys(signs), 'undecidable'].map((verdict) => (
             <option key={verdict} value={verdict}>
               {verdict}
             </option>
@@ -47,7 +47,7 @@ export function RulesTab({ coordination_id, version }: { coordination_id: string
                 <tr key={one.decision_id}>
                   <th scope="row">
                     <span className={`verdict-word is-${one.decision ?? 'undecidable'}`}>
-                      {signs[one.decision ?? ''] ?? '±'} {one.decision ?? 'undecidable'}
+                      {one.decision === null ? '±' : signs[one.decision]} {one.decision ?? 'undecidable'}
                     </span>
                     {one.is_hard_deny && <span className="chip is-bad">ends the plan</span>}
                     {one.conflict !== null && <span className="chip is-bad">conflict</span>}
