@@ -39,7 +39,7 @@ const routes: readonly (readonly [string, (names: Names) => ReactNode])[] = [
 export function App() {
   const { path } = usePlace()
   // Another page begins at its top.
-  useEffect(() => scrollTo(0, 0), [path])
+  useEffect(() => void scrollTo(0, 0), [path])
   for (const [pattern, show] of routes) {
     const names = match(pattern, path)
     if (names !== undefined) return <Frame>{show(names)}</Frame>

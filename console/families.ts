@@ -15,7 +15,7 @@ export const shapes: { readonly [F in Family]: { readonly sign: string; readonly
   not_started: { sign: '○', meaning: 'not started' },
   moving: { sign: '●', meaning: 'moving' },
   person: { sign: '⬡', meaning: 'waits for a person' },
-  machine: { sign: '⧗', meaning: 'waits for something else' },
+  machine: { sign: '◔', meaning: 'waits for something else' },
   good: { sign: '✓', meaning: 'ended well' },
   bad: { sign: '✕', meaning: 'ended badly' },
   refused: { sign: '⊘', meaning: 'refused' },

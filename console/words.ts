@@ -13,7 +13,7 @@ export function duration(ms: number): string {
 }
 
 /** A duration on a clock that shows whole seconds only, so that it does not flicker. */
-export const wholeSeconds = (ms: number) => duration(Math.max(0, Math.floor(ms / 1_000) * 1_000))
+export const wholeSeconds = (ms: number) => (ms < 1_000 ? '0s' : duration(Math.floor(ms / 1_000) * 1_000))
 
 export const instant = (at: number) => new Date(at).toISOString().replace('T', ' ')
 

@@ -33,8 +33,9 @@ export function Diagram({
             viewBox="0 0 8 8"
             refX="7"
             refY="4"
-            markerWidth="7"
-            markerHeight="7"
+            markerWidth="9"
+            markerHeight="9"
+            markerUnits="userSpaceOnUse"
             orient="auto-start-reverse"
           >
             <path d="M0,0 L8,4 L0,8 z" className="tip" />

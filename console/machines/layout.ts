@@ -1,4 +1,6 @@
 import type { Machine } from '../../src/kernel/machine.ts'
+import { type Curve, clearSpot, type Point, pathOf } from './curve.ts'
+import { rowsOf } from './rows.ts'
 
 export interface Box {
   readonly state: string
@@ -14,7 +16,7 @@ export interface Wire {
   readonly edges: readonly number[]
   readonly path: string
   /** Where its number stands. */
-  readonly label: { readonly x: number; readonly y: number }
+  readonly label: Point
 }
 
 export interface Layout {
@@ -25,13 +27,18 @@ export interface Layout {
 }
 
 export const boxHeight = 30
-const rowHeight = 74
-const gap = 26
-const bow = 26
+const rowHeight = 82
+const gap = 34
+/** How far apart lines run that go around other states. */
+const apart = 22
 
 const layouts = new WeakMap<Machine, Layout>()
 
-/** Where the states of a machine are drawn: by their distance from the first one, ends at the bottom. Same machine, same picture. */
+/**
+ * Where a machine is drawn: each state below those that lead to it, ends at the
+ * bottom; lines that skip rows pass on the right, lines that lead back on the
+ * left. Same machine, same picture.
+ */
 export function layoutOf(machine: Machine): Layout {
   const known = layouts.get(machine)
   if (known !== undefined) return known
@@ -40,125 +47,120 @@ export function layoutOf(machine: Machine): Layout {
   return made
 }
 
-function makeLayout(machine: Machine): Layout {
-  const rows = rowsOf(machine)
-  const widths = rows.map((row) => row.reduce((sum, state) => sum + boxWidth(state) + gap, -gap))
-  const widest = Math.max(...widths)
-  const pairs = pairsOf(machine)
-  const place = new Map<string, { row: number; box: Box }>()
-  const leftBows = pairs.filter(({ from, to }) => rowOf(rows, to) < rowOf(rows, from)).length
-  const skips = pairs.filter(({ from, to }) => rowOf(rows, to) > rowOf(rows, from) + 1).length
-  const left = 24 + bow * Math.min(leftBows, 4)
-  const right = 24 + bow * Math.min(skips, 8)
-  for (const [row, states] of rows.entries()) {
-    let x = left + (widest - (widths[row] as number)) / 2
-    for (const state of states) {
-      const width = boxWidth(state)
-      place.set(state, { row, box: { state, x, y: 16 + row * rowHeight, width } })
-      x += width + gap
-    }
-  }
-  const wires = pairs.map((pair, i) => wireOf(pair, place, i, { left: left - 8, right: left + widest + 8 }))
-  return {
-    width: left + widest + right,
-    height: 16 + rows.length * rowHeight - (rowHeight - boxHeight) + 16,
-    boxes: [...place.values()].map(({ box }) => box),
-    wires,
-  }
-}
-
-const boxWidth = (state: string) => Math.max(64, state.length * 7.6 + 22)
-
-const rowOf = (rows: readonly (readonly string[])[], state: string) => rows.findIndex((row) => row.includes(state))
-
-function rowsOf(machine: Machine): readonly (readonly string[])[] {
-  const distance = new Map<string, number>([[machine.initial, 0]])
-  const queue = [machine.initial]
-  for (let state = queue.shift(); state !== undefined; state = queue.shift())
-    for (const { from, to } of machine.transitions)
-      if (from === state && !distance.has(to)) {
-        distance.set(to, (distance.get(state) as number) + 1)
-        queue.push(to)
-      }
-  const states = Object.keys(machine.states)
-  const isEnd = (state: string) => machine.states[state]?.terminal === true
-  const inner = states.filter((state) => !isEnd(state))
-  const depth = Math.max(...inner.map((state) => distance.get(state) ?? 0))
-  const rows = Array.from({ length: depth + 1 }, (_, row) =>
-    inner.filter((state) => (distance.get(state) ?? 0) === row),
-  )
-  const ends = states.filter(isEnd)
-  return [...rows.filter((row) => row.length > 0), ...(ends.length > 0 ? [ends] : [])]
-}
-
 interface Pair {
   readonly from: string
   readonly to: string
   readonly edges: number[]
 }
 
+function makeLayout(machine: Machine): Layout {
+  const rows = rowsOf(machine)
+  const pairs = pairsOf(machine)
+  const row = new Map(rows.flatMap((states, i) => states.map((state) => [state, i] as const)))
+  const rowAt = (state: string) => row.get(state) ?? 0
+  const span = ({ from, to }: Pair) => rowAt(to) - rowAt(from)
+  const bySpan = (a: Pair, b: Pair) => Math.abs(span(a)) - Math.abs(span(b))
+  const around = pairs.filter((pair) => span(pair) > 1).toSorted(bySpan)
+  const back = pairs.filter((pair) => span(pair) < 0).toSorted(bySpan)
+
+  const widths = rows.map((states) => states.reduce((sum, state) => sum + boxWidth(state) + gap, -gap))
+  const widest = Math.max(...widths)
+  const left = 20 + back.length * apart
+  const boxes = new Map<string, Box>()
+  for (const [i, states] of rows.entries()) {
+    let x = left + (widest - (widths[i] as number)) / 2
+    for (const state of states) {
+      boxes.set(state, { state, x, y: 14 + i * rowHeight, width: boxWidth(state) })
+      x += boxWidth(state) + gap
+    }
+  }
+  const box = (state: string) => boxes.get(state) as Box
+  const curves = pairs.map((pair): [Pair, Curve] => {
+    const [a, b] = [box(pair.from), box(pair.to)]
+    if (pair.from === pair.to) return [pair, loop(a)]
+    if (around.includes(pair)) return [pair, aroundRight(a, b, left + widest + (around.indexOf(pair) + 1) * apart)]
+    if (back.includes(pair)) return [pair, backLeft(a, b, left - (back.indexOf(pair) + 1) * apart)]
+    if (span(pair) === 0) return [pair, beside(a, b)]
+    return [pair, down(a, b, place(pair, pairs))]
+  })
+  const taken: Point[] = []
+  const wires = curves.map(([{ from, to, edges }, curve]): Wire => {
+    const label = clearSpot(curve, taken, [...boxes.values()], edges.length)
+    taken.push(label)
+    return { from, to, edges, path: pathOf(curve), label }
+  })
+  return {
+    width: left + widest + (around.length + 1) * apart + 20,
+    height: 14 + (rows.length - 1) * rowHeight + boxHeight + 14,
+    boxes: [...boxes.values()],
+    wires,
+  }
+}
+
+const boxWidth = (state: string) => Math.max(64, state.length * 7.8 + 22)
+
 function pairsOf(machine: Machine): readonly Pair[] {
   const pairs = new Map<string, Pair>()
   for (const [index, { from, to }] of machine.transitions.entries()) {
-    const key = `${from} ${to}`
-    const pair = pairs.get(key)
-    if (pair === undefined) pairs.set(key, { from, to, edges: [index] })
+    const pair = pairs.get(`${from} ${to}`)
+    if (pair === undefined) pairs.set(`${from} ${to}`, { from, to, edges: [index] })
     else pair.edges.push(index)
   }
   return [...pairs.values()]
 }
 
-function wireOf(
-  { from, to, edges }: Pair,
-  place: ReadonlyMap<string, { row: number; box: Box }>,
-  index: number,
-  side: { left: number; right: number },
-): Wire {
-  const a = place.get(from) as { row: number; box: Box }
-  const b = place.get(to) as { row: number; box: Box }
-  const middle = (box: Box) => box.x + box.width / 2
-  if (from === to) {
-    const x = a.box.x + a.box.width
-    const y = a.box.y + boxHeight / 2
-    const path = `M${x - 6},${y - 8} c26,-16 26,32 0,18`
-    return { from, to, edges, path, label: { x: x + 20, y } }
-  }
-  if (b.row === a.row + 1) {
-    const [x1, x2] = [middle(a.box) + spread(index), middle(b.box) - spread(index)]
-    const [y1, y2] = [a.box.y + boxHeight, b.box.y]
-    const half = (y2 - y1) / 2
-    const path = `M${x1},${y1} C${x1},${y1 + half} ${x2},${y2 - half} ${x2},${y2}`
-    const t = 0.38 + (index % 3) * 0.12
-    return { from, to, edges, path, label: { x: x1 + (x2 - x1) * ease(t), y: y1 + (y2 - y1) * t } }
-  }
-  if (b.row === a.row) {
-    const isRight = b.box.x > a.box.x
-    const x1 = isRight ? a.box.x + a.box.width : a.box.x
-    const x2 = isRight ? b.box.x : b.box.x + b.box.width
-    const y = a.box.y + boxHeight / 2 + (isRight ? -7 : 7)
-    return { from, to, edges, path: `M${x1},${y} L${x2},${y}`, label: { x: (x1 + x2) / 2, y } }
-  }
-  const goesDown = b.row > a.row
-  const x1 = goesDown ? a.box.x + a.box.width : a.box.x
-  const x2 = goesDown ? b.box.x + b.box.width - 10 - spread(index) : b.box.x
-  const y1 = a.box.y + boxHeight / 2
-  const y2 = goesDown ? b.box.y : b.box.y + boxHeight / 2
-  const out = goesDown ? side.right + bow * (0.3 + (index % 8)) : side.left - bow * (0.4 + (index % 4))
-  const path = goesDown
-    ? `M${x1},${y1} C${out},${y1} ${out},${y2 - 60} ${x2},${y2}`
-    : `M${x1},${y1} C${out},${y1} ${out},${y2} ${x2},${y2}`
-  const label = goesDown
-    ? { x: bezier(x1, out, out, x2, 0.35), y: bezier(y1, y1, y2 - 60, y2, 0.35) }
-    : { x: bezier(x1, out, out, x2, 0.5), y: bezier(y1, y1, y2, y2, 0.5) }
-  return { from, to, edges, path, label }
+/** Lines from one state begin side by side. */
+function place(pair: Pair, pairs: readonly Pair[]): number {
+  const siblings = pairs.filter(({ from, to }) => from === pair.from && to !== from)
+  return (siblings.indexOf(pair) - (siblings.length - 1) / 2) * 9
 }
 
-/** Wires between the same rows begin a little apart. */
-const spread = (index: number) => ((index % 5) - 2) * 7
+const middle = ({ x, width }: Box) => x + width / 2
 
-const ease = (t: number) => t * t * (3 - 2 * t)
+function down(a: Box, b: Box, aside: number): Curve {
+  const [y1, y2] = [a.y + boxHeight, b.y]
+  const x1 = middle(a) + aside
+  const bend = (y2 - y1) / 2
+  return [
+    { x: x1, y: y1 },
+    { x: x1, y: y1 + bend },
+    { x: middle(b), y: y2 - bend },
+    { x: middle(b), y: y2 },
+  ]
+}
 
-function bezier(a: number, b: number, c: number, d: number, t: number): number {
-  const s = 1 - t
-  return s * s * s * a + 3 * s * s * t * b + 3 * s * t * t * c + t * t * t * d
+function beside(a: Box, b: Box): Curve {
+  const isRight = b.x > a.x
+  const x1 = isRight ? a.x + a.width : a.x
+  const x2 = isRight ? b.x : b.x + b.width
+  const y = a.y + boxHeight / 2 + (isRight ? -6 : 6)
+  return [
+    { x: x1, y },
+    { x: x1 + (x2 - x1) / 3, y },
+    { x: x1 + ((x2 - x1) * 2) / 3, y },
+    { x: x2, y },
+  ]
+}
+
+/** The curve touches `out` only with its middle, so its handles reach further. */
+function aroundRight(a: Box, b: Box, out: number): Curve {
+  const start = { x: a.x + a.width, y: a.y + boxHeight / 2 + 4 }
+  const end = { x: Math.min(b.x + b.width - 8, middle(b) + 20), y: b.y }
+  return [start, { x: out + (out - start.x) / 3, y: start.y + 6 }, { x: out + (out - end.x) / 3, y: end.y - 50 }, end]
+}
+
+function backLeft(a: Box, b: Box, out: number): Curve {
+  const start = { x: a.x, y: a.y + boxHeight / 2 }
+  const end = { x: b.x, y: b.y + boxHeight / 2 + 4 }
+  return [start, { x: out - (start.x - out) / 3, y: start.y }, { x: out - (end.x - out) / 3, y: end.y }, end]
+}
+
+function loop({ x, y, width }: Box): Curve {
+  const edge = x + width
+  return [
+    { x: edge, y: y + 8 },
+    { x: edge + 34, y: y - 8 },
+    { x: edge + 34, y: y + boxHeight + 8 },
+    { x: edge, y: y + boxHeight - 8 },
+  ]
 }

@@ -37,6 +37,10 @@ export function SessionPage({ session_id }: { session_id: string }) {
     if (at > 0 && session !== undefined) void log.loadEarlier(at - 1)
   }, [at, session !== undefined, log])
 
+  useEffect(() => {
+    if (at > 0) setFollowing(false)
+  }, [at])
+
   const select = (event_id: number) => {
     setFollowing(false)
     amend({ at: String(event_id) })

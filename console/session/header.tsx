@@ -1,4 +1,6 @@
+import { sessionLine } from '../../src/observation/waiting-line.ts'
 import type { SessionView } from '../api/sessions.ts'
+import { useNow } from '../clock.ts'
 import { familyOf } from '../families.ts'
 import { CopyCommand } from '../parts/copy.tsx'
 import { Link } from '../parts/link.tsx'
@@ -30,7 +32,9 @@ export function SessionHeader({ log, session }: { log: SessionLog; session: Sess
         </span>
       </div>
       <SpineLine log={log} />
-      <p className={connection === 'live' ? 'current-line' : 'current-line is-stale'}>{current_line}</p>
+      <p className={connection === 'live' ? 'current-line' : 'current-line is-stale'}>
+        <CurrentLine log={log} said={current_line} />
+      </p>
       <div className="row spread">
         <Actions log={log} session={session} />
         <span className="row">
@@ -41,6 +45,12 @@ export function SessionHeader({ log, session }: { log: SessionLog; session: Sess
       </div>
     </>
   )
+}
+
+/** Counted here once a second where the whole log is at hand and short; else as the server last said it. */
+function CurrentLine({ log, said }: { log: SessionLog; said: string }) {
+  const now = useNow()
+  return log.isWhole() && log.runes.length < 2_000 ? sessionLine(log.runes, now) : said
 }
 
 /** Where every live machine is, outermost first, each a link to its diagram. */

@@ -68,6 +68,7 @@ export function openLog(session_id: string): SessionLog {
   let first = 1
   let loadingEarlier: Promise<void> | undefined
   let isAnnounced = false
+  let refreshing: ReturnType<typeof setTimeout> | undefined
 
   /** Many runes may come at once; whoever listens is told once per frame. */
   function changed() {
@@ -89,7 +90,17 @@ export function openLog(session_id: string): SessionLog {
     runes.push(rune)
     spine.take(rune)
     if (draft !== undefined && endsDraft(rune, draft)) draft = undefined
+    if (rune.machine === 'run' || rune.machine === 'session' || rune.machine === 'interaction') refreshSoon()
     changed()
+  }
+
+  /** What the server says about the session is asked for again, once for many moves that come together. */
+  function refreshSoon() {
+    if (refreshing !== undefined || leave.signal.aborted) return
+    refreshing = setTimeout(() => {
+      refreshing = undefined
+      void refresh()
+    }, 250)
   }
 
   async function refresh(): Promise<void> {

@@ -13,7 +13,7 @@ export function RawView({ log, at, select, isFollowing, setFollowing }: View) {
   const virtual = useVirtualizer({
     count: runes.length,
     getScrollElement: () => box.current,
-    estimateSize: () => 28,
+    estimateSize: () => ((box.current?.clientWidth ?? 1_200) > 860 ? 28 : 48),
     overscan: 20,
   })
   const chosen = at === 0 ? -1 : runes.findIndex((rune) => rune.event_id >= at)
