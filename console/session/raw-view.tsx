@@ -27,6 +27,13 @@ export function RawView({ log, at, select, isFollowing, setFollowing }: View) {
     if (chosen >= 0 && !isFollowing) virtual.scrollToIndex(chosen, { align: 'auto' })
   }, [chosen])
 
+  // The details beside make the rows narrower, and so higher.
+  const isSplit = at > 0
+  useEffect(() => {
+    void isSplit
+    virtual.measure()
+  }, [isSplit, virtual])
+
   const step = (by: number) => {
     const next = runes[Math.max(0, Math.min(runes.length - 1, (chosen < 0 ? runes.length : chosen) + by))]
     if (next !== undefined) select(next.event_id)

@@ -12,7 +12,15 @@ export const everyField = [
   { name: 'note', type: 'textarea', label: 'Note' },
   { name: 'currency', type: 'select', label: 'Currency', options: ['EUR', 'USD'], default: 'EUR' },
   { name: 'channels', type: 'multiselect', label: 'Channels', options: ['mail', 'phone', 'letter'] },
-  { name: 'speed', type: 'radio', label: 'Speed', options: [{ value: 'slow', label: 'Slow' }, { value: 'fast', label: 'Fast' }] },
+  {
+    name: 'speed',
+    type: 'radio',
+    label: 'Speed',
+    options: [
+      { value: 'slow', label: 'Slow' },
+      { value: 'fast', label: 'Fast' },
+    ],
+  },
   { name: 'consent', type: 'checkbox', label: 'The customer agrees', required: true },
   { name: 'amount', type: 'number', label: 'Amount', min: 1, max: 100, required: true },
   { name: 'share', type: 'slider', label: 'Share', min: 0, max: 10, step: 1, default: 3 },
@@ -85,7 +93,12 @@ export function consoleAgents(folder: string): Readonly<Record<string, Agent>> {
       model: scriptedModel(({ messages }) => {
         const { tools, result } = since(messages)
         if (tools === 0)
-          return ask({ type: 'form', title: 'Who is the customer?', description: 'I need this to go on.', fields: everyField as never })
+          return ask({
+            type: 'form',
+            title: 'Who is the customer?',
+            description: 'I need this to go on.',
+            fields: everyField as never,
+          })
         return say(`You said ${JSON.stringify(result)}`)
       }),
     }),
