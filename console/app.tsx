@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 import { Frame } from './frame.tsx'
+import { match } from './match.ts'
 import { AuditPage } from './pages/audit.tsx'
 import { ContractPage } from './pages/contract.tsx'
 import { GoalPage } from './pages/goal.tsx'
@@ -13,7 +14,7 @@ import { PlansPage } from './pages/plans.tsx'
 import { ReplayPage } from './pages/replay.tsx'
 import { SessionPage } from './pages/session.tsx'
 import { SessionsPage } from './pages/sessions.tsx'
-import { match, usePlace } from './route.ts'
+import { usePlace } from './route.ts'
 
 type Names = Readonly<Record<string, string>>
 

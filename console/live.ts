@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { type InboxItem, listInbox } from './api/inbox.ts'
-import { type ServerSent, serverSent } from './api/server-sent.ts'
+import type { ServerSent } from './api/read-block.ts'
+import { serverSent } from './api/server-sent.ts'
 import type { SessionSummary } from './api/sessions.ts'
 import { hearServerTime } from './clock.ts'
 

@@ -17,9 +17,10 @@ export const wholeSeconds = (ms: number) => (ms < 1_000 ? '0s' : duration(Math.f
 
 export const instant = (at: number) => new Date(at).toISOString().replace('T', ' ')
 
-export function timeOfDay(at: number): string {
-  return new Date(at).toLocaleTimeString(undefined, { hour12: false })
-}
+/** Made once: a list shows hundreds of times, and each new format costs more than all of them. */
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' })
+
+export const timeOfDay = (at: number) => clock.format(at)
 
 export function count(n: number): string {
   return n.toLocaleString('en-US').replaceAll(',', '\u202f')

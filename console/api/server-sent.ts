@@ -1,10 +1,5 @@
+import { readBlock, type ServerSent } from './read-block.ts'
 import { authorization, type Problem, problemOf } from './request.ts'
-
-export interface ServerSent {
-  readonly id: string | null
-  readonly event: string
-  readonly data: string
-}
 
 /**
  * Reads one stream of server-sent events to its end. `EventSource` cannot send
@@ -25,20 +20,4 @@ export async function* serverSent(url: string, signal: AbortSignal): AsyncGenera
     }
   }
   return undefined
-}
-
-/** One event of a stream; a comment alone, which keeps the line open, is none. */
-export function readBlock(block: string): ServerSent | undefined {
-  let id: string | null = null
-  let event = 'message'
-  const data: string[] = []
-  for (const line of block.split('\n')) {
-    const colon = line.indexOf(':')
-    const name = colon < 0 ? line : line.slice(0, colon)
-    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '')
-    if (name === 'id') id = value
-    else if (name === 'event') event = value
-    else if (name === 'data') data.push(value)
-  }
-  return data.length === 0 ? undefined : { id, event, data: data.join('\n') }
 }

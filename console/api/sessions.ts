@@ -1,6 +1,6 @@
 import type { Rune } from '../../src/runes/rune.ts'
 import { type Answer, get, post } from './request.ts'
-import type { Json, MachineName, Page } from './types.ts'
+import type { Json, Page, SpineEntry } from './types.ts'
 
 export interface Waiting {
   readonly interaction_id: string
@@ -36,14 +36,6 @@ export interface SessionSummary {
   readonly budget: Budget | null
   readonly last_error: { readonly code: string; readonly message: string; readonly at: number } | null
   readonly current_line: string
-}
-
-/** Where one live machine is. What may happen to it follows from its declaration. */
-export interface SpineEntry {
-  readonly machine: MachineName
-  readonly subject_id: string
-  readonly state: string
-  readonly since: number
 }
 
 export interface SessionView extends SessionSummary {

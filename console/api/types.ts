@@ -7,16 +7,14 @@ export interface Page<T> {
   readonly next_cursor: string | null
 }
 
-export interface Legal {
-  readonly trigger: string
-  readonly to: string
-}
-
-export interface Spent {
-  readonly used: number
-  readonly limit: number | null
+/** Where one live machine is. What may happen to it follows from its declaration. */
+export interface SpineEntry {
+  readonly machine: MachineName
+  readonly subject_id: string
+  readonly state: string
+  readonly since: number
 }
 
 export type JsonObject = Readonly<Record<string, Json>>
 
-export type { Json, MachineName }
+export type { Json }

@@ -42,7 +42,7 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
     <div className="approval">
       <p>Asked because: {asked.prompt}</p>
       <p>
-        <strong>{asked.tool ?? asked.action_summary}</strong> with exactly these arguments:
+        <strong>{asked.tool ?? asked.action_summary}</strong> with exactly these arguments:{' '}
         {irreversible && <span className="chip is-bad">irreversible</span>}
       </p>
       <Scroll name="Arguments">

@@ -51,7 +51,13 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
               set={(value) => setValues({ ...values, [field.name]: value })}
             />
           ))}
-          <Refused problem={problem} done={done} />
+          {wrong.size === 0 ? (
+            <Refused problem={problem} done={done} />
+          ) : (
+            <p className="wrong" role="alert">
+              Nothing was sent: what does not fit is said beside its field.
+            </p>
+          )}
           <div className="row">
             <button type="submit" className="primary" disabled={isInert || isBusy}>
               {labels.approve}

@@ -66,14 +66,21 @@ export function SessionPage({ session_id }: { session_id: string }) {
   })
 
   const problem = log.problem()
-  if (session === undefined) {
+  if (session === undefined && log.runes.length === 0) {
     if (problem?.status === 404) return <NotFound what={session_id} />
     return problem === undefined ? <Loading what="the session" /> : <Trouble problem={problem} />
   }
   const shown = { log, at, select, isFollowing, setFollowing }
   return (
     <>
-      <SessionHeader log={log} session={session} />
+      {session === undefined ? (
+        <div className="head">
+          <h1>{session_id}</h1>
+          <Loading what="the state of every machine" />
+        </div>
+      ) : (
+        <SessionHeader log={log} session={session} />
+      )}
       <WaitingCards log={log} />
       <div className="row spread">
         <Tabs name="Views of the session" tabs={tabs} open={tab} />
@@ -104,7 +111,7 @@ export function SessionPage({ session_id }: { session_id: string }) {
         {at > 0 && <Details log={log} at={at} select={select} />}
       </div>
       <Composer log={log} />
-      <Costs session={session} log={log} />
+      {session !== undefined && <Costs session={session} log={log} />}
     </>
   )
 }

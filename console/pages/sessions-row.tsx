@@ -30,7 +30,7 @@ export function SessionRow({ row, top, isChosen, position, of }: Shown) {
           <Mark machine="run" state={status} family={familyOf(row)} />
         )}
       </span>
-      <Link href={`/s/${session_id}`} className="session-title">
+      <Link href={`/s/${session_id}`} className="session-title" title={title ?? session_id}>
         {title ?? session_id}
       </Link>
       <span className="session-line" title={current_line}>

@@ -11,16 +11,7 @@ import { useAsked } from '../use-asked.ts'
 import { plural } from '../words.ts'
 import { NewSession } from './sessions-new.tsx'
 import { SessionRow } from './sessions-row.tsx'
-
-const filters = [
-  ['', 'All'],
-  ['waiting_user', 'Needs you'],
-  ['running', 'Running'],
-  ['queued', 'Queued'],
-  ['failed', 'Failed'],
-  ['succeeded', 'Succeeded'],
-  ['canceled', 'Stopped'],
-] as const
+import { SessionsStrip } from './sessions-strip.tsx'
 
 /** What needs me, what runs, what failed. */
 export function SessionsPage() {
@@ -61,19 +52,7 @@ export function SessionsPage() {
         <NewSession />
       </div>
       <div className="row spread">
-        <ul className="strip" aria-label="Show">
-          {filters.map(([status, label]) => (
-            <li key={status}>
-              <button
-                type="button"
-                aria-pressed={(filter.status ?? '') === status}
-                onClick={() => amend({ status: status === '' ? null : status })}
-              >
-                {label}
-              </button>
-            </li>
-          ))}
-        </ul>
+        <SessionsStrip status={filter.status ?? null} isListed={!isLoading} />
         <CopyCommand command={filter.status ? `statewright ps --status ${filter.status}` : 'statewright ps'} />
       </div>
       {filter.q !== null && (

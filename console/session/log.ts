@@ -50,6 +50,7 @@ interface Delta {
 
 const firstPage = 400
 const page = 1_000
+const atOnce = 5
 const longestWait = 10_000
 
 export function openLog(session_id: string): SessionLog {
@@ -114,10 +115,11 @@ export function openLog(session_id: string): SessionLog {
     changed()
   }
 
-  /** The view of the session first, then the runes that led to it; the stream goes on from the last of them. */
+  /**
+   * The newest runes first, since the server has them at hand; what it says about the whole of a long session takes it
+   * longer, and comes when it comes. The stream goes on from the runes.
+   */
   async function begin(): Promise<boolean> {
-    await refresh()
-    if (session === undefined) return false
     const newest = await listRunes(session_id, { limit: firstPage, backward: true }, leave.signal)
     if (!newest.ok) {
       problem = newest.problem
@@ -128,20 +130,29 @@ export function openLog(session_id: string): SessionLog {
     runes.push(...found)
     isWhole = newest.value.next === null
     first = newest.value.next ?? 1
-    spine = createSpine(session.spine, session.event_id)
-    for (const rune of found) spine.take(rune)
     changed()
+    void refresh().then(placeSpine)
     return true
   }
 
+  /** Where everything was when the server looked, and what the runes since then say. */
+  function placeSpine() {
+    if (session === undefined) return
+    spine = createSpine(session.spine, session.event_id)
+    for (const rune of runes) spine.take(rune)
+    changed()
+  }
+
   async function follow(): Promise<void> {
+    let isBack = false
     for (let wait = 250; !leave.signal.aborted; wait = Math.min(wait * 2, longestWait)) {
       if (runes.length === 0 && !(await begin())) {
         connection = problem?.status === 404 || problem?.status === 401 ? 'closed' : 'reconnecting'
         changed()
         if (connection === 'closed') return
       } else {
-        const heard = await hearStream()
+        const heard = await hearStream(isBack)
+        isBack = true
         if (leave.signal.aborted) return
         if (heard) wait = 250
         connection = 'reconnecting'
@@ -151,7 +162,7 @@ export function openLog(session_id: string): SessionLog {
     }
   }
 
-  async function hearStream(): Promise<boolean> {
+  async function hearStream(isBack: boolean): Promise<boolean> {
     const url = withQuery(`/api/sessions/${encodeURIComponent(session_id)}/stream`, { runes: 1, after: last() })
     let heard = false
     try {
@@ -165,7 +176,7 @@ export function openLog(session_id: string): SessionLog {
           heard = true
           problem = undefined
           connection = 'live'
-          void refresh()
+          if (isBack) void refresh()
         }
         const { event, data } = next.value
         if (event === 'rune') take(JSON.parse(data) as Rune)
@@ -197,21 +208,29 @@ export function openLog(session_id: string): SessionLog {
     return loadingEarlier
   }
 
+  /** Several pages at once: event ids have no gaps, so it is known beforehand where each one begins. */
   async function loadBack(downTo: number): Promise<void> {
     while (!isWhole && !leave.signal.aborted && first > downTo) {
-      const before = first
-      const answer = await listRunes(session_id, { before, limit: page, backward: true }, leave.signal)
-      if (!answer.ok) {
-        problem = answer.problem
-        return
+      const ends = Array.from({ length: atOnce }, (_, i) => first - i * page).filter((before) => before > 1)
+      const answers = await Promise.all(ends.map((before) => pageBefore(before)))
+      const found: Rune[] = []
+      for (const answer of answers) {
+        if (!answer.ok) {
+          problem = answer.problem
+          return
+        }
+        found.unshift(...answer.value.items)
       }
-      const found = answer.value.items.toSorted((a, b) => a.event_id - b.event_id)
       runes.unshift(...found)
-      first = answer.value.next ?? 1
-      isWhole = answer.value.next === null
+      first = Math.max(1, (ends.at(-1) ?? 1) - page)
+      isWhole = first === 1
       earlier++
       changed()
     }
+  }
+
+  function pageBefore(before: number) {
+    return listRunes(session_id, { after: Math.max(0, before - page - 1), before, limit: page }, leave.signal)
   }
 
   void follow()

@@ -6,12 +6,13 @@ export interface Scale {
 
 /** A stretch in which nothing happened is folded when it takes more than this share of the whole. */
 const share = 0.12
+const shortest = 30_000
 const foldedWidth = 0.03
 
 export function scaleOf(times: readonly number[], end: number, isFolded: boolean): Scale {
   const start = times[0] ?? end
   const whole = Math.max(1, end - start)
-  const idle = isFolded ? idleStretches(times, end, Math.max(2_000, whole * share)) : []
+  const idle = isFolded ? idleStretches(times, end, Math.max(shortest, whole * share)) : []
   const kept = Math.max(1, whole - idle.reduce((sum, gap) => sum + gap.to - gap.from, 0))
   const room = 1 - idle.length * foldedWidth
   let folded = 0

@@ -2,7 +2,7 @@ import type { Machine } from '../../src/kernel/machine.ts'
 import { type MachineName, machines } from '../../src/machines/all.ts'
 import { movesIn } from '../../src/observation/subject-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'
-import type { SpineEntry } from '../api/sessions.ts'
+import type { SpineEntry } from '../api/types.ts'
 
 export const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
 
