@@ -1,3 +1,4 @@
+import { useEffect } from 'react'
 import { coordinationMachine } from '../../src/machines/coordination.ts'
 import { getPlan } from '../api/plans.ts'
 import { InteractionCard } from '../inbox/card.tsx'
@@ -35,7 +36,12 @@ export function PlanPage({ coordination_id }: { coordination_id: string }) {
     problem,
     again,
   } = useAsked(`plan ${coordination_id}`, (signal) => getPlan(coordination_id, signal))
-  const version = `${plan?.moves.length} ${changed.get(plan?.session_id ?? '')?.event_id ?? ''}`
+  const version = String(plan?.moves.length)
+  const event_id = changed.get(plan?.session_id ?? '')?.event_id
+  // Another event is a reason to look again.
+  useEffect(() => {
+    if (event_id !== undefined) again()
+  }, [again, event_id])
   if (plan === undefined) {
     if (problem?.status === 404) return <NotFound what={coordination_id} />
     return problem === undefined ? <Loading what="the plan" /> : <Trouble problem={problem} retry={again} />

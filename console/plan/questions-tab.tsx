@@ -1,4 +1,4 @@
-import { getQuestions } from '../api/plans.ts'
+import { type AskedRound, getQuestions } from '../api/plans.ts'
 import { Empty } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
 
@@ -7,14 +7,14 @@ export function QuestionsTab({ coordination_id, version }: { coordination_id: st
   const { value } = useAsked(`questions ${coordination_id} ${version}`, (signal) =>
     getQuestions(coordination_id, signal),
   )
-  const packs = value?.items ?? []
-  if (packs.length === 0)
+  const rounds = value?.rounds ?? []
+  if (rounds.length === 0)
     return (
       <Empty title="Nothing was asked.">
         <p>Either nothing was uncertain, or the policy lets nobody be asked.</p>
       </Empty>
     )
-  return packs.map((pack) => (
+  return rounds.map(({ question_pack: pack, answer_pack }) => (
     <section key={pack.pack_id}>
       <h3>Round {pack.round}</h3>
       <div className="scroll">
@@ -25,6 +25,7 @@ export function QuestionsTab({ coordination_id, version }: { coordination_id: st
               <th scope="col">Level</th>
               <th scope="col">Answers</th>
               <th scope="col">If nobody answers</th>
+              <th scope="col">Answered</th>
               <th scope="col">Touches</th>
             </tr>
           </thead>
@@ -39,6 +40,7 @@ export function QuestionsTab({ coordination_id, version }: { coordination_id: st
                 </td>
                 <td>{one.suggested_answers.map(({ answer_text }) => answer_text).join(' / ')}</td>
                 <td>{one.default_strategy.action === 'use' ? one.default_strategy.value : 'the plan is blocked'}</td>
+                <td>{answerTo(one.question_id, answer_pack)}</td>
                 <td>{one.impact.affected_steps.join(', ')}</td>
               </tr>
             ))}
@@ -47,4 +49,10 @@ export function QuestionsTab({ coordination_id, version }: { coordination_id: st
       </div>
     </section>
   ))
+}
+
+function answerTo(question_id: string, pack: AskedRound['answer_pack']): string {
+  const answer = pack?.answers.find((one) => one.question_id === question_id)
+  if (answer === undefined) return 'not yet'
+  return answer.answer_type === 'choice' ? (answer.value ?? '') : 'left to the default'
 }

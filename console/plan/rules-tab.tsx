@@ -13,10 +13,12 @@ export function RulesTab({ coordination_id, version }: { coordination_id: string
     getRules(coordination_id, signal),
   )
   if (problem !== undefined && problem.status !== 404 && problem.status !== 409) return <Trouble problem={problem} />
-  const decisions = value?.items ?? []
+  const round = value?.rounds.at(-1)
+  const decisions = round?.decisions ?? []
   if (decisions.length === 0) return <Empty title="No rule has been asked yet." />
   return (
     <>
+      {round !== undefined && round.round > 1 && <p>Answers sent the plan back: this is round {round.round}.</p>}
       <label>
         Show{' '}
         <select value={only} onChange={({ target }) => setOnly(target.value)}>

@@ -9,6 +9,7 @@ const serving = await serveConfig(
   {
     store: `sqlite:${folder}/console.db`,
     agents: consoleAgents(folder),
+    plans: { registry: 'examples/plans/registry' },
     server: {
       tokens: [
         { name: 'ada', token: ownerToken, scope: 'admin' },
