@@ -15,6 +15,8 @@ export function QuestionPack({ asked, isOpen, isInert, done }: Answering) {
   const { isBusy, problem, run } = useAct()
   if (pack === undefined) return null
   const { question_budget, budget_remaining } = pack.policy_constraints
+  // To block a plan is a decision: nobody makes it by leaving a question alone.
+  const isOpenStill = pack.questions.some((one) => chosenOf(one, chosen) === undefined)
   return (
     <form
       onSubmit={(event) => {
@@ -36,13 +38,13 @@ export function QuestionPack({ asked, isOpen, isInert, done }: Answering) {
           key={question.question_id}
           question={question}
           isOpen={isOpen}
-          chosen={chosen[question.question_id] ?? fallback}
+          chosen={chosenOf(question, chosen)}
           choose={(value) => setChosen({ ...chosen, [question.question_id]: value })}
         />
       ))}
       <Refused problem={problem} done={done} />
       {isOpen && (
-        <button type="submit" className="primary" disabled={isInert || isBusy}>
+        <button type="submit" className="primary" disabled={isInert || isBusy || isOpenStill}>
           Send the answers
         </button>
       )}
@@ -53,7 +55,7 @@ export function QuestionPack({ asked, isOpen, isInert, done }: Answering) {
 interface Shown {
   readonly question: Question
   readonly isOpen: boolean
-  readonly chosen: string
+  readonly chosen: string | undefined
   readonly choose: (value: string) => void
 }
 
@@ -82,6 +84,11 @@ function Choice({ question, isOpen, chosen, choose }: Shown) {
       </p>
     </fieldset>
   )
+}
+
+/** What was chosen; without a choice the default, unless that would block the plan. */
+function chosenOf({ question_id, default_strategy }: Question, chosen: Readonly<Record<string, string>>) {
+  return chosen[question_id] ?? (default_strategy.action === 'use' ? fallback : undefined)
 }
 
 function packOf(request: JsonObject): Pack | undefined {

@@ -154,5 +154,5 @@ function useSessions(filter: SessionFilter) {
 
 /** On a narrow page a row has three lines; the style sheet says the same. */
 function rowHeight(): number {
-  return matchMedia('(max-width: 900px)').matches ? 96 : 64
+  return matchMedia('(max-width: 900px)').matches ? 118 : 64
 }

@@ -23,7 +23,7 @@ export interface Grid {
 }
 
 export const boxWidth = 186
-export const boxHeight = 58
+export const boxHeight = 68
 const columnGap = 44
 const rowGap = 12
 export const laneName = 116

@@ -19,7 +19,7 @@ export function RulesTab({ coordination_id, version }: { coordination_id: string
   return (
     <>
       {round !== undefined && round.round > 1 && <p>Answers sent the plan back: this is round {round.round}.</p>}
-      <label>
+      <label className="short">
         Show{' '}
         <select value={only} onChange={({ target }) => setOnly(target.value)}>
           <option value="">every verdict</option>
