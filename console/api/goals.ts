@@ -44,6 +44,13 @@ export interface Goal {
 
 const at = (id: string, what = '') => `/api/goals/${encodeURIComponent(id)}${what === '' ? '' : `/${what}`}`
 
-export const listGoals = (signal?: AbortSignal) => get<Page<Goal>>('/api/goals', {}, signal)
+/** Those that are under way, then those that are over, each the one that moved last first. */
+export async function listGoals(signal?: AbortSignal): Promise<Answer<readonly Goal[]>> {
+  const states = [undefined, 'goal_met', 'stopped']
+  const answers = await Promise.all(states.map((state) => get<Page<Goal>>('/api/goals', { state }, signal)))
+  const refused = answers.find((answer) => !answer.ok)
+  if (refused !== undefined) return refused
+  return { ok: true, value: answers.flatMap((answer) => (answer.ok ? answer.value.items : [])), server_at: null }
+}
 export const getGoal = (id: string, signal?: AbortSignal) => get<Goal>(at(id), {}, signal)
 export const cancelGoal = (id: string): Promise<Answer<unknown>> => post(at(id, 'cancel'))

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
-import { approve, deny } from '../api/inbox.ts'
+import { approve, deny, type Interaction } from '../api/inbox.ts'
 import { useAct } from '../parts/act.tsx'
+import { JsonBlock } from '../parts/json.tsx'
 import { useKeys } from '../parts/keys.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { type Answering, Digest, Refused } from './answering.tsx'
@@ -40,18 +41,11 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
 
   return (
     <div className="approval">
-      <p>Asked because: {asked.prompt}</p>
-      <p>
-        <strong>{asked.tool ?? asked.action_summary}</strong> with exactly these arguments:{' '}
-        {irreversible && <span className="chip is-bad">irreversible</span>}
-      </p>
-      <Scroll name="Arguments">
-        <pre className="arguments">{asked.canonical_arguments ?? 'null'}</pre>
-      </Scroll>
-      <details>
-        <summary>The same, spread out</summary>
-        <pre className="arguments">{JSON.stringify(asked.arguments, null, 2)}</pre>
-      </details>
+      {asked.tool === null ? (
+        <JsonBlock value={asked.request} name="what is to be approved" />
+      ) : (
+        <Arguments asked={asked} />
+      )}
       <p className="faint">
         {asked.digest !== null && <Digest name="digest" value={asked.digest} />}{' '}
         {asked.definition_sha256 !== null && <Digest name="definition" value={asked.definition_sha256} />}
@@ -99,5 +93,25 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
         </form>
       )}
     </div>
+  )
+}
+
+/** What would be called, and with what: complete, and as the digest has it. */
+function Arguments({ asked }: { asked: Interaction }) {
+  return (
+    <>
+      <p>Asked because: {asked.prompt}</p>
+      <p>
+        <strong>{asked.tool}</strong> with exactly these arguments:{' '}
+        {asked.irreversible && <span className="chip is-bad">irreversible</span>}
+      </p>
+      <Scroll name="Arguments">
+        <pre className="arguments">{asked.canonical_arguments ?? 'null'}</pre>
+      </Scroll>
+      <details>
+        <summary>The same, spread out</summary>
+        <pre className="arguments">{JSON.stringify(asked.arguments, null, 2)}</pre>
+      </details>
+    </>
   )
 }

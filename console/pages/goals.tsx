@@ -19,14 +19,14 @@ export function GoalsPage() {
       </div>
       {problem !== undefined && <Trouble problem={problem} retry={again} />}
       {value === undefined && problem === undefined && <Loading what="the goals" />}
-      {value?.items.length === 0 && (
+      {value?.length === 0 && (
         <Empty title="No goals yet.">
           <p>A goal is planned, judged, carried out task by task, and reviewed:</p>
           <CopyCommand command='statewright goal "…"' />
         </Empty>
       )}
       <ul className="machine-list">
-        {value?.items.map(({ goal_id, goal, state, since, tasks, reason }) => (
+        {value?.map(({ goal_id, goal, state, since, tasks, reason }) => (
           <li key={goal_id}>
             <h2>
               <Link href={`/g/${goal_id}`}>{goal}</Link>

@@ -9,8 +9,8 @@ export const ownerToken = 'token-of-ada-for-tests'
 export const otherToken = 'token-of-bob-for-tests'
 
 /** A server in a process of its own, which can be killed and comes back at the same address. */
-export async function startConsole(folder: string) {
-  let child = begin(folder, 0)
+export async function startConsole(folder: string, cast: 'agents' | 'goal' = 'agents') {
+  let child = begin(folder, 0, cast)
   const url = await addressOf(child)
   const { port } = new URL(url)
 
@@ -24,7 +24,7 @@ export async function startConsole(folder: string) {
     /** As if the power had gone. */
     kill: () => end('SIGKILL'),
     async restart() {
-      child = begin(folder, Number(port))
+      child = begin(folder, Number(port), cast)
       await addressOf(child)
     },
     stop: () => end('SIGKILL'),
@@ -43,8 +43,8 @@ export async function startConsole(folder: string) {
 
 export type ConsoleServer = Awaited<ReturnType<typeof startConsole>>
 
-function begin(folder: string, port: number): ChildProcess {
-  return spawn(process.execPath, [program, folder, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] })
+function begin(folder: string, port: number, cast: string): ChildProcess {
+  return spawn(process.execPath, [program, folder, String(port), cast], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
 async function addressOf(child: ChildProcess): Promise<string> {

@@ -1,15 +1,26 @@
 import { writeSync } from 'node:fs'
+import { createCast } from '../../examples/07-goal/cast.ts'
+import type { Json } from '../../src/kernel/json.ts'
 import { serveConfig } from '../../src/serve.ts'
 import { consoleAgents } from './console-agents.ts'
 import { otherToken, ownerToken } from './console-process.ts'
 
-/** A server to be looked at and killed: `console-program.ts FOLDER PORT`. It says its address when it is ready. */
-const [folder = '', port = '0'] = process.argv.slice(2)
+/** A server to be looked at and killed: `console-program.ts FOLDER PORT CAST`. It says its address when it is ready. */
+const [folder = '', port = '0', cast = 'agents'] = process.argv.slice(2)
+const done = new Map<string, Json>()
+const outside = {
+  act: (_: string, key: string, result: Json) => {
+    done.set(key, result)
+    return result
+  },
+  find: (key: string) => done.get(key),
+}
 const serving = await serveConfig(
   {
     store: `sqlite:${folder}/console.db`,
-    agents: consoleAgents(folder),
-    plans: { registry: 'examples/plans/registry' },
+    ...(cast === 'goal'
+      ? { agents: createCast(outside), plans: { registry: 'examples/07-goal/registry' } }
+      : { agents: consoleAgents(folder), plans: { registry: 'examples/plans/registry' } }),
     server: {
       tokens: [
         { name: 'ada', token: ownerToken, scope: 'admin' },

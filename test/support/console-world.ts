@@ -5,13 +5,13 @@ import { type ConsoleServer, ownerToken, startConsole } from './console-process.
 import { scratchFolder } from './scratch-folder.ts'
 
 /** One server and one browser for a file of tests; each test opens pages of its own. */
-export function consoleWorld() {
+export function consoleWorld(cast: 'agents' | 'goal' = 'agents') {
   const folder = scratchFolder('console').fresh()
   let browser: Browser
   let server: ConsoleServer
   beforeAll(async () => {
     await buildConsole()
-    server = await startConsole(folder)
+    server = await startConsole(folder, cast)
     browser = await openBrowser()
   })
   afterAll(async () => {
