@@ -1,5 +1,5 @@
 import { createRoot } from 'react-dom/client'
-import { takeToken } from './api/token.ts'
+import { askOtherTabs, takeToken } from './api/token.ts'
 import { App } from './app.tsx'
 import { listenToServer } from './live.ts'
 import { applyTheme } from './theme.ts'
@@ -18,5 +18,6 @@ import './styles/narrow.css'
 
 takeToken()
 applyTheme()
+await askOtherTabs()
 void listenToServer()
 createRoot(document.getElementById('root') as HTMLElement).render(<App />)

@@ -16,7 +16,9 @@ export function AuditPage({ session_id }: { session_id?: string }) {
       <div className="head">
         <h1>Audit{session_id === undefined ? '' : ` of ${session_id}`}</h1>
         <CopyCommand
-          command={session_id === undefined ? 'statewright verify bundle.ndjson' : `statewright verify ${session_id}`}
+          command={
+            session_id === undefined ? 'statewright verify --bundle bundle.ndjson' : `statewright verify ${session_id}`
+          }
         />
       </div>
       {session_id === undefined ? (

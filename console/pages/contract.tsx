@@ -49,7 +49,7 @@ export function ContractPage({ execution_id }: { execution_id: string }) {
     <>
       <div className="head">
         <h1>{value.action_summary}</h1>
-        <CopyCommand command={`statewright trace ${execution_id}`} />
+        <CopyCommand command={`statewright timeline ${session_id ?? 'SESSION'}`} />
       </div>
       <p className="row">
         <Mark machine="contract" state={status} family={label === 'UNKNOWN' ? 'unknown' : undefined} />

@@ -15,7 +15,7 @@ export function PlansPage() {
     <>
       <div className="head">
         <h1>Plans</h1>
-        <CopyCommand command="statewright plan list" />
+        <CopyCommand command="statewright plan show" />
       </div>
       {problem !== undefined && <Trouble problem={problem} retry={again} />}
       {value === undefined && problem === undefined && <Loading what="the plans" />}

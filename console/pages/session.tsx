@@ -14,6 +14,7 @@ import { TimelineView } from '../session/timeline-view.tsx'
 import { TranscriptView } from '../session/transcript-view.tsx'
 import { useLog } from '../session/use-log.ts'
 import { WaitingCards } from '../session/waiting-cards.tsx'
+import { plural } from '../words.ts'
 import { NotFound } from './not-found.tsx'
 
 const tabs = [
@@ -31,6 +32,12 @@ export function SessionPage({ session_id }: { session_id: string }) {
   const tab = query.get('tab') ?? 'transcript'
   const at = Number(query.get('at') ?? 0)
   const session = log.session()
+  const last = log.runes.at(-1)?.event_id ?? 0
+  const [seen, setSeen] = useState(0)
+  // While one follows, everything is seen; what comes later is counted.
+  useEffect(() => {
+    if (isFollowing || seen === 0) setSeen(last)
+  }, [isFollowing, last, seen])
 
   // What an address names is loaded, however far back it is.
   useEffect(() => {
@@ -61,6 +68,8 @@ export function SessionPage({ session_id }: { session_id: string }) {
       does: () => document.querySelector<HTMLElement>('.waiting-cards button')?.focus(),
     },
     '\\': { says: 'hide the details', does: () => amend({ at: null }) },
+    '[': { says: 'narrower details', does: () => widen(-4) },
+    ']': { says: 'wider details', does: () => widen(4) },
     y: { says: 'copy the address of this view', does: () => void toClipboard(location.href) },
     Y: { says: 'copy the id of the session', does: () => void toClipboard(session_id) },
   })
@@ -70,6 +79,7 @@ export function SessionPage({ session_id }: { session_id: string }) {
     if (problem?.status === 404) return <NotFound what={session_id} />
     return problem === undefined ? <Loading what="the session" /> : <Trouble problem={problem} />
   }
+  const fresh = last - seen
   const shown = { log, at, select, isFollowing, setFollowing }
   return (
     <>
@@ -95,6 +105,11 @@ export function SessionPage({ session_id }: { session_id: string }) {
               {log.isLoadingEarlier() ? 'Loading …' : 'Load from the beginning'}
             </button>
           )}
+          {!isFollowing && fresh > 0 && (
+            <button type="button" className="quiet" onClick={() => setFollowing(true)}>
+              {plural(fresh, 'new event')}
+            </button>
+          )}
           <label className="choice" title="Follow what comes (f)">
             <input type="checkbox" checked={isFollowing} onChange={({ target }) => setFollowing(target.checked)} />{' '}
             follow
@@ -114,6 +129,13 @@ export function SessionPage({ session_id }: { session_id: string }) {
       {session !== undefined && <Costs session={session} log={log} />}
     </>
   )
+}
+
+/** The details get wider or narrower, for every session from now on. */
+function widen(by: number) {
+  const { style } = document.documentElement
+  const width = Number.parseInt(style.getPropertyValue('--details') || '26', 10)
+  style.setProperty('--details', `${Math.max(14, Math.min(60, width + by))}rem`)
 }
 
 function isProblem({ kind, to }: { kind: string; to?: string }): boolean {

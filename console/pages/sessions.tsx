@@ -13,6 +13,14 @@ import { NewSession } from './sessions-new.tsx'
 import { SessionRow } from './sessions-row.tsx'
 import { SessionsStrip } from './sessions-strip.tsx'
 
+/** How the terminal says it. */
+const flags: Readonly<Record<string, string>> = {
+  waiting_user: ' --waiting',
+  running: ' --running',
+  queued: ' --queued',
+  failed: ' --failed',
+}
+
 /** What needs me, what runs, what failed. */
 export function SessionsPage() {
   const { query } = usePlace()
@@ -41,6 +49,7 @@ export function SessionsPage() {
     j: { says: 'next session', does: () => step(1) },
     k: { says: 'previous session', does: () => step(-1) },
     Enter: { says: 'open the chosen session', does: () => rows[at] && go(`/s/${rows[at].session_id}`) },
+    o: { says: 'open the chosen session in a new tab', does: () => rows[at] && open(`/s/${rows[at].session_id}`) },
     e: { says: 'show what failed', does: () => amend({ status: 'failed' }) },
     w: { says: 'show what needs me', does: () => amend({ status: 'waiting_user' }) },
   })
@@ -53,7 +62,7 @@ export function SessionsPage() {
       </div>
       <div className="row spread">
         <SessionsStrip status={filter.status ?? null} isListed={!isLoading} />
-        <CopyCommand command={filter.status ? `statewright ps --status ${filter.status}` : 'statewright ps'} />
+        <CopyCommand command={`statewright ps${flags[filter.status ?? ''] ?? ''}`} />
       </div>
       {filter.q !== null && (
         <p>

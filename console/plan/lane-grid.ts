@@ -22,9 +22,9 @@ export interface Grid {
   readonly lanes: readonly { readonly lane: string; readonly y: number; readonly height: number }[]
 }
 
-export const boxWidth = 186
+export const boxWidth = 160
 export const boxHeight = 68
-const columnGap = 44
+const columnGap = 30
 const rowGap = 12
 export const laneName = 116
 

@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef } from 'react'
 import { useKeys } from '../parts/keys.tsx'
 import { Empty } from '../parts/states.tsx'
+import { amend, usePlace } from '../route.ts'
 import { EntryView } from './entry-view.tsx'
 import { createTranscript, type Entry } from './transcript.ts'
 import { useFold } from './use-log.ts'
@@ -9,7 +10,10 @@ import type { View } from './view.ts'
 
 /** What was said and done, in order. Earlier parts are loaded as one scrolls up. */
 export function TranscriptView({ log, at, select, isFollowing, setFollowing }: View) {
-  const { entries } = useFold(log, createTranscript)
+  const { entries: all } = useFold(log, createTranscript)
+  const isStory = usePlace().query.get('density') === 'story'
+  // The story is what was said and decided; what tools were called for it is left out, unless it went wrong.
+  const entries = isStory ? all.filter((entry) => entry.type !== 'tool' || entry.error !== null || entry.isAsking) : all
   const draft = log.draft()
   const box = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
@@ -35,6 +39,7 @@ export function TranscriptView({ log, at, select, isFollowing, setFollowing }: V
     if (next !== undefined) select(next.event_id)
   }
   useKeys({
+    d: { says: 'the story only, or everything', does: () => amend({ density: isStory ? null : 'story' }) },
     j: { says: 'next entry', does: () => step(1) },
     k: { says: 'previous entry', does: () => step(-1) },
   })

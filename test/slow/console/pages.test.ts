@@ -68,7 +68,8 @@ test('every page: nothing that axe holds to be serious, light and dark; nothing 
     for (const colorScheme of ['light', 'dark'] as const) {
       await wide.emulateMedia({ colorScheme })
       expect(await seriousFaults(wide, colorScheme === 'dark'), `${name}, ${colorScheme}`).toEqual([])
-      await picture(wide, `${name}-1440-${colorScheme}`)
+      if (colorScheme === 'light' || name.startsWith('m') || name === 'session')
+        await picture(wide, `${name}-1440-${colorScheme}`)
     }
     await go(narrow, path)
     await atRest(narrow)
