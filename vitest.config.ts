@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 /** The exhaustive bounds take as long as they take. */
@@ -9,10 +10,13 @@ const patient = { poll: { timeout: 10_000 } }
 
 /** `fast` is the inner loop; `slow` starts real processes, databases and browsers. `npm test` runs both. */
 export default defineConfig({
+  // Examples import the package by its name; a test that plays one plays it on the sources.
+  resolve: { alias: { statewright: fileURLToPath(new URL('./src/index.ts', import.meta.url)) } },
   test: {
     reporters: ['default', './scripts/reporter.ts'],
     projects: [
       {
+        extends: true,
         test: {
           name: 'fast',
           include: ['test/**/*.test.ts'],
@@ -25,6 +29,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           name: 'slow',
           include: ['test/slow/**/*.test.ts'],

@@ -1,6 +1,9 @@
 /** What people import. Everything else in the package is our own business and may change. */
 export { aiSdkModel, type ModelSettings } from './adapters/ai-sdk/ai-sdk-model.ts'
 export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
+export type { Goals } from './autonomy/goals/goals.ts'
+export type { GoalReport, TaskReport } from './autonomy/goals/report.ts'
+export type { GoalSet, GoalSubmission } from './autonomy/goals/set-goal.ts'
 export type { PlanAnswer, PlanSubmission, PlanView } from './autonomy/plans/plans.ts'
 export type { Fault } from './faults/fault.ts'
 export type { Json } from './kernel/json.ts'

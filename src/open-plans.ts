@@ -49,22 +49,23 @@ export function openPlans(
   { registry, policy = usualPolicy, signing_key }: PlanOptions,
   { sha256, ...ports }: Pick<PlanPorts, 'engine' | 'blobs'> & { readonly sha256: Sha256 },
 ) {
+  async function registryNow(): Promise<RegistrySnapshot> {
+    if (registry !== undefined) return readRegistry(registry, sha256)
+    const message = 'none is configured; name a folder as plans.registry, or submit the plan with a registry.'
+    throw faults.registry_refused({ registry: 'of plans', problems: [{ message }] })
+  }
   const { beside, resumeAll, idle, stop, ...plans } = createPlans({
     ...ports,
     policy,
     rules: loadRules,
     ...(signing_key === undefined ? {} : { signing: () => readKey(signing_key) }),
-    async registry() {
-      if (registry !== undefined) return readRegistry(registry, sha256)
-      const message = 'none is configured; name a folder as plans.registry, or submit the plan with a registry.'
-      throw faults.registry_refused({ registry: 'of plans', problems: [{ message }] })
-    },
+    registry: registryNow,
   })
   const of_store: PlansOfStore = {
     ...plans,
     export: async (coordination_id, folder) => writePlan(folder, await plans.files(coordination_id)),
   }
-  return { plans: of_store, beside, resumeAll, idle, stop }
+  return { plans: of_store, registry: registryNow, beside, resumeAll, idle, stop }
 }
 
 /** The key signs, and what it signed is checked against it. */

@@ -6,6 +6,7 @@ import type { McpServerOptions } from './adapters/mcp/server-config.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
+import { createGoals, type Goals } from './autonomy/goals/goals.ts'
 import { checkConfig } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
@@ -71,6 +72,8 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
   readonly runelog: Runelog
   /** Intents that are judged before anything runs. */
   readonly plans: PlansOfStore
+  /** Plan, execute, review, until a goal is met. */
+  readonly goals: Goals
   /** Nobody else writes to the store while it is open. */
   readonly isExclusive: boolean
   /** The agents that can be given work. */
@@ -118,15 +121,22 @@ async function openWith(
       : options.store
   const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
   const member = shared?.member()
-  const { plans, beside, ...lifetime } = openPlans(options.plans ?? {}, {
+  const { plans, registry, beside, ...lifetime } = openPlans(options.plans ?? {}, {
     engine: () => runtime.engine,
     blobs,
     sha256: storePorts.sha256,
   })
+  const max_concurrent_runs = options.max_concurrent_runs ?? 64
   const runtime: Runtime = createRuntime(
     {
       runelog,
-      beside,
+      beside: {
+        ...beside,
+        async takeUp(session_id) {
+          await beside.takeUp(session_id)
+          await takeUp(session_id)
+        },
+      },
       isExclusive,
       ...(member === undefined ? {} : { member }),
       clock: options.ports?.clock ?? systemClock,
@@ -142,10 +152,20 @@ async function openWith(
       agents,
       policy,
       settings: settingsOn(shared, options.settings, ids),
-      max_concurrent_runs: options.max_concurrent_runs ?? 64,
+      max_concurrent_runs,
     },
   )
+  const {
+    begin,
+    takeUp,
+    endAll,
+    steps,
+    idle: goalsIdle,
+    stop: stopGoals,
+    ...goals
+  } = createGoals({ engine: runtime.engine, plans, registry }, max_concurrent_runs > 0)
   const stop = async () => {
+    await stopGoals()
     await lifetime.stop()
     await runtime.stop()
     await mcp.close()
@@ -163,6 +183,7 @@ async function openWith(
   try {
     await runtime.start()
     await lifetime.resumeAll()
+    await begin()
   } catch (error) {
     member?.abandon()
     if (isOurs) await closeStore(store)
@@ -173,9 +194,18 @@ async function openWith(
     ...commands,
     runelog,
     plans,
+    goals,
+    async closeSession(session_id, reason = 'closed by request') {
+      await endAll(session_id, reason)
+      return commands.closeSession(session_id, reason)
+    },
     async idle() {
-      await commands.idle()
-      await lifetime.idle()
+      for (let before = -1; before !== steps(); ) {
+        before = steps()
+        await commands.idle()
+        await lifetime.idle()
+        await goalsIdle()
+      }
     },
     isExclusive,
     agents: () => [...agents].map(([name, definition]) => cardOf(name, definition)),

@@ -9,6 +9,7 @@ const kinds = {
   interaction: 'int_',
   execution: 'exe_',
   plan: 'coord_',
+  goal: 'goal_',
 } as const
 
 /** What people call some machines. */

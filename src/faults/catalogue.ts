@@ -218,6 +218,12 @@ export const faults = defineFaults({
     retry: 'later',
     says: (d: { run_id: string; status: string }) => `Run ${d.run_id} is ${d.status}; it has no result yet.`,
   },
+  goal_not_waiting: {
+    http: 409,
+    retry: 'never',
+    says: (d: { goal_id: string; state: string; asked: string; open: readonly string[] }) =>
+      `Goal ${d.goal_id} is ${d.state}, and there is nothing to ${d.asked}; ${d.open.length === 0 ? 'it waits for nobody' : `name one of ${d.open.join(', ')}`}.`,
+  },
   coordination_not_over: {
     http: 409,
     retry: 'later',

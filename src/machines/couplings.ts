@@ -1,6 +1,7 @@
 import { defineCouplings } from '../kernel/coupling.ts'
 import type { TriggerOf } from '../kernel/machine.ts'
 import type { machines } from './all.ts'
+import { goalFrames } from './goal-couplings.ts'
 import { planFrames } from './plan-couplings.ts'
 
 type Named<M> = M extends { readonly name: infer N extends string } ? `+${N}` | `${N}.${TriggerOf<M>}` : never
@@ -69,6 +70,7 @@ export const couplings = defineCouplings<MoveName>()({
     outside_withdrawn:      { by: 'command', moves: ['interaction.withdraw'], meaning: 'What no call asked is moot.' },
 
     ...planFrames,
+    ...goalFrames,
   },
 
   // biome-ignore format: as above

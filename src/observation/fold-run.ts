@@ -58,7 +58,7 @@ export function foldRun(state: SessionState, rune: Rune): void {
 }
 
 function submitted(state: SessionState, { run_id = '', agent_id = '', payload, event_id, at }: Rune<'run.submitted'>) {
-  const { agent, input, mode, interactive_require_user_reply, budget, parent_call_id } = payload
+  const { agent, input, mode, interactive_require_user_reply, budget, parent_call_id, allowed_tools = null } = payload
   state.runs.set(run_id, {
     run_id,
     agent_id,
@@ -70,6 +70,7 @@ function submitted(state: SessionState, { run_id = '', agent_id = '', payload, e
     used: { tokens: 0, tool_calls: 0, wall_time_ms: 0 },
     clock_at: at,
     parent_call_id,
+    allowed_tools,
     submitted_event_id: event_id,
     status: 'queued',
     attempt: 0,
@@ -83,6 +84,7 @@ function submitted(state: SessionState, { run_id = '', agent_id = '', payload, e
     tries: 0,
     result: null,
     error_code: null,
+    budget_of: null,
     message: null,
   })
 }
@@ -93,6 +95,7 @@ function moved(run: RunView, { to, trigger, payload, actor }: Rune<'run.moved'>)
   if (payload.attempt !== undefined) run.attempt = payload.attempt
   if (payload.result !== undefined) run.result = payload.result
   if (payload.error_code !== undefined) run.error_code = payload.error_code
+  if (payload.budget_of !== undefined) run.budget_of = payload.budget_of
   if (payload.message !== undefined) run.message = payload.message
   // A holder that lets go in good order puts nothing at risk; only a lost one counts.
   if (trigger === 'restart.requeued' && actor === 'recovery') run.requeues_without_progress += 1

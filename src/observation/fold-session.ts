@@ -6,6 +6,7 @@ import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'
 import { newDialogue, tell } from './dialogue.ts'
 import { foldCall } from './fold-call.ts'
+import { foldGoal } from './fold-goal.ts'
 import { foldRun } from './fold-run.ts'
 import { foldSpending } from './fold-spending.ts'
 import type { SessionState, Used } from './session-state.ts'
@@ -23,6 +24,7 @@ export function newSessionState(session_id: string): SessionState {
     calls: new Map(),
     interactions: new Map(),
     repeats: new Map(),
+    goals: new Map(),
     config: {},
     root_agent_id: '',
     turn_errors_in_a_row: 0,
@@ -76,6 +78,7 @@ export function foldSession(state: SessionState, rune: Rune): void {
   foldSpending(state, rune)
   foldRun(state, rune)
   foldCall(state, rune)
+  foldGoal(state, rune)
   const agent = rune.agent_id === undefined ? undefined : state.agents.get(rune.agent_id)
   if (agent !== undefined) tell(agent.dialogue, rune)
 }

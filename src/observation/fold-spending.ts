@@ -19,7 +19,8 @@ export function foldSpending(state: SessionState, rune: Rune): void {
     case 'turn.error': {
       const { usage } = rune.payload
       const tokens = usage === undefined ? 0 : usage.input_tokens + usage.output_tokens
-      if (tokens > 0) spend(state, rune, run, { tokens, tool_calls: 0 })
+      const cost_usd = usage?.cost_usd ?? 0
+      if (tokens > 0 || cost_usd > 0) spend(state, rune, run, { tokens, tool_calls: 0, cost_usd })
     }
   }
 }
@@ -46,6 +47,7 @@ function spend(state: SessionState, rune: Rune, run: RunView | undefined, amount
   const add = (used: Used) => {
     used.tokens += amount.tokens
     used.tool_calls += amount.tool_calls
+    if (amount.cost_usd) used.cost_usd = (used.cost_usd ?? 0) + amount.cost_usd
   }
   add(state.used)
   let agent: AgentView | undefined = state.agents.get(rune.agent_id ?? '')

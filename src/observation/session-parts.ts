@@ -37,6 +37,7 @@ export function toParts(state: SessionState, written: ReadonlySet<string>, hash:
     calls: [...state.calls.values()],
     interactions: [...state.interactions.values()],
     repeats: [...state.repeats],
+    goals: [...state.goals.values()],
   }
   parts.set('head', JSON.stringify(head))
   return parts
@@ -79,6 +80,7 @@ export function fromParts(session_id: string, parts: ReadonlyMap<string, string>
   for (const call of head.calls) state.calls.set(call.call_id, call)
   for (const question of head.interactions) state.interactions.set(question.interaction_id, question)
   for (const [key, salted] of head.repeats) state.repeats.set(key, salted)
+  for (const goal of head.goals) state.goals.set(goal.goal_id, goal)
   const { event_id, config, root_agent_id, turn_errors_in_a_row, used } = head
   return {
     state: Object.assign(state, { event_id, config, root_agent_id, turn_errors_in_a_row, used }),
@@ -108,4 +110,5 @@ interface Head {
   readonly calls: Values<'calls'>[]
   readonly interactions: Values<'interactions'>[]
   readonly repeats: [string, string][]
+  readonly goals: Values<'goals'>[]
 }

@@ -8,6 +8,7 @@ import type { ToolState } from '../machines/tool.ts'
 import type { TurnState } from '../machines/turn.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Dialogue } from './dialogue.ts'
+import type { AllowedTool, GoalView } from './goal-state.ts'
 
 export type Budget = NonNullable<Payload<'run.submitted'>['budget']>
 
@@ -25,6 +26,7 @@ export interface SessionState {
   readonly interactions: Map<string, InteractionView>
   /** Irreversible actions that a person wants done once more: the key that is taken, and the one to use instead. */
   readonly repeats: Map<string, string>
+  readonly goals: Map<string, GoalView>
   config: Readonly<Record<string, Json>>
   root_agent_id: string
   turn_errors_in_a_row: number
@@ -42,6 +44,8 @@ export interface Used {
   tokens: number
   tool_calls: number
   wall_time_ms: number
+  /** Absent until something was spent that has a price. */
+  cost_usd?: number
 }
 
 export interface AgentView {
@@ -70,6 +74,8 @@ export interface RunView {
   /** Up to when its time is accounted for. */
   clock_at: number
   readonly parent_call_id: string | null
+  /** All the tools that it may use, where a judged plan binds it; null where none does. */
+  readonly allowed_tools: readonly AllowedTool[] | null
   readonly submitted_event_id: number
   status: RunStatus
   attempt: number
@@ -85,6 +91,8 @@ export interface RunView {
   tries: number
   result: Json | null
   error_code: string | null
+  /** Whose budget it failed over, if it did. */
+  budget_of: string | null
   message: string | null
 }
 

@@ -83,6 +83,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     isAlone: ports.member === undefined,
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     atWork: new Map(),
+    taking: new Set(),
     isStopping: () => isStopping,
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)

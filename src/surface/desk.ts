@@ -1,3 +1,4 @@
+import type { Goals } from '../autonomy/goals/goals.ts'
 import type { Plans } from '../autonomy/plans/plans.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Budget } from '../observation/session-state.ts'
@@ -11,7 +12,7 @@ import { createSessionViews, type SessionViews } from './session-views.ts'
 export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
 /** What can be brought about. */
-export type Commands = Omit<Runtime, 'engine' | 'start' | 'stop' | 'listen'>
+export type Commands = Omit<Runtime, 'engine' | 'start' | 'stop' | 'listen'> & { readonly goals: Goals }
 
 /** An agent as a person chooses one. */
 export interface AgentCard {

@@ -25,7 +25,7 @@ const large: Setting[] = proof
     ]
 
 /** Plans have moves of their own and their own tests; what they ask comes from no call. */
-const beside = /^frame (plan|outside)_/
+const beside = /^frame ((plan|outside|goal|task|review)_|session_readied$)/
 
 describe('the composed system', () => {
   const results: Exploration[] = []

@@ -12,3 +12,15 @@ test.each(readdirSync('examples').filter((file) => file.endsWith('.ts')))('%s ru
   expect(printed).toContain("status: 'succeeded'")
   expect(printed).toContain('tool.approved  awaiting_approval → executing')
 })
+
+test('07-goal is met although its process is killed in the middle of the refund', () => {
+  const printed = execFileSync(process.execPath, ['examples/07-goal/main.ts'], { encoding: 'utf8', timeout: 60_000 })
+  const [before = '', after = ''] = printed.split('— killed: SIGKILL')
+  expect(before).toContain('? Review before refund')
+  expect(before.trimEnd().split('\n').at(-1)).toContain('refund:running')
+  expect(before).toContain('check:running draft:running')
+  expect(after).toContain('reviewing')
+  expect(after).toMatch(/report:completed report:completed/)
+  expect(after).toContain('goal: goal_met')
+  expect(after).toContain('outside: mail, refund\n')
+})

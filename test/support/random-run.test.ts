@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { couplings } from '../../src/machines/couplings.ts'
+import { goalFrames } from '../../src/machines/goal-couplings.ts'
+import { planFrames } from '../../src/machines/plan-couplings.ts'
 import { auditRunes } from './audit-runes.ts'
 import { anyDice, randomRun } from './random-run.ts'
 
@@ -12,6 +14,10 @@ const elsewhere = [
   'input_asked input_withdrawn',
   'agent_spawned agent_unfit message agent_spent agent_crashed_in_tools agent_dismissed agent_killed agent_exhausted',
   'session_created first_message paused resumed spent troubled replenished reset closing closed archived',
+  // What lives beside runs.
+  'outside_answered outside_expired outside_withdrawn',
+  ...Object.keys(planFrames),
+  ...Object.keys(goalFrames),
 ]
 
 test('random stories break no rule, and together they take every row that a run has', () => {

@@ -11,6 +11,7 @@ import { denyCommand } from './deny.ts'
 import { doctorCommand } from './doctor.ts'
 import { exportCommand } from './export.ts'
 import { factsCommand } from './facts.ts'
+import { goalCommand } from './goal.ts'
 import { inboxCommand } from './inbox.ts'
 import { initCommand } from './init.ts'
 import { planCommand } from './plan.ts'
@@ -64,6 +65,7 @@ export const commands: readonly Command[] = [
   rebuildCommand,
   workerCommand,
   planCommand,
+  goalCommand,
   factsCommand,
   serveCommand,
 ]

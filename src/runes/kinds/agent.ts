@@ -5,6 +5,7 @@ export const budget = z.strictObject({
   tokens: z.int().nonnegative().optional(),
   tool_calls: z.int().nonnegative().optional(),
   wall_time_ms: z.int().nonnegative().optional(),
+  cost_usd: z.number().nonnegative().optional(),
 })
 
 export const agentKinds = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonValue } from '../json-value.ts'
+import { jsonObject, jsonValue } from '../json-value.ts'
 import { budget } from './agent.ts'
 
 export const runKinds = {
@@ -12,6 +12,8 @@ export const runKinds = {
     parent_call_id: z.string().nullable(),
     /** The run that made that call, on whose budget this one draws. Older records leave it out. */
     parent_run_id: z.string().optional(),
+    /** A judged plan binds the run: it may use these tools, each with arguments that fit, and nothing else. */
+    allowed_tools: z.array(z.strictObject({ name: z.string(), args_schema: jsonObject.optional() })).optional(),
   }),
   /**
    * `epoch` fences the run: from this rune on, only appends that carry it commit.
@@ -24,6 +26,8 @@ export const runKinds = {
     interaction_ids: z.array(z.string()).optional(),
     result: jsonValue.optional(),
     error_code: z.string().optional(),
+    /** The subject whose budget is used up, where that ended the run. */
+    budget_of: z.string().optional(),
     message: z.string().optional(),
   }),
   /** A command for a run that a worker holds: recorded here, obeyed by the holder or by who takes over. */

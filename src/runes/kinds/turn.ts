@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { jsonValue } from '../json-value.ts'
 
-export const usage = z.strictObject({ input_tokens: z.int().nonnegative(), output_tokens: z.int().nonnegative() })
+export const usage = z.strictObject({
+  input_tokens: z.int().nonnegative(),
+  output_tokens: z.int().nonnegative(),
+  /** What it cost, where the agent has a price. */
+  cost_usd: z.number().nonnegative().optional(),
+})
 
 export const turnKinds = {
   'turn.started': z.strictObject({ turn_id: z.string(), agent_id: z.string(), input: jsonValue }),

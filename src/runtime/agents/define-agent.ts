@@ -7,6 +7,7 @@ import type { AnyModel, Model } from '../model.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
 import { createRegistry, type Registry } from '../tools/registry.ts'
 import type { Tool } from '../tools/tool.ts'
+import type { Price } from '../turns/price.ts'
 import { type RetryPolicy, usualRetries } from '../turns/retry.ts'
 import { problemWithModel } from './problem-with-model.ts'
 
@@ -18,6 +19,8 @@ export interface Agent {
   readonly tools: readonly Tool[]
   readonly instructions: string
   readonly budget: Budget | null
+  /** What its model costs; without it, what it spends has no price. */
+  readonly price: Price | null
   /** How many rounds of calls one turn may take. */
   readonly max_rounds: number
   readonly retries: RetryPolicy
@@ -40,6 +43,7 @@ export interface AgentDefinition extends Agent {
 type Given = Pick<Agent, 'role' | 'model'> &
   Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates' | 'mcp' | 'prepare'>> & {
     readonly budget?: Budget | null
+    readonly price?: Price | null
     readonly retries?: Partial<RetryPolicy>
   }
 
@@ -59,6 +63,7 @@ export function checkedAgent(written: Given | undefined, name: string, path: str
     tools: [...(given.tools ?? [])],
     instructions: given.instructions ?? '',
     budget: given.budget ?? null,
+    price: given.price ?? null,
     max_rounds: given.max_rounds ?? 50,
     retries: { ...usualRetries, ...given.retries },
     may_ask: given.may_ask ?? true,
@@ -90,7 +95,7 @@ function unknownField(given: object, defined: object): Problem | undefined {
   return { field, says: `Nobody knows such a field; there is ${Object.keys(defined).join(', ')}.` }
 }
 
-function problemWith({ role, model, tools, budget, max_rounds, retries }: Agent): Problem | undefined {
+function problemWith({ role, model, tools, budget, price, max_rounds, retries }: Agent): Problem | undefined {
   if (typeof role !== 'string' || role.trim() === '')
     return { field: 'role', says: 'An agent needs a role, such as "support".' }
   const modelProblem = problemWithModel(model)
@@ -105,6 +110,8 @@ function problemWith({ role, model, tools, budget, max_rounds, retries }: Agent)
     return { field: 'retries', says: `retries.tries is ${tries}; it must be a whole number, at least 1.` }
   if (!(first_delay_ms >= 0 && longest_delay_ms >= 0))
     return { field: 'retries', says: 'A wait between tries cannot be negative.' }
+  if (price !== null && !(price.input_usd_per_million >= 0 && price.output_usd_per_million >= 0))
+    return { field: 'price', says: 'It needs input_usd_per_million and output_usd_per_million, neither negative.' }
   const checked = budgetShape.nullable().safeParse(budget)
   if (checked.success) return undefined
   return { field: 'budget', says: `Its budget does not fit: ${problemSentence(shapeProblems(checked.error))}.` }

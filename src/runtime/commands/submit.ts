@@ -2,7 +2,9 @@ import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
+import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
+import type { Actor } from '../../runes/actor.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -65,7 +67,7 @@ export async function submit(engine: Engine, submission: Submission): Promise<Su
     const agent_id = known ?? spawn(engine, batch, spawning)
     if (unfit === undefined) {
       if (state.subjects.get(session_id)?.state === 'created') activate(batch, state, agent_id)
-      openRun(batch, run_id, agent_id, submission, null)
+      openRun(batch, run_id, agent_id, submission)
     }
     return { batch, read: [session_id, agent_id], answer: () => unfit }
   })
@@ -151,7 +153,7 @@ export async function createSession(
       actor: 'graph_runner',
       payload: { root_agent_id: agent_id },
     })
-    openRun(batch, run_id, agent_id, { agent, input: null, ...message }, null)
+    openRun(batch, run_id, agent_id, { agent, input: null, ...message })
   }
   try {
     await engine.sessions.commit(state, batch, { expect: batch.moved })
@@ -209,16 +211,27 @@ function nextId(engine: Engine, state: SessionState, name: string): string {
   return `agt_${engine.sha256(JSON.stringify([state.session_id, name, earlier])).slice(0, 16)}`
 }
 
+/** Who has a run done, where it is not whoever submits it. */
+export interface Behalf {
+  readonly actor?: Actor
+  /** The call that handed the task on, and its run. */
+  readonly parent?: { readonly call_id: string; readonly run_id: string } | null
+  readonly allowed_tools?: readonly AllowedTool[] | null
+  readonly goal_id?: string
+  readonly task_id?: string
+}
+
 export function openRun(
   batch: Batch,
   run_id: string,
   agent_id: string,
   submission: Submission,
-  parent: { readonly call_id: string; readonly run_id: string } | null,
+  { actor = 'human', parent = null, allowed_tools = null, ...concerns }: Behalf = {},
 ) {
   const { agent, input, mode = 'interactive', interactive_require_user_reply = true, budget = null } = submission
+  const bound = allowed_tools === null ? {} : { allowed_tools: [...allowed_tools] }
   const above =
     parent === null ? { parent_call_id: null } : { parent_call_id: parent.call_id, parent_run_id: parent.run_id }
-  const payload = { agent, input, mode, interactive_require_user_reply, budget, ...above }
-  batch.open('run', run_id, 'run.submitted', { actor: 'human', payload }, { run_id, agent_id })
+  const payload = { agent, input, mode, interactive_require_user_reply, budget, ...above, ...bound }
+  batch.open('run', run_id, 'run.submitted', { actor, payload }, { run_id, agent_id, ...concerns })
 }

@@ -65,6 +65,7 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
         jobs.set(session_id, sessionJob(session_id))
         break
       // Who waits for a run of an agent that is over has to be told.
+      case 'plan.goal_received':
       case 'agent.terminated':
       case 'session.resumed':
       case 'session.unsuspended':

@@ -8,11 +8,14 @@ export interface Exhausted {
   /** A budget of those who handed the task on ends the run, and what becomes of them is their own holder's business. */
   readonly scope: 'agent' | 'run' | 'session'
   readonly message: string
+  /** Whose it is: an agent, a run or the session. */
+  readonly budget_of: string
 }
 
 interface Purse {
   readonly scope: Exhausted['scope']
   readonly of: string
+  readonly subject_id: string
   readonly budget: Budget | null
   readonly used: Used
 }
@@ -23,30 +26,36 @@ interface Purse {
  */
 export function exhausted(engine: Engine, hold: Hold, calls: number): Exhausted | undefined {
   const since = Math.max(0, engine.clock.now() - hold.run.clock_at)
-  for (const { scope, of, budget, used } of pursesOf(hold)) {
+  for (const { scope, of, subject_id, budget, used } of pursesOf(hold)) {
     const what = budget === null ? undefined : over(budget, used, calls, since)
-    if (what !== undefined) return { scope, message: `${of} has used up its budget: ${what}.` }
+    if (what !== undefined) return { scope, message: `${of} has used up its budget: ${what}.`, budget_of: subject_id }
   }
   return undefined
 }
 
 function* pursesOf({ state, run, agent }: Hold): Iterable<Purse> {
-  yield { scope: 'agent', of: 'The agent', ...agent }
-  yield { scope: 'run', of: 'The run', ...run }
+  yield { scope: 'agent', of: 'The agent', subject_id: agent.agent_id, ...agent }
+  yield { scope: 'run', of: 'The run', subject_id: run.run_id, ...run }
   let above: AgentView | undefined = state.agents.get(agent.parent_id ?? '')
   for (; above !== undefined; above = state.agents.get(above.parent_id ?? ''))
-    yield { scope: 'run', of: `The agent ${above.agent}, which this one works for,`, ...above }
+    yield {
+      scope: 'run',
+      of: `The agent ${above.agent}, which this one works for,`,
+      subject_id: above.agent_id,
+      ...above,
+    }
   for (let at = parentRun(state, run); at !== undefined; at = parentRun(state, at))
-    yield { scope: 'run', of: `The run ${at.run_id}, which handed this task on,`, ...at }
+    yield { scope: 'run', of: `The run ${at.run_id}, which handed this task on,`, subject_id: at.run_id, ...at }
   const budget = (state.config.budget ?? null) as Budget | null
-  yield { scope: 'session', of: 'The session', budget, used: state.used }
+  yield { scope: 'session', of: 'The session', subject_id: state.session_id, budget, used: state.used }
 }
 
 function over(budget: Budget, used: Used, calls: number, since: number): string | undefined {
-  const { tokens, tool_calls, wall_time_ms } = budget
+  const { tokens, tool_calls, wall_time_ms, cost_usd } = budget
   if (tokens !== undefined && used.tokens >= tokens) return `${used.tokens} of ${tokens} tokens`
   if (tool_calls !== undefined && used.tool_calls + calls > tool_calls)
     return `${used.tool_calls + calls} of ${tool_calls} tool calls`
+  if (cost_usd !== undefined && (used.cost_usd ?? 0) >= cost_usd) return `${used.cost_usd} of ${cost_usd} US dollars`
   const wall = used.wall_time_ms + since
   if (wall_time_ms !== undefined && wall >= wall_time_ms) return `${wall} of ${wall_time_ms} ms`
   return undefined

@@ -3,6 +3,7 @@ import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import { closeCalls, type Known } from '../contracts/closing.ts'
 import { readThrown } from '../thrown.ts'
+import type { Exhausted } from './budget.ts'
 import type { Engine } from './engine.ts'
 import { aboutRun, aboutTurn, batchFor, callsOf, commit, type Hold, turnOf } from './hold.ts'
 import { settlementQuestion } from './settlement-question.ts'
@@ -22,6 +23,7 @@ export async function failRun(
   error_code: string,
   message: string,
   cut = nothingSaid,
+  budget_of?: string,
 ): Promise<'over'> {
   const batch = batchFor(engine, hold)
   endTurn(engine, hold, batch, { error_type: error_code.toLowerCase(), message, retryable: false }, cut)
@@ -30,7 +32,7 @@ export async function failRun(
     hold.run.run_id,
     'turn.failed',
     'run.moved',
-    { actor: 'graph_runner', payload: { error_code, message } },
+    { actor: 'graph_runner', payload: { error_code, message, ...(budget_of === undefined ? {} : { budget_of }) } },
     aboutRun(hold.run),
   )
   if (isOneTooMany(engine, hold)) suspend(engine, hold, batch)
@@ -60,7 +62,7 @@ export async function crash(engine: Engine, hold: Hold, error: unknown): Promise
 }
 
 /** The agent has nothing left to spend. */
-export async function spend(engine: Engine, hold: Hold, message: string, cut: Cut): Promise<'over'> {
+export async function spend(engine: Engine, hold: Hold, { message, budget_of }: Exhausted, cut: Cut): Promise<'over'> {
   const batch = batchFor(engine, hold)
   interruptTurn(engine, hold, batch, 'budget_exhausted', cut)
   const stats = { ...hold.agent.used }
@@ -72,7 +74,7 @@ export async function spend(engine: Engine, hold: Hold, message: string, cut: Cu
     { actor: 'policy', payload: { agent_id: hold.run.agent_id, reason: message, stats } },
     { agent_id: hold.run.agent_id },
   )
-  const payload = { error_code: 'BUDGET_EXHAUSTED', message }
+  const payload = { error_code: 'BUDGET_EXHAUSTED', message, budget_of }
   batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', { actor: 'policy', payload }, aboutRun(hold.run))
   await commit(engine, hold, batch)
   return 'over'

@@ -30,6 +30,8 @@ export interface Engine {
   readonly settings: Settings
   /** Executions whose tool has been called in this process and has not returned, whether someone still waits for it or not. */
   readonly atWork: Map<string, Tool>
+  /** Runs of goals that this process is about to take: each has its place already. */
+  readonly taking: Set<string>
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void
   readonly beside: Beside

@@ -5,6 +5,7 @@ import { readEcsRequest } from '../ecs/request.ts'
 import { approvalDigest, decide } from '../tools/policy.ts'
 import type { Engine } from './engine.ts'
 import type { Hold } from './hold.ts'
+import { outsidePlan } from './plan-binding.ts'
 
 /** What is to become of a recorded call, by the tools and the policy as they are now. */
 export interface Judged {
@@ -23,7 +24,11 @@ export function judgeCall(engine: Engine, hold: Hold, call: CallView): Judged {
   if (tool === undefined || definition_sha256 === null)
     return { verdict: 'broken', reason: `There is no tool ${call.name} any more.`, digest: '', isAutoApproved: false }
   const { policy, sha256 } = engine
-  const ruled = decide(policy, tool, hold.run.mode)
+  const outside = outsidePlan(hold.run.allowed_tools, call.name, call.arguments)
+  const ruled =
+    outside === undefined
+      ? decide(policy, tool, hold.run.mode)
+      : { verdict: 'deny' as const, reason: outside, approved_by: undefined }
   const isAutoApproved = ruled.approved_by !== undefined
   // Taken only where someone has to vouch for it: a call that needs no approval is not hashed.
   const isPlain = ruled.verdict === 'run' && !isAutoApproved && call.contract === 'pending'

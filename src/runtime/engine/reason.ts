@@ -4,12 +4,14 @@ import { cleanStream } from '../clean-stream.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type Emotion, type StreamError, type WrittenCall } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
+import { priced } from '../turns/price.ts'
 import { isRepeated } from '../turns/repeated-calls.ts'
 import { buildRequest } from '../turns/request.ts'
 import { retryDelay } from '../turns/retry.ts'
 import { type Cut, cancelHeld, endTurn, failRun, isActive, isOneTooMany, putBack, release, suspend } from './end.ts'
 import type { Engine } from './engine.ts'
 import { aboutRun, aboutTurn, batchFor, commit, type Hold, turnOf } from './hold.ts'
+import { toolsFor } from './plan-binding.ts'
 import { receive } from './receive.ts'
 import { stopBefore } from './stop-before.ts'
 
@@ -21,7 +23,7 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
   const request = buildRequest({
     instructions: hold.definition.instructions,
     messages: hold.agent.dialogue.messages,
-    tools: hold.definition.registry.descriptions,
+    tools: toolsFor(hold),
     memories: hold.agent.facts,
   })
   hold.interruption = new AbortController()
@@ -29,13 +31,14 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
   const { signal } = hold.interruption
   const deltas = writeDeltas(engine, hold)
   const { clock, timers } = engine
-  const said = await answer(hold.definition.model, request, {
+  const answered = await answer(hold.definition.model, request, {
     signal,
     onDelta: deltas.add,
     onEmotion: deltas.feel,
     clock,
     timers,
   })
+  const said = priced(answered, hold.definition.price)
   await deltas.finish()
   if (hold.lease.signal.aborted) return 'over'
 
@@ -81,7 +84,10 @@ async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' 
 async function lastSpent(engine: Engine, hold: Hold, error: unknown, calls: number, cut: Cut): Promise<'over'> {
   if (!(error instanceof Fault) || error.code !== 'budget_spent') throw error
   await engine.sessions.refresh(hold.state)
-  return (await stopBefore(engine, hold, calls, cut)) ?? failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut)
+  return (
+    (await stopBefore(engine, hold, calls, cut)) ??
+    failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut, (error.details as { subject_id: string }).subject_id)
+  )
 }
 
 async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {

@@ -13,8 +13,8 @@ export async function stopBefore(engine: Engine, hold: Hold, calls: number, cut:
   if (subjects.get(session_id)?.state === 'suspended') return release(engine, hold, 'the session is suspended', cut)
   const spent = exhausted(engine, hold, calls)
   if (spent === undefined) return undefined
-  if (spent.scope === 'agent') return spend(engine, hold, spent.message, cut)
-  if (spent.scope === 'run') return failRun(engine, hold, 'BUDGET_EXHAUSTED', spent.message, cut)
+  if (spent.scope === 'agent') return spend(engine, hold, spent, cut)
+  if (spent.scope === 'run') return failRun(engine, hold, 'BUDGET_EXHAUSTED', spent.message, cut, spent.budget_of)
   const batch = batchFor(engine, hold)
   // A paused session begins nothing that could exhaust it: the run waits, and finds out when the session goes on.
   if (isActive(hold.state)) {

@@ -2,6 +2,7 @@ import { Fault } from '../../faults/fault.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
 import { definitionOf, type Engine } from './engine.ts'
+import { takePlace } from './goal-places.ts'
 import { aboutRun, type Hold, stopEverything } from './hold.ts'
 
 /**
@@ -16,7 +17,9 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
     const run = state.runs.get(run_id)
     if (run === undefined || !mayBeTaken(state, run)) return undefined
     const seen = state.event_id
-    const hold = await tryToTake(engine, state, run)
+    const leavePlace = takePlace(engine, state, run)
+    if (leavePlace === undefined) return undefined
+    const hold = await tryToTake(engine, state, run).finally(leavePlace)
     if (hold !== 'stale') return hold
     // Something it depends on has moved meanwhile; that may be one reason more or one less to take it.
     await engine.sessions.refresh(state)

@@ -7,6 +7,8 @@ import { eventProblem } from './event-problem.ts'
 export interface Usage {
   readonly input_tokens: number
   readonly output_tokens: number
+  /** Where the agent has a price. */
+  readonly cost_usd?: number
 }
 
 export type Answer =

@@ -2,6 +2,7 @@ import type { Operation } from '../operation.ts'
 import { listAgents } from './agents.ts'
 import { allowAgain, redactRune } from './corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
+import { approveGoal, cancelGoal, getGoal, listGoals, rejectGoal, startGoal } from './goals.ts'
 import { runHistory } from './history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
@@ -76,6 +77,12 @@ export const operations: readonly Operation[] = [
   getPlanOutputs,
   answerPlan,
   verifyPlan,
+  startGoal,
+  listGoals,
+  getGoal,
+  approveGoal,
+  rejectGoal,
+  cancelGoal,
   findSubjects,
   allowAgain,
   redactRune,

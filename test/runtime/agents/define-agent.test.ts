@@ -17,6 +17,7 @@ test('an agent has defaults for what was not said', () => {
     tools: [],
     instructions: '',
     budget: null,
+    price: null,
     max_rounds: 50,
     retries: { tries: 3, first_delay_ms: 1_000, longest_delay_ms: 30_000 },
     may_ask: true,

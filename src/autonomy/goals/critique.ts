@@ -1,0 +1,160 @@
+import { z } from 'zod'
+import type { Finding, GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
+import { problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
+import { writtenJson } from './draft.ts'
+import type { GoalIds } from './goal-ids.ts'
+import { standings } from './standing.ts'
+
+const severities = ['error', 'warning', 'suggestion', 'info'] as const
+const categories = ['correctness', 'security', 'performance', 'style', 'completeness'] as const
+
+const critiqueShape = z.object({
+  summary: z.string().default(''),
+  /** Another plan is needed: no retry of a task would do. */
+  needs_replan: z.boolean().default(false),
+  findings: z
+    .array(
+      z.object({
+        severity: z.enum(severities),
+        category: z.enum(categories).default('correctness'),
+        title: z.string().min(1),
+        description: z.string().default(''),
+        evidence: z.array(z.string()).default([]),
+        /** The task it is about, as the plan calls it. */
+        task: z.string().nullable().default(null),
+        suggested_fix: z.string().optional(),
+      }),
+    )
+    .default([]),
+})
+
+export interface Critique {
+  readonly summary: string
+  readonly needs_replan: boolean
+  readonly findings: readonly Finding[]
+}
+
+/** Reads what a critic wrote. A finding about a task that the plan does not have is about the whole. */
+export function readCritique(written: string, goal: GoalView): Critique | { readonly problem: string } {
+  const value = writtenJson(written)
+  if (value === undefined) return { problem: 'It is not JSON.' }
+  const read = critiqueShape.safeParse(value)
+  if (!read.success) return { problem: problemSentence(shapeProblems(read.error)) }
+  const { summary, needs_replan, findings } = read.data
+  const latest = latestTasks(goal)
+  return {
+    summary,
+    needs_replan,
+    findings: findings.map(({ task, suggested_fix, ...finding }, i) => ({
+      id: `finding_${i + 1}`,
+      ...finding,
+      task_id: (task === null ? undefined : latest.get(task)?.planned.task_id) ?? null,
+      ...(suggested_fix === undefined ? {} : { suggested_fix }),
+    })),
+  }
+}
+
+/**
+ * What nobody needs a critic for: a task that failed, with nothing in its place, is an error, and so is one that was
+ * skipped although nothing before it failed.
+ */
+export function failuresOf(goal: GoalView): readonly Finding[] {
+  const tasks = currentTasks(goal)
+  const standing = standings(tasks, new Map(tasks.map(({ planned, state }) => [planned.task_id, state])))
+  const byId = new Map(tasks.map((task) => [task.planned.task_id, task]))
+  const isExplained = (task_id: string, seen: ReadonlySet<string> = new Set()): boolean =>
+    (byId.get(task_id)?.planned.depends_on ?? []).some((id) => {
+      if (seen.has(id) || standing(id) !== 'lost') return false
+      return byId.get(id)?.state === 'failed' || isExplained(id, new Set([...seen, task_id]))
+    })
+  return [...latestTasks(goal).values()]
+    .filter(({ planned: { task_id }, state }) => {
+      if (standing(task_id) !== 'lost') return false
+      return state === 'failed' || (state === 'skipped' && !isExplained(task_id))
+    })
+    .map(({ planned, state, reason, evidence }) => ({
+      id: `${state}_${planned.key}`,
+      severity: 'error',
+      category: 'completeness',
+      title: `${planned.key} ${planned.kind === 'review' ? 'was refused' : state === 'failed' ? 'failed' : 'was skipped'}`,
+      description: reason ?? '',
+      evidence: evidence.map((event_id) => `event ${event_id}`),
+      task_id: planned.task_id,
+    }))
+}
+
+/** Tasks of the plan in force, retries included. */
+export function currentTasks(goal: GoalView): readonly TaskView[] {
+  const plan_id = goal.plan?.plan_id
+  return goal.tasks.filter((task) => task.plan_id === plan_id)
+}
+
+/** For each step of the plan in force the task that was opened last for it. */
+export function latestTasks(goal: GoalView): ReadonlyMap<string, TaskView> {
+  return new Map(currentTasks(goal).map((task) => [task.planned.key, task]))
+}
+
+export type Verdict =
+  | { readonly verdict: 'passed' }
+  | { readonly verdict: 'retry'; readonly tasks: readonly PlannedTask[] }
+  | { readonly verdict: 'replan'; readonly reason: string }
+
+/**
+ * What follows from a critique. Errors and warnings about a task have it done
+ * again; a warning does so once. What no retry can mend, such as a review that
+ * a person refused, needs another plan.
+ */
+export function verdictOf(goal: GoalView, { findings, needs_replan }: Critique, ids: GoalIds): Verdict {
+  const tasks = new Map(currentTasks(goal).map((task) => [task.planned.task_id, task]))
+  const serious = findings.filter(({ severity, task_id }) => {
+    if (severity === 'error') return true
+    return severity === 'warning' && tasks.get(task_id ?? '')?.planned.retries == null
+  })
+  if (serious.length === 0 && !needs_replan) return { verdict: 'passed' }
+  const beyond = serious.filter(({ task_id }) => tasks.get(task_id ?? '')?.planned.kind !== 'work')
+  const errors = beyond.filter(({ severity }) => severity === 'error')
+  if (needs_replan || errors.length > 0) {
+    const said = (errors.length > 0 ? errors : serious).map(({ title, description }) => `${title}: ${description}`)
+    return { verdict: 'replan', reason: said.join('; ') || 'The critic asks for another plan.' }
+  }
+  const notes = Map.groupBy(
+    serious.filter((finding) => !beyond.includes(finding)),
+    ({ task_id }) => task_id ?? '',
+  )
+  // A warning about the whole names nothing that could be done again.
+  return notes.size === 0 ? { verdict: 'passed' } : { verdict: 'retry', tasks: retriesOf(goal, notes, ids) }
+}
+
+/** New tasks for those that have to be done again, and for those that were skipped because of them. */
+function retriesOf(
+  goal: GoalView,
+  notes: ReadonlyMap<string, readonly Finding[]>,
+  ids: GoalIds,
+): readonly PlannedTask[] {
+  const latest = latestTasks(goal)
+  const again = new Set(notes.keys())
+  for (let before = -1; before !== again.size; ) {
+    before = again.size
+    for (const { planned, state } of latest.values())
+      if (state === 'skipped' && planned.depends_on.some((id) => again.has(id))) again.add(planned.task_id)
+  }
+  const attempts = Map.groupBy(currentTasks(goal), ({ planned }) => planned.key)
+  const chosen = currentTasks(goal).filter(({ planned }) => again.has(planned.task_id))
+  const renamed = new Map(
+    chosen.map(({ plan_id, planned }) => [
+      planned.task_id,
+      ids.task(plan_id, planned.key, (attempts.get(planned.key)?.length ?? 0) + 1),
+    ]),
+  )
+  const now = (task_id: string) => renamed.get(task_id) ?? task_id
+  return chosen.map(({ planned }) => ({
+    ...planned,
+    task_id: now(planned.task_id),
+    depends_on: planned.depends_on.map(now),
+    instead_of: planned.instead_of === null || !renamed.has(planned.instead_of) ? null : now(planned.instead_of),
+    retries: planned.task_id,
+    notes: (notes.get(planned.task_id) ?? []).map(({ title, description, suggested_fix }) =>
+      [`${title}: ${description}`, ...(suggested_fix === undefined ? [] : [`Suggested: ${suggested_fix}`])].join(' '),
+    ),
+  }))
+}

@@ -1,0 +1,65 @@
+import type { TaskView } from '../../observation/goal-state.ts'
+import { currentTasks } from './critique.ts'
+import { aboutGoal, type Desk } from './desk.ts'
+import { isOver, type Op, schedule } from './schedule.ts'
+import { stopGoal } from './stop-goal.ts'
+import { factsOf } from './task-facts.ts'
+import { applyOp } from './task-ops.ts'
+
+/** Tasks are worked on, or everything that could be waits. */
+export function decideExecuting(desk: Desk) {
+  const { state, goal, config, batch, now } = desk
+  const session = state.subjects.get(state.session_id)?.state ?? 'unknown'
+  const tasks = currentTasks(goal)
+  const { max_parallel, per_agent } = config
+  const limits = { max_parallel, per_agent, is_active: session === 'active' }
+  const facts = tasks.map((task) => factsOf(state, task))
+  const { ops, states, is_moving } = schedule(facts, limits)
+  const allOver = [...states.values()].every(isOver)
+  const ready = ops.filter((op) => isReady(desk, tasks, op))
+
+  if (goal.state === 'blocked') {
+    if (ready.length === 0 && !is_moving && !allOver) {
+      const since = config.max_blocked_ms === null ? null : goal.since + config.max_blocked_ms
+      if (since !== null && now >= since)
+        stopGoal(desk, 'unresolvable', `It was blocked for ${config.max_blocked_ms} ms: ${goal.reason}`, 'timer')
+      return
+    }
+    if (ready.length === 0 && ops.length > 0) return
+    move(desk, 'dependency_resolved')
+  }
+  for (const op of ready) applyOp(desk, tasks, op)
+  if (ready.length < ops.length) return
+  if (allOver) move(desk, 'all_tasks_terminal')
+  else if (!is_moving) move(desk, 'all_runnable_blocked', whyBlocked(tasks, states, session))
+
+  function move(
+    { goal: { goal_id } }: Desk,
+    trigger: 'dependency_resolved' | 'all_tasks_terminal' | 'all_runnable_blocked',
+    reason?: string,
+  ) {
+    const payload = reason === undefined ? {} : { reason }
+    batch.move('goal', goal_id, trigger, 'goal.moved', { actor: 'scheduler', payload }, aboutGoal(desk))
+  }
+}
+
+/** An agent that has to be set up is set up before its task is given out; meanwhile the rest goes on. */
+function isReady({ engine, prepared, errands }: Desk, tasks: readonly TaskView[], { op, task_id }: Op): boolean {
+  if (op !== 'assign' && op !== 'resume') return true
+  const task = tasks.find(({ planned }) => planned.task_id === task_id)
+  const agent = task?.planned.owner ?? ''
+  const definition = engine.agents.get(agent)
+  // Another process may have it; where there is none, the task is skipped and says so.
+  if (definition === undefined) return engine.isAlone
+  if (definition.prepare === undefined) return true
+  const key = `${task_id} ${task?.run_ids.length}`
+  if (prepared.has(key)) return true
+  errands.push({ errand: 'prepare', agent, key })
+  return false
+}
+
+function whyBlocked(tasks: readonly TaskView[], states: ReadonlyMap<string, string>, session: string): string {
+  const blocked = tasks.filter(({ planned }) => states.get(planned.task_id) === 'blocked')
+  if (blocked.length === 0) return `The session is ${session}.`
+  return `${blocked.map(({ planned }) => planned.key).join(', ')} ${blocked.length === 1 ? 'waits' : 'wait'}.`
+}

@@ -1,0 +1,137 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
+import { isOver } from '../../runtime/commands/stop.ts'
+import { openRun } from '../../runtime/commands/submit.ts'
+import { aboutGoal, type Desk } from './desk.ts'
+import { plannerInput } from './prompts.ts'
+import { stopGoal } from './stop-goal.ts'
+
+const scheduler = 'scheduler' as const
+
+/** Nothing is planned yet, or the last plan was rejected. */
+export function decideReceived(desk: Desk) {
+  const { goal, batch } = desk
+  const { goal_id, revise, given } = goal
+  if (given === null && revise !== null && desk.config.planner === null)
+    return stopGoal(
+      desk,
+      'user_cancel',
+      `The plan was rejected (${revise}), and nobody is there to revise it.`,
+      'human',
+    )
+  if (given === null && draftsLeft(desk) === 0) return stopGoal(desk, 'budget_exhausted', noDraftsLeft(desk), 'policy')
+  batch.move('goal', goal_id, 'decompose_goal', 'goal.moved', { actor: scheduler, payload: {} }, aboutGoal(desk))
+}
+
+/** A draft is wanted, judged, or waits for a person to let it start. */
+export function decidePlanning(desk: Desk) {
+  const { goal } = desk
+  if (goal.plan !== null) return decideApproval(desk)
+  const draft = goal.drafts.length + 1
+  const given = goal.given ?? drafted(desk, draft)
+  if (given === undefined) return
+  const judged = desk.judged.get(draft)
+  if (judged === undefined) {
+    // A person has questions of the Coordinator to answer; what they say is recorded, and it is looked at again.
+    if (desk.state.subjects.get(desk.ids.coordination(draft))?.state !== 'AWAITING_ANSWERS')
+      desk.errands.push({ errand: 'judge', draft, given })
+    return
+  }
+  if (judged.outcome === 'failed') return draftFailed(desk, draft, judged.failure)
+
+  const { ids, batch, config } = desk
+  const plan_id = ids.plan(draft)
+  const tasks = judged.tasks as unknown as Record<string, Json>[]
+  batch.say('plan.created', { actor: 'coordinator', payload: { plan_id, tasks } }, aboutGoal(desk))
+  if (config.auto) return start(desk, 'auto_start', judged.tasks, plan_id)
+  const interaction_id = ids.question(plan_id)
+  const request = { goal_id: goal.goal_id, plan_id, tasks, options: ['approve', 'deny'] }
+  const payload = {
+    interaction_kind: 'approval' as const,
+    prompt: `Shall this plan start? ${goal.goal_description}`,
+    request,
+    evidence: [],
+    deadline: null,
+    on_silence: 'wait' as const,
+    // Whoever approves can say what he saw.
+    digest: desk.engine.sha256(canonicalJson(request)),
+  }
+  const about = { ...aboutGoal(desk), interaction_id }
+  batch.open('interaction', interaction_id, 'interaction.opened', { actor: scheduler, payload }, about)
+}
+
+function decideApproval(desk: Desk) {
+  const { goal, state, batch } = desk
+  if (goal.plan === null) return
+  const answered = state.interactions.get(goal.plan.interaction_id ?? '')?.answered
+  if (answered == null) return
+  const { decision, reason } = answered.reply as { decision: 'approve' | 'deny'; reason?: string }
+  if (decision === 'approve') return start(desk, 'plan_approved', goal.plan.tasks, goal.plan.plan_id)
+  const payload = { reason: reason ?? `Rejected by ${answered.replied_by}.` }
+  batch.move('goal', goal.goal_id, 'plan_rejected', 'goal.moved', { actor: 'human', payload }, aboutGoal(desk), {
+    revise: true,
+  })
+}
+
+function start(
+  desk: Desk,
+  trigger: 'plan_approved' | 'auto_start',
+  tasks: NonNullable<Desk['goal']['plan']>['tasks'],
+  plan_id: string,
+) {
+  const { goal, batch } = desk
+  const actor = trigger === 'auto_start' ? 'policy' : 'human'
+  batch.move('goal', goal.goal_id, trigger, 'goal.moved', { actor, payload: {} }, aboutGoal(desk))
+  for (const task of tasks) openTask(desk, plan_id, task)
+}
+
+export function openTask(desk: Desk, plan_id: string, task: NonNullable<Desk['goal']['plan']>['tasks'][number]) {
+  const payload = { plan_id, task: task as unknown as Record<string, Json> }
+  const about = aboutGoal(desk, task.task_id)
+  desk.batch.open('task', task.task_id, 'task.opened', { actor: scheduler, payload }, about)
+}
+
+/** What the planner wrote; undefined while it is at work, or where nothing is left to be drafted. */
+function drafted(desk: Desk, draft: number): Json | undefined {
+  const { goal, state, ids, config, registry, batch } = desk
+  if (config.planner === null || draftsLeft(desk) === 0) {
+    stopGoal(desk, 'budget_exhausted', noDraftsLeft(desk), 'policy')
+    return undefined
+  }
+  const run_id = ids.plannerRun(draft)
+  const run = state.runs.get(run_id)
+  if (run === undefined) {
+    const refused = desk.judged.get(draft)
+    if (refused?.outcome === 'failed') draftFailed(desk, draft, refused.failure)
+    else if (registry === undefined) desk.errands.push({ errand: 'registry', draft })
+    else {
+      const submission = { agent: config.planner, input: plannerInput(goal, registry), mode: config.mode }
+      openRun(batch, run_id, goal.agent_id, submission, { actor: scheduler, goal_id: goal.goal_id })
+    }
+    return undefined
+  }
+  if (!isOver(run)) return undefined
+  if (run.status === 'succeeded') return run.result
+  draftFailed(desk, draft, `The planner did not finish (${run.status}): ${run.message ?? run.error_code ?? ''}`)
+  return undefined
+}
+
+function draftFailed(desk: Desk, draft: number, failure: Json) {
+  const payload = { plan_id: desk.ids.plan(draft), changes: { change: 'draft_failed', failure } }
+  desk.batch.say('plan.updated', { actor: 'coordinator', payload }, aboutGoal(desk))
+}
+
+/** Each review begins the count anew: it is about how often one plan is tried. */
+export function draftsLeft({ goal, config }: Pick<Desk, 'goal' | 'config'>): number {
+  if (config.planner === null) return 0
+  const made = goal.drafts.filter(({ after_critiques }) => after_critiques === goal.critiques.length).length
+  return Math.max(0, config.max_drafts - made)
+}
+
+function noDraftsLeft({ goal, config }: Desk): string {
+  const last = goal.drafts.at(-1)?.failure
+  const why = last == null ? (goal.revise ?? '') : typeof last === 'string' ? last : JSON.stringify(last)
+  if (config.planner === null)
+    return `There is no plan that can be executed, and no planner to draft one. ${why}`.trim()
+  return `The planner has made ${config.max_drafts} drafts, as many as it may. ${why}`.trim()
+}

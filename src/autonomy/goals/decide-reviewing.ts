@@ -1,0 +1,136 @@
+import type { Json } from '../../kernel/json.ts'
+import { spawn } from '../../runtime/agents/spawn.ts'
+import { isOver } from '../../runtime/commands/stop.ts'
+import { openRun } from '../../runtime/commands/submit.ts'
+import { type Critique, currentTasks, failuresOf, readCritique, verdictOf } from './critique.ts'
+import { draftsLeft, openTask } from './decide-planning.ts'
+import { aboutGoal, type Desk } from './desk.ts'
+import { criticInput } from './prompts.ts'
+import { stopGoal } from './stop-goal.ts'
+import { dismiss } from './task-ops.ts'
+
+/** How often a critic is asked anew whose answer could not be read. */
+const attempts = 2
+
+/** Every task is over: the critic examines what came of them, and its findings decide. */
+export function decideReviewing(desk: Desk) {
+  const critique = critiqueOf(desk)
+  if (critique === undefined) return
+  const { goal, batch, ids, config } = desk
+  const plan_id = goal.plan?.plan_id ?? ''
+  const findings = critique.findings as unknown as Record<string, Json>[]
+  const said = { actor: 'reasoning' as const, payload: { plan_id, findings }, visibility: 'internal' as const }
+  batch.say('plan.critique', said, aboutGoal(desk))
+
+  const verdict = verdictOf(goal, critique, ids)
+  if (verdict.verdict === 'passed') {
+    const payload = { plan_id, summary: critique.summary || summaryOf(desk) }
+    batch.move(
+      'goal',
+      goal.goal_id,
+      'critique_passed',
+      'plan.goal_met',
+      { actor: 'reasoning', payload },
+      aboutGoal(desk),
+    )
+    return
+  }
+  const left = critique.findings.filter(({ severity }) => severity === 'error').map(({ title }) => title)
+  const what = left.join('; ') || 'the critic is not content'
+  if (goal.critiques.length + 1 >= config.budget.iterations)
+    return stopGoal(
+      desk,
+      'budget_exhausted',
+      `It was executed and reviewed ${config.budget.iterations} times, as often as it may: ${what}.`,
+      'policy',
+    )
+  if (verdict.verdict === 'replan') return replan(desk, verdict.reason)
+  const changes = { change: 'tasks_added', task_ids: verdict.tasks.map(({ task_id }) => task_id) }
+  batch.say('plan.updated', { actor: 'scheduler', payload: { plan_id, changes } }, aboutGoal(desk))
+  const payload = { reason: what }
+  batch.move(
+    'goal',
+    goal.goal_id,
+    'critique_found_issues',
+    'goal.moved',
+    { actor: 'reasoning', payload },
+    aboutGoal(desk),
+    {
+      retry: true,
+    },
+  )
+  for (const task of verdict.tasks) openTask(desk, plan_id, task)
+}
+
+function replan(desk: Desk, reason: string) {
+  const { goal, batch } = desk
+  // The critique of this append is not in the count yet, and begins it anew.
+  if (draftsLeft({ ...desk, goal: { ...goal, drafts: [] } }) === 0)
+    return stopGoal(desk, 'budget_exhausted', `It needs another plan, and there is no planner: ${reason}`, 'policy')
+  batch.move(
+    'goal',
+    goal.goal_id,
+    'needs_replan',
+    'goal.moved',
+    { actor: 'reasoning', payload: { reason } },
+    aboutGoal(desk),
+  )
+}
+
+/** What the critic found, and what needs no critic to be seen. Undefined while it is at work. */
+function critiqueOf(desk: Desk): Critique | undefined {
+  const { goal, state, config, ids } = desk
+  const seen = failuresOf(goal)
+  if (config.critic === null) return { summary: '', needs_replan: false, findings: seen }
+  const number = goal.critiques.length + 1
+  let problem = ''
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const run = state.runs.get(ids.criticRun(number, attempt))
+    if (run === undefined) return askCritic(desk, number, attempt)
+    if (!isOver(run)) return undefined
+    const read: Critique | { problem: string } =
+      run.status === 'succeeded'
+        ? readCritique(String(run.result), goal)
+        : { problem: run.message ?? `Its run was ${run.status}.` }
+    dismiss(desk, run)
+    if ('findings' in read) {
+      const named = new Set(read.findings.flatMap(({ severity, task_id }) => (severity === 'error' ? [task_id] : [])))
+      return { ...read, findings: [...read.findings, ...seen.filter(({ task_id }) => !named.has(task_id))] }
+    }
+    problem = read.problem
+  }
+  stopGoal(desk, 'budget_exhausted', `The critic gave no critique in ${attempts} attempts: ${problem}`, 'policy')
+  return undefined
+}
+
+function askCritic(desk: Desk, number: number, attempt: number): undefined {
+  const { engine, goal, config, ids, batch, prepared, errands } = desk
+  const agent = config.critic ?? ''
+  const key = `critic ${number} ${attempt}`
+  if (engine.agents.get(agent)?.prepare !== undefined && !prepared.has(key)) {
+    errands.push({ errand: 'prepare', agent, key })
+    return
+  }
+  const problem = prepared.get(key)
+  if (problem !== undefined) {
+    stopGoal(desk, 'budget_exhausted', `The critic could not be set up: ${problem}`, 'policy')
+    return
+  }
+  const agent_id = ids.criticAgent(number, attempt)
+  spawn(engine, batch, { name: agent, parent_id: goal.agent_id, agent_id })
+  const submission = { agent, input: criticInput(goal), mode: config.mode }
+  const behalf = { actor: 'scheduler' as const, goal_id: goal.goal_id, allowed_tools: readOnly(desk, agent) }
+  openRun(batch, ids.criticRun(number, attempt), agent_id, submission, behalf)
+}
+
+/** A critic looks; what changes something is for tasks that were judged. */
+function readOnly({ engine }: Desk, agent: string) {
+  const { registry } = engine.agents.get(agent) ?? {}
+  return (registry?.names ?? []).filter((name) => registry?.find(name)?.read_only === true).map((name) => ({ name }))
+}
+
+function summaryOf({ goal }: Desk): string {
+  const tasks = currentTasks(goal)
+  const done = tasks.filter(({ state }) => state === 'completed').length
+  return `${done} of ${tasks.length} tasks completed; nothing stands in the way.`
+}

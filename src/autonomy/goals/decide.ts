@@ -1,0 +1,59 @@
+import { goalMachine } from '../../machines/goal.ts'
+import { isOver } from '../../runtime/commands/stop.ts'
+import { decideExecuting } from './decide-executing.ts'
+import { decidePlanning, decideReceived } from './decide-planning.ts'
+import { decideReviewing } from './decide-reviewing.ts'
+import type { Desk } from './desk.ts'
+import { stopGoal } from './stop-goal.ts'
+import { dismiss } from './task-ops.ts'
+
+/**
+ * Decides what comes next for a goal and writes it into the batch. It goes by
+ * the record alone, so that it decides the same after a crash; an empty batch
+ * means that there is nothing to do until something else happens.
+ */
+export function decide(desk: Desk) {
+  const { goal } = desk
+  if (isEnded(desk.goal)) return tidy(desk)
+  const spent = spentOf(desk)
+  if (spent !== undefined) return stopGoal(desk, 'budget_exhausted', spent, 'policy')
+  switch (goal.state) {
+    case 'goal_received':
+      return decideReceived(desk)
+    case 'planning':
+      return decidePlanning(desk)
+    case 'executing':
+    case 'blocked':
+      return decideExecuting(desk)
+    case 'reviewing':
+      return decideReviewing(desk)
+  }
+}
+
+export function isEnded({ state }: Desk['goal']): boolean {
+  return goalMachine.states[state].terminal === true
+}
+
+/** Nothing that works for it begins a step once its budget is used up; when one of them found out, the goal ends. */
+function spentOf({ state, goal, config, now }: Desk): string | undefined {
+  const { wall_time_ms } = config.budget
+  if (wall_time_ms !== undefined && now - goal.received_at >= wall_time_ms)
+    return `The goal has used up its budget: ${now - goal.received_at} of ${wall_time_ms} ms.`
+  for (const run of state.runs.values())
+    if (run.budget_of === goal.agent_id) return (run.message ?? '').replace(/^The agent\b.*? has/, 'The goal has')
+  return undefined
+}
+
+/** Agents leave when the goal is over and nothing of theirs is under way. */
+function tidy(desk: Desk) {
+  for (const { agent_id } of workersOf(desk)) {
+    const busy = [...desk.state.runs.values()].some((run) => run.agent_id === agent_id && !isOver(run))
+    if (!busy) dismiss(desk, { agent_id })
+  }
+}
+
+export function workersOf({ state, goal }: Pick<Desk, 'state' | 'goal'>) {
+  return [...state.agents.values()].filter(
+    ({ agent_id, parent_id }) => agent_id === goal.agent_id || parent_id === goal.agent_id,
+  )
+}

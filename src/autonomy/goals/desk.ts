@@ -1,0 +1,41 @@
+import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { GoalView, PlannedTask } from '../../observation/goal-state.ts'
+import type { SessionState } from '../../observation/session-state.ts'
+import type { Concerns } from '../../runes/rune.ts'
+import type { Batch } from '../../runtime/batch.ts'
+import type { Engine } from '../../runtime/engine/engine.ts'
+import type { GoalConfig } from './goal-config.ts'
+import type { GoalIds } from './goal-ids.ts'
+
+/** What the Coordinator made of a draft. */
+export type Judgement =
+  | { readonly outcome: 'judged'; readonly tasks: readonly PlannedTask[] }
+  | { readonly outcome: 'failed'; readonly failure: Json }
+
+/** Something that has to be done outside the log before the loop can decide. It may be done twice. */
+export type Errand =
+  | { readonly errand: 'judge'; readonly draft: number; readonly given: Json }
+  | { readonly errand: 'prepare'; readonly agent: string; readonly key: string }
+  | { readonly errand: 'registry'; readonly draft: number }
+
+/** What a decision about a goal is made from, and the append it is written into. */
+export interface Desk {
+  readonly engine: Engine
+  readonly state: SessionState
+  readonly goal: GoalView
+  readonly config: GoalConfig
+  readonly ids: GoalIds
+  readonly batch: Batch
+  readonly now: number
+  /** By draft. */
+  readonly judged: ReadonlyMap<number, Judgement>
+  /** Agents that were set up for one task, and what was wrong with that. */
+  readonly prepared: ReadonlyMap<string, string | undefined>
+  readonly registry: RegistrySnapshot | undefined
+  readonly errands: Errand[]
+}
+
+export function aboutGoal({ goal }: Pick<Desk, 'goal'>, task_id?: string): Concerns {
+  return task_id === undefined ? { goal_id: goal.goal_id } : { goal_id: goal.goal_id, task_id }
+}

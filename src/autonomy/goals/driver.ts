@@ -1,0 +1,209 @@
+import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
+import { Fault } from '../../faults/fault.ts'
+import type { SessionState } from '../../observation/session-state.ts'
+import type { Rune } from '../../runes/rune.ts'
+import { prepareAgent } from '../../runtime/agents/spawn.ts'
+import { createBatch } from '../../runtime/batch.ts'
+import { attempt } from '../../runtime/commands/attempt.ts'
+import type { Cancel } from '../../runtime/ports.ts'
+import { decide, isEnded, workersOf } from './decide.ts'
+import type { Desk, Errand, Judgement } from './desk.ts'
+import { configOf } from './goal-config.ts'
+import { goalIds } from './goal-ids.ts'
+import { type Judging, judgeDraft } from './judge-draft.ts'
+import { isOver } from './schedule.ts'
+
+export interface Driver {
+  /** Something may have changed: the goal is looked at, soon and once. */
+  kick(): void
+  /** Resolves when nothing is being decided or done outside for the goal. */
+  idle(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface Told {
+  /** Something was recorded, or is being done outside. */
+  stepped(): void
+  /** The goal is over, and so is everyone who worked for it. */
+  ended(): void
+}
+
+/**
+ * Goes on with one goal whenever something happens in its session. It holds
+ * nothing that is not in the log: two of them, in two processes, decide the
+ * same, and the second one's append is refused.
+ */
+export function createDriver(ports: Judging, session_id: string, goal_id: string, told: Told): Driver {
+  const { engine } = ports
+  const ids = goalIds(goal_id, engine.sha256)
+  const judged = new Map<number, Judgement>()
+  const prepared = new Map<string, string | undefined>()
+  const under_way = new Map<string, Promise<void>>()
+  let registry: RegistrySnapshot | undefined
+  let working: Promise<void> | undefined
+  let isDirty = false
+  let isStopped = false
+  let alarm: Cancel | undefined
+  const deaf = engine.sessions.listen(session_id, kick)
+
+  function kick() {
+    isDirty = true
+    if (isStopped || working !== undefined) return
+    working = work()
+      .catch((error) => complain(error))
+      .finally(() => {
+        working = undefined
+        if (isDirty && !isStopped) kick()
+      })
+  }
+
+  function complain(error: unknown) {
+    isDirty = false
+    // A store that takes nothing more is the whole process's business, and said elsewhere.
+    if (error instanceof Fault && error.code.startsWith('store_')) leave()
+    engine.warn('a goal could not go on', { goal_id, error: String((error as Error)?.stack ?? error) })
+  }
+
+  function leave() {
+    isStopped = true
+    alarm?.()
+    deaf()
+  }
+
+  async function work() {
+    while (isDirty && !isStopped) {
+      isDirty = false
+      const errands: Errand[] = []
+      const runes = await attempt(engine, session_id, (state) => {
+        errands.length = 0
+        const batch = look(state, errands)
+        return batch === undefined || batch.runes.length === 0
+          ? { answer: () => [] as readonly Rune[] }
+          : { batch, read: rivals(state), answer: (written: readonly Rune[]) => written }
+      })
+      for (const { kind, run_id } of runes) if (run_id !== undefined && wakes.has(kind)) engine.wake(session_id, run_id)
+      for (const errand of errands) run(errand)
+      if (runes.length + errands.length > 0) told.stepped()
+      if (runes.length > 0) isDirty = true
+      else await rest()
+    }
+  }
+
+  function look(state: SessionState, errands: Errand[]) {
+    const goal = state.goals.get(goal_id)
+    if (goal === undefined) return undefined
+    const now = engine.clock.now()
+    const batch = createBatch(state, now)
+    const desk: Desk = {
+      engine,
+      state,
+      goal,
+      config: configOf(goal),
+      ids,
+      batch,
+      now,
+      judged,
+      prepared,
+      registry,
+      errands,
+    }
+    decide(desk)
+    return batch
+  }
+
+  /** Others may drive the same goal: whatever they did to its tasks since we looked, we look again. */
+  function rivals(state: SessionState): readonly string[] {
+    if (engine.isAlone) return []
+    const tasks = state.goals.get(goal_id)?.tasks ?? []
+    return [goal_id, ...tasks.filter((task) => !isOver(task.state)).map(({ planned }) => planned.task_id)]
+  }
+
+  /** Nothing to record: it waits for others, or for a moment that only the clock brings. */
+  async function rest() {
+    const state = await engine.sessions.load(session_id)
+    const goal = state.goals.get(goal_id)
+    if (goal === undefined) return
+    if (isEnded(goal)) {
+      const left = workersOf({ state, goal }).filter(({ agent_id }) => isPresent(state, agent_id))
+      if (left.length === 0) {
+        leave()
+        told.ended()
+      }
+      return
+    }
+    // A run whose place was taken by others is looked at again: one of them may have left.
+    for (const task of goal.tasks) {
+      const isGivenOut = task.state === 'running' || task.state === 'assigned'
+      const run = isGivenOut ? state.runs.get(task.run_ids.at(-1) ?? '') : undefined
+      if (run?.status === 'queued') engine.wake(session_id, run.run_id)
+    }
+    alarm?.()
+    alarm = undefined
+    const { budget, max_blocked_ms } = configOf(goal)
+    const moments = [
+      ...(budget.wall_time_ms === undefined ? [] : [goal.received_at + budget.wall_time_ms]),
+      ...(goal.state === 'blocked' && max_blocked_ms !== null ? [goal.since + max_blocked_ms] : []),
+    ]
+    if (moments.length === 0) return
+    const ms = Math.max(1, Math.min(...moments) - engine.clock.now())
+    // Longer than a timer can wait: it looks in between.
+    alarm = engine.timers.after(Math.min(ms, 2 ** 31 - 1), kick)
+  }
+
+  function run(errand: Errand) {
+    const key = JSON.stringify(errand)
+    if (under_way.has(key)) return
+    // What breaks is not tried again until something else happens: it would break for ever.
+    const done = carryOut(errand)
+      .then(kick, complain)
+      .finally(() => under_way.delete(key))
+    under_way.set(key, done)
+  }
+
+  async function carryOut(errand: Errand) {
+    switch (errand.errand) {
+      case 'registry':
+        registry = await refusing(errand.draft, ports.registry())
+        return
+      case 'prepare':
+        prepared.set(errand.key, await prepareAgent(engine, errand.agent))
+        return
+      case 'judge': {
+        const goal = (await engine.sessions.load(session_id)).goals.get(goal_id)
+        if (goal === undefined) return
+        const judging = judgeDraft(ports, session_id, goal, errand.draft, errand.given)
+        const judgement = await refusing(errand.draft, judging)
+        if (judgement !== undefined) judged.set(errand.draft, judgement)
+      }
+    }
+  }
+
+  /** What is refused, such as a registry with a mistake in it, is a draft that failed, and whoever drafts next is told. */
+  async function refusing<T>(draft: number, work: Promise<T>): Promise<T | undefined> {
+    try {
+      return await work
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code.startsWith('store_')) throw error
+      judged.set(draft, { outcome: 'failed', failure: error.message })
+      return undefined
+    }
+  }
+
+  return {
+    kick,
+    async idle() {
+      while (working !== undefined || under_way.size > 0) await Promise.all([working, ...under_way.values()])
+    },
+    async stop() {
+      leave()
+      await working
+    },
+  }
+}
+
+const wakes: ReadonlySet<string> = new Set(['run.submitted', 'run.requested', 'run.moved'])
+
+function isPresent({ subjects }: SessionState, agent_id: string): boolean {
+  const at = subjects.get(agent_id)?.state
+  return at !== undefined && at !== 'terminated' && at !== 'failed'
+}

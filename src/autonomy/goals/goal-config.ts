@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import type { Json } from '../../kernel/json.ts'
+import { jsonValue } from '../../runes/json-value.ts'
+import { budget } from '../../runes/kinds/agent.ts'
+import { closedObject } from '../../runtime/shape-problems.ts'
+
+/** What a goal may spend, everyone who works for it included. Time counts from the moment it was set. */
+export const goalBudget = closedObject({
+  tokens: z.int().nonnegative().optional(),
+  tool_calls: z.int().nonnegative().optional(),
+  wall_time_ms: z.int().positive().optional(),
+  cost_usd: z.number().nonnegative().optional(),
+  /** How often it may be executed and reviewed. */
+  iterations: z.int().positive().default(10),
+})
+
+/** Everything that decides how a goal goes on, recorded with it. */
+export const goalConfig = closedObject({
+  /** A plan that the caller drafted: a draft, or a whole execution intent. */
+  plan: jsonValue.nullable().default(null),
+  /** The agent that drafts plans. Without one, plans come from whoever sets the goal. */
+  planner: z.string().nullable().default(null),
+  /** The agent that examines the results. Without one, a goal is met when every task is done. */
+  critic: z.string().nullable().default(null),
+  /** The plan starts as soon as it is judged; otherwise a person is asked. */
+  auto: z.boolean().default(false),
+  /** Whether its runs may wait for people. */
+  mode: z.enum(['interactive', 'auto']).default('interactive'),
+  budget: goalBudget.prefault({}),
+  /** For each run of a task. */
+  task_budget: budget.nullable().default(null),
+  max_parallel: z.int().positive().default(4),
+  /** How many tasks an agent has at once, by its name. */
+  per_agent: z.record(z.string(), z.int().positive()).default({}),
+  /** How many drafts the planner may make in all. */
+  max_drafts: z.int().positive().default(3),
+  /** How long it may be blocked before that counts as unresolvable. Null: for ever. */
+  max_blocked_ms: z.int().positive().nullable().default(null),
+  policy: jsonValue.optional(),
+  facts: jsonValue.optional(),
+  memory: jsonValue.optional(),
+})
+
+export type GoalConfig = z.output<typeof goalConfig>
+export type GoalBudget = GoalConfig['budget']
+
+/** What was recorded was checked before. */
+export function configOf({ config }: { readonly config: Readonly<Record<string, Json>> }): GoalConfig {
+  return config as unknown as GoalConfig
+}

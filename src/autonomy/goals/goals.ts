@@ -1,0 +1,268 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Json } from '../../kernel/json.ts'
+import { goalMachine } from '../../machines/goal.ts'
+import type { GoalView } from '../../observation/goal-state.ts'
+import type { SessionState } from '../../observation/session-state.ts'
+import { createBatch } from '../../runtime/batch.ts'
+import { attempt } from '../../runtime/commands/attempt.ts'
+import { reply } from '../../runtime/commands/reply.ts'
+import { isEnded } from './decide.ts'
+import { aboutGoal, type Desk } from './desk.ts'
+import { createDriver, type Driver } from './driver.ts'
+import { configOf } from './goal-config.ts'
+import { goalIds } from './goal-ids.ts'
+import type { Judging } from './judge-draft.ts'
+import { type GoalReport, reportOf, waitsOf } from './report.ts'
+import { type GoalSet, type GoalSubmission, setGoal } from './set-goal.ts'
+import { stopGoal } from './stop-goal.ts'
+
+export interface Decision {
+  /** A review of the goal, by its task; without it, the plan. */
+  readonly task?: string
+  readonly reason?: string
+  readonly replied_by?: string
+  readonly idempotency_key?: string
+}
+
+export interface Rejection extends Decision {
+  /** A plan to judge instead of the one that is rejected. */
+  readonly plan?: Json
+}
+
+/** Goals on one store: the loop of plan, execute, review, and what people may do to it. */
+export interface Goals {
+  /** Records a goal and begins to work on it. */
+  start(submission: GoalSubmission): Promise<GoalSet>
+  show(goal_id: string): Promise<GoalReport>
+  /** Those that are under way first, and of these the newest. */
+  list(): Promise<readonly GoalReport[]>
+  /** Lets a judged plan start, or passes a review. */
+  approve(goal_id: string, decision?: Decision): Promise<void>
+  /** Rejects a plan, or refuses a review. Of a goal that is blocked it says that what it waits for will not come. */
+  reject(goal_id: string, rejection?: Rejection): Promise<void>
+  /** Ends it and everything that is under way for it. False: it was over before. */
+  cancel(goal_id: string, reason?: string): Promise<boolean>
+  /** How it stands now, and after each change, until it is over. */
+  watch(goal_id: string, signal?: AbortSignal): AsyncIterable<GoalReport>
+  /** Resolves when it is over. */
+  result(goal_id: string): Promise<GoalReport>
+}
+
+export interface GoalLoop extends Goals {
+  /** Takes up every goal that is under way. */
+  begin(): Promise<void>
+  /** Gives up the goals of a session that is about to be closed. */
+  endAll(session_id: string, reason: string): Promise<void>
+  /** Goes on with the goals of a session: something in it was answered. */
+  takeUp(session_id: string): Promise<void>
+  /** How often something was decided or done outside: who waits for quiet compares. */
+  steps(): number
+  idle(): Promise<void>
+  stop(): Promise<void>
+}
+
+const open = Object.entries(goalMachine.states).flatMap(([name, state]) => ('terminal' in state ? [] : [name]))
+const over = Object.entries(goalMachine.states).flatMap(([name, state]) => ('terminal' in state ? [name] : []))
+
+/** `drives` says whether this process works; one that only gives commands leaves goals to others. */
+export function createGoals(ports: Judging, drives: boolean): GoalLoop {
+  const { engine } = ports
+  const drivers = new Map<string, Driver>()
+  let isStopped = !drives
+  let steps = 0
+
+  function drive(session_id: string, goal_id: string) {
+    if (isStopped) return
+    const driver =
+      drivers.get(goal_id) ??
+      createDriver(ports, session_id, goal_id, {
+        stepped: () => {
+          steps += 1
+        },
+        ended: () => drivers.delete(goal_id),
+      })
+    drivers.set(goal_id, driver)
+    driver.kick()
+  }
+
+  async function tagged(states: readonly string[]) {
+    const rows = await Promise.all(states.map((state) => engine.runelog.rows('subjects', { tag: `goal:${state}` })))
+    return rows
+      .flat()
+      .map(({ key, value }) => ({ goal_id: key, session_id: (value as { session_id: string }).session_id }))
+  }
+
+  async function sessionOf(goal_id: string): Promise<string> {
+    const row = (await engine.runelog.row('subjects', goal_id))?.value as { machine: string; session_id: string }
+    if (row?.machine !== 'goal') throw faults.not_found({ what: 'goal', id: goal_id })
+    return row.session_id
+  }
+
+  async function find(goal_id: string): Promise<{ state: SessionState; goal: GoalView }> {
+    const state = await engine.sessions.load(await sessionOf(goal_id))
+    const goal = state.goals.get(goal_id)
+    if (goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
+    return { state, goal }
+  }
+
+  async function show(goal_id: string): Promise<GoalReport> {
+    const { state, goal } = await find(goal_id)
+    return reportOf(state, goal, engine.clock.now())
+  }
+
+  /** The one question that is meant: the named review, or the plan, or the only review there is. */
+  function questionOf(state: SessionState, goal: GoalView, { task }: Decision, asked: string): string {
+    const reviews = waitsOf(state, goal).filter(
+      ({ run_id, interaction_kind }) => run_id === null && interaction_kind === 'approval',
+    )
+    const named = (task_id: string | null) =>
+      goal.tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? 'the plan'
+    const fits = reviews.filter(({ task_id }) => task === undefined || task === task_id || task === named(task_id))
+    const chosen = fits.find(({ interaction_id }) => interaction_id === goal.plan?.interaction_id) ?? fits[0]
+    if (chosen === undefined || (fits.length > 1 && chosen.interaction_id !== goal.plan?.interaction_id))
+      throw faults.goal_not_waiting({
+        goal_id: goal.goal_id,
+        state: goal.state,
+        asked,
+        open: reviews.map(({ task_id }) => named(task_id)),
+      })
+    return chosen.interaction_id
+  }
+
+  async function say(interaction_id: string, decision: 'approve' | 'deny', given: Decision) {
+    const { reason, replied_by, idempotency_key } = given
+    await reply(engine, interaction_id, {
+      reply: { decision, ...(reason === undefined ? {} : { reason }) },
+      ...(replied_by === undefined ? {} : { replied_by }),
+      ...(idempotency_key === undefined ? {} : { idempotency_key }),
+    })
+  }
+
+  async function stopBy(goal_id: string, trigger: 'user_cancel' | 'unresolvable', reason: string): Promise<boolean> {
+    const session_id = await sessionOf(goal_id)
+    const stopped = await attempt(engine, session_id, (state) => {
+      const goal = state.goals.get(goal_id)
+      if (goal === undefined || isEnded(goal)) return { answer: () => undefined }
+      const batch = createBatch(state, engine.clock.now())
+      stopGoal(deskFor(state, goal, batch), trigger, reason, 'human')
+      return { batch, read: goal.tasks.map(({ planned }) => planned.task_id), answer: (runes) => runes }
+    })
+    for (const { run_id, kind } of stopped ?? [])
+      if (run_id !== undefined && kind.startsWith('run.')) engine.wake(session_id, run_id)
+    return stopped !== undefined
+  }
+
+  function deskFor(state: SessionState, goal: GoalView, batch: Desk['batch']): Desk {
+    return {
+      engine,
+      state,
+      goal,
+      batch,
+      config: configOf(goal),
+      ids: goalIds(goal.goal_id, engine.sha256),
+      now: engine.clock.now(),
+      judged: new Map(),
+      prepared: new Map(),
+      registry: undefined,
+      errands: [],
+    }
+  }
+
+  /** Recorded first: should the process die in between, the plan is there and the question is still open. */
+  async function givePlan(goal_id: string, session_id: string, plan: Json) {
+    await attempt(engine, session_id, (state) => {
+      const goal = state.goals.get(goal_id)
+      if (goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
+      const batch = createBatch(state, engine.clock.now())
+      const payload = { plan_id: goal.plan?.plan_id ?? '', changes: { change: 'plan_given', plan } }
+      batch.say('plan.updated', { actor: 'human', payload }, aboutGoal({ goal }))
+      return { batch, answer: () => undefined }
+    })
+  }
+
+  async function* watch(goal_id: string, signal?: AbortSignal): AsyncIterable<GoalReport> {
+    const { state } = await find(goal_id)
+    const leave = new AbortController()
+    const stop = () => leave.abort()
+    signal?.addEventListener('abort', stop, { once: true })
+    try {
+      const after = state.event_id
+      let last = await show(goal_id)
+      yield last
+      if (last.ended_at !== null) return
+      const looks = ({ used: _, ...report }: GoalReport) => JSON.stringify(report)
+      for await (const rune of engine.runelog.follow(state.session_id, after, leave.signal)) {
+        if (rune.goal_id !== goal_id && rune.machine !== 'run' && rune.machine !== 'interaction') continue
+        const now = await show(goal_id)
+        if (looks(now) === looks(last)) continue
+        last = now
+        yield last
+        if (last.ended_at !== null) return
+      }
+    } finally {
+      signal?.removeEventListener('abort', stop)
+      leave.abort()
+    }
+  }
+
+  return {
+    async start(submission) {
+      const set = await setGoal(engine, submission)
+      drive(set.session_id, set.goal_id)
+      return set
+    },
+    show,
+    async list() {
+      const ids = [...(await tagged(open)), ...(await tagged(over))]
+      const reports = await Promise.all(ids.map(({ goal_id }) => show(goal_id)))
+      const rank = ({ ended_at }: GoalReport) => (ended_at === null ? 0 : 1)
+      return reports.sort((a, b) => rank(a) - rank(b) || b.received_at - a.received_at)
+    },
+    async approve(goal_id, decision = {}) {
+      const { state, goal } = await find(goal_id)
+      await say(questionOf(state, goal, decision, 'approve'), 'approve', decision)
+    },
+    async reject(goal_id, rejection = {}) {
+      const { state, goal } = await find(goal_id)
+      const isBlocked = goal.state === 'blocked' && rejection.task === undefined
+      if (isBlocked) {
+        const reason = rejection.reason ?? `What it waits for will not come: ${goal.reason}`
+        await stopBy(goal_id, 'unresolvable', reason)
+        return
+      }
+      const interaction_id = questionOf(state, goal, rejection, 'reject')
+      if (rejection.plan !== undefined) await givePlan(goal_id, state.session_id, rejection.plan)
+      await say(interaction_id, 'deny', rejection)
+    },
+    cancel: (goal_id, reason = 'cancelled by request') => stopBy(goal_id, 'user_cancel', reason),
+    watch,
+    async result(goal_id) {
+      const { session_id, ended_at } = await show(goal_id)
+      const leave = new AbortController()
+      if (ended_at === null)
+        for await (const rune of engine.runelog.follow(session_id, 0, leave.signal))
+          if (rune.goal_id === goal_id && (rune.kind === 'plan.goal_met' || rune.kind === 'plan.stopped')) break
+      leave.abort()
+      return show(goal_id)
+    },
+    async begin() {
+      for (const { session_id, goal_id } of await tagged(open)) drive(session_id, goal_id)
+    },
+    async takeUp(session_id) {
+      const { goals } = await engine.sessions.load(session_id)
+      for (const goal of goals.values()) if (!isEnded(goal)) drive(session_id, goal.goal_id)
+    },
+    steps: () => steps,
+    async endAll(session_id, reason) {
+      const { goals } = await engine.sessions.load(session_id)
+      for (const goal of [...goals.values()]) if (!isEnded(goal)) await stopBy(goal.goal_id, 'user_cancel', reason)
+    },
+    async idle() {
+      await Promise.all([...drivers.values()].map((driver) => driver.idle()))
+    },
+    async stop() {
+      isStopped = true
+      await Promise.all([...drivers.values()].map((driver) => driver.stop()))
+    },
+  }
+}

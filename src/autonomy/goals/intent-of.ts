@@ -1,0 +1,140 @@
+import { intentChecksum } from '../../coordinator/checksum.ts'
+import { indexOf, type RegistryIndex } from '../../coordinator/registry/references.ts'
+import { intentSchemaVersion } from '../../coordinator/schemas/intent.ts'
+import type { Agent, RegistrySnapshot, Workflow } from '../../coordinator/schemas/registry.ts'
+import { highestRisk, type PhaseName } from '../../coordinator/schemas/scalars.ts'
+import type { Sha256 } from '../../kernel/digest.ts'
+import type { Json } from '../../kernel/json.ts'
+import { isoTime } from '../../observation/iso-time.ts'
+import type { PlanDraft } from './draft.ts'
+
+export interface Drafting {
+  readonly goal_id: string
+  readonly goal: string
+  readonly draft: number
+  readonly received_at: number
+  readonly registry: RegistrySnapshot
+}
+
+type Task = PlanDraft['tasks'][number]
+
+interface Place {
+  readonly workflow_id: string
+  readonly phase: PhaseName
+  readonly role: string | undefined
+}
+
+/**
+ * The intent that a draft comes to. What the draft leaves open is taken from
+ * the registry; what the registry does not have is left in, so that the
+ * Coordinator refuses it by its own words. The same draft gives the same bytes.
+ */
+export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Json {
+  const index = indexOf(about.registry)
+  const places = draft.tasks.map((task) => placeOf(task, index))
+  const owners = draft.tasks.map((task, i) => task.owner ?? leaderOf(places[i], index))
+  const commands = draft.tasks.map((task) => index.versions('command', task.command)[0])
+  const ref = `goal:${about.goal_id}`
+  const effects = draft.tasks.map((task, i) => task.effects ?? commands[i]?.effects ?? ['read'])
+  const levels = draft.tasks.map((task, i) => task.risk_level ?? commands[i]?.risk_level ?? 'low')
+  const intent: { [key: string]: Json } = {
+    id: `intent_${about.goal_id
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9_]/g, '_')
+      .slice(-48)}_${about.draft}`,
+    type: 'execution_intent',
+    title: draft.title ?? titleOf(about.goal),
+    version: '1.0.0',
+    status: 'proposed',
+    created_at: isoTime(about.received_at),
+    lineage: { introduced_in: intentSchemaVersion, derived_from: [about.goal_id], supersedes: [] },
+    scope: { project_id: about.goal_id, repo_root: '.', targets: { files: [], modules: [], areas: [] } },
+    objective: {
+      goal: about.goal,
+      success_criteria: draft.success_criteria ?? [about.goal],
+      non_goals: [],
+    },
+    selected_workflows: selectedWorkflows(places),
+    selected_agents: selectedAgents(owners, index),
+    planned_commands: draft.tasks.map((task, i) => ({
+      command_id: task.command,
+      step_id: task.id,
+      intent: task.intent,
+      effects: [...(effects[i] ?? ['read'])],
+      risk_level: levels[i] ?? 'low',
+      evidence_refs: task.evidence ?? [ref],
+      ...(places[i] === undefined ? {} : { workflow_id: places[i].workflow_id, phase: places[i].phase }),
+      ...(owners[i] === undefined ? {} : { agent_id: owners[i] }),
+      depends_on: task.depends_on,
+      ...(task.condition === undefined ? {} : { condition: task.condition }),
+    })),
+    ...(draft.open_questions === undefined ? {} : { open_questions: draft.open_questions as unknown as Json }),
+    interaction: { mode: 'interactive', question_budget: 10, question_policy: 'conceptual_only' },
+    risk: {
+      overall: draft.risk?.overall ?? highestRisk(levels),
+      drivers: draft.risk?.drivers ?? ['It follows from the commands of the plan.'],
+      requires_review: draft.risk?.requires_review ?? usualReviews(effects.flat()),
+    },
+    budgets: { max_files: 500, max_commits: 50, max_tokens: 2_000_000, max_cost_usd: 10_000 },
+    evidence_refs: [ref],
+    constraints: {
+      execution: 'forbidden',
+      no_fabrication: true,
+      registry_only: true,
+      lock_scope: { mode: 'none', paths: [] },
+    },
+    audit: { created_by: 'statewright', source: 'statewright', checksum: '' },
+    metadata: { tasks: Object.fromEntries(draft.tasks.map((task) => [task.id, extrasOf(task)])) },
+  }
+  return { ...intent, audit: { ...(intent.audit as object), checksum: intentChecksum(intent, sha256) } }
+}
+
+/** What the Coordinator has no word for, sealed with the rest. */
+export type TaskExtras = { readonly priority: Task['priority']; readonly instead_of: string | null }
+
+function extrasOf({ priority, instead_of }: Task): TaskExtras {
+  return { priority, instead_of: instead_of ?? null }
+}
+
+function titleOf(goal: string): string {
+  const line = goal.split('\n', 1)[0] ?? ''
+  return line.length < 5 ? `Goal: ${line}` : line.slice(0, 160).toWellFormed()
+}
+
+/** Where the draft puts it; else where the command is at home; else the first phase there is. */
+function placeOf(task: Task, index: RegistryIndex): Place | undefined {
+  const workflows = index.ids('workflow').flatMap((id) => (index.versions('workflow', id)[0] ?? []) as Workflow)
+  const all = workflows.flatMap(({ id, phases }) =>
+    phases.map(({ phase, role, commands }) => ({ workflow_id: id, phase, role, commands })),
+  )
+  const fits = all.filter(
+    ({ workflow_id, phase }) => (task.workflow ?? workflow_id) === workflow_id && (task.phase ?? phase) === phase,
+  )
+  return fits.find(({ commands }) => commands.includes(task.command)) ?? fits[0]
+}
+
+function leaderOf(place: Place | undefined, index: RegistryIndex): string | undefined {
+  const agents = index.ids('agent').flatMap((id) => (index.versions('agent', id)[0] ?? []) as Agent)
+  return (agents.find(({ roles }) => place?.role !== undefined && roles.includes(place.role)) ?? agents[0])?.id
+}
+
+function selectedWorkflows(places: readonly (Place | undefined)[]): Json {
+  const chosen = new Map<string, Set<PhaseName>>()
+  for (const place of places)
+    if (place !== undefined)
+      chosen.set(place.workflow_id, (chosen.get(place.workflow_id) ?? new Set<PhaseName>()).add(place.phase))
+  return [...chosen].map(([workflow_id, phases]) => ({ workflow_id, phases: [...phases] }))
+}
+
+function selectedAgents(owners: readonly (string | undefined)[], index: RegistryIndex): Json {
+  return [...new Set(owners.flatMap((owner) => owner ?? []))].map((agent_id) => ({
+    agent_id,
+    role: (index.versions('agent', agent_id)[0] as Agent | undefined)?.roles[0] ?? 'worker',
+    responsibilities: ['The tasks that the plan gives it.'],
+  }))
+}
+
+/** An intent that writes or deploys names who looks at it first. */
+function usualReviews(effects: readonly string[]): Json {
+  return [...(effects.includes('deploy') ? ['release'] : []), ...(effects.includes('write') ? ['architecture'] : [])]
+}

@@ -1,0 +1,120 @@
+import { executionGraph } from '../../coordinator/schemas/execution-graph.ts'
+import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { GoalView, PlannedTask } from '../../observation/goal-state.ts'
+import type { Engine } from '../../runtime/engine/engine.ts'
+import type { Plans, PlanView } from '../plans/plans.ts'
+import type { Judgement } from './desk.ts'
+import { readDraft } from './draft.ts'
+import { configOf } from './goal-config.ts'
+import { goalIds } from './goal-ids.ts'
+import { intentOf } from './intent-of.ts'
+import { tasksOf } from './tasks-of.ts'
+
+export interface Judging {
+  readonly engine: Engine
+  readonly plans: Pick<Plans, 'submit' | 'rest' | 'files' | 'verify'>
+  readonly registry: () => Promise<RegistrySnapshot>
+}
+
+/**
+ * Sends a draft through the Coordinator. Only a frozen graph that verifies
+ * becomes tasks; everything else is a failure that whoever drafts next is told
+ * of. It may be done again after a crash: the coordination is the same one.
+ * Undefined: the Coordinator waits for answers.
+ */
+export async function judgeDraft(
+  { engine, plans, registry: read }: Judging,
+  session_id: string,
+  goal: GoalView,
+  draft: number,
+  given: Json,
+): Promise<Judgement | undefined> {
+  const registry = await read()
+  const ids = goalIds(goal.goal_id, engine.sha256)
+  const drafted = readDraft(given)
+  if ('problem' in drafted) return failed(`The draft does not have the shape of a plan: ${drafted.problem}`)
+  const { goal_id, goal_description, received_at } = goal
+  const about = { goal_id, goal: goal_description, draft, received_at, registry }
+  const intent = 'intent' in drafted ? drafted.intent : intentOf(drafted.draft, about, engine.sha256)
+  const { policy, facts, memory } = configOf(goal)
+  const coordination_id = ids.coordination(draft)
+  const isKnown = (await engine.sessions.load(session_id)).subjects.has(coordination_id)
+  const plan = isKnown
+    ? await plans.rest(coordination_id)
+    : await plans.submit({
+        intent,
+        registry,
+        session_id,
+        goal_id,
+        coordination_id,
+        ...(policy === undefined ? {} : { policy }),
+        facts: facts ?? factsOf(goal, engine.sha256),
+        ...(memory === undefined ? {} : { memory }),
+      })
+  if (plan.state !== 'DONE' && plan.state !== 'BLOCKED' && plan.state !== 'ABORTED') return undefined
+  if (plan.state !== 'DONE') return failed(plan.failure as unknown as Json)
+  return frozen(engine, plans, plan, (key) => ids.task(ids.plan(draft), key, 1))
+}
+
+/** Where nobody scanned a project, all that is known is the goal itself. */
+function factsOf({ goal_id, goal_description }: GoalView, sha256: Engine['sha256']): Json {
+  const snippet = goal_description.slice(0, 400).toWellFormed()
+  const evidence = {
+    id: 'ev1',
+    source_file: 'goal',
+    category: 'owner',
+    snippet,
+    line: 1,
+    description: 'The goal as it was set.',
+  }
+  return {
+    schema_version: '1.0.0',
+    project_id: goal_id,
+    repo_fingerprint: sha256(goal_description),
+    languages: [],
+    manifests: [],
+    scripts: [],
+    ci: [],
+    tests: [],
+    owners: [],
+    evidence: [evidence],
+  }
+}
+
+async function frozen(
+  engine: Engine,
+  plans: Judging['plans'],
+  { coordination_id, input }: PlanView,
+  idOf: (key: string) => string,
+): Promise<Judgement> {
+  const problems = await plans.verify(coordination_id)
+  if (problems.length > 0)
+    return failed(
+      `The frozen plan does not verify: ${problems.map(({ file, message }) => `${file}: ${message}`).join('; ')}`,
+    )
+  const files = await plans.files(coordination_id)
+  const graph = executionGraph.parse(JSON.parse(files['execution_graph.json'] ?? 'null'))
+  const metadata = (Object(JSON.parse(files['intent.json'] ?? 'null')) as { metadata?: Json }).metadata
+  const tasks = tasksOf({ graph, registry: input.registry, metadata }, idOf)
+  if (!tasks.some(({ kind }) => kind === 'work')) {
+    const dropped = graph.dropped_steps.map(({ step_id, reason }) => `${step_id}: ${reason}`)
+    return failed(`No task is left in the plan. ${dropped.join('; ')}`.trim())
+  }
+  const problem = tasks.flatMap((task) => problemWith(engine, task)).join(' ')
+  return problem === '' ? { outcome: 'judged', tasks } : failed(problem)
+}
+
+/** A plan can be sound and still ask for what this process does not have. */
+function problemWith({ agents }: Engine, { key, kind, owner, tools }: PlannedTask): readonly string[] {
+  if (kind === 'review') return []
+  const definition = agents.get(owner ?? '')
+  if (definition === undefined)
+    return [`${key} belongs to ${owner}, which is not configured; there is ${[...agents.keys()].join(', ')}.`]
+  const missing = tools.filter(({ name }) => definition.registry.find(name) === undefined)
+  return missing.map(({ name }) => `${key} uses ${name}, which ${owner} does not have.`)
+}
+
+function failed(failure: Json): Judgement {
+  return { outcome: 'failed', failure }
+}

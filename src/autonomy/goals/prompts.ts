@@ -1,0 +1,68 @@
+import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
+import type { Json } from '../../kernel/json.ts'
+import type { GoalView, TaskView } from '../../observation/goal-state.ts'
+import { latestTasks } from './critique.ts'
+
+const draftShape =
+  '{"title"?, "success_criteria"?: [..], "tasks": [{"id", "command", "intent", "owner"?, "depends_on"?: [ids], "priority"?: critical|high|medium|low, "instead_of"?: id}], "risk"?: {"requires_review"?: [..]}}'
+
+/** What the planner is asked: the goal, what it may use, and why the last draft did not do. */
+export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): string {
+  const usable = entries.filter(({ status }) => status === 'active' || status === 'frozen')
+  const commands = usable.flatMap((entry) =>
+    entry.kind === 'command'
+      ? [`- ${entry.id}: ${entry.title} (${entry.effects.join(', ')}; risk ${entry.risk_level})`]
+      : [],
+  )
+  const agents = usable.flatMap((entry) =>
+    entry.kind === 'agent' ? [`- ${entry.id}: ${entry.title} (${entry.roles.join(', ')})`] : [],
+  )
+  const failure = goal.drafts.at(-1)?.failure ?? null
+  return paragraphs(
+    `Draft a plan for this goal: ${goal.goal_description}`,
+    `Commands that a task may use:\n${commands.join('\n')}`,
+    `Agents that may own a task:\n${agents.join('\n')}`,
+    `Answer with one JSON object and nothing else: ${draftShape}`,
+    failure === null ? '' : `The last draft was not accepted: ${JSON.stringify(failure)}`,
+    goal.revise === null ? '' : `The last plan has to be revised: ${goal.revise}`,
+  )
+}
+
+/** What an agent is told of its task: what it is for, what came before, and what was found wrong with it. */
+export function taskInput(goal: GoalView, { planned }: TaskView, settled: readonly string[]): string {
+  const results = goal.tasks
+    .filter((other) => planned.depends_on.includes(other.planned.task_id) && other.planned.kind === 'work')
+    .map((other) => `- ${other.planned.key}: ${textOf(other.result)}`)
+  return paragraphs(
+    `Task ${planned.key}: ${planned.description || planned.title}`,
+    `It is part of this goal: ${goal.goal_description}`,
+    results.length === 0 ? '' : `What it builds on:\n${results.join('\n')}`,
+    planned.notes.length === 0 ? '' : `It was done before, and this was found:\n- ${planned.notes.join('\n- ')}`,
+    settled.length === 0
+      ? ''
+      : `An earlier attempt ended because nobody knew whether something had happened. That is settled:\n- ${settled.join('\n- ')}`,
+  )
+}
+
+/** What the critic is asked. */
+export function criticInput(goal: GoalView): string {
+  const tasks = [...latestTasks(goal).values()].filter(({ planned }) => planned.kind === 'work')
+  const lines = tasks.map(({ planned, state, result, reason, evidence }) => {
+    const outcome = state === 'completed' ? textOf(result) : (reason ?? '')
+    const events = evidence.length === 0 ? '' : ` [events ${evidence.join(', ')}]`
+    return `- ${planned.key} (${planned.description}): ${state}. ${outcome}${events}`
+  })
+  return paragraphs(
+    `Examine whether this goal is met: ${goal.goal_description}`,
+    `Tasks and what they came to:\n${lines.join('\n')}`,
+    'Answer with one JSON object and nothing else: {"summary", "needs_replan"?: boolean, "findings": [{"severity": error|warning|suggestion|info, "category": correctness|security|performance|style|completeness, "title", "description", "evidence": [..], "task": the task it is about or null, "suggested_fix"?}]}. No findings: the goal is met.',
+  )
+}
+
+function textOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function paragraphs(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n\n')
+}

@@ -1,0 +1,197 @@
+import type { Json } from '../../kernel/json.ts'
+import { type TaskState, taskMachine } from '../../machines/task.ts'
+import { type PlannedTask, priorities } from '../../observation/goal-state.ts'
+import { type Standing, standings } from './standing.ts'
+
+/** What is known about a task: where it is, and what its run or its question came to. */
+export interface TaskFacts {
+  readonly planned: PlannedTask
+  readonly state: TaskState
+  readonly run: RunFacts | null
+  readonly question: QuestionFacts | null
+}
+
+export interface RunFacts {
+  readonly status: string
+  readonly result: Json
+  readonly error_code: string | null
+  readonly message: string | null
+  /** It ended over an outcome that nobody knows, and nobody has settled it yet. */
+  readonly is_unsettled: boolean
+}
+
+export interface QuestionFacts {
+  readonly outcome: 'open' | 'approved' | 'denied'
+  readonly reason: string
+}
+
+export interface Limits {
+  readonly max_parallel: number
+  readonly per_agent: Readonly<Record<string, number>>
+  /** The session takes turns; while it is paused or suspended nothing is given out. */
+  readonly is_active: boolean
+}
+
+/** One thing to record about a task, and why. */
+export type Op =
+  | { readonly op: 'begin' | 'unblock' | 'pass' | 'assign' | 'ask' | 'resume'; readonly task_id: string }
+  | { readonly op: 'complete'; readonly task_id: string; readonly result: Json }
+  | { readonly op: 'fail' | 'block' | 'skip'; readonly task_id: string; readonly reason: string }
+
+export interface Schedule {
+  readonly ops: readonly Op[]
+  /** Where every task is once they are recorded. */
+  readonly states: ReadonlyMap<string, TaskState>
+  /** Some task is worked on, or will be without anyone's help. */
+  readonly is_moving: boolean
+}
+
+/**
+ * Decides what becomes of the tasks of a goal: first what their runs and
+ * questions came to, then who can never run, then who begins, by priority and
+ * then by age. Pure; what it decides twice from the same facts is the same.
+ */
+export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule {
+  const states = new Map(tasks.map(({ planned, state }) => [planned.task_id, state]))
+  const ops: Op[] = []
+  const record = (op: Op, to: TaskState) => {
+    ops.push(op)
+    states.set(op.task_id, to)
+  }
+  for (const task of tasks) for (const [op, to] of outcomeOf(task)) record(op, to)
+  skipLost(tasks, states, record)
+  if (limits.is_active) {
+    assign(tasks, states, limits, record)
+    skipStuck(states, record)
+  }
+  const byId = new Map(tasks.map((task) => [task.planned.task_id, task]))
+  const is_moving = [...states].some(
+    ([id, state]) => isActive(state) && (limits.is_active || byId.get(id)?.run?.status === 'running'),
+  )
+  return { ops, states, is_moving }
+}
+
+const isActive = (state: TaskState) => state === 'assigned' || state === 'running'
+
+export const isOver = (state: TaskState) => taskMachine.states[state].terminal === true
+
+/** What the run or the question of a task makes of it. */
+function outcomeOf({ planned, state, run, question }: TaskFacts): readonly [Op, TaskState][] {
+  const { task_id } = planned
+  if (isOver(state) || state === 'pending') return []
+  if (question !== null) {
+    if (question.outcome === 'approved') return [[{ op: 'pass', task_id }, 'completed']]
+    return question.outcome === 'denied' ? [[{ op: 'fail', task_id, reason: question.reason }, 'failed']] : []
+  }
+  if (run === null) return []
+  const begun: [Op, TaskState][] =
+    state === 'assigned' && run.status !== 'queued' ? [[{ op: 'begin', task_id }, 'running']] : []
+  const freed: [Op, TaskState][] = state === 'blocked' ? [[{ op: 'unblock', task_id }, 'running']] : []
+  switch (run.status) {
+    case 'queued':
+    case 'running':
+      return [...begun, ...freed]
+    case 'waiting_user':
+      if (state === 'blocked') return []
+      return [...begun, [{ op: 'block', task_id, reason: 'Its run waits for a person.' }, 'blocked']]
+    case 'succeeded':
+      return [...begun, ...freed, [{ op: 'complete', task_id, result: run.result }, 'completed']]
+    default:
+      return failed(task_id, state, run, begun, freed)
+  }
+}
+
+/** An outcome that nobody knows blocks the task until someone settles it; then a new run goes on. */
+function failed(
+  task_id: string,
+  state: TaskState,
+  run: RunFacts,
+  begun: readonly [Op, TaskState][],
+  freed: readonly [Op, TaskState][],
+): readonly [Op, TaskState][] {
+  const reason = run.message ?? run.error_code ?? `Its run was ${run.status}.`
+  if (run.error_code !== 'OUTCOME_UNKNOWN') return [...begun, ...freed, [{ op: 'fail', task_id, reason }, 'failed']]
+  if (state !== 'blocked') return [...begun, [{ op: 'block', task_id, reason }, 'blocked']]
+  return run.is_unsettled ? [] : [[{ op: 'resume', task_id }, 'running']]
+}
+
+type Note = (op: Op, to: TaskState) => void
+
+/** Whoever can never run is skipped, and whoever depends on that, until nothing changes. */
+function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {
+  for (let found = true; found; ) {
+    found = false
+    const standing = standings(tasks, states)
+    for (const { planned } of tasks) {
+      if (states.get(planned.task_id) !== 'pending') continue
+      const reason = whyNever(tasks, planned, states, standing)
+      if (reason === undefined) continue
+      record({ op: 'skip', task_id: planned.task_id, reason }, 'skipped')
+      found = true
+    }
+  }
+}
+
+/**
+ * A plan can make tasks wait for each other by way of a stand-in. Where nothing
+ * moves and nobody is waited for, nothing ever would: those that are left are
+ * skipped, so that the goal comes to its review.
+ */
+function skipStuck(states: ReadonlyMap<string, TaskState>, record: Note) {
+  const left = [...states].filter(([, state]) => !isOver(state))
+  if (left.some(([, state]) => state !== 'pending')) return
+  for (const [task_id] of left)
+    record({ op: 'skip', task_id, reason: 'What it depends on waits for it in turn.' }, 'skipped')
+}
+
+function whyNever(
+  tasks: readonly TaskFacts[],
+  { depends_on, instead_of }: PlannedTask,
+  states: ReadonlyMap<string, TaskState>,
+  standing: (task_id: string) => Standing,
+): string | undefined {
+  const named = (task_id: string) => tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? task_id
+  if (instead_of !== null && states.get(instead_of) === 'completed')
+    return `It is not needed: ${named(instead_of)} completed.`
+  const lost = depends_on.find((task_id) => standing(task_id) === 'lost')
+  return lost === undefined ? undefined : `It depends on ${named(lost)}, which ${states.get(lost) ?? 'is gone'}.`
+}
+
+function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, limits: Limits, record: Note) {
+  const standing = standings(tasks, states)
+  const owners = new Map<string, number>()
+  let places = limits.max_parallel
+  for (const { planned } of tasks) {
+    if (planned.owner === null || !isActive(states.get(planned.task_id) ?? 'pending')) continue
+    places -= 1
+    owners.set(planned.owner, (owners.get(planned.owner) ?? 0) + 1)
+  }
+  for (const { planned } of runnable(tasks, states, standing)) {
+    const { task_id, owner } = planned
+    if (owner === null) {
+      record({ op: 'ask', task_id }, 'blocked')
+      continue
+    }
+    const busy = owners.get(owner) ?? 0
+    if (places <= 0 || busy >= (limits.per_agent[owner] ?? Number.POSITIVE_INFINITY)) continue
+    places -= 1
+    owners.set(owner, busy + 1)
+    record({ op: 'assign', task_id }, 'assigned')
+  }
+}
+
+/** Pending, and all it depends on is met: the urgent ones first, and of those the oldest. */
+function runnable(
+  tasks: readonly TaskFacts[],
+  states: ReadonlyMap<string, TaskState>,
+  standing: (task_id: string) => Standing,
+): readonly TaskFacts[] {
+  return tasks
+    .filter(({ planned: { task_id, depends_on, instead_of } }) => {
+      if (states.get(task_id) !== 'pending' || !depends_on.every((id) => standing(id) === 'met')) return false
+      return instead_of === null || isOver(states.get(instead_of) ?? 'pending')
+    })
+    .map((task, age) => ({ task, age, rank: priorities.indexOf(task.planned.priority) }))
+    .sort((a, b) => a.rank - b.rank || a.age - b.age)
+    .map(({ task }) => task)
+}

@@ -1,0 +1,97 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Json } from '../../kernel/json.ts'
+import { newSessionState } from '../../observation/fold-session.ts'
+import type { SessionState } from '../../observation/session-state.ts'
+import { prepareAgent, spawn } from '../../runtime/agents/spawn.ts'
+import { type Batch, createBatch } from '../../runtime/batch.ts'
+import { attempt } from '../../runtime/commands/attempt.ts'
+import { refuseOver } from '../../runtime/commands/submit.ts'
+import type { Engine } from '../../runtime/engine/engine.ts'
+import { fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
+import { type GoalConfig, goalConfig } from './goal-config.ts'
+import { goalIds } from './goal-ids.ts'
+
+export interface GoalSubmission extends Partial<Omit<GoalConfig, 'budget'>> {
+  readonly goal: string
+  readonly budget?: Partial<GoalConfig['budget']>
+  /** An existing session; without it the goal gets one of its own. */
+  readonly session_id?: string
+  /** The same goal, set again with the same key, is the same goal. */
+  readonly idempotency_key?: string
+}
+
+export interface GoalSet {
+  readonly goal_id: string
+  readonly session_id: string
+}
+
+/** Records a goal. Planning begins when someone drives it. */
+export async function setGoal(engine: Engine, submission: GoalSubmission): Promise<GoalSet> {
+  const { goal, session_id, idempotency_key, ...rest } = submission
+  const config = checked(engine, goal, rest)
+  const goal_id = idempotency_key === undefined ? engine.ids.next('goal') : keyed(engine, 'goal', idempotency_key)
+  const known = (await engine.runelog.row('subjects', goal_id))?.value as { session_id: string } | undefined
+  if (known !== undefined) return sameGoal(engine, goal_id, known.session_id, goal, idempotency_key ?? '')
+
+  const name = config.planner ?? config.critic ?? ([...engine.agents.keys()][0] as string)
+  const problem = await prepareAgent(engine, name)
+  if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
+  const write = (batch: Batch) => {
+    const agent_id = goalIds(goal_id, engine.sha256).head()
+    const { tokens, tool_calls, cost_usd } = config.budget
+    const budget = JSON.parse(JSON.stringify({ tokens, tool_calls, cost_usd }))
+    spawn(engine, batch, { name, parent_id: null, agent_id, budget })
+    return agent_id
+  }
+  const receive = (batch: Batch, agent_id: string) => {
+    const payload = { goal_description: goal, config: JSON.parse(JSON.stringify(config)) as Record<string, Json> }
+    batch.open('goal', goal_id, 'plan.goal_received', { actor: 'human', payload }, { goal_id, agent_id })
+  }
+  if (session_id !== undefined) {
+    await attempt(engine, session_id, (state) => {
+      refuseOver(state)
+      const batch = createBatch(state, engine.clock.now())
+      const agent_id = write(batch)
+      if (state.subjects.get(session_id)?.state === 'created') ready(batch, state, state.root_agent_id)
+      receive(batch, agent_id)
+      return { batch, read: [session_id], answer: () => undefined }
+    })
+    return { goal_id, session_id }
+  }
+  const own = idempotency_key === undefined ? engine.ids.next('ses') : keyed(engine, 'ses', `goal ${idempotency_key}`)
+  const state = newSessionState(own)
+  const batch = createBatch(state, engine.clock.now())
+  const payload = { conversation_id: own, config: {} }
+  batch.open('session', own, 'session.created', { actor: 'graph_runner', payload })
+  const agent_id = write(batch)
+  ready(batch, state, agent_id)
+  receive(batch, agent_id)
+  await engine.sessions.commit(state, batch, { expect: batch.moved })
+  return { goal_id, session_id: own }
+}
+
+function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string) {
+  const said = { actor: 'graph_runner' as const, payload: { root_agent_id } }
+  batch.move('session', session_id, 'agent_ready', 'session.activated', said)
+}
+
+const keyed = ({ sha256 }: Engine, prefix: string, key: string) => `${prefix}_${sha256(key).slice(0, 16)}`
+
+async function sameGoal(engine: Engine, goal_id: string, session_id: string, goal: string, key: string) {
+  const known = (await engine.sessions.load(session_id)).goals.get(goal_id)
+  if (known?.goal_description !== goal) throw faults.key_reused({ idempotency_key: key, what: `the goal ${goal_id}` })
+  return { goal_id, session_id }
+}
+
+function checked({ agents }: Engine, goal: string, given: object): GoalConfig {
+  const refused = (problem: string) => faults.bad_definition({ what: 'goal', name: String(goal).slice(0, 60), problem })
+  if (typeof goal !== 'string' || goal.trim() === '') throw refused('It says nothing; describe what is to be reached.')
+  const read = goalConfig.safeParse(given)
+  if (!read.success) throw refused(problemSentence(fieldProblems(read.error)))
+  const { planner, critic, plan } = read.data
+  for (const [role, name] of Object.entries({ planner, critic }))
+    if (name !== null && !agents.has(name))
+      throw refused(`Its ${role} is ${name}, which is not configured; there is ${[...agents.keys()].join(', ')}.`)
+  if (planner === null && plan === null) throw refused('It has neither a plan nor a planner; give one of the two.')
+  return read.data
+}

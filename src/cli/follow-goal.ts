@@ -1,0 +1,83 @@
+import type { GoalReport } from '../autonomy/goals/report.ts'
+import type { Client } from '../surface/client.ts'
+import { getGoal } from '../surface/operations/goals.ts'
+import { getSession } from '../surface/operations/sessions.ts'
+import { askPerson } from './ask-person.ts'
+import type { Arguments, Io } from './command.ts'
+import { exits } from './exits.ts'
+import { next } from './hint.ts'
+import { goalChanges, goalLines } from './render/goal.ts'
+import { paintFor } from './render/paint.ts'
+
+/**
+ * Shows a goal until it is over, or until it waits for a person and nobody is
+ * here to be asked. Ctrl-C ends the looking and not the goal.
+ */
+export async function followGoal(
+  io: Io,
+  client: Client,
+  args: Arguments,
+  goal_id: string,
+  { patient, asks }: { readonly patient: boolean; readonly asks: boolean },
+): Promise<number> {
+  const paint = paintFor(io.terminal.hasColor)
+  const params = { goal_id }
+  const leave = new AbortController()
+  const deaf = io.host.onInterrupt(() => leave.abort())
+  const { session_id } = await client.call(getGoal, { params })
+  const { event_id } = await client.call(getSession, { params: { session_id } })
+  let last = await client.call(getGoal, { params })
+  if (args.values.json) io.out(JSON.stringify(last))
+  else for (const line of goalLines(last, paint)) io.out(line)
+
+  const settled = async () => {
+    if (last.ended_at !== null) return true
+    if (asks)
+      for (const { interaction_id } of questions(last)) await askPerson(io, client, interaction_id, leave.signal)
+    return questions(last).length > 0 && !asks && !patient && isAtRest(last)
+  }
+  try {
+    if (!(await settled()))
+      for await (const heard of client.follow(session_id, event_id, leave.signal)) {
+        if (heard.type !== 'rune' || !concerns(heard.rune, goal_id)) continue
+        const now = await client.call(getGoal, { params })
+        const changes = goalChanges(last, now, paint)
+        last = now
+        if (changes.length === 0) continue
+        if (args.values.json) io.out(JSON.stringify(now))
+        else for (const line of changes) io.out(line)
+        if (await settled()) break
+      }
+  } finally {
+    deaf()
+    leave.abort()
+  }
+  if (last.ended_at === null && questions(last).length > 0) {
+    next(io, args, ...answers(last), `goal watch ${goal_id} --work`)
+    return exits.waiting
+  }
+  if (last.ended_at === null) return exits.interrupted
+  next(io, args, `goal show ${goal_id}`)
+  return last.state === 'goal_met' ? exits.ok : exits.failed
+}
+
+/** What a person has to answer; an alert can wait. */
+function questions({ waits_for }: GoalReport) {
+  return waits_for.filter(({ interaction_kind }) => interaction_kind !== 'notice')
+}
+
+const isAtRest = ({ state }: GoalReport) => state === 'blocked' || state === 'planning'
+
+/** How each question would be answered. */
+function answers(report: GoalReport): readonly string[] {
+  const { goal_id, tasks } = report
+  return questions(report).map(({ interaction_id, interaction_kind, run_id, task_id }) => {
+    if (interaction_kind !== 'approval' || run_id !== null) return `inbox ${interaction_id}`
+    const task = tasks.find((one) => one.task_id === task_id)?.task
+    return `goal approve ${goal_id}${task === undefined ? '' : ` --task ${task}`}`
+  })
+}
+
+function concerns(rune: { readonly goal_id?: string; readonly machine?: string }, goal_id: string): boolean {
+  return rune.goal_id === goal_id || rune.machine === 'run' || rune.machine === 'interaction'
+}

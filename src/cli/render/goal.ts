@@ -1,0 +1,108 @@
+import type { GoalReport, TaskReport } from '../../autonomy/goals/report.ts'
+import { columns, shorten } from './columns.ts'
+import type { Paint } from './paint.ts'
+import { safeLine } from './safe.ts'
+
+const marks: Readonly<Record<TaskReport['state'], string>> = {
+  pending: '·',
+  assigned: '○',
+  running: '●',
+  blocked: '?',
+  completed: '✓',
+  failed: '✗',
+  skipped: '–',
+  cancelled: '–',
+}
+
+/** The goal, its tasks in the order of the plan with what each comes after, and what it waits for. */
+export function goalLines(report: GoalReport, paint: Paint): readonly string[] {
+  const { goal_id, state, reason, goal, tasks, waits_for, iterations, used } = report
+  const keys = new Map(tasks.map(({ task_id, task }) => [task_id, task]))
+  const rows = tasks.map((task) => [
+    `  ${tint(task.state, paint)(marks[task.state])}`,
+    task.task,
+    task.owner ?? 'a person',
+    tint(task.state, paint)(task.state),
+    aboutTask(task, keys),
+  ])
+  const spent = `${used.tokens} tokens, ${used.tool_calls} calls${used.cost_usd > 0 ? `, $${used.cost_usd.toFixed(2)}` : ''}`
+  return [
+    `${paint.strong(goal_id)}  ${stateWord(report, paint)}  ${shorten(safeLine(goal), 80)}`,
+    ...(reason === null ? [] : [paint.faint(`  ${safeLine(reason)}`)]),
+    ...columns(rows),
+    ...waits_for.map(
+      ({ interaction_id, prompt }) => `  ${paint.warn('waits')}  ${interaction_id}  ${shorten(safeLine(prompt), 70)}`,
+    ),
+    paint.faint(
+      `  ${iterations === 0 ? '' : `reviewed ${iterations} times, `}${spent}${state === 'goal_met' ? '' : ' so far'}`,
+    ),
+  ]
+}
+
+function aboutTask(
+  { depends_on, instead_of, retries, reason, result, state }: TaskReport,
+  keys: ReadonlyMap<string, string>,
+) {
+  const named = (id: string) => keys.get(id) ?? id
+  const parts = [
+    ...(depends_on.length === 0 ? [] : [`after ${depends_on.map(named).join(', ')}`]),
+    ...(instead_of === null ? [] : [`instead of ${named(instead_of)}`]),
+    ...(retries === null ? [] : ['again']),
+    ...(reason === null ? [] : [safeLine(reason)]),
+    ...(state === 'completed' && typeof result === 'string' ? [`“${shorten(safeLine(result), 50)}”`] : []),
+  ]
+  return parts.join('; ')
+}
+
+/** What is different from the last look, one line each. */
+export function goalChanges(before: GoalReport, now: GoalReport, paint: Paint): readonly string[] {
+  const known = new Map(before.tasks.map(({ task_id, state }) => [task_id, state]))
+  const open = new Set(before.waits_for.map(({ interaction_id }) => interaction_id))
+  return [
+    ...(before.state === now.state
+      ? []
+      : [`${stateWord(now, paint)}${now.reason === null ? '' : `: ${safeLine(now.reason)}`}`]),
+    ...now.tasks
+      .filter(({ task_id, state }) => known.get(task_id) !== state)
+      .map(({ task, state, owner, reason }) =>
+        [
+          `  ${tint(state, paint)(`${marks[state]} ${task}`)}`,
+          state,
+          owner ?? 'a person',
+          reason === null ? '' : safeLine(reason),
+        ]
+          .join('  ')
+          .trimEnd(),
+      ),
+    ...now.waits_for
+      .filter(({ interaction_id }) => !open.has(interaction_id))
+      .map(({ interaction_id, prompt }) => `  ${paint.warn('waits')}  ${interaction_id}  ${safeLine(prompt)}`),
+  ]
+}
+
+/** One line each, for a list. */
+export function goalRows(reports: readonly GoalReport[], paint: Paint): readonly string[] {
+  return columns(
+    reports.map((report) => {
+      const done = report.tasks.filter(({ state }) => state === 'completed').length
+      return [
+        report.goal_id,
+        stateWord(report, paint),
+        `${done}/${report.tasks.length}`,
+        shorten(safeLine(report.goal), 60),
+      ]
+    }),
+  )
+}
+
+function stateWord({ state }: GoalReport, paint: Paint): string {
+  if (state === 'goal_met') return paint.good('goal met')
+  if (state === 'stopped') return paint.bad(state)
+  return state === 'blocked' ? paint.warn(state) : state.replace('_', ' ')
+}
+
+function tint(state: TaskReport['state'], paint: Paint): (text: string) => string {
+  if (state === 'completed') return paint.good
+  if (state === 'failed') return paint.bad
+  return state === 'blocked' ? paint.warn : state === 'running' ? paint.strong : paint.faint
+}

@@ -1,0 +1,144 @@
+import type { Json } from '../kernel/json.ts'
+import { type GoalState, goalMachine } from '../machines/goal.ts'
+import { type TaskState, taskMachine } from '../machines/task.ts'
+import type { Rune } from '../runes/rune.ts'
+import type { Finding, GoalView, PlannedTask, TaskView } from './goal-state.ts'
+import type { SessionState } from './session-state.ts'
+
+/** Goals and their tasks: what is planned, who works on it, what it waits for. */
+export function foldGoal(state: SessionState, rune: Rune): void {
+  if (rune.kind === 'plan.goal_received') received(state, rune)
+  else if (state.goals.size === 0) return
+  else if (rune.kind === 'tool.result') evidenceFound(state, rune)
+  const goal = rune.goal_id === undefined ? undefined : state.goals.get(rune.goal_id)
+  if (goal === undefined) return
+  if (rune.machine === goalMachine.name) moved(goal, rune)
+  const task = rune.task_id === undefined ? undefined : taskOf(goal, rune.task_id)
+  if (task === undefined) said(goal, rune)
+  else saidOfTask(task, rune)
+}
+
+function said(goal: GoalView, rune: Rune) {
+  switch (rune.kind) {
+    case 'plan.created': {
+      const { plan_id, tasks } = rune.payload
+      goal.drafts.push({ plan_id, outcome: 'judged', failure: null, after_critiques: goal.critiques.length })
+      goal.plan = { plan_id, tasks: tasks as unknown as readonly PlannedTask[], interaction_id: null }
+      goal.given = null
+      goal.revise = null
+      return
+    }
+    case 'plan.updated':
+      updated(goal, rune)
+      return
+    case 'plan.critique': {
+      const { plan_id, findings } = rune.payload
+      goal.critiques.push({ plan_id, findings: findings as unknown as readonly Finding[] })
+      return
+    }
+    case 'task.opened':
+      goal.tasks.push(newTask(rune))
+      return
+    case 'interaction.opened':
+      if (goal.plan !== null && rune.coordination_id === undefined)
+        goal.plan.interaction_id = rune.interaction_id ?? null
+  }
+}
+
+function saidOfTask(task: TaskView, rune: Rune) {
+  if (rune.machine === taskMachine.name) taskMoved(task, rune)
+  switch (rune.kind) {
+    case 'interaction.opened':
+      task.interaction_id = rune.interaction_id ?? null
+      return
+    case 'run.submitted':
+      task.run_ids.push(rune.run_id ?? '')
+      task.agent_id = rune.agent_id ?? null
+      return
+    case 'plan.task_completed':
+      task.result = rune.payload.result
+  }
+}
+
+/** Tasks are few and looked up where something happens to one of them. */
+export function taskOf(goal: GoalView, task_id: string): TaskView | undefined {
+  return goal.tasks.findLast(({ planned }) => planned.task_id === task_id)
+}
+
+function received(state: SessionState, rune: Rune<'plan.goal_received'>) {
+  const { goal_description, config } = rune.payload
+  const goal_id = rune.goal_id ?? ''
+  state.goals.set(goal_id, {
+    goal_id,
+    goal_description,
+    config,
+    agent_id: rune.agent_id ?? '',
+    received_at: rune.at,
+    state: goalMachine.initial as GoalState,
+    drafts: [],
+    given: config.plan ?? null,
+    revise: null,
+    plan: null,
+    tasks: [],
+    critiques: [],
+    reason: null,
+    since: rune.at,
+    ended_at: null,
+  })
+}
+
+function moved(goal: GoalView, rune: Rune) {
+  goal.state = rune.to as GoalState
+  const { reason = null } = rune.payload as { reason?: string }
+  goal.reason = reason
+  goal.since = rune.at
+  // What started is what was approved; a plan that came too late is not kept for later.
+  if (rune.trigger === 'plan_approved' || rune.trigger === 'auto_start') goal.given = null
+  if (rune.trigger === 'plan_rejected' || rune.trigger === 'needs_replan') {
+    goal.plan = null
+    goal.revise = reason
+  }
+  if (goalMachine.states[goal.state].terminal === true) goal.ended_at = rune.at
+}
+
+/** What a rune of this kind may say, beside what the machine moves. */
+export type PlanChange =
+  | { readonly change: 'draft_failed'; readonly failure: Json }
+  | { readonly change: 'plan_given'; readonly plan: Json }
+  | { readonly change: 'tasks_added'; readonly task_ids: readonly string[] }
+
+function updated(goal: GoalView, { payload }: Rune<'plan.updated'>) {
+  const said = payload.changes as unknown as PlanChange
+  if (said.change === 'draft_failed') {
+    const { plan_id } = payload
+    // Two processes may both find out; it is one draft.
+    if (goal.drafts.some((draft) => draft.plan_id === plan_id)) return
+    goal.drafts.push({ plan_id, outcome: 'failed', failure: said.failure, after_critiques: goal.critiques.length })
+    goal.given = null
+  } else if (said.change === 'plan_given') goal.given = said.plan
+}
+
+function newTask({ payload }: Rune<'task.opened'>): TaskView {
+  return {
+    plan_id: payload.plan_id,
+    planned: payload.task as unknown as PlannedTask,
+    state: taskMachine.initial as TaskState,
+    agent_id: null,
+    run_ids: [],
+    interaction_id: null,
+    reason: null,
+    result: null,
+    evidence: [],
+  }
+}
+
+function taskMoved(task: TaskView, rune: Rune) {
+  task.state = rune.to as TaskState
+  task.reason = (rune.payload as { reason?: string }).reason ?? null
+}
+
+function evidenceFound(state: SessionState, { run_id = '', event_id }: Rune<'tool.result'>) {
+  for (const goal of state.goals.values())
+    for (const task of goal.tasks)
+      if (task.state !== 'pending' && task.run_ids.includes(run_id)) task.evidence.push(event_id)
+}

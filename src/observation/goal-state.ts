@@ -1,0 +1,98 @@
+import type { Json } from '../kernel/json.ts'
+import type { GoalState } from '../machines/goal.ts'
+import type { TaskState } from '../machines/task.ts'
+
+export const priorities = ['critical', 'high', 'medium', 'low'] as const
+
+export type Priority = (typeof priorities)[number]
+
+/** One tool that a task may use, and the JSON Schema that its arguments must fit beside the tool's own. */
+export type AllowedTool = {
+  readonly name: string
+  readonly args_schema?: Readonly<Record<string, Json>> | undefined
+}
+
+/** A task as its plan has it. It does not change; a retry is another task, linked to this one. */
+export type PlannedTask = {
+  readonly task_id: string
+  /** The step of the plan that it carries out. A retry has the key of what it retries. */
+  readonly key: string
+  /** Work is a run of an agent; a review is a question to a person. */
+  readonly kind: 'work' | 'review'
+  readonly title: string
+  readonly description: string
+  readonly priority: Priority
+  /** The agent that does it, by its name in the configuration. Null: a person. */
+  readonly owner: string | null
+  readonly depends_on: readonly string[]
+  /** It is done only if that task fails, and then stands for it. */
+  readonly instead_of: string | null
+  readonly command_id: string | null
+  /** All that its run may use. */
+  readonly tools: readonly AllowedTool[]
+  readonly retries: string | null
+  /** What the critic found in what it retries. */
+  readonly notes: readonly string[]
+}
+
+export interface TaskView {
+  readonly plan_id: string
+  readonly planned: PlannedTask
+  state: TaskState
+  agent_id: string | null
+  /** Its runs, oldest first. There is a second one when the first ended over an outcome that nobody knew. */
+  readonly run_ids: string[]
+  /** The question that a review puts. */
+  interaction_id: string | null
+  reason: string | null
+  result: Json
+  /** Where in the log the results of its calls stand. */
+  readonly evidence: number[]
+}
+
+export type Finding = {
+  readonly id: string
+  readonly severity: 'error' | 'warning' | 'suggestion' | 'info'
+  readonly category: 'correctness' | 'security' | 'performance' | 'style' | 'completeness'
+  readonly title: string
+  readonly description: string
+  readonly evidence: readonly string[]
+  /** Null: it is about the whole of it. */
+  readonly task_id: string | null
+  readonly suggested_fix?: string
+}
+
+/** A draft that was judged, and what became of it. */
+export type DraftView = {
+  readonly plan_id: string
+  readonly outcome: 'judged' | 'failed'
+  /** What whoever drafts the next one has to know. */
+  readonly failure: Json
+  /** How many critiques came before it. */
+  readonly after_critiques: number
+}
+
+/** A goal as a fold of its runes. */
+export interface GoalView {
+  readonly goal_id: string
+  readonly goal_description: string
+  readonly config: Readonly<Record<string, Json>>
+  /** The agent that everyone who works for the goal works for: what they spend, it spends. */
+  readonly agent_id: string
+  readonly received_at: number
+  state: GoalState
+  readonly drafts: DraftView[]
+  /** A plan that someone gave and that was not judged yet. */
+  given: Json
+  /** Why the last plan was rejected or has to be made anew, until the next draft is judged. */
+  revise: string | null
+  /** The plan in force, or the one that waits for approval. */
+  plan: { readonly plan_id: string; readonly tasks: readonly PlannedTask[]; interaction_id: string | null } | null
+  readonly tasks: TaskView[]
+  readonly critiques: { readonly plan_id: string; readonly findings: readonly Finding[] }[]
+  /** What it waits for, where that is the goal's own business and not a task's. */
+  reason: string | null
+  /** When it came to be where it is. */
+  since: number
+  ended_at: number | null
+}

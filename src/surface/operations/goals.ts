@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import { type GoalReport, reportOf } from '../../autonomy/goals/report.ts'
+import type { GoalSubmission } from '../../autonomy/goals/set-goal.ts'
+import { faults } from '../../faults/catalogue.ts'
+import { stateNames } from '../../kernel/machine.ts'
+import { goalMachine } from '../../machines/goal.ts'
+import { jsonValue } from '../../runes/json-value.ts'
+import type { Desk } from '../desk.ts'
+import { defineOperation } from '../operation.ts'
+import { withoutUndefined } from '../plain.ts'
+import { requestKey } from '../request-key.ts'
+import { goalBody, goalShape, goalState } from '../shapes/goal.ts'
+import { id } from '../shapes/id.ts'
+import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
+import { nothing } from '../shapes.ts'
+
+const one = z.object({ goal_id: id })
+
+const decision = {
+  task: z.string().max(200).optional(),
+  reason: z.string().max(10_000).optional(),
+  replied_by: z.string().trim().min(1).max(200).optional(),
+}
+
+export const startGoal = defineOperation({
+  name: 'start_goal',
+  method: 'POST',
+  path: '/api/goals',
+  scope: 'operate',
+  summary: 'Set a goal, with a plan or with a planner. Answers once it is recorded; the loop goes on by itself.',
+  params: nothing,
+  query: nothing,
+  body: goalBody,
+  returns: goalShape,
+  async run(desk, asked) {
+    const { goals } = await desk.commands()
+    const key = requestKey('start_goal', asked)
+    const submission = { ...asked.body, ...(key === undefined ? {} : { idempotency_key: key }) }
+    const { goal_id } = await goals.start(withoutUndefined(submission) as GoalSubmission)
+    return lookAt(desk, goal_id)
+  },
+})
+
+export const listGoals = defineOperation({
+  name: 'list_goals',
+  method: 'GET',
+  path: '/api/goals',
+  scope: 'read',
+  summary: 'Goals in one state, or in every state that is not over; the one that moved last first.',
+  params: nothing,
+  query: z.strictObject({ ...pageQuery, state: goalState.optional() }),
+  body: null,
+  returns: pageOf(goalShape),
+  async run(desk, { query: { limit, cursor, state } }) {
+    const after = readCursor('list_goals', cursor)
+    const open = stateNames(goalMachine).filter((name) => !('terminal' in goalMachine.states[name]))
+    const query = { limit: limit + 1, backward: true, ...(after === undefined ? {} : { after }) }
+    const tags = (state === undefined ? open : [state]).map((name) => `goal:${name}`)
+    const rows = (await Promise.all(tags.map((tag) => desk.runelog.rows('subjects', { ...query, tag })))).flat()
+    const newest = rows.sort((a, b) => (b.sort ?? 0) - (a.sort ?? 0) || (a.key < b.key ? 1 : -1))
+    const items = await Promise.all(newest.slice(0, limit).map(({ key }) => lookAt(desk, key)))
+    const last = newest[limit - 1]
+    return { items, next_cursor: newest.length > limit && last !== undefined ? cursorAt(last) : null }
+  },
+})
+
+export const getGoal = defineOperation({
+  name: 'get_goal',
+  method: 'GET',
+  path: '/api/goals/{goal_id}',
+  scope: 'read',
+  summary: 'Where a goal stands: its tasks with states, owners and results, what it waits for, what it has used.',
+  params: one,
+  query: nothing,
+  body: null,
+  returns: goalShape,
+  run: (desk, { params: { goal_id } }) => lookAt(desk, goal_id),
+})
+
+export const approveGoal = defineOperation({
+  name: 'approve_goal',
+  method: 'POST',
+  path: '/api/goals/{goal_id}/approve',
+  scope: 'approve',
+  summary: 'Let the plan of a goal start, or pass one of its reviews.',
+  params: one,
+  query: nothing,
+  body: z.strictObject(decision),
+  returns: goalShape,
+  async run(desk, { params: { goal_id }, body, by }) {
+    const { goals } = await desk.commands()
+    await goals.approve(goal_id, withoutUndefined({ replied_by: by, ...body }))
+    return lookAt(desk, goal_id)
+  },
+})
+
+export const rejectGoal = defineOperation({
+  name: 'reject_goal',
+  method: 'POST',
+  path: '/api/goals/{goal_id}/reject',
+  scope: 'approve',
+  summary: 'Reject the plan of a goal, refuse a review, or say that what a blocked goal waits for will not come.',
+  params: one,
+  query: nothing,
+  body: z.strictObject({ ...decision, plan: jsonValue.optional() }),
+  returns: goalShape,
+  async run(desk, { params: { goal_id }, body, by }) {
+    const { goals } = await desk.commands()
+    await goals.reject(goal_id, withoutUndefined({ replied_by: by, ...body }))
+    return lookAt(desk, goal_id)
+  },
+})
+
+export const cancelGoal = defineOperation({
+  name: 'cancel_goal',
+  method: 'POST',
+  path: '/api/goals/{goal_id}/cancel',
+  scope: 'operate',
+  summary: 'Give a goal up, with everything that is under way for it.',
+  params: one,
+  query: nothing,
+  body: z.strictObject({ reason: z.string().max(10_000).optional() }),
+  returns: z.object({ accepted: z.boolean(), goal: goalShape }),
+  async run(desk, { params: { goal_id }, body: { reason } }) {
+    const { goals } = await desk.commands()
+    const accepted = await goals.cancel(goal_id, reason)
+    return { accepted, goal: await lookAt(desk, goal_id) }
+  },
+})
+
+/** Looking needs the store alone. */
+async function lookAt({ runelog, views, now }: Desk, goal_id: string): Promise<GoalReport> {
+  const row = (await runelog.row('subjects', goal_id))?.value as { machine: string; session_id: string } | undefined
+  const state = row?.machine === 'goal' ? (await views.of(row.session_id)).state : undefined
+  const goal = state?.goals.get(goal_id)
+  if (state === undefined || goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
+  return reportOf(state, goal, now())
+}

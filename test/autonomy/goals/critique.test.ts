@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import { failuresOf, readCritique, verdictOf } from '../../../src/autonomy/goals/critique.ts'
+import { goalIds } from '../../../src/autonomy/goals/goal-ids.ts'
+import type { TaskState } from '../../../src/machines/task.ts'
+import type { GoalView, PlannedTask, TaskView } from '../../../src/observation/goal-state.ts'
+import { sha256 } from '../../support/sha256.ts'
+
+const ids = goalIds('goal_1', sha256)
+
+function task(key: string, state: TaskState, more: Partial<PlannedTask> = {}): TaskView {
+  const planned: PlannedTask = {
+    task_id: `tsk_${key}`,
+    key,
+    kind: 'work',
+    title: key,
+    description: '',
+    priority: 'medium',
+    owner: 'worker',
+    depends_on: [],
+    instead_of: null,
+    command_id: null,
+    tools: [],
+    retries: null,
+    notes: [],
+    ...more,
+  }
+  const rest = { agent_id: null, run_ids: [], interaction_id: null, reason: 'so', result: null, evidence: [] }
+  return { plan_id: 'pln_1', planned, state, ...rest }
+}
+
+function goalOf(...tasks: readonly TaskView[]): GoalView {
+  return {
+    goal_id: 'goal_1',
+    goal_description: 'It',
+    config: {},
+    agent_id: 'agt_1',
+    received_at: 0,
+    state: 'reviewing',
+    drafts: [],
+    given: null,
+    revise: null,
+    plan: { plan_id: 'pln_1', tasks: [], interaction_id: null },
+    tasks: [...tasks],
+    critiques: [],
+    reason: null,
+    since: 0,
+    ended_at: null,
+  }
+}
+
+const titles = (goal: GoalView) => failuresOf(goal).map(({ title }) => title)
+const critique = (...findings: readonly object[]) => JSON.stringify({ findings })
+const read = (goal: GoalView, text: string) => {
+  const result = readCritique(text, goal)
+  if ('problem' in result) throw new Error(result.problem)
+  return result
+}
+
+describe('what nobody needs a critic for', () => {
+  test('a failure is an error, what was skipped because of it is not one more', () => {
+    const goal = goalOf(task('aa', 'failed'), task('bb', 'skipped', { depends_on: ['tsk_aa'] }))
+    expect(titles(goal)).toEqual(['aa failed'])
+  })
+
+  test('a failure with a stand-in that completed is none, and neither is a stand-in that nobody needed', () => {
+    const mended = goalOf(task('aa', 'failed'), task('bb', 'completed', { instead_of: 'tsk_aa' }))
+    expect(titles(mended)).toEqual([])
+    expect(titles(goalOf(task('aa', 'completed'), task('bb', 'skipped', { instead_of: 'tsk_aa' })))).toEqual([])
+  })
+
+  test('who was skipped although nothing failed is an error: a goal is not met by leaving things out', () => {
+    const stuck = goalOf(
+      task('aa', 'skipped', { depends_on: ['tsk_bb'] }),
+      task('bb', 'skipped', { depends_on: ['tsk_aa'] }),
+    )
+    expect(titles(stuck)).toEqual(['aa was skipped', 'bb was skipped'])
+  })
+})
+
+describe('what follows from a critique', () => {
+  const goal = goalOf(
+    task('aa', 'failed'),
+    task('bb', 'skipped', { depends_on: ['tsk_aa'] }),
+    task('cc', 'completed'),
+    task('rr', 'failed', { kind: 'review', owner: null }),
+  )
+
+  test('errors about tasks become new tasks, and so does what was skipped because of them', () => {
+    const verdict = verdictOf(goal, read(goal, critique({ severity: 'error', title: 'No', task: 'aa' })), ids)
+    if (verdict.verdict !== 'retry') throw new Error(verdict.verdict)
+    const [again, behind] = verdict.tasks
+    expect(verdict.tasks.map(({ key, retries }) => [key, retries])).toEqual([
+      ['aa', 'tsk_aa'],
+      ['bb', 'tsk_bb'],
+    ])
+    expect(again?.notes).toEqual(['No: '])
+    expect(behind?.depends_on).toEqual([again?.task_id])
+  })
+
+  test('a review that was refused, or a finding about the whole, needs another plan', () => {
+    for (const about of ['rr', null, 'nothing of that name'])
+      expect(verdictOf(goal, read(goal, critique({ severity: 'error', title: 'No', task: about })), ids)).toMatchObject(
+        {
+          verdict: 'replan',
+        },
+      )
+  })
+
+  test('suggestions pass; a warning is followed once and not again', () => {
+    const warned = critique({ severity: 'warning', title: 'Hm', task: 'cc' })
+    expect(verdictOf(goal, read(goal, critique({ severity: 'suggestion', title: 'Hm', task: 'cc' })), ids)).toEqual({
+      verdict: 'passed',
+    })
+    expect(verdictOf(goal, read(goal, warned), ids).verdict).toBe('retry')
+    const followed = goalOf(...goal.tasks, { ...task('cc', 'completed', { task_id: 'tsk_c2', retries: 'tsk_cc' }) })
+    expect(verdictOf(followed, read(followed, warned), ids)).toEqual({ verdict: 'passed' })
+  })
+
+  test('what is not a critique is a problem and never a pass', () => {
+    for (const text of ['', 'fine', '{"findings": [{"severity": "bad"}]}', '[]'])
+      expect(readCritique(text, goal)).toHaveProperty('problem')
+    expect(readCritique('Here it is:\n```json\n{"findings": []}\n```', goal)).toMatchObject({ findings: [] })
+  })
+})

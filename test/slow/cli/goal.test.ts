@@ -1,0 +1,78 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import { createProject, type Project } from '../../support/cli-project.ts'
+import { registryIn } from '../../support/goal-registry.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
+
+const scratch = scratchFolder('cli-goal')
+let project: Project
+let plan: string
+
+const note = (id: string, ...depends_on: string[]) => ({ id, command: 'cmd_note', intent: `Do ${id}.`, depends_on })
+
+beforeEach(() => {
+  const folder = scratch.fresh()
+  mkdirSync(join(folder, 'registry'))
+  const registry = registryIn(join(folder, 'registry'))
+  project = createProject(
+    folder,
+    `{ worker }, plans: { registry: ${JSON.stringify(registry)} }`,
+    `import { agent, defineConfig, say, scriptedModel } from 'statewright'
+const worker = agent({ role: 'worker', model: scriptedModel(() => say('Done.')) })`,
+  )
+  plan = join(folder, 'plan.json')
+  writeFileSync(plan, JSON.stringify({ tasks: [note('first'), { ...note('second', 'first'), command: 'cmd_write' }] }))
+})
+
+test('a goal waits for its plan, then for a review, and is met: each command says how to go on', async () => {
+  const set = await project.cli(['goal', 'Write it down', '--plan', plan])
+  expect(set.exit).toBe(4)
+  const [, goal_id = ''] = /(goal_\w+)/.exec(set.out) ?? []
+  expect(set.err).toContain(`Next: statewright goal approve ${goal_id} --config`)
+
+  expect(await project.cli(['goal', 'approve', goal_id])).toMatchObject({ exit: 0 })
+  const watched = await project.cli(['goal', 'watch', goal_id.slice(5, 16), '--work'])
+  expect(watched.exit).toBe(4)
+  expect(watched.out).toMatch(/✓ first {2}completed {2}worker/)
+  expect(watched.err).toMatch(/goal approve goal_\w+ --task node_review_architecture/)
+  const blocked = await project.cli(['goal', 'list'])
+  expect(blocked.out).toMatch(/goal_\w+ {2}blocked {2}1\/3 {2}Write it down/)
+
+  const review = ['goal', 'approve', goal_id, '--task', 'node_review_architecture', '-m', 'fine']
+  expect((await project.cli(review)).exit).toBe(0)
+  const met = await project.cli(['goal', 'watch', goal_id, '--work'])
+  expect(met.exit).toBe(0)
+  const shown = await project.cli(['goal', 'show', goal_id])
+  expect(shown.out).toMatch(/goal met {2}Write it down/)
+  expect(shown.out).toMatch(/✓ {2}second +worker +completed {2}after first, node_review_architecture.*“Done\.”/)
+  expect((await project.cli(['goal', 'cancel', goal_id])).exit).toBe(6)
+})
+
+test('with --auto nobody is asked for the plan; what is stopped exits 1; JSON is for programs', async () => {
+  writeFileSync(plan, JSON.stringify({ tasks: [note('only')] }))
+  const done = await project.cli(['goal', 'Write it down', '--plan', plan, '--auto', '--json'])
+  expect(done.exit).toBe(0)
+  const reports = done.out.split('\n').map((line) => JSON.parse(line) as { state: string })
+  expect(reports.at(-1)).toMatchObject({ state: 'goal_met' })
+  const spent = await project.cli(['goal', 'Write it down', '--plan', plan, '--auto', '--tokens', '0'])
+  expect(spent.exit).toBe(1)
+  expect(spent.out).toContain('of 0 tokens')
+})
+
+test('a plan is rejected with another one; a goal without plan or planner, and options of other verbs, are refused', async () => {
+  const set = await project.cli(['goal', 'Write it down', '--plan', plan])
+  const [, goal_id = ''] = /(goal_\w+)/.exec(set.out) ?? []
+  writeFileSync(plan, JSON.stringify({ tasks: [note('other')] }))
+  expect((await project.cli(['goal', 'reject', goal_id, '-m', 'shorter', '--plan', plan])).exit).toBe(0)
+  const again = await project.cli(['goal', 'watch', goal_id, '--work'])
+  expect(again).toMatchObject({ exit: 4, out: expect.stringContaining('other') })
+  expect((await project.cli(['goal', 'cancel', goal_id, '-m', 'enough'])).out).toContain('is stopped')
+
+  expect(await project.cli(['goal', 'Nothing'])).toMatchObject({
+    exit: 1,
+    err: expect.stringContaining('neither a plan nor a planner'),
+  })
+  expect(await project.cli(['goal', 'show', goal_id, '--auto'])).toMatchObject({ exit: 2 })
+  expect((await project.cli(['goal', 'show', 'goal_none'])).exit).toBe(3)
+})

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { operations } from '../../src/surface/operations/all.ts'
+import {
+  approveGoal,
+  cancelGoal,
+  getGoal,
+  listGoals,
+  rejectGoal,
+  startGoal,
+} from '../../src/surface/operations/goals.ts'
+import { note, planOf, worker } from '../scenarios/goal-cast.ts'
+import { createDeskWorld } from '../support/desk.ts'
+import { registryIn } from '../support/goal-registry.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
+
+const registry = registryIn(scratchFolder('goal-operations').fresh())
+
+test('every operation of goals answers with what it declares', async () => {
+  const { client, world, called } = await createDeskWorld({ worker: worker() }, { plans: { registry } })
+  const plan = planOf(note('ta'), { ...note('tw'), command: 'cmd_write' })
+
+  // A goal waits for its plan to be approved, then for a review, and is met.
+  const body = { goal: 'Write', plan, budget: { tokens: 1_000, iterations: 2 } }
+  const set = await client.call(startGoal, { body, idempotency_key: 'once' })
+  expect((await client.call(startGoal, { body, idempotency_key: 'once' })).goal_id).toBe(set.goal_id)
+  const params = { goal_id: set.goal_id }
+  await world.sw.idle()
+  expect(await client.call(getGoal, { params })).toMatchObject({ state: 'planning', waits_for: [{ task_id: null }] })
+  await client.call(approveGoal, { params, body: { replied_by: 'mia' } })
+  await world.sw.idle()
+  const blocked = await client.call(getGoal, { params })
+  expect(blocked).toMatchObject({ state: 'blocked', waits_for: [{ prompt: expect.stringContaining('architecture') }] })
+  await client.call(approveGoal, { params, body: {} })
+  await world.sw.idle()
+  expect(await client.call(getGoal, { params })).toMatchObject({ state: 'goal_met', budget: { iterations: 2 } })
+
+  // Others are rejected and cancelled, and lists page through them.
+  const second = await client.call(startGoal, { body: { goal: 'Write', plan } })
+  const third = await client.call(startGoal, { body: { goal: 'Write', plan } })
+  await world.sw.idle()
+  const page = await client.call(listGoals, { query: { limit: 1 } })
+  const rest = await client.call(listGoals, { query: { limit: 1, cursor: page.next_cursor ?? '' } })
+  const ids = [...page.items, ...rest.items].map(({ goal_id }) => goal_id)
+  expect(new Set(ids)).toEqual(new Set([second.goal_id, third.goal_id]))
+  expect(rest.next_cursor).toBeNull()
+  await client.call(rejectGoal, { params: { goal_id: second.goal_id }, body: { reason: 'no' } })
+  const cancelled = await client.call(cancelGoal, { params: { goal_id: third.goal_id }, body: {} })
+  expect(cancelled).toMatchObject({ accepted: true, goal: { state: 'stopped' } })
+  await world.sw.idle()
+  const { items } = await client.call(listGoals, { query: { state: 'stopped' } })
+  expect(items).toHaveLength(2)
+  await expect(client.call(approveGoal, { params, body: {} })).rejects.toMatchObject({ code: 'goal_not_waiting' })
+  await expect(client.call(getGoal, { params: { goal_id: 'goal_none' } })).rejects.toMatchObject({ code: 'not_found' })
+  await expect(client.call(startGoal, { body: { goal: 'x', plann: 1 } as never })).rejects.toMatchObject({
+    code: 'bad_request',
+  })
+
+  const mine = operations.filter(({ path }) => path.startsWith('/api/goals'))
+  expect(mine.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([])
+  await client.close()
+})
