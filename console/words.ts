@@ -31,9 +31,9 @@ export function amount(n: number): string {
   return n < 1_000_000 ? `${Math.round(n / 100) / 10}k` : `${Math.round(n / 100_000) / 10}M`
 }
 
-/** An id by its beginning; what is cut stands in the title of whatever shows it. */
+/** An id by what tells it from its neighbours, which were made at nearly the same time: its kind and its end. */
 export function shortId(id: string): string {
-  return id.length <= 14 ? id : `${id.slice(0, 12)}…`
+  return id.length <= 14 ? id : `${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-6)}`
 }
 
 export function plural(n: number, one: string, many = `${one}s`): string {

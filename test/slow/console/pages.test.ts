@@ -129,7 +129,8 @@ test('a bundle is verified in the browser; one that was tampered with names its 
   const lines = readFileSync(whole, 'utf8').split('\n')
   const spoiled = {
     // Line 0 says what the file is, so event 7 is in line 7.
-    payload: lines.with(7, (lines[7] as string).replace('\\"', '\\" ')),
+    payload: lines.with(7, (lines[7] as string).replace('"payload":"{', '"payload":"{ ')),
+    header: lines.with(8, (lines[8] as string).replace('"header":"{', '"header":"{ ')),
     hash: lines.with(9, (lines[9] as string).replace(/"hash":"./, '"hash":"x')),
     missing: lines.toSpliced(12, 1),
     signature: lines.map((line) =>
@@ -153,6 +154,7 @@ test('a bundle is verified in the browser; one that was tampered with names its 
   }
   await file.setInputFiles(`${world.folder}/payload.ndjson`)
   await page.getByText('Event 7 is not what was recorded:').waitFor()
+  await page.getByText('its payload is not the one that was recorded.').waitFor()
   await picture(page, 'audit-tampered-1440')
 })
 
