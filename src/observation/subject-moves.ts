@@ -32,6 +32,12 @@ export function* subjectMoves(runes: Iterable<Rune>): Generator<SubjectMove> {
   }
 }
 
+/** The same for one rune, by whoever knows where the subjects were before it. */
+export function movesIn(rune: Rune, states: ReadonlyMap<string, string>): readonly SubjectMove[] {
+  const { at, event_id } = rune
+  return movesOf(rune, states).map((move) => ({ ...move, at, event_id }))
+}
+
 type Bare = Omit<SubjectMove, 'at' | 'event_id'>
 
 function movesOf(rune: Rune, states: ReadonlyMap<string, string>): readonly Bare[] {

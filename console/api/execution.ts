@@ -1,0 +1,17 @@
+import type { ConsequenceView } from '../../src/observation/consequence.ts'
+import type { ExecutionSnapshot, TransitionRecord } from '../../src/observation/contract.ts'
+import { get } from './request.ts'
+
+const at = (id: string, what: string) => `/api/execution/${encodeURIComponent(id)}/${what}`
+
+export interface Transitions {
+  readonly session_id: string
+  readonly transitions: readonly TransitionRecord[]
+}
+
+export const getSnapshot = (id: string, signal?: AbortSignal) => get<ExecutionSnapshot>(at(id, 'snapshot'), {}, signal)
+
+export const getConsequence = (id: string, signal?: AbortSignal) =>
+  get<ConsequenceView>(at(id, 'consequence'), {}, signal)
+
+export const getTransitions = (id: string, signal?: AbortSignal) => get<Transitions>(at(id, 'transitions'), {}, signal)

@@ -1,0 +1,22 @@
+import { type Answer, get, post } from './request.ts'
+import type { Json } from './types.ts'
+
+export const submitRun = (agent: string, input: Json) =>
+  post<{ session_id: string; run_id: string }>('/api/runs', { agent, input })
+
+export const steerRun = (run_id: string, input: Json): Promise<Answer<unknown>> =>
+  post(`/api/runs/${encodeURIComponent(run_id)}/steer`, { input })
+
+export const stopRun = (run_id: string, verb: 'interrupt' | 'cancel'): Promise<Answer<unknown>> =>
+  post(`/api/runs/${encodeURIComponent(run_id)}/${verb}`)
+
+export const findRun = (run_id: string) => get<{ session_id: string }>(`/api/runs/${encodeURIComponent(run_id)}`)
+
+export interface AgentListed {
+  readonly name: string
+  readonly role: string
+  readonly model: string
+  readonly tools: readonly string[]
+}
+
+export const listAgents = (signal?: AbortSignal) => get<{ items: readonly AgentListed[] }>('/api/agents', {}, signal)

@@ -1,0 +1,71 @@
+import { auditSession } from '../api/sessions.ts'
+import { Link } from '../parts/link.tsx'
+import { Loading, Trouble } from '../parts/states.tsx'
+import { At } from '../parts/time.tsx'
+import { useAsked } from '../use-asked.ts'
+import { plural } from '../words.ts'
+
+/** What the server found when it read its own store from the first event on. */
+export function OnServer({ session_id }: { session_id: string }) {
+  const { value, problem, isLoading, again } = useAsked(`audit ${session_id}`, () => auditSession(session_id))
+  return (
+    <section aria-labelledby="on-server">
+      <h2 id="on-server">On the server</h2>
+      {problem !== undefined && <Trouble problem={problem} retry={again} />}
+      {value === undefined && problem === undefined && <Loading what="the server’s verdict" />}
+      {value !== undefined && (
+        <>
+          {value.first_bad === null ? (
+            <p className="verdict is-good">
+              ✓ {plural(value.events, 'event')} verified, the chain is intact
+              {value.checkpoint !== null && (
+                <>
+                  , signed by key{' '}
+                  <code title={value.checkpoint.public_key}>{value.checkpoint.public_key.slice(0, 12)}</code> at{' '}
+                  <At at={value.checkpoint.at} />
+                </>
+              )}
+              .
+            </p>
+          ) : (
+            <BadEvent session_id={session_id} {...value.first_bad} proved={value.events} />
+          )}
+          <p className="faint">
+            hash of the last proved event <code>{value.head}</code>
+          </p>
+          <button type="button" disabled={isLoading} onClick={again}>
+            Verify again
+          </button>
+        </>
+      )}
+    </section>
+  )
+}
+
+interface Bad {
+  readonly session_id: string | undefined
+  readonly event_id: number
+  readonly problem: string
+  readonly proved: number
+}
+
+/** The first event that is not what was recorded: which, how it shows, and what that means for the rest. */
+export function BadEvent({ session_id, event_id, problem, proved }: Bad) {
+  return (
+    <div className="verdict is-bad" role="alert">
+      <p>
+        ✕ <strong>Event {event_id} is not what was recorded:</strong> {problem}
+      </p>
+      <p>
+        {proved === 0 ? 'Nothing is proved.' : `Events 1 to ${proved} are proved.`} Everything from event {event_id} on
+        is unproven.
+        {session_id !== undefined && event_id > 0 && (
+          <>
+            {' '}
+            <Link href={`/s/${session_id}?tab=raw&at=${event_id}`}>Look at it and its neighbours</Link>
+          </>
+        )}
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,36 @@
+import type { Interaction } from '../api/inbox.ts'
+import type { Problem } from '../api/request.ts'
+import { Copy } from '../parts/copy.tsx'
+import { Trouble } from '../parts/states.tsx'
+
+/** What each kind of answer gets: the question, whether it can still be answered, and whether anything may be pressed yet. */
+export interface Answering {
+  readonly asked: Interaction
+  readonly isOpen: boolean
+  readonly isInert: boolean
+  /** Keys mean this one. */
+  readonly isSelected: boolean
+  readonly done: () => void
+}
+
+/** Someone else was faster, or it was refused for another reason. */
+export function Refused({ problem, done }: { problem: Problem | undefined; done: () => void }) {
+  if (problem === undefined) return null
+  if (problem.status !== 409) return <Trouble problem={problem} />
+  return (
+    <div className="trouble" role="alert">
+      <strong>Someone was faster.</strong> {problem.detail} Your answer did nothing.
+      <button type="button" onClick={done}>
+        Show what became of it
+      </button>
+    </div>
+  )
+}
+
+export function Digest({ name, value }: { name: string; value: string }) {
+  return (
+    <span className="digest">
+      {name} <code title={value}>{value.slice(0, 12)}</code> <Copy text={value} label="copy" title={`Copy ${name}`} />
+    </span>
+  )
+}

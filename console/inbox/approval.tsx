@@ -1,0 +1,117 @@
+import { useEffect, useRef, useState } from 'react'
+import { approve, deny, type Interaction } from '../api/inbox.ts'
+import { useAct } from '../parts/act.tsx'
+import { JsonBlock } from '../parts/json.tsx'
+import { useKeys } from '../parts/keys.tsx'
+import { Scroll } from '../parts/scroll.tsx'
+import { type Answering, Digest, Refused } from './answering.tsx'
+
+type Step = 'look' | 'confirm' | 'deny'
+
+/** Yes or no to one action, with exactly the arguments that will be used. */
+export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering) {
+  const [step, setStep] = useState<Step>('look')
+  const [reason, setReason] = useState('')
+  const { isBusy, problem, run } = useAct()
+  const confirm = useRef<HTMLButtonElement>(null)
+  const why = useRef<HTMLInputElement>(null)
+  const irreversible = asked.irreversible === true
+  const isDisabled = isInert || isBusy
+
+  useEffect(() => {
+    if (step === 'confirm') confirm.current?.focus()
+    if (step === 'deny') why.current?.focus()
+  }, [step])
+
+  const sayYes = () => run(() => approve(asked.interaction_id, asked.digest), done)
+  const yes = () => {
+    if (isDisabled) return
+    if (irreversible) setStep('confirm')
+    else void sayYes()
+  }
+  const no = () => void run(() => deny(asked.interaction_id, reason.trim()), done)
+  useKeys(
+    isOpen && isSelected
+      ? {
+          a: { says: 'approve what is asked (an irreversible action asks once more)', does: yes },
+          x: { says: 'deny, with a reason', does: () => setStep('deny') },
+        }
+      : {},
+  )
+
+  return (
+    <div className="approval">
+      {asked.tool === null ? (
+        <JsonBlock value={asked.request} name="what is to be approved" />
+      ) : (
+        <Arguments asked={asked} />
+      )}
+      <p className="faint">
+        {asked.digest !== null && <Digest name="digest" value={asked.digest} />}{' '}
+        {asked.definition_sha256 !== null && <Digest name="definition" value={asked.definition_sha256} />}
+      </p>
+      <Refused problem={problem} done={done} />
+      {isOpen && step === 'look' && (
+        <div className="row">
+          <button type="button" className="primary" disabled={isDisabled} onClick={yes} title="Approve (a)">
+            Approve once
+          </button>
+          <button type="button" disabled={isDisabled} onClick={() => setStep('deny')} title="Deny (x)">
+            Deny …
+          </button>
+        </div>
+      )}
+      {isOpen && step === 'confirm' && (
+        <div className="row confirm">
+          <span>This cannot be undone. Approve it?</span>
+          <button ref={confirm} type="button" className="danger" disabled={isBusy} onClick={() => void sayYes()}>
+            Yes, approve once
+          </button>
+          <button type="button" onClick={() => setStep('look')}>
+            Back
+          </button>
+        </div>
+      )}
+      {isOpen && step === 'deny' && (
+        <form
+          className="row"
+          onSubmit={(event) => {
+            event.preventDefault()
+            no()
+          }}
+        >
+          <label className="grow">
+            Why not? The agent is told.
+            <input ref={why} value={reason} onChange={(event) => setReason(event.target.value)} />
+          </label>
+          <button type="submit" className="danger" disabled={isBusy}>
+            Deny
+          </button>
+          <button type="button" onClick={() => setStep('look')}>
+            Back
+          </button>
+        </form>
+      )}
+    </div>
+  )
+}
+
+/** What would be called, and with what: complete, and as the digest has it. */
+function Arguments({ asked }: { asked: Interaction }) {
+  return (
+    <>
+      <p>Asked because: {asked.prompt}</p>
+      <p>
+        <strong>{asked.tool}</strong> with exactly these arguments:{' '}
+        {asked.irreversible && <span className="chip is-bad">irreversible</span>}
+      </p>
+      <Scroll name="Arguments">
+        <pre className="arguments">{asked.canonical_arguments ?? 'null'}</pre>
+      </Scroll>
+      <details>
+        <summary>The same, spread out</summary>
+        <pre className="arguments">{JSON.stringify(asked.arguments, null, 2)}</pre>
+      </details>
+    </>
+  )
+}

@@ -1,0 +1,97 @@
+import { type FormEvent, useState } from 'react'
+import { answer } from '../api/inbox.ts'
+import type { Json, JsonObject } from '../api/types.ts'
+import { useAct } from '../parts/act.tsx'
+import { type Answering, Refused } from './answering.tsx'
+import { Displays } from './displays.tsx'
+import { FieldInput } from './field-input.tsx'
+import { fieldsOf, firstValue, sentValue } from './fields.ts'
+
+type Action = 'approve' | 'edit' | 'reject'
+
+/** A step that an agent handed to a person: a form, a confirmation, or something to look at. */
+export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
+  const { request, interaction_id } = asked
+  const fields = fieldsOf(request)
+  const [values, setValues] = useState<Readonly<Record<string, Json>>>(() =>
+    Object.fromEntries(fields.map((field) => [field.name, firstValue(field)])),
+  )
+  const [reason, setReason] = useState('')
+  const { isBusy, problem, run } = useAct()
+  const wrong = problemsOf(problem?.details)
+
+  const say = (action: Action) => {
+    const data = Object.fromEntries(
+      fields.flatMap((field) => {
+        const value = sentValue(field, values[field.name] ?? '')
+        return value === undefined ? [] : [[field.name, value]]
+      }),
+    )
+    const said = action === 'reject' ? (reason.trim() === '' ? {} : { reason: reason.trim() }) : { data }
+    void run(() => answer(interaction_id, { action, ...said }), done)
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    say('approve')
+  }
+  const labels = labelsOf(request)
+  return (
+    <form className="ecs" onSubmit={submit} noValidate>
+      {typeof request.description === 'string' && <p>{request.description}</p>}
+      <Displays request={request} />
+      {isOpen && (
+        <>
+          {fields.map((field) => (
+            <FieldInput
+              key={field.name}
+              field={field}
+              id={`${interaction_id}-${field.name}`}
+              value={values[field.name] ?? ''}
+              problem={wrong.get(`/data/${field.name}`)}
+              set={(value) => setValues({ ...values, [field.name]: value })}
+            />
+          ))}
+          {wrong.size === 0 ? (
+            <Refused problem={problem} done={done} />
+          ) : (
+            <p className="wrong" role="alert">
+              Nothing was sent: what does not fit is said beside its field.
+            </p>
+          )}
+          <div className="row">
+            <button type="submit" className="primary" disabled={isInert || isBusy}>
+              {labels.approve}
+            </button>
+            {request.type !== 'display' && (
+              <>
+                <button type="button" disabled={isInert || isBusy} onClick={() => say('reject')}>
+                  {labels.reject}
+                </button>
+                <label className="grow">
+                  Reason, if you refuse
+                  <input value={reason} onChange={({ target }) => setReason(target.value)} />
+                </label>
+              </>
+            )}
+          </div>
+        </>
+      )}
+    </form>
+  )
+}
+
+function labelsOf(request: JsonObject): { readonly approve: string; readonly reject: string } {
+  const actions = (request.actions ?? {}) as Readonly<Record<string, { readonly label?: string }>>
+  const usual = request.type === 'confirmation' ? 'Confirm' : request.type === 'display' ? 'Seen' : 'Send'
+  const dismiss = typeof request.dismiss_label === 'string' ? request.dismiss_label : undefined
+  return {
+    approve: actions.approve?.label ?? (request.type === 'display' ? (dismiss ?? usual) : usual),
+    reject: actions.reject?.label ?? 'Refuse',
+  }
+}
+
+/** The fields that do not fit, by where they stand in the answer. */
+function problemsOf(details: Readonly<Record<string, unknown>> | undefined): ReadonlyMap<string, string> {
+  const problems = (details?.problems ?? []) as readonly { pointer: string; problem: string }[]
+  return new Map(problems.map(({ pointer, problem }) => [pointer, problem]))
+}

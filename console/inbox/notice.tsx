@@ -1,0 +1,25 @@
+import { answer } from '../api/inbox.ts'
+import { useAct } from '../parts/act.tsx'
+import { JsonBlock } from '../parts/json.tsx'
+import { type Answering, Refused } from './answering.tsx'
+
+/** Something a person has to have seen. */
+export function Notice({ asked, isOpen, isInert, done }: Answering) {
+  const { isBusy, problem, run } = useAct()
+  return (
+    <>
+      <JsonBlock value={asked.request} name="what it is about" />
+      <Refused problem={problem} done={done} />
+      {isOpen && (
+        <button
+          type="button"
+          className="primary"
+          disabled={isInert || isBusy}
+          onClick={() => void run(() => answer(asked.interaction_id, { acknowledged: true }), done)}
+        >
+          I have seen it
+        </button>
+      )}
+    </>
+  )
+}

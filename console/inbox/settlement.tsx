@@ -1,0 +1,40 @@
+import { useState } from 'react'
+import { settle } from '../api/inbox.ts'
+import { useAct } from '../parts/act.tsx'
+import { JsonBlock } from '../parts/json.tsx'
+import { type Answering, Refused } from './answering.tsx'
+
+/** Nobody can know whether an action happened; a person who looked may know. */
+export function Settlement({ asked, isInert, isOpen, done }: Answering) {
+  const [reason, setReason] = useState('')
+  const { isBusy, problem, run } = useAct()
+  const say = (outcome: 'happened' | 'did_not_happen') => () =>
+    void run(() => settle(asked.interaction_id, outcome, reason.trim()), done)
+  return (
+    <div className="settlement">
+      <p>
+        <span className="chip is-unknown">± has changed the world: unknown</span> Look outside before you answer: what
+        you say becomes the record, and decides whether it is tried again.
+      </p>
+      <JsonBlock value={asked.arguments} name="arguments" />
+      <Refused problem={problem} done={done} />
+      {isOpen && (
+        <>
+          <label>
+            How do you know?
+            <input value={reason} onChange={(event) => setReason(event.target.value)} />
+          </label>
+          <div className="row">
+            <button type="button" className="primary" disabled={isInert || isBusy} onClick={say('happened')}>
+              It happened
+            </button>
+            <button type="button" disabled={isInert || isBusy} onClick={say('did_not_happen')}>
+              It did not happen
+            </button>
+            <span className="faint">To leave it open, do nothing: it waits.</span>
+          </div>
+        </>
+      )}
+    </div>
+  )
+}

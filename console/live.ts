@@ -1,0 +1,97 @@
+import { useSyncExternalStore } from 'react'
+import { type InboxItem, listInbox } from './api/inbox.ts'
+import type { ServerSent } from './api/read-block.ts'
+import { serverSent } from './api/server-sent.ts'
+import type { SessionSummary } from './api/sessions.ts'
+import { hearServerTime } from './clock.ts'
+
+export type Line = 'connecting' | 'live' | 'reconnecting' | 'refused'
+
+/**
+ * What the whole console knows all the time: whether the server is there, what
+ * waits for a person, and which sessions changed since the page was opened.
+ */
+interface Known {
+  readonly line: Line
+  readonly inbox: readonly InboxItem[]
+  readonly changed: ReadonlyMap<string, SessionSummary>
+  /** Goes up when changes may have been missed: lists are loaded again. */
+  readonly epoch: number
+}
+
+let known: Known = { line: 'connecting', inbox: [], changed: new Map(), epoch: 0 }
+const listeners = new Set<() => void>()
+let inboxTimer: ReturnType<typeof setTimeout> | undefined
+
+function set(change: Partial<Known>) {
+  known = { ...known, ...change }
+  for (const listener of listeners) listener()
+}
+
+export function useLive(): Known {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => known,
+  )
+}
+
+/** Looks at the inbox again, once for many reasons that come together. */
+export function refreshInbox(within_ms = 150): void {
+  if (inboxTimer !== undefined) return
+  inboxTimer = setTimeout(async () => {
+    inboxTimer = undefined
+    const answer = await listInbox()
+    if (!answer.ok) return
+    hearServerTime(answer.server_at)
+    set({ inbox: answer.value.items })
+  }, within_ms)
+}
+
+let isListening = false
+let retry: (() => void) | undefined
+
+/** Listens for as long as the page lives. */
+export async function listenToServer(): Promise<void> {
+  if (isListening) {
+    retry?.()
+    return
+  }
+  isListening = true
+  for (let wait = 250; ; wait = Math.min(wait * 2, 10_000)) {
+    try {
+      const stream = serverSent('/api/summaries/stream', new AbortController().signal)
+      for (let next = await stream.next(); ; next = await stream.next()) {
+        if (next.done) {
+          if (next.value?.status === 401) set({ line: 'refused' })
+          break
+        }
+        if (next.value.event === 'open') {
+          wait = 250
+          set({ line: 'live', epoch: known.epoch + 1 })
+          refreshInbox(0)
+        } else hear(next.value)
+      }
+    } catch {
+      // The server went away; it is asked again below.
+    }
+    if (known.line !== 'refused') set({ line: 'reconnecting' })
+    await new Promise<void>((resolve) => {
+      retry = resolve
+      setTimeout(resolve, wait)
+    })
+  }
+}
+
+function hear({ event, data }: ServerSent) {
+  if (event === 'stale') set({ epoch: known.epoch + 1 })
+  refreshInbox()
+  if (event !== 'summary') return
+  const summary = JSON.parse(data) as SessionSummary
+  const changed = new Map(known.changed)
+  changed.delete(summary.session_id)
+  changed.set(summary.session_id, summary)
+  set({ changed })
+}

@@ -1,0 +1,26 @@
+import type { Machine } from '../../src/kernel/machine.ts'
+import { transition } from '../../src/kernel/transition.ts'
+
+export type Verdict = { readonly isLegal: true } | { readonly isLegal: false; readonly reason: string }
+
+/** Whether a trigger is declared for a state, and if not, why: in the words of the declaration where it has some. */
+export function verdictOn(machine: Machine, state: string, trigger: string): Verdict {
+  const decision = transition(machine, state, trigger)
+  if (decision.allowed || decision.refusal === 'guarded') return { isLegal: true }
+  const targets = new Set(machine.transitions.filter((edge) => edge.on === trigger).map((edge) => edge.to))
+  const because = machine.forbidden.find((move) => move.from === state && targets.has(move.to))?.because
+  const legal = decision.legal.length === 0 ? 'nothing more' : decision.legal.join(', ')
+  return { isLegal: false, reason: because ?? `The ${machine.name} is ${state}, which accepts ${legal}.` }
+}
+
+export interface Move {
+  readonly trigger: string
+  readonly to: string
+  readonly guards: readonly string[]
+}
+
+export function legalMoves(machine: Machine, state: string): readonly Move[] {
+  return machine.transitions
+    .filter((edge) => edge.from === state)
+    .map(({ on: trigger, to, when: guards = [] }) => ({ trigger, to, guards }))
+}

@@ -1,0 +1,50 @@
+import { useEffect } from 'react'
+import { getOccupancy } from '../api/machines.ts'
+import { useLive } from '../live.ts'
+import { amend } from '../route.ts'
+import { useAsked } from '../use-asked.ts'
+import { count } from '../words.ts'
+
+const filters = [
+  ['', 'All'],
+  ['waiting_user', 'Needs you'],
+  ['running', 'Running'],
+  ['queued', 'Queued'],
+  ['failed', 'Failed'],
+  ['succeeded', 'Succeeded'],
+  ['canceled', 'Stopped'],
+] as const
+
+/** The list by what most needs a look, with how many runs there are of each that is not over. */
+export function SessionsStrip({ status, isListed }: { status: string | null; isListed: boolean }) {
+  const { line } = useLive()
+  // To count takes the server longer than to list: the list comes first.
+  const { value, again } = useAsked(`occupancy ${isListed}`, async (signal) =>
+    isListed ? getOccupancy(signal) : { ok: true, value: { machines: [] }, server_at: null },
+  )
+  useEffect(() => {
+    if (line !== 'live') return
+    const timer = setInterval(() => document.hidden || again(), 5_000)
+    return () => clearInterval(timer)
+  }, [line, again])
+  const runs = value?.machines.find(({ machine }) => machine === 'run')?.states ?? []
+  const says = (state: string) => {
+    const found = runs.find((one) => one.state === state)
+    return found === undefined || found.count === 0 ? '' : `${found.is_capped ? '≥ ' : ''}${count(found.count)}`
+  }
+  return (
+    <ul className="strip" aria-label="Show">
+      {filters.map(([filter, label]) => (
+        <li key={filter}>
+          <button
+            type="button"
+            aria-pressed={(status ?? '') === filter}
+            onClick={() => amend({ status: filter === '' ? null : filter })}
+          >
+            {label} <span className="number">{says(filter)}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}

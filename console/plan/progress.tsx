@@ -1,0 +1,36 @@
+import { coordinationMachine } from '../../src/machines/coordination.ts'
+import type { PlanView } from '../api/plans.ts'
+import { shapes } from '../families.ts'
+import { spoken } from '../words.ts'
+
+/** All states of a coordination with the path that was taken, and how often answers sent it back. */
+export function Progress({ plan }: { plan: PlanView }) {
+  const visited = new Map<string, number>([[coordinationMachine.initial, 1]])
+  for (const { to } of plan.moves) visited.set(to, (visited.get(to) ?? 0) + 1)
+  const rounds = plan.moves.filter(({ trigger }) => trigger === 'answer_conflicts').length
+  const isOver = coordinationMachine.states[plan.state as never] as { terminal?: true } | undefined
+  const states = Object.entries(coordinationMachine.states).filter(
+    ([state, declared]) => !('terminal' in declared) || state === plan.state || state === 'DONE',
+  )
+  return (
+    <>
+      <ol className="progress" aria-label="States of the plan">
+        {states.map(([state]) => {
+          const times = visited.get(state) ?? 0
+          const isHere = state === plan.state
+          const is = isHere ? 'here' : times > 0 ? 'passed' : isOver?.terminal ? 'skipped' : 'ahead'
+          const sign =
+            is === 'passed' ? shapes.good.sign : is === 'here' ? '▸' : is === 'skipped' ? '–' : shapes.not_started.sign
+          return (
+            <li key={state} className={`is-${is}`} aria-current={isHere ? 'step' : undefined} title={`${state}: ${is}`}>
+              <span aria-hidden="true">{sign}</span> {spoken(state).toLowerCase()}
+              {times > 1 && <span className="chip">×{times}</span>}
+              <span className="unseen">: {is}</span>
+            </li>
+          )
+        })}
+      </ol>
+      {rounds > 0 && <p className="faint">Answers sent it back to the rules {rounds} of 3 times.</p>}
+    </>
+  )
+}

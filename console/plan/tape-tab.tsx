@@ -1,0 +1,67 @@
+import { useState } from 'react'
+import { type PlanView, verifyPlan } from '../api/plans.ts'
+import type { Json } from '../api/types.ts'
+import { useAct } from '../parts/act.tsx'
+import { JsonBlock } from '../parts/json.tsx'
+import { Trouble } from '../parts/states.tsx'
+import { duration } from '../words.ts'
+
+/** Every move: the guards that let it happen, what came out, how long it took; and whether what came out is still what it was. */
+export function TapeTab({ coordination_id, plan }: { coordination_id: string; version: string; plan: PlanView }) {
+  const { isBusy, problem, run } = useAct()
+  const [found, setFound] = useState<readonly object[]>()
+  return (
+    <>
+      <div className="row">
+        <button
+          type="button"
+          disabled={isBusy}
+          onClick={() =>
+            void run(
+              () => verifyPlan(coordination_id),
+              (value) => setFound(value.problems),
+            )
+          }
+        >
+          Verify
+        </button>
+        {found !== undefined && found.length === 0 && (
+          <span className="verdict is-good" role="status">
+            ✓ Every output is what was frozen.
+          </span>
+        )}
+      </div>
+      {problem !== undefined && <Trouble problem={problem} />}
+      {found !== undefined && found.length > 0 && (
+        <div className="verdict is-bad" role="alert">
+          <p>✕ What was frozen and what is there differ.</p>
+          <JsonBlock value={found as unknown as Json} name="problems" />
+        </div>
+      )}
+      <ol className="tape">
+        {plan.moves.map((move, i) => (
+          <li key={`${i} ${move.to}`}>
+            <p>
+              <strong>
+                {move.from} → {move.to}
+              </strong>{' '}
+              on {move.trigger} <span className="faint number">{duration(move.duration_ms)}</span>
+            </p>
+            <ul className="plain-list">
+              {move.guards.map(({ guard_name, passed, reason }) => (
+                <li key={guard_name}>
+                  {passed ? '✓' : '✕'} {guard_name}: <span className="faint">{reason}</span>
+                </li>
+              ))}
+              {move.outputs.map(({ artifact_type, artifact_id, checksum }) => (
+                <li key={artifact_id}>
+                  ▤ {artifact_type} {artifact_id} <code title={checksum}>{checksum.slice(0, 12)}</code>
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}

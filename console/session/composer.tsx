@@ -1,0 +1,59 @@
+import { useState } from 'react'
+import { steerRun } from '../api/runs.ts'
+import { sendMessage } from '../api/sessions.ts'
+import { useAct } from '../parts/act.tsx'
+import { Trouble } from '../parts/states.tsx'
+import type { SessionLog } from './log.ts'
+
+/** A message or a correction. What was written stays until the server has it. */
+export function Composer({ log }: { log: SessionLog }) {
+  const [text, setText] = useState('')
+  const { isBusy, problem, run } = useAct()
+  const entries = log.spine().entries()
+  const state = log.spine().stateOf(log.session_id) ?? log.session()?.state ?? ''
+  const open = entries.findLast(({ machine }) => machine === 'run')
+  const isStreaming = entries.some((entry) => entry.machine === 'turn' && entry.state === 'streaming')
+  if (['closing', 'closed', 'archived'].includes(state))
+    return <p className="faint">The session is {state}; it takes no more messages. Start a new one.</p>
+  const isGone = log.connection() !== 'live'
+  const send = (act: 'message' | 'steer') =>
+    void run<unknown>(
+      () =>
+        act === 'steer' && open !== undefined ? steerRun(open.subject_id, text) : sendMessage(log.session_id, text),
+      () => setText(''),
+    )
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault()
+        send('message')
+      }}
+    >
+      <label>
+        Message
+        <textarea rows={2} value={text} onChange={({ target }) => setText(target.value)} />
+      </label>
+      <div className="row">
+        <button type="submit" className="primary" disabled={isBusy || isGone || text.trim() === ''}>
+          {open === undefined ? 'Send' : 'Queue as next run'}
+        </button>
+        {open !== undefined && (
+          <button type="button" disabled={isBusy || isGone || text.trim() === ''} onClick={() => send('steer')}>
+            Steer the run
+          </button>
+        )}
+        <span className="faint">
+          {isGone
+            ? 'Not connected: the draft stays here and is not sent.'
+            : open === undefined
+              ? 'Starts a run.'
+              : isStreaming
+                ? 'Steering stops the answer at once and goes on with your words; queueing waits for the run to end.'
+                : 'Steering waits for the tools that are running; queueing waits for the run to end.'}
+        </span>
+      </div>
+      {problem !== undefined && <Trouble problem={problem} />}
+    </form>
+  )
+}

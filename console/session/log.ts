@@ -1,0 +1,265 @@
+import type { Rune } from '../../src/runes/rune.ts'
+import { type Problem, withQuery } from '../api/request.ts'
+import { serverSent } from '../api/server-sent.ts'
+import { getSession, listRunes, type SessionView } from '../api/sessions.ts'
+import { hearServerTime } from '../clock.ts'
+import { createSpine, type Spine } from './spine.ts'
+
+export type Connection = 'connecting' | 'live' | 'catching_up' | 'reconnecting' | 'closed'
+
+/** Text on its way. A rune will say it again, and for good. */
+export interface Draft {
+  readonly turn_id: string
+  readonly round: number
+  readonly offset: number
+  text: string
+}
+
+/**
+ * What the page knows of one session: the newest runes without a gap, and
+ * earlier ones as far back as someone wanted to see. The runes come over the
+ * stream from the last one that was seen, so that a lost connection costs
+ * nothing and repeats nothing.
+ */
+export interface SessionLog {
+  readonly session_id: string
+  readonly runes: readonly Rune[]
+  readonly spine: () => Spine
+  readonly session: () => SessionView | undefined
+  readonly problem: () => Problem | undefined
+  readonly connection: () => Connection
+  readonly draft: () => Draft | undefined
+  /** Goes up with every change; `earlier` goes up when runes were put before those that were there. */
+  readonly version: () => number
+  readonly earlier: () => number
+  readonly isWhole: () => boolean
+  readonly isLoadingEarlier: () => boolean
+  readonly loadEarlier: (downTo?: number) => Promise<void>
+  readonly refresh: () => Promise<void>
+  readonly listen: (listener: () => void) => () => void
+  readonly close: () => void
+}
+
+interface Delta {
+  readonly turn_id: string
+  readonly round: number
+  readonly offset: number
+  readonly channel: string
+  readonly content: string
+}
+
+const firstPage = 400
+const page = 1_000
+const atOnce = 5
+const longestWait = 10_000
+
+export function openLog(session_id: string): SessionLog {
+  const runes: Rune[] = []
+  const listeners = new Set<() => void>()
+  const leave = new AbortController()
+  let session: SessionView | undefined
+  let spine = createSpine([])
+  let problem: Problem | undefined
+  let connection: Connection = 'connecting'
+  let draft: Draft | undefined
+  let version = 0
+  let earlier = 0
+  let isWhole = false
+  /** Everything from here on is known; runes that are not public leave holes. */
+  let first = 1
+  let loadingEarlier: Promise<void> | undefined
+  let isAnnounced = false
+  let refreshing: ReturnType<typeof setTimeout> | undefined
+
+  /** Many runes may come at once; whoever listens is told once per frame. */
+  function changed() {
+    version++
+    if (isAnnounced) return
+    isAnnounced = true
+    const tell = () => {
+      isAnnounced = false
+      for (const listener of listeners) listener()
+    }
+    if (document.hidden) setTimeout(tell, 100)
+    else requestAnimationFrame(tell)
+  }
+
+  const last = () => runes.at(-1)?.event_id ?? 0
+
+  function take(rune: Rune) {
+    if (rune.event_id <= last()) return
+    runes.push(rune)
+    spine.take(rune)
+    if (draft !== undefined && endsDraft(rune, draft)) draft = undefined
+    if (rune.machine === 'run' || rune.machine === 'session' || rune.machine === 'interaction') refreshSoon()
+    changed()
+  }
+
+  /** What the server says about the session is asked for again, once for many moves that come together. */
+  function refreshSoon() {
+    if (refreshing !== undefined || leave.signal.aborted) return
+    refreshing = setTimeout(() => {
+      refreshing = undefined
+      void refresh()
+    }, 250)
+  }
+
+  async function refresh(): Promise<void> {
+    const answer = await getSession(session_id, leave.signal)
+    if (leave.signal.aborted) return
+    if (answer.ok) {
+      hearServerTime(answer.server_at)
+      session = answer.value
+      problem = undefined
+    } else problem = answer.problem
+    changed()
+  }
+
+  /**
+   * The newest runes first, since the server has them at hand; what it says about the whole of a long session takes it
+   * longer, and comes when it comes. The stream goes on from the runes.
+   */
+  async function begin(): Promise<boolean> {
+    const newest = await listRunes(session_id, { limit: firstPage, backward: true }, leave.signal)
+    if (!newest.ok) {
+      problem = newest.problem
+      changed()
+      return false
+    }
+    const found = newest.value.items.toSorted((a, b) => a.event_id - b.event_id)
+    runes.push(...found)
+    isWhole = newest.value.next === null
+    first = newest.value.next ?? 1
+    changed()
+    void refresh().then(placeSpine)
+    return true
+  }
+
+  /** Where everything was when the server looked, and what the runes since then say. */
+  function placeSpine() {
+    if (session === undefined) return
+    spine = createSpine(session.spine, session.event_id)
+    for (const rune of runes) spine.take(rune)
+    changed()
+  }
+
+  async function follow(): Promise<void> {
+    let isBack = false
+    for (let wait = 250; !leave.signal.aborted; wait = Math.min(wait * 2, longestWait)) {
+      if (runes.length === 0 && !(await begin())) {
+        connection = problem?.status === 404 || problem?.status === 401 ? 'closed' : 'reconnecting'
+        changed()
+        if (connection === 'closed') return
+      } else {
+        const heard = await hearStream(isBack)
+        isBack = true
+        if (leave.signal.aborted) return
+        if (heard) wait = 250
+        connection = 'reconnecting'
+        changed()
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait))
+    }
+  }
+
+  async function hearStream(isBack: boolean): Promise<boolean> {
+    const url = withQuery(`/api/sessions/${encodeURIComponent(session_id)}/stream`, { runes: 1, after: last() })
+    let heard = false
+    try {
+      const stream = serverSent(url, leave.signal)
+      for (let next = await stream.next(); ; next = await stream.next()) {
+        if (next.done) {
+          if (next.value !== undefined) problem = next.value
+          return heard
+        }
+        if (!heard) {
+          heard = true
+          problem = undefined
+          connection = 'live'
+          if (isBack) void refresh()
+        }
+        const { event, data } = next.value
+        if (event === 'rune') take(JSON.parse(data) as Rune)
+        else if (event === 'delta') {
+          const said = JSON.parse(data) as { durable: boolean; payload: Delta }
+          if (!said.durable) hearText(said.payload)
+        }
+        changed()
+      }
+    } catch {
+      return heard
+    }
+  }
+
+  function hearText({ turn_id, round, offset, channel, content }: Delta) {
+    if (channel !== 'text') return
+    if (draft?.turn_id !== turn_id || draft.round !== round) draft = { turn_id, round, offset, text: '' }
+    // A piece that came twice, or that stands behind a gap, changes nothing.
+    const known = draft.offset + draft.text.length - offset
+    if (known >= 0) draft.text += content.slice(known)
+  }
+
+  async function loadEarlier(downTo?: number): Promise<void> {
+    loadingEarlier ??= loadBack(downTo ?? first - 1).finally(() => {
+      loadingEarlier = undefined
+      changed()
+    })
+    changed()
+    return loadingEarlier
+  }
+
+  /** Several pages at once: event ids have no gaps, so it is known beforehand where each one begins. */
+  async function loadBack(downTo: number): Promise<void> {
+    while (!isWhole && !leave.signal.aborted && first > downTo) {
+      const ends = Array.from({ length: atOnce }, (_, i) => first - i * page).filter((before) => before > 1)
+      const answers = await Promise.all(ends.map((before) => pageBefore(before)))
+      const found: Rune[] = []
+      for (const answer of answers) {
+        if (!answer.ok) {
+          problem = answer.problem
+          return
+        }
+        found.unshift(...answer.value.items)
+      }
+      runes.unshift(...found)
+      first = Math.max(1, (ends.at(-1) ?? 1) - page)
+      isWhole = first === 1
+      earlier++
+      changed()
+    }
+  }
+
+  function pageBefore(before: number) {
+    return listRunes(session_id, { after: Math.max(0, before - page - 1), before, limit: page }, leave.signal)
+  }
+
+  void follow()
+  return {
+    session_id,
+    runes,
+    spine: () => spine,
+    session: () => session,
+    problem: () => problem,
+    connection: () => connection,
+    draft: () => draft,
+    version: () => version,
+    earlier: () => earlier,
+    isWhole: () => isWhole,
+    isLoadingEarlier: () => loadingEarlier !== undefined,
+    loadEarlier,
+    refresh,
+    listen(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close: () => leave.abort(),
+  }
+}
+
+/** What is durable takes the place of what was not. */
+function endsDraft(rune: Rune, draft: Draft): boolean {
+  if (rune.turn_id !== draft.turn_id) return false
+  if (rune.kind !== 'turn.assistant_delta') return rune.machine === 'turn'
+  const { round, offset, content, channel } = rune.payload
+  return channel === 'text' && round === draft.round && offset + content.length >= draft.offset + draft.text.length
+}

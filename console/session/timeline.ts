@@ -1,0 +1,110 @@
+import type { Rune } from '../../src/runes/rune.ts'
+
+/** What a stretch of a bar was spent on. */
+export type Spending = 'queued' | 'running' | 'person' | 'tool' | 'unknown'
+
+export const spendings: { readonly [S in Spending]: string } = {
+  queued: 'queued',
+  running: 'running',
+  person: 'waiting for a person',
+  tool: 'waiting for a tool',
+  unknown: 'outcome unknown',
+}
+
+export interface Segment {
+  readonly spending: Spending
+  readonly state: string
+  readonly from: number
+  /** Null while it lasts. */
+  to: number | null
+  readonly event_id: number
+}
+
+export interface Lane {
+  readonly lane_id: string
+  readonly kind: 'system' | 'person' | 'run' | 'call'
+  label: string
+  readonly depth: number
+  readonly segments: Segment[]
+  readonly marks: { readonly at: number; readonly event_id: number; readonly text: string }[]
+  /** How it ended, in the word of its machine. */
+  end: string | null
+}
+
+export interface Timeline {
+  readonly lanes: Map<string, Lane>
+  /** When anything happened, in order. */
+  readonly times: number[]
+  readonly take: (rune: Rune) => void
+}
+
+const ends = new Set(['succeeded', 'failed', 'canceled', 'completed', 'rejected', 'cancelled'])
+
+/** Who did what when: a lane for the system, one for people, one for each run and, below it, for each of its calls. */
+export function createTimeline(): Timeline {
+  const lanes = new Map<string, Lane>()
+  const times: number[] = []
+  const runs = new Map<string, { status: string; turn: string }>()
+
+  function lane(lane_id: string, kind: Lane['kind'], label: string, depth: number): Lane {
+    let found = lanes.get(lane_id)
+    if (found === undefined) {
+      found = { lane_id, kind, label, depth, segments: [], marks: [], end: null }
+      lanes.set(lane_id, found)
+    }
+    return found
+  }
+  lane('system', 'system', 'system', 0)
+  lane('person', 'person', 'people', 0)
+
+  function enter(on: Lane, rune: Rune, spending: Spending | null, state: string) {
+    const last = on.segments.at(-1)
+    if (last !== undefined && last.to === null) {
+      if (last.spending === spending && last.state === state) return
+      last.to = rune.at
+    }
+    if (spending === null) on.end = state
+    else on.segments.push({ spending, state, from: rune.at, to: null, event_id: rune.event_id })
+  }
+
+  function runMoved(rune: Rune, change: { status?: string; turn?: string }) {
+    const run_id = rune.run_id ?? ''
+    const was = runs.get(run_id) ?? { status: 'running', turn: 'idle' }
+    const is = { ...was, ...change }
+    runs.set(run_id, is)
+    const on = lane(run_id, 'run', run_id, 0)
+    if (ends.has(is.status)) return enter(on, rune, null, is.status)
+    if (is.status === 'queued') return enter(on, rune, 'queued', is.status)
+    if (is.status === 'waiting_user') return enter(on, rune, 'person', is.status)
+    enter(on, rune, is.turn === 'tool_executing' ? 'tool' : 'running', is.turn === 'idle' ? is.status : is.turn)
+  }
+
+  function take(rune: Rune) {
+    const { at, event_id } = rune
+    times.push(at)
+    const mark = (on: string, text: string) => lanes.get(on)?.marks.push({ at, event_id, text })
+    if (rune.kind === 'run.submitted') {
+      lane(rune.run_id ?? '', 'run', `${rune.payload.agent}`, 0)
+      mark('person', 'asked for a run')
+    }
+    if (rune.machine === 'run') runMoved(rune, { status: rune.to ?? '' })
+    if (rune.machine === 'turn') runMoved(rune, { turn: rune.to ?? '' })
+    if (rune.machine === 'contract') callMoved(rune)
+    if (rune.kind === 'interaction.answered') mark('person', `${rune.payload.replied_by} answered`)
+    if (rune.kind === 'run.requested') mark('person', rune.payload.request)
+    if (rune.machine === 'session') mark('system', rune.to ?? rune.kind)
+    if (rune.trigger?.startsWith('restart.')) mark('system', rune.trigger)
+  }
+
+  function callMoved(rune: Rune) {
+    const id = rune.execution_id ?? ''
+    const on = lane(id, 'call', rune.kind === 'contract.opened' ? rune.payload.action_summary : id, 1)
+    const state = rune.to ?? ''
+    if (ends.has(state)) return enter(on, rune, null, state)
+    const isUnknown = rune.kind === 'contract.moved' && rune.payload.reason === 'outcome_unknown'
+    const waiting = isUnknown ? 'unknown' : 'person'
+    enter(on, rune, state === 'pending' ? 'queued' : state === 'waiting' ? waiting : 'running', state)
+  }
+
+  return { lanes, times, take }
+}

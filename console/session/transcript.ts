@@ -1,0 +1,197 @@
+import type { Json } from '../../src/kernel/json.ts'
+import type { Rune } from '../../src/runes/rune.ts'
+import { answerLine, otherLine, type Tone } from './lines.ts'
+
+/** One entry of a transcript. `event_id` is the rune that began it, and its address. */
+export type Entry =
+  | { readonly type: 'user'; readonly event_id: number; readonly at: number; readonly content: Json }
+  | {
+      readonly type: 'assistant'
+      readonly event_id: number
+      readonly at: number
+      text: string
+      isOpen: boolean
+      isPartial: boolean
+    }
+  | ToolEntry
+  | {
+      readonly type: 'line'
+      readonly event_id: number
+      readonly at: number
+      readonly text: string
+      readonly tone: Tone
+    }
+
+export interface ToolEntry {
+  readonly type: 'tool'
+  readonly event_id: number
+  readonly at: number
+  readonly call_id: string
+  readonly name: string
+  readonly arguments: Json
+  readonly isStep: boolean
+  summary: string
+  tool: string | null
+  contract: string | null
+  isUnknown: boolean
+  irreversible: boolean
+  execution_id: string | null
+  interaction_id: string | null
+  isAsking: boolean
+  result: Json | null
+  error: string | null
+  ended_at: number | null
+}
+
+export interface Transcript {
+  readonly entries: Entry[]
+  readonly take: (rune: Rune) => void
+}
+
+/** The transcript of a session, rune by rune. It can begin in the middle: what it did not hear of is left out. */
+export function createTranscript(): Transcript {
+  const entries: Entry[] = []
+  const calls = new Map<string, ToolEntry>()
+  const asking = new Map<string, ToolEntry>()
+  const open = new Map<string, Extract<Entry, { type: 'assistant' }>>()
+
+  function speak(rune: Rune, text: string, isPartial = false) {
+    const turn = rune.turn_id ?? ''
+    const begun = open.get(turn)
+    open.delete(turn)
+    if (begun !== undefined) {
+      begun.isOpen = false
+      begun.isPartial = isPartial
+      if (text !== '') begun.text = text
+    } else if (text !== '')
+      entries.push({ type: 'assistant', event_id: rune.event_id, at: rune.at, text, isOpen: false, isPartial })
+  }
+
+  function line(rune: Rune, text: string, tone: Tone = 'plain') {
+    entries.push({ type: 'line', event_id: rune.event_id, at: rune.at, text, tone })
+  }
+
+  function addCall(rune: Rune, call_id: string, name: string, args: Json, isStep: boolean): ToolEntry {
+    const entry: ToolEntry = {
+      type: 'tool',
+      event_id: rune.event_id,
+      at: rune.at,
+      call_id,
+      name,
+      arguments: args,
+      isStep,
+      summary: '',
+      tool: isStep ? null : 'pending_call',
+      contract: null,
+      isUnknown: false,
+      irreversible: false,
+      execution_id: null,
+      interaction_id: null,
+      isAsking: false,
+      result: null,
+      error: null,
+      ended_at: null,
+    }
+    calls.set(call_id, entry)
+    entries.push(entry)
+    return entry
+  }
+
+  function take(rune: Rune) {
+    switch (rune.kind) {
+      case 'turn.started':
+        if (rune.payload.input !== null)
+          entries.push({ type: 'user', event_id: rune.event_id, at: rune.at, content: rune.payload.input })
+        return
+      case 'turn.assistant_delta': {
+        if (rune.payload.channel !== 'text') return
+        const turn = rune.turn_id ?? ''
+        const begun = open.get(turn)
+        if (begun !== undefined) begun.text += rune.payload.content
+        else {
+          const entry = {
+            type: 'assistant' as const,
+            event_id: rune.event_id,
+            at: rune.at,
+            text: rune.payload.content,
+            isOpen: true,
+            isPartial: false,
+          }
+          open.set(turn, entry)
+          entries.push(entry)
+        }
+        return
+      }
+      case 'turn.tool_calls_received':
+        return speak(rune, rune.payload.text)
+      case 'turn.completed':
+        return speak(rune, rune.payload.final_output)
+      case 'turn.interrupted':
+        speak(rune, rune.payload.partial_output, true)
+        return line(rune, `The turn was interrupted: ${rune.payload.reason}`)
+      case 'turn.error':
+        speak(rune, rune.payload.partial_output ?? '', true)
+        return line(rune, `The turn broke (${rune.payload.error_type}): ${rune.payload.message}`, 'bad')
+      case 'tool.call':
+        addCall(rune, rune.payload.call_id, rune.payload.tool_name, rune.payload.arguments, false)
+        return
+      case 'contract.opened': {
+        const { action_summary, action_detail, irreversible } = rune.payload
+        const call_id = rune.call_id ?? rune.execution_id ?? ''
+        const entry =
+          calls.get(call_id) ??
+          addCall(rune, call_id, String(action_detail.name ?? action_summary), action_detail.arguments ?? null, true)
+        entry.summary = action_summary
+        entry.irreversible = irreversible
+        entry.execution_id = rune.execution_id ?? null
+        entry.contract = rune.to ?? 'pending'
+        return
+      }
+      case 'contract.moved': {
+        const entry = calls.get(rune.call_id ?? rune.execution_id ?? '')
+        if (entry === undefined) return
+        entry.contract = rune.to ?? entry.contract
+        entry.isUnknown = rune.payload.reason === 'outcome_unknown'
+        if (rune.payload.result !== undefined) entry.result = rune.payload.result
+        if (rune.payload.error_message !== undefined) entry.error = rune.payload.error_message
+        if (entry.contract !== 'running' && entry.contract !== 'waiting') entry.ended_at = rune.at
+        return
+      }
+      case 'tool.result': {
+        const entry = calls.get(rune.payload.call_id)
+        if (entry === undefined) return
+        entry.tool = rune.to ?? entry.tool
+        entry.result = rune.payload.output ?? entry.result
+        entry.error = rune.payload.error ?? entry.error
+        entry.ended_at = rune.at
+        return
+      }
+      case 'interaction.opened': {
+        const entry = calls.get(rune.call_id ?? '')
+        if (entry === undefined) return line(rune, `A person is asked: ${rune.payload.prompt}`, 'person')
+        entry.interaction_id = rune.interaction_id ?? null
+        entry.isAsking = true
+        asking.set(rune.interaction_id ?? '', entry)
+        return
+      }
+      case 'interaction.answered':
+      case 'interaction.expired':
+      case 'interaction.withdrawn': {
+        const entry = asking.get(rune.interaction_id ?? '')
+        if (entry !== undefined && entry.interaction_id === rune.interaction_id) entry.isAsking = false
+        asking.delete(rune.interaction_id ?? '')
+        return line(rune, answerLine(rune), 'person')
+      }
+    }
+    if (rune.machine === 'tool') {
+      const entry = calls.get(rune.call_id ?? '')
+      if (entry !== undefined) entry.tool = rune.to ?? entry.tool
+      if (rune.kind === 'tool.denied' && entry !== undefined) entry.error = rune.payload.reason
+      return
+    }
+    const told = otherLine(rune)
+    if (told !== undefined) line(rune, ...told)
+  }
+
+  return { entries, take }
+}

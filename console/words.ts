@@ -1,0 +1,44 @@
+/** A duration as people say it: `4m 12s`. */
+export function duration(ms: number): string {
+  if (ms < 0) return '0s'
+  if (ms < 1_000) return `${Math.floor(ms)}ms`
+  const s = Math.floor(ms / 1_000)
+  if (s < 60) return ms < 10_000 ? `${(Math.floor(ms / 100) / 10).toString()}s` : `${s}s`
+  const m = Math.floor(s / 60)
+  if (m < 60) return s % 60 === 0 ? `${m}m` : `${m}m ${s % 60}s`
+  const h = Math.floor(m / 60)
+  if (h < 24) return m % 60 === 0 ? `${h}h` : `${h}h ${m % 60}m`
+  const d = Math.floor(h / 24)
+  return h % 24 === 0 ? `${d}d` : `${d}d ${h % 24}h`
+}
+
+/** A duration on a clock that shows whole seconds only, so that it does not flicker. */
+export const wholeSeconds = (ms: number) => (ms < 1_000 ? '0s' : duration(Math.floor(ms / 1_000) * 1_000))
+
+export const instant = (at: number) => new Date(at).toISOString().replace('T', ' ')
+
+/** Made once: a list shows hundreds of times, and each new format costs more than all of them. */
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' })
+
+export const timeOfDay = (at: number) => clock.format(at)
+
+export function count(n: number): string {
+  return n.toLocaleString('en-US').replaceAll(',', '\u202f')
+}
+
+export function amount(n: number): string {
+  if (n < 10_000) return count(n)
+  return n < 1_000_000 ? `${Math.round(n / 100) / 10}k` : `${Math.round(n / 100_000) / 10}M`
+}
+
+/** An id by what tells it from its neighbours, which were made at nearly the same time: its kind and its end. */
+export function shortId(id: string): string {
+  return id.length <= 14 ? id : `${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-6)}`
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`
+}
+
+/** A name from a declaration, for reading: `waiting_user` is two words. */
+export const spoken = (name: string) => name.replaceAll('_', ' ')

@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest'
+import { picture } from '../../support/browser.ts'
+import { otherToken, ownerToken } from '../../support/console-process.ts'
+import { consoleWorld } from '../../support/console-world.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const world = consoleWorld()
+
+/** What the run waits for, once it does. */
+async function questionOf(run_id: string): Promise<string> {
+  return eventually('a question', async () => {
+    const { json } = await world.server().ask(`/api/runs/${run_id}/interaction`)
+    return json.pending_interaction_id ?? undefined
+  })
+}
+
+async function resultOf(run_id: string) {
+  return eventually('the end of the run', async () => {
+    const { status, json } = await world.server().ask(`/api/runs/${run_id}/result`)
+    return status === 200 ? json : undefined
+  })
+}
+
+test('a form with every type of field: what is wrong is said beside it, what is right arrives', async () => {
+  const { run_id } = await world.submit('clerk', 'Ask me')
+  const id = await questionOf(run_id)
+  const page = await world.open(`/inbox/${id}`)
+  await page.getByLabel('Note').fill('two\nlines')
+  await page.getByLabel('mail').check()
+  await page.getByLabel('letter').check()
+  await page.getByLabel('Fast').check()
+  await page.getByLabel('Amount').fill('400')
+  await page.getByLabel('Day').fill('2026-02-28')
+  await page.getByLabel('Moment').fill('2026-02-28T10:30')
+  await page.getByLabel('Urgent').selectOption('yes')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('It must be at most 100; it is 400.', { exact: true }).waitFor()
+  await page.getByText('Customer is required.', { exact: true }).waitFor()
+  await picture(page, 'form-1440')
+
+  await page.getByRole('textbox', { name: 'Customer' }).fill('Ada')
+  await page.getByLabel('The customer agrees').check()
+  await page.getByLabel('Amount').fill('40')
+  await page.getByLabel('Share').press('ArrowRight')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText(/^answered by ada/).waitFor()
+  const { result } = await resultOf(run_id)
+  expect(JSON.parse(String(result).slice('You said '.length))).toEqual({
+    customer: 'Ada',
+    note: 'two\nlines',
+    currency: 'EUR',
+    channels: ['mail', 'letter'],
+    speed: 'fast',
+    consent: true,
+    amount: 40,
+    share: 4,
+    day: '2026-02-28',
+    moment: await page.evaluate('new Date("2026-02-28T10:30").toISOString()'),
+    urgent: true,
+  })
+})
+
+test('a denial with a reason reaches the agent, and nothing is done', async () => {
+  const { run_id, session_id } = await world.submit('support', 'Refund order 5')
+  const id = await questionOf(run_id)
+  const page = await world.open(`/inbox/${id}`)
+  await page.getByText('{"cents":4200,"order":5}', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Deny …' }).click()
+  await page.getByLabel('Why not?').fill('It was refunded yesterday.')
+  await page.getByRole('button', { name: 'Deny', exact: true }).click()
+  await page.getByText(/^answered by ada/).waitFor()
+  expect((await resultOf(run_id)).result).toBe('I was told not to refund it.')
+  const { json } = await world.server().ask(`/api/sessions/${session_id}/runes?kinds=tool.denied`)
+  expect(json.items[0].payload.reason).toContain('It was refunded yesterday.')
+})
+
+test('a whole approval by keyboard alone', async () => {
+  const { run_id } = await world.submit('support', 'Refund order 6')
+  await questionOf(run_id)
+  const page = await world.open('/')
+  await page.getByText('1 waiting').first().waitFor({ state: 'attached' })
+  await page.keyboard.press('g')
+  await page.keyboard.press('i')
+  await page.waitForURL(/\/inbox\/int_/)
+  await page.locator('.card button.primary:enabled').waitFor()
+  await page.keyboard.press('a')
+  await page.locator('button:focus', { hasText: 'Yes, approve once' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByText(/^answered by ada/).waitFor()
+  expect((await resultOf(run_id)).result).toBe('Order 6 is refunded.')
+
+  // And back, and to the keys that there are.
+  await page.keyboard.press('g')
+  await page.keyboard.press('s')
+  await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+  await page.keyboard.press('?')
+  await page.getByRole('heading', { name: 'Keys on this page' }).waitFor()
+  await picture(page, 'keys-1440')
+})
+
+test('two tabs and a program answer at once: one decision, and the others are told who was faster', async () => {
+  const { run_id, session_id } = await world.submit('support', 'Refund order 8')
+  const id = await questionOf(run_id)
+  const tabs = await Promise.all([
+    world.open(`/inbox/${id}`, { token: ownerToken }),
+    world.open(`/inbox/${id}`, { token: otherToken }),
+  ])
+  for (const tab of tabs) {
+    await tab.getByRole('button', { name: 'Approve once' }).click()
+    await tab.getByRole('button', { name: 'Yes, approve once' }).waitFor()
+  }
+  const [program] = await Promise.all([
+    world.server().ask(`/api/interactions/${id}/deny`, { reason: 'The program says no.' }),
+    ...tabs.map((tab) => tab.getByRole('button', { name: 'Yes, approve once' }).click()),
+  ])
+  const lost: string[] = []
+  for (const tab of tabs) {
+    const end = await eventually('an end in the tab', async () => {
+      const alert = tab.getByText('Someone was faster.')
+      if (await alert.isVisible()) return (await tab.getByRole('alert').textContent()) ?? ''
+      const over = tab.getByText(/^answered by (ada|bob)/)
+      return (await over.isVisible()) ? 'won' : undefined
+    })
+    if (end !== 'won') lost.push(end)
+  }
+  const { json } = await world.server().ask(`/api/sessions/${session_id}/runes?kinds=interaction.answered`)
+  expect(json.items).toHaveLength(1)
+  const winner = json.items[0].payload.replied_by
+  const won = [program.status === 200, ...lost.map(() => false)].filter(Boolean).length + (2 - lost.length)
+  expect(won).toBe(1)
+  if (program.status !== 200) expect(program.json.detail).toContain(winner)
+  for (const said of lost) expect(said).toContain(`by ${winner}`)
+  expect((await resultOf(run_id)).status).toBe('succeeded')
+})

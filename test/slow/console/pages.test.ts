@@ -1,0 +1,210 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { stateAt } from '../../../src/observation/state-at.ts'
+import { seriousFaults } from '../../support/accessibility.ts'
+import { buildConsole, picture } from '../../support/browser.ts'
+import { consoleWorld } from '../../support/console-world.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const world = consoleWorld()
+
+/** A session in which something waits, and one that is over. */
+let made: ReturnType<typeof makeSessions> | undefined
+const twoSessions = () => (made ??= makeSessions())
+
+async function makeSessions() {
+  const over = await world.submit('support', 'Refund order 1')
+  const id = await eventually('a question', async () => {
+    const { json } = await world.server().ask(`/api/runs/${over.run_id}/interaction`)
+    return json.pending_interaction_id ?? undefined
+  })
+  await world.server().ask(`/api/interactions/${id}/approve`, {})
+  await eventually('the end', async () => {
+    const { status } = await world.server().ask(`/api/runs/${over.run_id}/result`)
+    return status === 200 || undefined
+  })
+  const open = await world.submit('support', 'Refund order 2, please, and be so kind as to tell the customer about it')
+  await eventually('a question', async () => {
+    const { json } = await world.server().ask(`/api/runs/${open.run_id}/interaction`)
+    return json.pending_interaction_id ?? undefined
+  })
+  const { json: timeline } = await world.server().ask(`/api/execution/${over.session_id}/timeline`)
+  return { over, open, execution_id: timeline.contracts.at(-1).execution_id as string }
+}
+
+/** The page has what it shows; nothing is being loaded. */
+async function atRest(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await eventually('a page at rest', async () => ((await page.locator('.loading').count()) === 0 ? true : undefined))
+}
+
+test('every page: nothing that axe holds to be serious, light and dark; nothing wider than the screen', async () => {
+  const { over, open, execution_id } = await twoSessions()
+  const paths = {
+    sessions: '/',
+    session: `/s/${open.session_id}`,
+    timeline: `/s/${open.session_id}?tab=timeline`,
+    machines_in_play: `/s/${open.session_id}?tab=machines`,
+    raw: `/s/${over.session_id}?tab=raw&at=12`,
+    inbox: '/inbox',
+    contract: `/c/${execution_id}`,
+    audit: `/audit/${over.session_id}`,
+    machines: '/machines',
+    machine: '/machines/coordination',
+    replay: `/s/${over.session_id}/replay?at=14&cmp=30`,
+    plans: '/p',
+    goals: '/goals',
+    nothing: '/nowhere',
+  }
+  const wide = await world.open('/', { bypassCSP: true, colorScheme: 'light' })
+  const narrow = await world.open('/', { bypassCSP: true, viewport: { width: 390, height: 844 } })
+  const go = (page: Page, path: string) =>
+    page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`)
+  async function lookWide(name: string, path: string) {
+    await go(wide, path)
+    await atRest(wide)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await wide.emulateMedia({ colorScheme })
+      expect(await seriousFaults(wide, colorScheme === 'dark'), `${name}, ${colorScheme}`).toEqual([])
+      if (colorScheme === 'light' || name === 'session') await picture(wide, `${name}-1440-${colorScheme}`)
+    }
+  }
+  async function lookNarrow(name: string, path: string) {
+    await go(narrow, path)
+    await atRest(narrow)
+    await picture(narrow, `${name}-390`)
+  }
+  for (const [name, path] of Object.entries(paths)) {
+    await Promise.all([lookWide(name, path), lookNarrow(name, path)])
+    for (const page of [wide, narrow])
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).toBeLessThanOrEqual(0)
+  }
+}, 90_000)
+
+test('a replay: the state of every machine at an event is what the reducers say, and an address leads to it', async () => {
+  const { over } = await twoSessions()
+  const { json } = await world.server().ask(`/api/sessions/${over.session_id}/runes?limit=1000`)
+  const page = await world.open(`/s/${over.session_id}/replay?at=1`)
+  const slider = page.getByRole('slider', { name: 'Event' })
+  await slider.waitFor()
+  for (const at of [1, 9, 20, json.items.length]) {
+    await slider.fill(String(at - 1))
+    await page.getByText(`Every machine after event ${at}`).waitFor()
+    const shown = await page.locator('table.plain tbody tr').allTextContents()
+    const expected = [...stateAt(json.items, at).values()].map(({ state }) => state.replaceAll('_', ' ')).sort()
+    expect(shown).toHaveLength(expected.length)
+    for (const state of expected)
+      expect(
+        shown.some((row) => row.includes(state)),
+        state,
+      ).toBe(true)
+    expect(page.url()).toContain(`at=${at}`)
+  }
+  // By keyboard: back by an event, and by a change.
+  await page.getByRole('button', { name: 'Pin this moment' }).click()
+  await page.keyboard.press(',')
+  await page.getByText('What differs from the pinned moment').waitFor()
+  expect(page.url()).toContain(`at=${json.items.length - 1}`)
+})
+
+test('a bundle is verified in the browser; one that was tampered with names its first bad event', async () => {
+  const { over } = await twoSessions()
+  const page = await world.open(`/audit/${over.session_id}`)
+  await page.getByText(/✓ \d+ events verified, the chain is intact/).waitFor()
+  await page.getByRole('button', { name: 'Verify in my browser' }).click()
+  await page.getByText(/verified from the bundle that the server gave/).waitFor()
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download the bundle' }).click(),
+  ])
+  const whole = `${world.folder}/whole.ndjson`
+  await download.saveAs(whole)
+  const file = page.getByLabel('Verify a bundle from a file')
+  await file.setInputFiles(whole)
+  await page.getByText(/verified from whole.ndjson/).waitFor()
+
+  const lines = readFileSync(whole, 'utf8').split('\n')
+  const spoiled = {
+    // Line 0 says what the file is, so event 7 is in line 7.
+    payload: lines.with(7, (lines[7] as string).replace('"payload":"{', '"payload":"{ ')),
+    header: lines.with(8, (lines[8] as string).replace('"header":"{', '"header":"{ ')),
+    hash: lines.with(9, (lines[9] as string).replace(/"hash":"./, '"hash":"x')),
+    missing: lines.toSpliced(12, 1),
+    signature: lines.map((line) =>
+      line.replace(/"signature":"(..)/, (_, two) => `"signature":"${two === '00' ? '01' : '00'}`),
+    ),
+  }
+  const expected = {
+    payload: 7,
+    hash: 9,
+    missing: 12,
+    signature: lines.filter((line) => line.includes('"header"')).length,
+  }
+  for (const [how, text] of Object.entries(spoiled)) {
+    const path = `${world.folder}/${how}.ndjson`
+    writeFileSync(path, text.join('\n'))
+    await file.setInputFiles(path)
+    const bad = expected[how as keyof typeof expected]
+    await page.getByText(`Event ${bad} is not what was recorded:`).waitFor()
+    await file.setInputFiles(whole)
+    await page.getByText(/verified from whole.ndjson/).waitFor()
+  }
+  await file.setInputFiles(`${world.folder}/payload.ndjson`)
+  await page.getByText('Event 7 is not what was recorded:').waitFor()
+  await page.getByText('its payload is not the one that was recorded.').waitFor()
+  await picture(page, 'audit-tampered-1440')
+})
+
+test('a contract: its path, its marks, and what the model was told', async () => {
+  const { execution_id } = await twoSessions()
+  const page = await world.open(`/c/${execution_id}`)
+  await page.getByText('has changed the world: yes').waitFor()
+  for (const mark of ['intent written', 'effect may begin', 'result written'])
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: mark })
+      .getByText(/event \d+/)
+      .waitFor()
+  const path = await page.getByRole('region', { name: 'Path' }).getByRole('listitem').allTextContents()
+  expect(path.map((step) => /pending|running|waiting|completed/.exec(step)?.[0])).toEqual([
+    'pending',
+    'running',
+    'waiting',
+    'running',
+    'completed',
+  ])
+  await page.getByText('"consequence_label": "SUCCESS"').waitFor()
+})
+
+test('buttons are what the declaration allows; the rest say why not', async () => {
+  const { session_id } = await world.submit('poet', 'Write')
+  const page = await world.open(`/s/${session_id}`)
+  await page.getByText('The run succeeded.').waitFor()
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  expect(await button('Resume').isDisabled()).toBe(true)
+  expect(await button('Cancel run').isDisabled()).toBe(true)
+  await button('Pause').click()
+  await page.getByText('The session is paused: paused by request').waitFor()
+  expect(await button('Pause').isDisabled()).toBe(true)
+  expect(await button('Pause').getAttribute('title')).toContain('accepts resume_requested')
+  await button('Resume').click()
+  await page.getByText('The session goes on.').waitFor()
+  await button('Close').click()
+  await page.getByText('seals its log').waitFor()
+  await button('Close').click()
+  await page.getByText('The session is closed; its log is sealed.').waitFor()
+  await page.getByText('it takes no more messages').waitFor()
+})
+
+test('the first page weighs at most 300 kB, compressed', async () => {
+  const folder = await buildConsole()
+  const index = readFileSync(`${folder}/index.html`, 'utf8')
+  const files = [...index.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => `${folder}${path}`)
+  expect(files.length).toBeGreaterThanOrEqual(2)
+  const weight = files.reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, gzipSync(index).length)
+  expect(weight).toBeLessThanOrEqual(300_000)
+  expect(index).not.toMatch(/<style|<script(?![^>]*src)/)
+})

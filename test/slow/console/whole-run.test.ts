@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { picture } from '../../support/browser.ts'
+import { consoleWorld } from '../../support/console-world.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const world = consoleWorld()
+
+/** The events that the raw view shows, in order. */
+async function eventsOn(page: Page): Promise<readonly number[]> {
+  const shown = await page.locator('[data-event]').all()
+  return Promise.all(shown.map(async (row) => Number(await row.getAttribute('data-event'))))
+}
+
+test('a whole run from the browser: started, streamed, the server killed and started anew, approved, finished', async () => {
+  const page = await world.open('/')
+  await page.getByText('No sessions yet.').waitFor()
+  await world.begin(page, 'support', 'Please refund order 42')
+
+  // Text is shown while it comes, and is no longer a draft once it is recorded.
+  await page.locator('.is-draft').waitFor()
+  await page.getByText('cannot be undone').waitFor()
+  await page.getByRole('button', { name: 'Approve once' }).waitFor()
+  await page.locator('.is-draft').waitFor({ state: 'detached' })
+  await page
+    .getByRole('list', { name: /State of every machine/ })
+    .getByText('waiting user')
+    .waitFor()
+  expect(await page.title()).toBe('(1) Statewright')
+  await picture(page, 'session-waiting-1440')
+
+  // The server dies; the page says so, keeps what it shows and what was written, and sends nothing.
+  await page.getByLabel('Message').fill('half a thought')
+  await world.server().kill()
+  await page.getByText('Reconnecting: nothing is lost').waitFor()
+  await page.getByText('the draft stays here').waitFor()
+  await page.getByText('cannot be undone').waitFor()
+  await world.server().restart()
+  await page.getByText(/✓ durable · Live/).waitFor()
+  expect(await page.getByLabel('Message').inputValue()).toBe('half a thought')
+  await page.getByText('the run still waits').waitFor()
+
+  await page.getByRole('button', { name: 'Approve once' }).click()
+  await page.getByRole('button', { name: 'Yes, approve once' }).click()
+  await page.getByText('Order 42 is refunded.').waitFor()
+  await page.getByText('The run succeeded.').waitFor()
+  await page.getByText(/^ada said: approve/).waitFor()
+
+  // Every event is there, once, in order.
+  await page.keyboard.press('Escape')
+  await page.getByRole('tab', { name: 'Raw' }).click()
+  await page.getByRole('region', { name: 'Runes' }).waitFor()
+  const events = await eventually('the last event', async () => {
+    const shown = await eventsOn(page)
+    const last = (await page.getByText(/^event \d+$/).textContent()) ?? ''
+    return shown.at(-1) === Number(last.slice('event '.length)) ? shown : undefined
+  })
+  expect(events.length).toBeGreaterThan(10)
+  expect(events).toEqual(events.map((_, i) => (events[0] as number) + i))
+})
+
+test('a server killed in the middle of a sentence: no gap, no event twice', async () => {
+  const page = await world.open('/')
+  const session_id = await world.begin(page, 'poet', 'Write')
+  await page.locator('.is-draft').waitFor()
+  await world.server().kill()
+  await page.getByText('Reconnecting: nothing is lost').waitFor()
+  await world.server().restart()
+  await page.getByText('The run succeeded.').waitFor()
+  await page.getByText('The worker was lost; the run is queued again').waitFor()
+  await page.getByRole('tab', { name: 'Raw' }).click()
+  const recorded = (await world.server().ask(`/api/sessions/${session_id}/runes?limit=1000`)).json
+  const ids = recorded.items.map((rune: { event_id: number }) => rune.event_id)
+  const shown = await eventually('all events', async () => {
+    const seen = await eventsOn(page)
+    return seen.at(-1) === ids.at(-1) ? seen : undefined
+  })
+  expect(shown).toEqual(ids.slice(-shown.length))
+})
+
+test('an outcome that nobody knows is settled by a person, and the run goes on', async () => {
+  const page = await world.open('/')
+  await world.begin(page, 'cashier', 'Wire order 7')
+  await eventually('the wire has begun', async () => existsSync(`${world.folder}/wire-7`) || undefined)
+  await world.server().kill()
+  await world.server().restart()
+  await page.getByText('Did it?').first().waitFor()
+  await page.getByText('has changed the world: unknown').waitFor()
+  await picture(page, 'settlement-1440')
+  await page.getByLabel('How do you know?').fill('The bank says so.')
+  await page.getByRole('button', { name: 'It happened' }).click()
+  await page.getByText('The wire ended as SUCCESS.').waitFor()
+  await page.getByText('happened (The bank says so.)').waitFor()
+})

@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, globSync, mkdirSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { build } from 'vite'
+
+const repository = fileURLToPath(new URL('../..', import.meta.url))
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** A real browser. Where there is none and the system can install one, it is installed. */
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = installed() ?? install()
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+}
+
+function installed(): string | undefined {
+  return [process.env.CHROMIUM ?? '', ...places].find((place) => place !== '' && existsSync(place))
+}
+
+function install(): string {
+  execFileSync('apt-get', ['update', '-qq'], { stdio: 'ignore' })
+  const packages = ['chromium', 'fonts-dejavu-core', 'fonts-liberation']
+  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], { stdio: 'ignore' })
+  const found = installed()
+  if (found === undefined) throw new Error('There is no Chromium: install one, or name it in CHROMIUM.')
+  return found
+}
+
+/** The console as its sources are now, built unless it already is. */
+export async function buildConsole(): Promise<string> {
+  const folder = `${repository}/dist/console`
+  const sources = globSync(['console/**/*', 'src/{kernel,machines,runes,observation,coordinator}/**/*.ts'], {
+    cwd: repository,
+  })
+  const newest = Math.max(...sources.map((file) => statSync(`${repository}/${file}`).mtimeMs))
+  const index = `${folder}/index.html`
+  if (!existsSync(index) || statSync(index).mtimeMs < newest)
+    await build({ configFile: `${repository}/console/vite.config.ts`, logLevel: 'error' })
+  return folder
+}
+
+/** Pictures for people to look at; nothing depends on them. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = `${repository}/.scratch/console`
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+}

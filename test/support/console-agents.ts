@@ -1,0 +1,133 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
+import type { Message } from '../../src/observation/dialogue.ts'
+import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
+import { ask, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+
+/** Every type of field that a form can have. */
+export const everyField = [
+  { name: 'customer', type: 'text', label: 'Customer', required: true },
+  { name: 'note', type: 'textarea', label: 'Note' },
+  { name: 'currency', type: 'select', label: 'Currency', options: ['EUR', 'USD'], default: 'EUR' },
+  { name: 'channels', type: 'multiselect', label: 'Channels', options: ['mail', 'phone', 'letter'] },
+  {
+    name: 'speed',
+    type: 'radio',
+    label: 'Speed',
+    options: [
+      { value: 'slow', label: 'Slow' },
+      { value: 'fast', label: 'Fast' },
+    ],
+  },
+  { name: 'consent', type: 'checkbox', label: 'The customer agrees', required: true },
+  { name: 'amount', type: 'number', label: 'Amount', min: 1, max: 100, required: true },
+  { name: 'share', type: 'slider', label: 'Share', min: 0, max: 10, step: 1, default: 3 },
+  { name: 'day', type: 'date', label: 'Day' },
+  { name: 'moment', type: 'datetime', label: 'Moment' },
+  { name: 'urgent', type: 'boolean', label: 'Urgent', default: false },
+] as const
+
+/** Agents to be watched: each plays one story, told by its input. */
+export function consoleAgents(folder: string): Readonly<Record<string, Agent>> {
+  const look = tool({
+    name: 'orders.look',
+    input: z.object({ order: z.int() }),
+    read_only: true,
+    run: ({ order }) => ({ order, cents: 4_200, paid: true }),
+  })
+  const stock = tool({
+    name: 'stock.count',
+    input: z.object({ item: z.string() }),
+    read_only: true,
+    run: async ({ item }) => {
+      await delay(300)
+      return { item, count: 7 }
+    },
+  })
+  const refund = tool({
+    name: 'payments.refund',
+    input: z.object({ order: z.int(), cents: z.int(), note: z.string().optional() }),
+    irreversible: true,
+    approval: 'always',
+    run: ({ order }, { idempotency_key }) => ({ refunded: order, receipt: idempotency_key.slice(0, 8) }),
+  })
+  // The first time it begins and never ends: whoever kills the process leaves an outcome that nobody knows.
+  const wire = tool({
+    name: 'bank.wire',
+    input: z.object({ order: z.int() }),
+    irreversible: true,
+    approval: 'never',
+    timeout_ms: 1_000,
+    run: async ({ order }, { signal }) => {
+      const begun = `${folder}/wire-${order}`
+      const isFirst = !existsSync(begun)
+      writeFileSync(begun, 'begun')
+      if (isFirst) await delay(60_000, undefined, { signal })
+      return { wired: order }
+    },
+  })
+
+  return {
+    support: agent({
+      role: 'support',
+      tools: [look, stock, refund],
+      model: scriptedModel(
+        ({ messages }) => {
+          const { label, tools } = since(messages)
+          if (tools === 0)
+            return together(
+              say('Let me look at the order and at the stock before I do anything that cannot be undone. '),
+              call('orders.look', { order: orderOf(messages) }),
+              call('stock.count', { item: 'lamp' }),
+            )
+          if (tools === 2) return call('payments.refund', { order: orderOf(messages), cents: 4_200 })
+          return say(label === 'SUCCESS' ? `Order ${orderOf(messages)} is refunded.` : 'I was told not to refund it.')
+        },
+        { pieces: 6, beforeDelta: () => delay(40) },
+      ),
+    }),
+    clerk: agent({
+      role: 'clerk',
+      model: scriptedModel(({ messages }) => {
+        const { tools, result } = since(messages)
+        if (tools === 0)
+          return ask({
+            type: 'form',
+            title: 'Who is the customer?',
+            description: 'I need this to go on.',
+            fields: everyField as never,
+          })
+        return say(`You said ${JSON.stringify(result)}`)
+      }),
+    }),
+    cashier: agent({
+      role: 'cashier',
+      tools: [wire],
+      model: scriptedModel(({ messages }) => {
+        const { tools, label } = since(messages)
+        return tools === 0 ? call('bank.wire', { order: orderOf(messages) }) : say(`The wire ended as ${label}.`)
+      }),
+    }),
+    poet: agent({
+      role: 'poet',
+      model: scriptedModel(() => say('Line after line after line. '.repeat(20)), {
+        pieces: 40,
+        beforeDelta: () => delay(60),
+      }),
+    }),
+  }
+}
+
+function orderOf(messages: readonly Message[]): number {
+  const last = messages.findLast((message) => message.role === 'user')
+  return Number(/\d+/.exec(String(last?.content))?.[0] ?? 1)
+}
+
+/** What happened since the last message of a person. */
+function since(messages: readonly Message[]) {
+  const from = messages.findLastIndex((message) => message.role === 'user')
+  const tools = messages.slice(from).flatMap((message) => (message.role === 'tool' ? [message.consequence] : []))
+  return { tools: tools.length, label: tools.at(-1)?.consequence_label, result: tools.at(-1)?.result ?? null }
+}

@@ -1,0 +1,37 @@
+import { writeSync } from 'node:fs'
+import { createCast } from '../../examples/07-goal/cast.ts'
+import type { Json } from '../../src/kernel/json.ts'
+import { serveConfig } from '../../src/serve.ts'
+import { consoleAgents } from './console-agents.ts'
+import { otherToken, ownerToken } from './console-process.ts'
+
+/** A server to be looked at and killed: `console-program.ts FOLDER PORT CAST`. It says its address when it is ready. */
+const [folder = '', port = '0', cast = 'agents'] = process.argv.slice(2)
+const done = new Map<string, Json>()
+const outside = {
+  act: (_: string, key: string, result: Json) => {
+    done.set(key, result)
+    return result
+  },
+  find: (key: string) => done.get(key),
+}
+const serving = await serveConfig(
+  {
+    store: `sqlite:${folder}/console.db`,
+    ...(cast === 'goal'
+      ? { agents: createCast(outside), plans: { registry: 'examples/07-goal/registry' } }
+      : { agents: consoleAgents(folder), plans: { registry: 'examples/plans/registry' } }),
+    server: {
+      tokens: [
+        { name: 'ada', token: ownerToken, scope: 'admin' },
+        { name: 'bob', token: otherToken, scope: 'approve' },
+      ],
+    },
+    warn: () => {},
+  },
+  { host: undefined, port: Number(port), hosts: [], tls: undefined, allow_plain_http: false },
+  // What every request was is of no interest here.
+  { tell: () => {}, warn: (text) => void (text.includes('"level":30') || writeSync(2, `${text}\n`)) },
+)
+writeSync(1, `${JSON.stringify({ url: serving.url })}\n`)
+process.once('SIGTERM', () => void serving.stop())
