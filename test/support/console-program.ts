@@ -29,7 +29,7 @@ const serving = await serveConfig(
     },
     warn: () => {},
   },
-  { host: undefined, port: Number(port), hosts: [], tls: undefined, allow_plain_http: false },
+  { host: undefined, port: Number(port), hosts: [], tls: undefined, allow_plain_http: false, is_quiet: true },
   // What every request was is of no interest here.
   { tell: () => {}, warn: (text) => void (text.includes('"level":30') || writeSync(2, `${text}\n`)) },
 )
