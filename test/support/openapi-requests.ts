@@ -171,6 +171,7 @@ function fitting(schema: Schema, name: string, known: (name: string) => readonly
       return fc.array(fitting((schema.items ?? {}) as Schema, name, known), { maxLength: 5 })
     case 'string':
       if (known(name).length > 0) return fc.nat().map((n) => known(name)[n % known(name).length])
+      if (typeof schema.pattern === 'string') return fc.stringMatching(new RegExp(schema.pattern), { maxLength: 20 })
       return fc.string({ unit: 'binary', maxLength: 50 })
     default:
       if (name === 'reply') return fc.constantFrom<unknown>(...replies)

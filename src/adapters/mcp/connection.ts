@@ -140,9 +140,11 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
           },
         )
       } catch (error) {
+        // Whoever cancelled hears that it was cancelled, unless the server itself had answered by then.
+        if (context.signal.aborted && !(error instanceof ProtocolError)) throw context.signal.reason
         const failure = failureOf(error, name)
         // A session that the server has forgotten, or a server that is gone: the next call begins anew.
-        if ('url' in server && !context.signal.aborted && !(error instanceof ProtocolError)) retire(made)
+        if ('url' in server && !(error instanceof ProtocolError)) retire(made)
         throw failure
       } finally {
         underWay.delete(context)

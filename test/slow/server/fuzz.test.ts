@@ -10,7 +10,7 @@ import { isProof, seed } from '../../support/sampling.ts'
 import { startServer } from '../../support/server.ts'
 import { isFurnished } from '../../support/valid-requests.ts'
 
-const runs = isProof ? 20_000 : 2_000
+const runs = isProof ? 20_000 : 4_000
 
 /** How long a request may take on a machine that has other things to do. */
 const patience_ms = 10_000
