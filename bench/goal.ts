@@ -78,7 +78,7 @@ async function goalRuns(name: string): Promise<{ readonly planning: Cost; readon
   }
   const planned = stopwatch()
   const set = await Promise.all(
-    Array.from({ length: goals }, () => sw.goals.start({ goal: 'Bench', plan, max_parallel: 8 })),
+    Array.from({ length: goals }, () => sw.goals.start({ goal: 'Bench', plan, max_parallel: tasks })),
   )
   await sw.idle()
   const planning = planned()

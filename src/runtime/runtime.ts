@@ -84,6 +84,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     atWork: new Map(),
     taking: new Set(),
+    turnedAway: new Set(),
     isStopping: () => isStopping,
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)

@@ -132,11 +132,11 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       return
     }
     // A run whose place was taken by others is looked at again: one of them may have left.
-    for (const task of goal.tasks) {
-      const isGivenOut = task.state === 'running' || task.state === 'assigned'
-      const run = isGivenOut ? state.runs.get(task.run_ids.at(-1) ?? '') : undefined
-      if (run?.status === 'queued') engine.wake(session_id, run.run_id)
-    }
+    if (engine.turnedAway.size > 0)
+      for (const { run_ids } of goal.tasks) {
+        const run_id = run_ids.at(-1) ?? ''
+        if (engine.turnedAway.delete(run_id)) engine.wake(session_id, run_id)
+      }
     alarm?.()
     alarm = undefined
     const { budget, max_blocked_ms } = configOf(goal)

@@ -32,6 +32,8 @@ export interface Engine {
   readonly atWork: Map<string, Tool>
   /** Runs of goals that this process is about to take: each has its place already. */
   readonly taking: Set<string>
+  /** Runs of goals that found no place; whoever drives the goal wakes them when there may be one. */
+  readonly turnedAway: Set<string>
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void
   readonly beside: Beside

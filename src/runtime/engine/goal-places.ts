@@ -9,7 +9,7 @@ import type { Engine } from './engine.ts'
  * whoever drives the goal wakes the run again when one is free. What is
  * returned ends the time in which the run is being taken.
  */
-export function takePlace({ taking }: Engine, state: SessionState, run: RunView): (() => void) | undefined {
+export function takePlace({ taking, turnedAway }: Engine, state: SessionState, run: RunView): (() => void) | undefined {
   const goal = state.goals.size === 0 ? undefined : goalOf(state, run.run_id)
   if (goal === undefined) return () => {}
   const places = Number(goal.config.max_parallel)
@@ -17,7 +17,10 @@ export function takePlace({ taking }: Engine, state: SessionState, run: RunView)
     const other = run_ids.at(-1) ?? ''
     return other !== run.run_id && (state.runs.get(other)?.status === 'running' || taking.has(other))
   })
-  if (busy.length >= places) return undefined
+  if (busy.length >= places) {
+    turnedAway.add(run.run_id)
+    return undefined
+  }
   taking.add(run.run_id)
   return () => taking.delete(run.run_id)
 }
