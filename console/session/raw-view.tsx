@@ -14,7 +14,7 @@ export function RawView({ log, at, select, isFollowing, setFollowing }: View) {
     count: runes.length,
     getScrollElement: () => box.current,
     estimateSize: () => ((box.current?.clientWidth ?? 1_200) > 860 ? 28 : 48),
-    overscan: 8,
+    overscan: 4,
   })
   const chosen = at === 0 ? -1 : runes.findIndex((rune) => rune.event_id >= at)
 
