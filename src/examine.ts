@@ -2,8 +2,10 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import type { Finding, Where } from './cli/command.ts'
 import { Fault } from './faults/fault.ts'
+import { openClient } from './open-client.ts'
 import { createStatewright } from './statewright.ts'
 import { openStore } from './stores.ts'
+import { listAgents } from './surface/operations/agents.ts'
 import { configOf, storeOf } from './where.ts'
 
 const least_free_bytes = 200 * 1024 * 1024
@@ -15,6 +17,7 @@ export async function examine(where: Where): Promise<readonly Finding[]> {
     theNode(),
     await theConfig(where),
     ...(store instanceof Fault ? [] : [theFolder(store), await theStore(store)]),
+    ...(where.server === undefined ? [] : [await theServer(where, where.server)]),
     theToken(),
   ]
 }
@@ -79,6 +82,17 @@ async function theStore(url: string): Promise<Finding> {
   } finally {
     await opened.runelog.close()
   }
+}
+
+async function theServer(where: Where, url: string): Promise<Finding> {
+  const answered = await said(async () => {
+    const client = await openClient(where, 'look')
+    return client.call(listAgents, {})
+  })
+  if (!(answered instanceof Fault)) return good('server', `${url} answers, with ${answered.items.length} agents`)
+  const fix =
+    answered.code === 'server_unreachable' ? 'statewright serve' : 'set STATEWRIGHT_TOKEN to a token that it knows'
+  return bad('server', answered.message, fix)
 }
 
 function theToken(): Finding {

@@ -24,7 +24,7 @@ export async function orThroughServer(where: Where, open: (url: string) => Promi
     return await open(url)
   } catch (error) {
     // A server that holds the store can be asked for anything that could be done on it.
-    const address = error instanceof Fault && error.code === 'store_locked' ? addressIn(error) : null
+    const address = holderOf(error)
     if (address === null) throw error
     return asking(address, await tokenFor({ ...where, store: url }))
   }
@@ -36,17 +36,19 @@ async function openWorking(url: string, where: Where, use: Use): Promise<Client>
   return openWorkingClient(url, where, use)
 }
 
-function asking(server: string, token: string): Client {
+export function asking(server: string, token: string): Client {
   const url = server.replace(/\/+$/, '')
   return remoteClient({ url, token, fetch, pause: (ms, signal) => delay(ms, undefined, { signal }) })
 }
 
-function addressIn({ details }: Fault): string | null {
-  return (details as { address?: string | null }).address ?? null
+/** Where the server is that holds the store, if this is why it could not be opened. */
+export function holderOf(error: unknown): string | null {
+  if (!(error instanceof Fault) || error.code !== 'store_locked') return null
+  return (error.details as { address?: string | null }).address ?? null
 }
 
 /** The one in the environment, or the one that a server here wrote down. */
-async function tokenFor(where: Where): Promise<string> {
+export async function tokenFor(where: Where): Promise<string> {
   const { STATEWRIGHT_TOKEN: token } = process.env
   if (token !== undefined && token !== '') return token
   const file = tokenFileOf(await storeOf(where))

@@ -61,7 +61,7 @@ export async function serveConfig(
       tokens: tokensOf(own.token, server.tokens),
       version: versionOfPackage(),
       newId: () => ids.next('req'),
-      logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }),
+      logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }, asked.is_quiet),
       hosts: [...(server.hosts ?? []), ...asked.hosts],
       origins: server.origins ?? [],
       limits: server.limits ?? {},

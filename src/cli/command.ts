@@ -59,6 +59,8 @@ export interface Host {
   readonly openStore: (url: string | undefined) => Promise<Store>
   /** Reaches the operations: through the server that is named or that holds the store, or on the store itself. */
   readonly openClient: (where: Where, use: Use) => Promise<Client>
+  /** A session as a file that proves itself, by its id or the beginning of it. */
+  readonly openBundle: (where: Where, given: string) => Promise<Bundle>
   /** Looks at everything that could be in the way. */
   readonly examine: (where: Where) => Promise<readonly Finding[]>
   /** Copies a store into a new folder. */
@@ -100,6 +102,13 @@ export interface PlanAsked {
  */
 export type Use = 'look' | 'act' | 'work'
 
+/** The lines of an export, each with its end, as they come. */
+export interface Bundle {
+  readonly session_id: string
+  readonly lines: AsyncIterable<string>
+  close(): Promise<void>
+}
+
 export interface Finding {
   readonly what: string
   readonly verdict: 'good' | 'odd' | 'bad'
@@ -139,6 +148,8 @@ export interface ServingOptions {
   /** More names that the server answers to. */
   readonly hosts: readonly string[]
   readonly tls: { readonly cert: string; readonly key: string } | undefined
+  /** Log what goes wrong, and not every request. */
+  readonly is_quiet: boolean
   /** Something in front of the server encrypts. */
   readonly allow_plain_http: boolean
 }

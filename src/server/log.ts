@@ -2,11 +2,12 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Redactor } from '../runelog/redactor.ts'
 
 /** One line of JSON per request and per failure. Registered secrets are taken out of each line before it is written. */
-export function createLogger(redactor: Pick<Redactor, 'clean'>, stream: DestinationStream): Logger {
+export function createLogger(redactor: Pick<Redactor, 'clean'>, stream: DestinationStream, isQuiet = false): Logger {
   const clean = (line: string) => `${JSON.stringify(redactor.clean(JSON.parse(line)).value)}\n`
   return pino(
     {
       base: null,
+      level: isQuiet ? 'warn' : 'info',
       redact: { paths: ['authorization', '*.authorization', 'token', '*.token', '*.headers'], censor: '[secret]' },
       hooks: { streamWrite: clean },
     },

@@ -102,7 +102,8 @@ function pathOf({ path }: Operation, params: unknown, query: unknown): string {
   return asked.length === 0 ? filled : `${filled}?${new URLSearchParams(asked)}`
 }
 
-async function faultOf(url: string, response: Response): Promise<Fault> {
+/** What a server refused, as the fault that it was. */
+export async function faultOf(url: string, response: Response): Promise<Fault> {
   const problem = (await response.json().catch(() => ({}))) as Partial<Record<string, unknown>>
   const { code, detail, details, retry } = problem
   if (typeof code !== 'string')

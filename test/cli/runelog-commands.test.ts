@@ -187,7 +187,10 @@ test('redact, archive and rebuild say what they did, and the store still verifie
   expect(await runCli(['archive', 'ses_2', ...store()])).toMatchObject({ exit: 0, err: '' })
   expect(await runCli(['rebuild', ...store()])).toEqual({ exit: 0, err: '', out: '15 runes folded.' })
   expect(await runCli(['verify', ...store()])).toMatchObject({ exit: 0, err: '' })
-  expect(await runCli(['export', 'ses_2', '-o', join(folder, 'b'), ...store()])).toMatchObject({ exit: 0, err: '' })
+  expect(await runCli(['export', 'ses_2', '-o', join(folder, 'b'), ...store()])).toMatchObject({
+    exit: 0,
+    err: `Next: statewright verify --bundle ${join(folder, 'b')}`,
+  })
   expect(await runCli(['verify', '--bundle', join(folder, 'b')])).toMatchObject({ exit: 0, err: '' })
 })
 

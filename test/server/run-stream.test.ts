@@ -4,6 +4,7 @@ import { hostPorts } from '../../src/adapters/host/ports.ts'
 import type { RunStatus } from '../../src/machines/run.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import type { FcmpEvent } from '../../src/observation/fcmp-event.ts'
+import type { Draft } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
@@ -11,6 +12,8 @@ import type { Statewright } from '../../src/statewright.ts'
 import type { Desk } from '../../src/surface/desk.ts'
 import { localClient } from '../../src/surface/local-client.ts'
 import { runHistory } from '../../src/surface/operations/history.ts'
+import { move, opening } from '../support/drafts.ts'
+import { openSession, secret } from '../support/session-on-air.ts'
 import { startStreams } from '../support/stream-server.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -103,4 +106,24 @@ test('several readers of one run, who came at different times, hear the same', a
   expect(rest?.heard).toEqual(early.heard.slice(early.heard.length - (rest?.heard.length ?? 0)))
   expect(rest?.heard.length).toBeGreaterThan(0)
   await world.end()
+})
+
+test('what is not public of a run is in neither its stream nor its history', async () => {
+  const { write, read, get } = await openSession()
+  const of = (draft: Draft): Draft => ({ ...draft, run_id: 'run_1' })
+  await write(
+    of(opening('run', 'run_1')),
+    of(move('run', 'run_1', ['queued', 'turn.started'], { epoch: 1, attempt: 1 })),
+    of({ ...opening('interaction', 'int_1', { prompt: 'What is under the mat?' }), interaction_id: 'int_1' } as Draft),
+    of(secret({ ...opening('interaction', 'int_2', { prompt: 'The key?' }), interaction_id: 'int_2' } as Draft)),
+    of(move('run', 'run_1', ['running', 'turn.needs_input'])),
+  )
+  const reader = read('/api/runs/run_1/events')
+  await reader.until('the wait', () => reader.heard.at(-1)?.data.includes('"to":"waiting_user"') === true)
+  const stream = events(reader.heard)
+  expect(checkFcmp(stream, { run_id: 'run_1', status: 'waiting_user' })).toEqual([])
+  expect(stream.map(({ type }) => type).filter((type) => type === 'user.input.required')).toHaveLength(1)
+  const history = await (await get('/api/runs/run_1/events/history')).json()
+  expect(history).toEqual({ items: stream, next_cursor: null })
+  for (const told of [stream, history]) expect(JSON.stringify(told)).not.toContain('The key?')
 })

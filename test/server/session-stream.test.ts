@@ -215,3 +215,34 @@ test('more than one page that is recorded at once comes at once', async () => {
   await reader.upTo(301)
   expect(told(reader.heard).slice(1)).toEqual(Array.from({ length: 300 }, (_, i) => `memory_saved ${i + 2}`))
 })
+
+test('what is recorded between the look at the head and the beginning of the stream is not lost', async () => {
+  const gate = Promise.withResolvers<void>()
+  let isAsked = false
+  const { write, read } = await openSession({}, (runelog) => ({
+    ...runelog,
+    async head(id) {
+      const head = await runelog.head(id)
+      isAsked = true
+      await gate.promise
+      return head
+    },
+  }))
+  const reader = read(path)
+  await reader.until('the look', () => isAsked)
+  await write(memory())
+  gate.resolve()
+  await reader.upTo(2)
+  expect(told(reader.heard)).toEqual(['status 1', 'memory_saved 2'])
+})
+
+test('a move is told of however long ago its contract was opened', async () => {
+  const { write, read } = await openSession()
+  const contract = { execution_id: 'exe_1' }
+  await write({ ...opening('contract', 'exe_1', { action_summary: 'pay' }), ...contract })
+  const last = (await write(...Array.from({ length: 600 }, quiet))).at(-1)?.event_id ?? 0
+  await write({ ...move('contract', 'exe_1', ['pending', 'start']), ...contract })
+  const reader = read(path, last)
+  await reader.upTo(last + 1)
+  expect(JSON.parse(reader.heard[0]?.data ?? '').payload).toMatchObject({ action_summary: 'pay', to_status: 'running' })
+})

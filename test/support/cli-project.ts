@@ -67,9 +67,9 @@ export interface Project {
 }
 
 /** A folder with a config and a store that the first run makes. */
-export function createProject(folder: string, agents = '{ obedient }', source = obedientConfig): Project {
+export function createProject(folder: string, agents = '{ obedient }', source = obedientConfig, url?: string): Project {
   const config = join(folder, 'statewright.config.ts')
-  const store = `sqlite:${join(folder, 'statewright.db')}`
+  const store = url ?? `sqlite:${join(folder, 'statewright.db')}`
   const exported = `export default defineConfig({ store: ${JSON.stringify(store)}, agents: ${agents} })`
   writeFileSync(config, importable(`${source}\n${exported}\n`))
   return { folder, config, store, cli: (args, setting) => runCli([...args, '--config', config], setting) }

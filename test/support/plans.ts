@@ -39,6 +39,29 @@ export const asking = (...questions: readonly Json[]) =>
 
 export const forbidden = inputOf({ intent: intentOf((i) => ({ ...i, shell: 'rm' })) })
 
+export const exampleRegistry = 'examples/plans/registry'
+
+/** A small intent for the registry of the examples. */
+export function exampleIntent(more: Readonly<Record<string, Json>> = {}): Readonly<Record<string, Json>> {
+  const command = {
+    command_id: 'cmd_read_code',
+    intent: 'Read.',
+    effects: ['read'],
+    risk_level: 'low',
+    evidence_refs: ['ev1'],
+  }
+  return intentOf((i) => ({
+    ...i,
+    selected_workflows: [{ workflow_id: 'wf_audit', phases: ['analysis'] }],
+    selected_agents: [{ agent_id: 'agent_reader', role: 'reader', responsibilities: ['Read.'] }],
+    planned_commands: [command],
+    ...more,
+  })) as Readonly<Record<string, Json>>
+}
+
+/** The same with a question: `which`, answered with `go` or `stop`. */
+export const exampleQuestion = exampleIntent({ open_questions: [openQuestion('which')] })
+
 export function packFor(asked: QuestionPack | null | undefined, choices: Readonly<Record<string, string>>): Json {
   return (answering(asked ?? null, choices) as { answer_pack: Json }).answer_pack
 }

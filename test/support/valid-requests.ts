@@ -3,15 +3,20 @@ import { expect } from 'vitest'
 import type { Runelog } from '../../src/runelog/port.ts'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import type { Operation } from '../../src/surface/operation.ts'
+import { facts } from './coordinator.ts'
 import { createDeskWorld, refund, supportAgent } from './desk.ts'
+import { exampleQuestion, exampleRegistry } from './plans.ts'
 import { startServer } from './server.ts'
 
-/** A server with something of everything in it: a run that waits, one that is over, a session at rest, a kept output. */
+/** A server with something of everything in it: a run that waits, one that is over, a session at rest, a kept output, a plan that asks. */
 export async function createScene() {
-  const { world, desk } = await createDeskWorld({
-    support: supportAgent([refund, say('Done.')]),
-    long: supportAgent([call('orders.all', {}), say('All.')]),
-  })
+  const { world, desk } = await createDeskWorld(
+    {
+      support: supportAgent([refund, say('Done.')]),
+      long: supportAgent([call('orders.all', {}), say('All.')]),
+    },
+    { plans: { registry: exampleRegistry } },
+  )
   const { sw } = world
   const waiting = await sw.submit({ agent: 'support', input: 'Refund.' })
   const over = await sw.submit({ agent: 'long', input: 'All.' })
@@ -21,6 +26,7 @@ export async function createScene() {
   await sw.idle()
   await sw.pause(paused)
   const [question] = await sw.inbox()
+  const { coordination_id } = await sw.plans.submit({ intent: exampleQuestion, facts })
   const { interaction_id = '' } = question ?? {}
   const asked = (await world.runes(waiting.session_id)).find((rune) => rune.kind === 'contract.opened')
   const result = (await world.runes(over.session_id)).find((rune) => rune.kind === 'tool.result')
@@ -30,6 +36,7 @@ export async function createScene() {
     session_id: waiting.session_id,
     run_id: waiting.run_id,
     interaction_id,
+    coordination_id,
     execution_id: asked?.execution_id ?? '',
     ref,
     name: 'contract',
@@ -57,6 +64,8 @@ const bodies: Readonly<Record<string, object>> = {
   answer: { reply: { decision: 'approve' } },
   settle: { outcome: 'happened' },
   redact_rune: { reason: 'A slip.' },
+  submit_plan: { intent: exampleQuestion, facts: facts as object },
+  answer_plan: { choices: { which: 'go' } },
 }
 
 /** What cannot be asked for without a query. */

@@ -69,7 +69,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
   const bell = createBell()
   const tail = createTail(bell.isAwaited)
 
-  /** What the writer knows: committed state plus what is queued ahead. Only `decide` functions read it. */
+  /** What the writer knows: committed state plus what is queued ahead. `decide` functions read it, and `shown` below. */
   const places = createCache<Place>(50_000)
   const rows = createCache<Row | undefined>(50_000)
   let lastSession = reader.lastSession()
@@ -110,7 +110,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
    * What readers may see of the above. Without a thread a group is decided and committed in one stretch, so that nobody
    * ever finds it between the two; with one, only the database knows what is committed.
    */
-  const committed =
+  const shown =
     thread === undefined
       ? {
           head(session_id: string) {
@@ -195,7 +195,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
 
     async head(session_id) {
       group.check()
-      return committed.head(session_id)
+      return shown.head(session_id)
     },
 
     async sessionIds() {
@@ -205,7 +205,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
 
     async row(model, key) {
       group.check()
-      return committed.row(model, key)
+      return shown.row(model, key)
     },
 
     async rows(model, query) {

@@ -22,6 +22,8 @@ export const answerCommand: Command = {
       const { interaction_id, interaction_kind } = asked
       if (interaction_kind === 'approval') throw badUsage(this, 'It is an approval: use approve or deny.')
       if (interaction_kind === 'settlement') throw badUsage(this, 'It is a settlement: use settle.')
+      if (interaction_kind === 'question_pack' && args.values.reply === undefined)
+        throw badUsage(this, 'It is a pack of questions of a plan: use plan answer, or give the whole --reply.')
       const body = { reply: replyTo(this, asked, words, args), ...signed(args) }
       return client.call(answer, { params: { interaction_id }, body, ...keyed(args) })
     })

@@ -8,7 +8,7 @@ import { take } from '../with-store.ts'
 
 export const doctorCommand: Command = {
   name: 'doctor',
-  usage: 'statewright doctor [--store URL] [--config FILE] [--json]',
+  usage: 'statewright doctor [--store URL] [--config FILE] [--server URL] [--json]',
   summary: 'Look at the machine, the store and the config, and say what would have to be mended and how.',
   options: { ...whereOptions, ...jsonOption },
 

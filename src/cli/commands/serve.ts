@@ -15,13 +15,12 @@ export const serveCommand: Command = {
     'tls-cert': { type: 'string', summary: 'a certificate in PEM; needed to be reached from other machines' },
     'tls-key': { type: 'string', summary: 'its key in PEM' },
     'allow-plain-http': { type: 'boolean', summary: 'let others reach it without TLS: something in front encrypts' },
-    quiet: { type: 'boolean', summary: 'do not log requests' },
+    quiet: { type: 'boolean', summary: 'log what goes wrong, and not every request' },
   },
 
   async run(args, { host, out, err }) {
     take(this, args, 0)
     const { values } = args
-    const warn = values.quiet === true ? () => {} : err
     const server = await host.startServer(
       {
         config: values.config as string | undefined,
@@ -29,9 +28,10 @@ export const serveCommand: Command = {
         port: portOf(this, args),
         hosts: ((values['allow-host'] as string | undefined) ?? '').split(',').filter((name) => name !== ''),
         tls: tlsOf(this, args),
+        is_quiet: values.quiet === true,
         allow_plain_http: values['allow-plain-http'] === true,
       },
-      { tell: () => {}, warn },
+      { tell: () => {}, warn: err },
     )
     const { url, agents, new_token, token_file } = server
     out(`Serving ${agents.join(', ')} on ${url}`)

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem } from '../../runes/checkpoint.ts'
@@ -41,27 +42,41 @@ export const verifyCommand: Command = {
       if (marks.size > 0) throw badUsage(this, 'Checkpoints are compared where the store is, or with a bundle.')
       return report(await withClient(io.host, args, (client) => verifyThere(client, given)), args, io)
     }
-    return withStore(io.host, args, async (store) => {
-      const { runelog } = store
-      const session_id = given === undefined || marks.has(given) ? given : await sessionNamed(store, given)
-      const known = await runelog.sessionIds()
-      const asked = session_id === undefined ? [...new Set([...known, ...marks.keys()])] : [session_id]
-      if (session_id !== undefined && !known.includes(session_id) && !marks.has(session_id))
-        throw faults.not_found({ what: 'session', id: session_id })
-      const verdicts: Verdict[] = []
-      let events = 0
-      const doing = () => `verifying: ${verdicts.length} of ${asked.length} sessions, ${events} events`
-      await busy(io, doing, async () => {
-        for (const id of asked)
-          verdicts.push(
-            await verifySession(runelog, id, marks.get(id) ?? [], io, () => {
-              events += 1
-            }),
-          )
+    const here = () =>
+      withStore(io.host, args, async (store) => {
+        const { runelog } = store
+        const session_id = given === undefined || marks.has(given) ? given : await sessionNamed(store, given)
+        const known = await runelog.sessionIds()
+        const asked = session_id === undefined ? [...new Set([...known, ...marks.keys()])] : [session_id]
+        if (session_id !== undefined && !known.includes(session_id) && !marks.has(session_id))
+          throw faults.not_found({ what: 'session', id: session_id })
+        const verdicts: Verdict[] = []
+        let events = 0
+        const doing = () => `verifying: ${verdicts.length} of ${asked.length} sessions, ${events} events`
+        await busy(io, doing, async () => {
+          for (const id of asked)
+            verdicts.push(
+              await verifySession(runelog, id, marks.get(id) ?? [], io, () => {
+                events += 1
+              }),
+            )
+        })
+        return report(verdicts, args, io)
       })
-      return report(verdicts, args, io)
-    })
+    try {
+      return await here()
+    } catch (error) {
+      // A server that holds the store verifies it; it does not know what was kept elsewhere.
+      if (!isHeld(error) || marks.size > 0) throw error
+      return report(await withClient(io.host, args, (client) => verifyThere(client, given)), args, io)
+    }
   },
+}
+
+/** Someone holds the store who can be asked. */
+function isHeld(error: unknown): boolean {
+  if (!(error instanceof Fault) || error.code !== 'store_locked') return false
+  return (error.details as { address?: string | null }).address != null
 }
 
 interface Verdict {

@@ -1,4 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
+import { inOrder } from './in-order.ts'
 import type { Paint } from './paint.ts'
 import { safe, safeLine } from './safe.ts'
 import { ago, fullTime, remaining } from './when.ts'
@@ -70,18 +71,7 @@ function silence({ deadline, on_silence }: Asking, now: number): string {
 }
 
 function written(value: Json): string {
-  return safe(JSON.stringify(sorted(value), null, 2))
-}
-
-/** Names in order, as in the canonical form that the digest is taken of. */
-function sorted(value: Json): Json {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(
-    Object.entries(value as Readonly<Record<string, Json>>)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, held]) => [name, sorted(held)]),
-  )
+  return safe(JSON.stringify(inOrder(value), null, 2))
 }
 
 const label = 12

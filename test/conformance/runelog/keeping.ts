@@ -28,7 +28,7 @@ export function describeKeeping(open: OpenStore): void {
   })
 
   describe('redacting', () => {
-    const opened = () => opening('interaction', 'int_1', { prompt: 'Is 4711 your code?', evidence: ['4711'] })
+    const opened = () => opening('interaction', 'int_1', { prompt: 'Is XY-4711 your code?', evidence: ['XY-4711'] })
 
     test('the content is gone everywhere, the rune stays, the chain verifies', async () => {
       const { runelog, write } = await withSession(open, 'ses_1', { models: [prompts] })
@@ -41,8 +41,8 @@ export function describeKeeping(open: OpenStore): void {
       expect(second).toMatchObject({ redacted: true, hash: before[1]?.hash, payload: { prompt: erased, evidence: [] } })
       expect(third).toMatchObject({ kind: 'rune.redacted', payload: { event_id: 2, reason: 'a code was shown' } })
       expect(await runelog.row('prompts', 'int_1')).toMatchObject({ value: { prompt: erased } })
-      expect(JSON.stringify(await collect(runelog.records('ses_1')))).not.toContain('4711')
-      expect(await dump(runelog, ['prompts'])).not.toContain('4711')
+      expect(JSON.stringify(await collect(runelog.records('ses_1')))).not.toContain('XY-4711')
+      expect(await dump(runelog, ['prompts'])).not.toContain('XY-4711')
       expect(await verify(runelog, 'ses_1')).toBeUndefined()
       expect(await runelog.row('subjects', 'int_1')).toMatchObject({ tag: 'interaction:open' })
     })
@@ -70,7 +70,7 @@ export function describeKeeping(open: OpenStore): void {
   describe('archiving', () => {
     async function archived() {
       const store = await withSession(open)
-      await store.write(opening('interaction', 'int_1', { prompt: 'Is 4711 your code?' }))
+      await store.write(opening('interaction', 'int_1', { prompt: 'Is XY-4711 your code?' }))
       await store.write(plain('turn.assistant_delta'))
       await store.write(...closed('ses_1'))
       const before = await store.runelog.read('ses_1')
@@ -113,7 +113,7 @@ export function describeKeeping(open: OpenStore): void {
     test('content can be redacted in cold storage', async () => {
       const { runelog } = await archived()
       await runelog.redact('ses_1', 2, 'a code was shown')
-      expect(JSON.stringify(await collect(runelog.records('ses_1')))).not.toContain('4711')
+      expect(JSON.stringify(await collect(runelog.records('ses_1')))).not.toContain('XY-4711')
       expect((await runelog.read('ses_1'))[1]).toMatchObject({ redacted: true, payload: { prompt: erased } })
       expect(await verify(runelog, 'ses_1')).toBeUndefined()
     })

@@ -89,6 +89,27 @@ describe('a server holds the store', () => {
     expect(await run('refund 9', { typed, host: { onInterrupt } })).toMatchObject({ exit: 130 })
   })
 
+  test('verify and export go through the server that holds the store; the bundle proves itself', async () => {
+    expect(await run('hello')).toMatchObject({ exit: 0 })
+    const held = ['--store', project.store]
+    expect(await runCli(['verify', ...held])).toMatchObject({ exit: 0, out: expect.stringContaining('verified.') })
+    const { session_id } = JSON.parse((await project.cli(['ps', '--json'])).out).items[0] as { session_id: string }
+    const file = join(project.folder, 'session.ndjson')
+    const exported = await runCli(['export', session_id.slice(0, -2), '-o', file, ...held])
+    expect(exported).toMatchObject({ exit: 0, out: expect.stringMatching(/^ses_\w+: \d+ events written to /) })
+    expect(await runCli(['verify', '--bundle', file])).toMatchObject({ exit: 0 })
+    expect(await runCli(['export', 'ses_zz', '-o', file, ...held])).toMatchObject({ exit: 3 })
+  })
+
+  test('doctor sees that it answers, and that the store is held', async () => {
+    const { exit, out } = await there(['doctor', '--config', project.config])
+    expect(exit).toBe(0)
+    expect(out).toMatch(/look +store .* is held by process \d+/)
+    expect(out).toMatch(/ok +server +http:\S+ answers, with 2 agents/)
+    const gone = await runCli(['doctor', '--config', project.config, '--server', 'http://127.0.0.1:9'])
+    expect(gone).toMatchObject({ exit: 1, err: expect.stringContaining('for the server: statewright serve') })
+  })
+
   test('without a token, with a wrong one, and with no server at all: said, and with its exit code', async () => {
     vi.stubEnv('STATEWRIGHT_TOKEN', 'swt_wrong')
     expect(await there(['ps'])).toMatchObject({ exit: 1, err: expect.stringContaining('token') })

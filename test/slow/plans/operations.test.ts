@@ -17,8 +17,9 @@ import {
   listPlans,
   verifyPlan,
 } from '../../../src/surface/operations/plans.ts'
-import { facts, intentOf, openQuestion } from '../../support/coordinator.ts'
+import { facts } from '../../support/coordinator.ts'
 import { createDeskWorld } from '../../support/desk.ts'
+import { exampleQuestion as asking, exampleRegistry, exampleIntent as intent } from '../../support/plans.ts'
 import { isProof, seed } from '../../support/sampling.ts'
 import { startServer } from '../../support/server.ts'
 
@@ -28,25 +29,10 @@ afterEach(async () => {
 })
 
 async function deskWorld() {
-  const made = await createDeskWorld(undefined, { plans: { registry: 'examples/plans/registry' } })
+  const made = await createDeskWorld(undefined, { plans: { registry: exampleRegistry } })
   open.push(() => made.world.end())
   return made
 }
-
-/** A small intent for the registry of the examples. */
-function intent(more: object = {}) {
-  return intentOf((i) => ({
-    ...i,
-    selected_workflows: [{ workflow_id: 'wf_audit', phases: ['analysis'] }],
-    selected_agents: [{ agent_id: 'agent_reader', role: 'reader', responsibilities: ['Read.'] }],
-    planned_commands: [
-      { command_id: 'cmd_read_code', intent: 'Read.', effects: ['read'], risk_level: 'low', evidence_refs: ['ev1'] },
-    ],
-    ...more,
-  })) as never
-}
-
-const asking = intent({ open_questions: [openQuestion('which')] })
 
 describe('the operations of plans', () => {
   test('every one of them answers with what it declares', async () => {
@@ -123,7 +109,7 @@ describe('the operations of plans', () => {
 
 test('whatever is submitted is refused with a fault or ends in a state that says why', async () => {
   const { client, world } = await deskWorld()
-  const base = intent() as Record<string, Json>
+  const base = intent()
   const mangled = fc
     .tuple(fc.constantFrom(...Object.keys(base)), fc.jsonValue() as fc.Arbitrary<Json>)
     .map(([field, value]) => ({ ...base, [field]: value }))

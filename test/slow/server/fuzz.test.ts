@@ -2,8 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { call, say } from '../../../src/runtime/scripted-model.ts'
 import { operations } from '../../../src/surface/operations/all.ts'
+import { facts } from '../../support/coordinator.ts'
 import { createDeskWorld, form, refund, supportAgent } from '../../support/desk.ts'
 import { type Generated, requestsFrom } from '../../support/openapi-requests.ts'
+import { exampleIntent, exampleQuestion, exampleRegistry } from '../../support/plans.ts'
 import { isProof, seed } from '../../support/sampling.ts'
 import { startServer } from '../../support/server.ts'
 import { isFurnished } from '../../support/valid-requests.ts'
@@ -14,10 +16,13 @@ const runs = isProof ? 20_000 : 2_000
 const patience_ms = 10_000
 
 test(`${runs} generated requests: none breaks the server, none hangs, and what is refused changes nothing`, async () => {
-  const { world, desk } = await createDeskWorld({
-    support: supportAgent([refund, form, say('Done.')]),
-    long: supportAgent([call('orders.find', {}), say('All.')]),
-  })
+  const { world, desk } = await createDeskWorld(
+    {
+      support: supportAgent([refund, form, say('Done.')]),
+      long: supportAgent([call('orders.find', {}), say('All.')]),
+    },
+    { plans: { registry: exampleRegistry } },
+  )
   const server = await startServer(desk, { newId: () => 'req' })
   const { sw } = world
   let commits = 0
@@ -55,7 +60,15 @@ test(`${runs} generated requests: none breaks the server, none hangs, and what i
   })
 
   // THEN the requests were such that much of it was really asked for, and in many ways refused.
-  const reached = [...reads, 'create_session', 'submit_run', 'send_message', 'pause_session', 'close_session']
+  const reached = [
+    ...reads,
+    'create_session',
+    'submit_run',
+    'send_message',
+    'pause_session',
+    'close_session',
+    'submit_plan',
+  ]
   expect(reached.filter((name) => !seen.has(`${name} answered`))).toEqual([])
   expect(['approve', 'deny', 'answer', 'reply_run'].filter((name) => seen.has(`${name} answered`))).not.toEqual([])
   expect([...seen.keys()]).toEqual(
@@ -100,6 +113,8 @@ async function collector(sw: Awaited<ReturnType<typeof createDeskWorld>>['world'
     else for (let n = 0; n < 4; n++) add('session_id', paused.session_id)
   }
   for (const agent of ['support', 'long']) add('agent', agent)
+  for (const intent of [exampleIntent(), exampleQuestion])
+    add('coordination_id', (await sw.plans.submit({ intent, facts })).coordination_id)
   for (const name of ['run', 'contract', 'none']) add('name', name)
   for (const n of [1, 2, 3, 5]) add('event_id', `${n}`)
   async function begin() {

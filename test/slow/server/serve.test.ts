@@ -51,7 +51,7 @@ test('where others could reach it, it does not listen without TLS unless someone
   const bind = (...more: string[]) => runCli(['serve', '--config', config, '--port', '0', '--quiet', ...more])
   for (const host of ['0.0.0.0', '::', '192.168.1.1', 'example.com'])
     expect(await bind('--host', host)).toMatchObject({
-      exit: 1,
+      exit: 2,
       err: expect.stringContaining(`${host} can be reached`),
     })
   expect(await bind('--host', '0.0.0.0', '--allow-plain-http')).toMatchObject({ exit: 0 })
@@ -110,7 +110,7 @@ test('tokens in the config have names and scopes; the log has neither tokens nor
   expect(server.err()).toContain('"by":"watcher"')
 })
 
-test('whoever finds the store taken is told where to ask', async () => {
+test('whoever finds the store taken asks the server, or is told who has it', async () => {
   const { config, database, folder } = configured()
   const server = await startServerProcess(config, database)
   // Nobody else reads anything of it.
@@ -118,7 +118,12 @@ test('whoever finds the store taken is told where to ask', async () => {
     expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0)
   const held = JSON.parse(readFileSync(`${database}.lock`, 'utf8'))
   expect(held.address).toBe(server.url)
-  expect(await runCli(['verify', '--store', `sqlite:${database}`])).toMatchObject({ exit: 1 })
+  const store = ['--store', `sqlite:${database}`]
+  expect(await runCli(['verify', ...store])).toMatchObject({ exit: 0, out: '0 sessions verified.' })
+  expect(await runCli(['rebuild', ...store])).toMatchObject({
+    exit: 7,
+    err: expect.stringContaining('is held by process'),
+  })
 })
 
 test(
