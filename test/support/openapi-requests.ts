@@ -13,7 +13,12 @@ type Schema = Readonly<Record<string, unknown>>
 
 interface Described {
   readonly operationId: string
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Schema }[]
+  readonly parameters?: readonly {
+    readonly name: string
+    readonly in: string
+    readonly required?: boolean
+    readonly schema: Schema
+  }[]
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } }
 }
 
@@ -63,9 +68,11 @@ function requestFor(
   return fc
     .record({
       ids: fc.tuple(...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => idFor(name, known))),
-      query: fc.record(Object.fromEntries(query.map((one) => [one.name, valueFor(one.schema, one.name, known)])), {
-        requiredKeys: [],
-      }),
+      query: fieldsOf(
+        query.map((one) => [one.name, valueFor(one.schema, one.name, known)]),
+        query.flatMap(({ name, required }) => (required ? [name] : [])),
+        [],
+      ),
       extra: seldom(fc.tuple(fc.string(), fc.string())),
       body: schema === undefined ? fc.constant(undefined) : bodyFor(schema, known),
       key: seldom(fc.oneof(fc.constantFrom('one', 'two', 'three', '"quoted"'), fc.string())),
@@ -129,6 +136,21 @@ function bodyFor(schema: Schema, known: (name: string) => readonly string[]): fc
   )
 }
 
+type Fields = Readonly<Record<string, unknown>>
+
+/** Now only what has to be there, now any of it: where there is much to say, who says it all is seldom right. */
+function fieldsOf(
+  fields: readonly (readonly [string, fc.Arbitrary<unknown>])[],
+  required: readonly string[],
+  kept: readonly string[],
+): fc.Arbitrary<Fields> {
+  const least = fields.filter(([name]) => required.includes(name))
+  return fc.oneof(
+    { weight: 1, arbitrary: fc.record(Object.fromEntries(least)) },
+    { weight: 2, arbitrary: fc.record(Object.fromEntries(fields), { requiredKeys: [...kept] }) },
+  )
+}
+
 /** A value of this shape, most of the time. */
 function valueFor(schema: Schema, name: string, known: (name: string) => readonly string[]): fc.Arbitrary<unknown> {
   return fc.oneof(
@@ -158,9 +180,10 @@ function fitting(schema: Schema, name: string, known: (name: string) => readonly
   if (anyOf !== undefined) return fc.oneof(...anyOf.map((one) => fitting(one, name, known)))
   switch (type) {
     case 'object':
-      return fc.record(
-        Object.fromEntries(Object.entries(properties).map(([field, one]) => [field, valueFor(one, field, known)])),
-        { requiredKeys: [...required] },
+      return fieldsOf(
+        Object.entries(properties).map(([field, one]) => [field, valueFor(one, field, known)]),
+        required,
+        required,
       )
     case 'integer':
     case 'number':

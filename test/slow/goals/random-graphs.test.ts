@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { foldSession, newSessionState } from '../../../src/observation/fold-session.ts'
+import { fromParts, toParts } from '../../../src/observation/session-parts.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { breakOff, call, type Scripted, say } from '../../../src/runtime/scripted-model.ts'
@@ -32,6 +34,7 @@ const goal = fc.record({
   has_mishaps: fc.boolean(),
   iterations: fc.integer({ min: 1, max: 3 }),
   tool_calls: fc.oneof({ arbitrary: fc.constant(undefined), weight: 3 }, { arbitrary: fc.nat({ max: 30 }), weight: 1 }),
+  tokens: fc.oneof({ arbitrary: fc.constant(undefined), weight: 4 }, { arbitrary: fc.nat({ max: 60 }), weight: 1 }),
   cancelled_after: fc.oneof(
     { arbitrary: fc.constant(undefined), weight: 5 },
     { arbitrary: fc.nat({ max: 60 }), weight: 1 },
@@ -98,6 +101,7 @@ async function play(given: Goal) {
     budget: {
       iterations: given.iterations,
       ...(given.tool_calls === undefined ? {} : { tool_calls: given.tool_calls }),
+      ...(given.tokens === undefined ? {} : { tokens: given.tokens }),
     },
   })
   if (given.has_mishaps && given.cancelled_after !== undefined) {
@@ -160,6 +164,18 @@ function problemsIn(runes: readonly Rune[], { max_parallel, tool_calls }: Goal):
   return [...problems, ...auditRunes(runes)]
 }
 
+function folded(runes: readonly Rune[]) {
+  const state = newSessionState(runes[0]?.session_id ?? '')
+  for (const rune of runes) foldSession(state, rune)
+  return state
+}
+
+/** The goals of the session as they come back from a checkpoint of it. */
+function throughCheckpoint(runes: readonly Rune[]) {
+  const parts = toParts(folded(runes), new Set(), runes.at(-1)?.hash ?? '')
+  return fromParts(runes[0]?.session_id ?? '', parts)?.state.goals
+}
+
 test('whatever the graph and whatever goes wrong, a goal ends, in order and within its limits', async () => {
   let met = 0
   let stopped = 0
@@ -171,9 +187,12 @@ test('whatever the graph and whatever goes wrong, a goal ends, in order and with
       expect(['goal_met', 'stopped']).toContain(report.state)
       if (report.state === 'goal_met') met += 1
       else stopped += 1
+      // Nothing begins once they are used up; what was under way then, an answer for each place, still counts.
+      if (given.tokens !== undefined) expect(report.used.tokens).toBeLessThan(given.tokens + 2 * given.max_parallel)
+      expect(throughCheckpoint(runes)).toEqual(folded(runes).goals)
       const needed = given.tasks.filter(({ calls }) => calls).length
-      if (!given.has_mishaps && (given.tool_calls ?? needed) >= needed)
-        expect(report.state, report.reason ?? '').toBe('goal_met')
+      const suffices = (given.tool_calls ?? needed) >= needed && given.tokens === undefined
+      if (!given.has_mishaps && suffices) expect(report.state, report.reason ?? '').toBe('goal_met')
     }),
     { numRuns: isProof ? 400 : 40, seed, endOnFailure: !isProof },
   )
