@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react'
 import type { Rune } from '../../src/runes/rune.ts'
 import { useKeys } from '../parts/keys.tsx'
 import { Scroll } from '../parts/scroll.tsx'
-import { At } from '../parts/time.tsx'
+import { timeOfDay } from '../words.ts'
 import type { View } from './view.ts'
 
 /** Every rune as it stands in the log. */
@@ -14,7 +14,8 @@ export function RawView({ log, at, select, isFollowing, setFollowing }: View) {
     count: runes.length,
     getScrollElement: () => box.current,
     estimateSize: () => ((box.current?.clientWidth ?? 1_200) > 860 ? 28 : 48),
-    overscan: 8,
+    overscan: 4,
+    useFlushSync: false,
   })
   const chosen = at === 0 ? -1 : runes.findIndex((rune) => rune.event_id >= at)
 
@@ -79,7 +80,7 @@ function RawRow({ rune, top, isChosen, select }: Shown) {
     <li className={`raw-row${isChosen ? ' is-chosen' : ''}`} style={{ transform: `translateY(${top}px)` }}>
       <button type="button" onClick={() => select(event_id)} data-event={event_id}>
         <span className="number">{event_id}</span>
-        <At at={at} />
+        <span className="raw-time">{timeOfDay(at)}</span>
         <span className="raw-kind">{kind}</span>
         <span className="raw-move">{machine === undefined ? '' : `${machine}: ${from ?? '·'} → ${to}`}</span>
         <span className="raw-trigger">{trigger ?? ''}</span>

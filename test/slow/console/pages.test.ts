@@ -139,6 +139,7 @@ test('a bundle is verified in the browser; one that was tampered with names its 
   }
   const expected = {
     payload: 7,
+    header: 8,
     hash: 9,
     missing: 12,
     signature: lines.filter((line) => line.includes('"header"')).length,
