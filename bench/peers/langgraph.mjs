@@ -29,6 +29,14 @@ const graph = new StateGraph(Annotation.Root({ messages }))
 const saver = SqliteSaver.fromConnString(file)
 saver.setup()
 saver.db.pragma('synchronous = FULL')
+// better-sqlite3 12.11 aborts on this Node when a statement is collected as garbage, so none is.
+const kept = []
+const prepare = saver.db.prepare.bind(saver.db)
+saver.db.prepare = (sql) => {
+  const statement = prepare(sql)
+  kept.push(statement)
+  return statement
+}
 const app = graph.compile({ checkpointer: saver })
 const began = performance.now()
 const last = await app.invoke(

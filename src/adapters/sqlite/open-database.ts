@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
-import { applicationId, schema, schemaNumber } from './schema.ts'
+import { applicationId, schema, schemaNumber, upgrade } from './schema.ts'
 
 /** Opens a store, or makes a new one where there is nothing. What is not ours is refused and left as it was. */
 export function openDatabase(path: string): DatabaseSync {
@@ -38,6 +38,7 @@ function prepareDatabase(db: DatabaseSync, path: string): void {
   // A file that cannot be written is found now and not at the first append.
   db.exec('BEGIN IMMEDIATE')
   if (isNew) db.exec(schema)
+  else if (version < schemaNumber) db.exec(upgrade)
   db.exec('COMMIT')
 }
 

@@ -1,7 +1,17 @@
 /** Says that a file is ours: "rune" in ASCII. */
 export const applicationId = 0x72756e65
 
-export const schemaNumber = 1
+export const schemaNumber = 2
+
+/** Rows without a tag are listed nowhere, and most are without: in the index they would cost a page of each commit. */
+const rowsByTag = 'CREATE INDEX model_row_by_tag ON model_row (model, tag, sort, key) WHERE tag IS NOT NULL'
+
+/** What a file of schema 1 needs. */
+export const upgrade = `
+DROP INDEX model_row_by_tag;
+${rowsByTag};
+PRAGMA user_version = ${schemaNumber};
+`
 
 /**
  * `position` is the order of all commits: a rebuild folds in it, since a row
@@ -44,7 +54,7 @@ CREATE TABLE model_row (
   value TEXT NOT NULL,
   PRIMARY KEY (model, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX model_row_by_tag ON model_row (model, tag, sort, key);
+${rowsByTag};
 
 CREATE TRIGGER rune_is_never_changed BEFORE UPDATE ON rune
 WHEN NOT (
