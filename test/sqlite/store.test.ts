@@ -154,7 +154,7 @@ test('a store of an older schema is brought up to date, with all that is in it',
   db.close()
   expect(before).toHaveLength(1)
   expect(await again.runelog.rows('subjects', { tag: 'interaction:open' })).toEqual(before)
-  expect(await verify(again.runelog, 'ses_1')).toMatchObject({ bad: undefined })
+  expect(await verify(again.runelog, 'ses_1')).toBeUndefined()
 })
 
 test('a failed opening leaves no lock behind', async () => {
