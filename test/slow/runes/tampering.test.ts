@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { openMemoryRunelog } from '../../src/runelog/memory.ts'
-import { genesis, link, payloadDigest } from '../../src/runes/chain.ts'
-import type { StoredRecord } from '../../src/runes/record.ts'
-import { type BadEvent, createVerifier, type Mark } from '../../src/runes/verify.ts'
-import { created, plain } from '../support/drafts.ts'
+import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { openMemoryRunelog } from '../../../src/runelog/memory.ts'
+import { genesis, link, payloadDigest } from '../../../src/runes/chain.ts'
+import type { StoredRecord } from '../../../src/runes/record.ts'
+import { type BadEvent, createVerifier, type Mark } from '../../../src/runes/verify.ts'
+import { created, plain } from '../../support/drafts.ts'
 
 const { sha256 } = hostPorts
 const size = process.env.STATEWRIGHT_PROOF === '1' ? 2000 : 300

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
-import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
-import { createDeskWorld } from '../support/desk.ts'
-import { created } from '../support/drafts.ts'
-import { memory, openSession, path, session_id } from '../support/session-on-air.ts'
-import { startStreams } from '../support/stream-server.ts'
+import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
+import { createDeskWorld } from '../../support/desk.ts'
+import { created } from '../../support/drafts.ts'
+import { memory, openSession, path, session_id } from '../../support/session-on-air.ts'
+import { startStreams } from '../../support/stream-server.ts'
 
 const paths = [path, '/api/runs/run_1/events', '/api/summaries/stream']
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { gist, hear as hearModel, nameOf } from '../../support/hear-model.ts'
-import { type ProviderServer, startProviderServer } from '../../support/provider-server.ts'
-import { type Provider, providers } from '../../support/providers.ts'
-import type { Said } from '../../support/wire/wire.ts'
+import { gist, hear as hearModel, nameOf } from '../../../support/hear-model.ts'
+import { type ProviderServer, startProviderServer } from '../../../support/provider-server.ts'
+import { type Provider, providers } from '../../../support/providers.ts'
+import type { Said } from '../../../support/wire/wire.ts'
 
 const key = 'sk-test-0123456789abcdef'
 const proof = process.env.STATEWRIGHT_PROOF === '1'

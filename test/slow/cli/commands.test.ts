@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { exampleConfig } from '../../src/cli/example-config.ts'
-import { createProject, exampleProject, idIn, type Project } from '../support/cli-project.ts'
-import { runCli } from '../support/run-cli.ts'
-import { scratchFolder } from '../support/scratch-folder.ts'
+import { exampleConfig } from '../../../src/cli/example-config.ts'
+import { createProject, exampleProject, idIn, type Project } from '../../support/cli-project.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 
 const scratch = scratchFolder('cli')
 let project: Project

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Draft } from '../../src/runes/rune.ts'
-import { move, opening } from '../support/drafts.ts'
-import { hidden, memory, openSession, path, quiet, secret, session_id } from '../support/session-on-air.ts'
-import type { Heard } from '../support/sse-client.ts'
+import type { Draft } from '../../../src/runes/rune.ts'
+import { move, opening } from '../../support/drafts.ts'
+import { hidden, memory, openSession, path, quiet, secret, session_id } from '../../support/session-on-air.ts'
+import type { Heard } from '../../support/sse-client.ts'
 
 /** A log in which one rune gives several events, one gives one, one gives none, and some are not for everyone. */
 function story(): readonly Draft[] {

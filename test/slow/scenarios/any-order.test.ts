@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { perform as judge } from '../support/scenario.ts'
-import { anyModel, createWitness, type Deed, deeds, drain, perform, untruths } from './any-order.ts'
-import { on } from './stage.ts'
-import { fastStores } from './stores.ts'
+import { anyModel, createWitness, type Deed, deeds, drain, perform, untruths } from '../../scenarios/any-order.ts'
+import { on } from '../../scenarios/stage.ts'
+import { fastStores } from '../../scenarios/stores.ts'
+import { perform as judge } from '../../support/scenario.ts'
 
 const numRuns = process.env.STATEWRIGHT_PROOF ? 5_000 : 60
 
