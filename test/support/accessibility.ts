@@ -22,3 +22,13 @@ export async function seriousFaults(page: Page, onlyColours: boolean): Promise<r
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, help, nodes }) => `${id}: ${help}\n${nodes.map((n) => `${n.html} ${n.failureSummary}`).join('\n')}`)
 }
+
+/** In light and in dark; the page is left in light. */
+export async function seriousInBoth(page: Page): Promise<readonly string[]> {
+  await page.emulateMedia({ colorScheme: 'light' })
+  const light = await seriousFaults(page, false)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await seriousFaults(page, true)
+  await page.emulateMedia({ colorScheme: 'light' })
+  return [...light, ...dark]
+}

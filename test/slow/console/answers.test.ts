@@ -1,10 +1,25 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { exits } from '../../../src/cli/exits.ts'
 import { picture } from '../../support/browser.ts'
 import { otherToken, ownerToken } from '../../support/console-process.ts'
 import { consoleWorld } from '../../support/console-world.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const world = consoleWorld()
+
+/** The command as a process of its own, through the server that the tabs talk to. */
+async function commandLine(...args: readonly string[]): Promise<{ status: number | null; said: string }> {
+  const launcher = fileURLToPath(new URL('../../../bin/statewright.js', import.meta.url))
+  const env = { ...process.env, STATEWRIGHT_TOKEN: ownerToken }
+  const child = spawn(process.execPath, [launcher, ...args, '--server', world.server().url], { env })
+  const said: string[] = []
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => said.push(String(chunk)))
+  const [status] = (await once(child, 'close')) as [number | null]
+  return { status, said: said.join('') }
+}
 
 /** What the run waits for, once it does. */
 async function questionOf(run_id: string): Promise<string> {
@@ -98,7 +113,7 @@ test('a whole approval by keyboard alone', async () => {
   await picture(page, 'keys-1440')
 })
 
-test('two tabs and a program answer at once: one decision, and the others are told who was faster', async () => {
+test('two tabs and the command line answer at once: one decision, and the others are told who was faster', async () => {
   const { run_id, session_id } = await world.submit('support', 'Refund order 8')
   const id = await questionOf(run_id)
   const tabs = await Promise.all([
@@ -109,8 +124,8 @@ test('two tabs and a program answer at once: one decision, and the others are to
     await tab.getByRole('button', { name: 'Approve once' }).click()
     await tab.getByRole('button', { name: 'Yes, approve once' }).waitFor()
   }
-  const [program] = await Promise.all([
-    world.server().ask(`/api/interactions/${id}/deny`, { reason: 'The program says no.' }),
+  const [command] = await Promise.all([
+    commandLine('deny', id, '-m', 'The command says no.'),
     ...tabs.map((tab) => tab.getByRole('button', { name: 'Yes, approve once' }).click()),
   ])
   const lost: string[] = []
@@ -126,9 +141,12 @@ test('two tabs and a program answer at once: one decision, and the others are to
   const { json } = await world.server().ask(`/api/sessions/${session_id}/runes?kinds=interaction.answered`)
   expect(json.items).toHaveLength(1)
   const winner = json.items[0].payload.replied_by
-  const won = [program.status === 200, ...lost.map(() => false)].filter(Boolean).length + (2 - lost.length)
+  const won = [command.status === exits.ok, ...lost.map(() => false)].filter(Boolean).length + (2 - lost.length)
   expect(won).toBe(1)
-  if (program.status !== 200) expect(program.json.detail).toContain(winner)
+  if (command.status !== exits.ok) {
+    expect(command.status).toBe(exits.conflict)
+    expect(command.said).toContain(winner)
+  }
   for (const said of lost) expect(said).toContain(`by ${winner}`)
   expect((await resultOf(run_id)).status).toBe('succeeded')
 })

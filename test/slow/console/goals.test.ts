@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { goal } from '../../../examples/07-goal/cast.ts'
-import { seriousFaults } from '../../support/accessibility.ts'
+import { seriousInBoth } from '../../support/accessibility.ts'
 import { picture } from '../../support/browser.ts'
 import { consoleWorld } from '../../support/console-world.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -16,7 +16,7 @@ test('a goal: its tasks by owner, its review answered in place, met', async () =
   await page.getByRole('button', { name: 'Approve once' }).waitFor()
   const graph = page.getByRole('region', { name: 'Tasks by owner' })
   await graph.getByRole('button', { name: /completed.*Find the orders|completed.*collect/i }).waitFor()
-  expect(await seriousFaults(page, false)).toEqual([])
+  expect(await seriousInBoth(page)).toEqual([])
   await picture(page, 'goal-waiting-1440')
   // The review, and then what its tasks want to do that cannot be undone.
   await eventually('the goal is met', async () => {
@@ -30,7 +30,7 @@ test('a goal: its tasks by owner, its review answered in place, met', async () =
   await graph.getByRole('button').last().click()
   await page.getByText('It tries again what').waitFor()
   expect(await page.getByRole('button', { name: 'Stop the goal' }).isDisabled()).toBe(true)
-  expect(await seriousFaults(page, false)).toEqual([])
+  expect(await seriousInBoth(page)).toEqual([])
   await picture(page, 'goal-met-1440')
   await page.setViewportSize({ width: 390, height: 844 })
   await picture(page, 'goal-met-390')

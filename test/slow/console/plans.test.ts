@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { scanProject } from '../../../src/adapters/facts/project-folder.ts'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { seriousFaults } from '../../support/accessibility.ts'
+import { seriousInBoth } from '../../support/accessibility.ts'
 import { picture } from '../../support/browser.ts'
 import { consoleWorld } from '../../support/console-world.ts'
 
@@ -25,7 +25,7 @@ test('a plan with questions: looked at, answered, frozen, verified', async () =>
   await page.getByRole('link', { name: coordination_id }).click()
   await page.getByRole('listitem').filter({ hasText: 'awaiting answers' }).waitFor()
   await page.getByRole('region', { name: 'The draft graph' }).getByText('? question').first().waitFor()
-  expect(await seriousFaults(page, false)).toEqual([])
+  expect(await seriousInBoth(page)).toEqual([])
   await picture(page, 'plan-asking-1440')
 
   // The questions are in place; one is answered, the other is left to its default.
@@ -50,7 +50,7 @@ test('a plan with questions: looked at, answered, frozen, verified', async () =>
   await page.getByText('RECEIVED → PRECHECKED').waitFor()
   await page.getByRole('button', { name: 'Verify' }).click()
   await page.getByText('Every output is what was frozen.').waitFor()
-  expect(await seriousFaults(page, false)).toEqual([])
+  expect(await seriousInBoth(page)).toEqual([])
   await page.setViewportSize({ width: 390, height: 844 })
   await page.getByRole('tab', { name: 'Graph' }).click()
   await picture(page, 'plan-done-390')
@@ -62,6 +62,6 @@ test('a plan that was denied says by which rule, and what can be done', async ()
   const page = await world.open(`/p/${coordination_id}?tab=rules`, { bypassCSP: true })
   await page.getByText('rule_denied', { exact: true }).waitFor()
   await page.getByRole('row').filter({ hasText: 'deny' }).first().waitFor()
-  expect(await seriousFaults(page, false)).toEqual([])
+  expect(await seriousInBoth(page)).toEqual([])
   await picture(page, 'plan-denied-1440')
 })

@@ -3,6 +3,8 @@ import { allPlays } from '../../scenarios/all.ts'
 import { autoRunPlays } from '../../scenarios/auto-runs.ts'
 import { budgetPlays } from '../../scenarios/budgets.ts'
 import { deadlinePlays } from '../../scenarios/deadlines.ts'
+import { observationPlays } from '../../scenarios/observation.ts'
+import { resumingPlays } from '../../scenarios/resuming.ts'
 import { runRecoveryPlays } from '../../scenarios/run-recovery.ts'
 import { runPlays } from '../../scenarios/runs.ts'
 import { allSessionPlays } from '../../scenarios/session-plays.ts'
@@ -17,14 +19,14 @@ const servers: readonly Store[] = fastStores.map((store) => ({
   open: async () => ({ ...(await store.open()), through: overHttp(called).through }),
 }))
 
-/** Specification 004 over HTTP: what a client does to runs and what it is told of them. */
-const ofRuns = [runPlays, deadlinePlays, autoRunPlays, runRecoveryPlays]
+/** Specifications 004 and 001 over HTTP: what a client does to runs, what it is told of them, and how it resumes them. */
+const usual = [runPlays, deadlinePlays, autoRunPlays, runRecoveryPlays, observationPlays, resumingPlays]
 
 /** Plays of budgets submit the second run while the first is at work, which a run on memory has finished by then. */
 const all = [...allSessionPlays, ...allPlays].filter((plays) => plays !== budgetPlays)
 
 describe.each(servers)('through $name', (store) => {
-  for (const plays of isProof ? all : ofRuns) plays(store)
+  for (const plays of isProof ? all : usual) plays(store)
 })
 
 test('the plays did go over HTTP', () => {
