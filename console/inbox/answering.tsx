@@ -30,7 +30,7 @@ export function Refused({ problem, done }: { problem: Problem | undefined; done:
 export function Digest({ name, value }: { name: string; value: string }) {
   return (
     <span className="digest">
-      {name} <code title={value}>{value.slice(0, 12)}</code> <Copy text={value} label="copy" title={`Copy ${name}`} />
+      {name} <code>{value}</code> <Copy text={value} label="copy" title={`Copy ${name}`} />
     </span>
   )
 }
