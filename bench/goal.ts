@@ -7,12 +7,13 @@ import { agent, createStatewright, say, scriptedModel } from '../src/index.ts'
 /**
  * Goals of 80 tasks with trivial bodies beside as many plain runs, in one
  * process on one SQLite file each, round about: what a task costs more than a
- * run is what planning, scheduling and reviewing cost. BENCH_DIR
- * says where the files are; the disk decides much of the figures.
+ * run is what scheduling and reviewing cost. Planning comes before that and is
+ * printed by itself; bench/plan.ts compares it with Cedar alone. BENCH_DIR says
+ * where the files are; the disk decides much of the figures.
  */
 const goals = 13
 const tasks = 80
-const rounds = Number(process.env.ROUNDS ?? 3)
+const rounds = Number(process.env.ROUNDS ?? 9)
 const base = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'statewright-bench-'))
 const worker = agent({ role: 'worker', model: scriptedModel(() => say('done')) })
 
