@@ -34,9 +34,9 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
   }
 
   async function scan(tasks: Tasks) {
-    await members.bury()
     const failed = (error: unknown) => warn('a run could not be put back', { error: String(error) })
     await Promise.all((await members.abandoned()).map((run) => tasks.abandoned(run).catch(failed)))
+    await members.bury()
   }
 
   const regularly = (what: string, ms: number, act: () => Promise<unknown>) =>

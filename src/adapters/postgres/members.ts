@@ -31,8 +31,10 @@ const texts = {
     WHERE m.model = 'subjects' AND m.tag = 'run:running'
     AND (l.run_id IS NULL OR l.expires_at < clock_timestamp()) LIMIT 500`,
 
-  // The queue would hold the jobs of a dead worker for four hours.
-  unlock: `WITH dead AS (DELETE FROM statewright.worker WHERE expires_at < clock_timestamp() RETURNING pool)
+  // The queue would hold the jobs of a dead worker for four hours. Its leases end a moment after its own row: by now its
+  // runs have been put back. A job that is freed and fetched while its run is put back would swallow the new one.
+  unlock: `WITH dead AS (DELETE FROM statewright.worker
+      WHERE expires_at < clock_timestamp() - $1 * interval '1 millisecond' RETURNING pool)
     SELECT count(*)::int AS dead, ${jobsSchema}.force_unlock_workers(array_agg(pool)) FROM dead HAVING count(*) > 0`,
   // Jobs that were replaced while a worker had them, and that died with it.
   prune: `SELECT count(*) FROM ${jobsSchema}.complete_jobs(ARRAY(
@@ -100,7 +102,7 @@ export function createMembers(pool: pg.Pool, lease_ms: number) {
 
     /** Frees the jobs of workers that gave no sign of life. Answers with how many those are. */
     async bury(): Promise<number> {
-      const [found] = await ask<{ dead: number }>(texts.unlock)
+      const [found] = await ask<{ dead: number }>(texts.unlock, [lease_ms / 4])
       if (found !== undefined) await ask(texts.prune)
       return found?.dead ?? 0
     },
