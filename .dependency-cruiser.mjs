@@ -1,3 +1,6 @@
+/** The rooms that everything which acts is built on. */
+const acting = ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog', 'runtime', 'coordinator']
+
 /** What each room may touch. Read it top to bottom: nothing imports from below itself. */
 const rooms = {
   kernel: [],
@@ -8,34 +11,11 @@ const rooms = {
   coordinator: ['kernel', 'machines', 'runes', 'faults', 'observation'],
   runelog: ['kernel', 'machines', 'runes', 'faults'],
   runtime: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog'],
-  autonomy: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog', 'runtime', 'coordinator'],
-  adapters: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog', 'runtime', 'coordinator'],
-  surface: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog', 'runtime', 'coordinator', 'autonomy'],
-  server: [
-    'kernel',
-    'machines',
-    'runes',
-    'faults',
-    'observation',
-    'runelog',
-    'runtime',
-    'coordinator',
-    'autonomy',
-    'surface',
-  ],
-  cli: [
-    'kernel',
-    'machines',
-    'runes',
-    'faults',
-    'observation',
-    'runelog',
-    'runtime',
-    'coordinator',
-    'autonomy',
-    'surface',
-    'server',
-  ],
+  autonomy: acting,
+  adapters: acting,
+  surface: [...acting, 'autonomy'],
+  server: [...acting, 'autonomy', 'surface'],
+  cli: [...acting, 'autonomy', 'surface', 'server'],
 }
 
 const pure = 'kernel|faults|machines|runes|observation|coordinator'

@@ -1,12 +1,11 @@
-import type { Failure, FailureCause } from '../failures.ts'
 import { givenOf } from '../given.ts'
+import { failureOf, type GuardCause } from '../guards/failure-of.ts'
 import { frozenGuards } from '../guards/frozen-outputs.ts'
 import type { Handler } from '../handler.ts'
 import { lineageOf } from '../outputs/lineage.ts'
 import type { Progress } from '../progress.ts'
 import { readGuards } from '../reading.ts'
 import type { RegistryReference } from '../schemas/precheck-report.ts'
-import type { GuardReading } from '../schemas/run-tape.ts'
 import { mustResolve } from '../steps.ts'
 
 export const frozenOutputs: Handler = (progress, ports) => {
@@ -20,7 +19,7 @@ export const frozenOutputs: Handler = (progress, ports) => {
     sha256: ports.sha256,
   }
   const guards = readGuards(frozenGuards, findings)
-  const failure = failureOf(guards)
+  const failure = failureOf(guards, causes)
   return {
     trigger:
       failure === null
@@ -34,22 +33,11 @@ export const frozenOutputs: Handler = (progress, ports) => {
   }
 }
 
-const causes: readonly [GuardReading['guard_name'], FailureCause, string][] = [
+const causes: readonly GuardCause[] = [
   ['outputs_fit_schema', 'artifact_schema_violation', 'An output does not have its own shape.'],
   ['outputs_have_checksums', 'checksum_failed', 'An output is not what was recorded.'],
   ['lineage_is_complete', 'lineage_incomplete', 'The outputs cannot be traced back.'],
 ]
-
-function failureOf(guards: readonly GuardReading[]): Failure | null {
-  const broken = guards.filter(({ passed }) => !passed)
-  const first = causes.find(([name]) => broken.some(({ guard_name }) => guard_name === name))
-  if (first === undefined) return null
-  return {
-    cause: first[1],
-    message: first[2],
-    problems: broken.map(({ guard_name, reason }) => ({ code: guard_name, message: reason })),
-  }
-}
 
 /** Every workflow, agent and command of the plan, and every rule that spoke. */
 function usedContent(progress: Progress): Omit<RegistryReference, 'checksum'>[] {
