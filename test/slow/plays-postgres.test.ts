@@ -59,7 +59,7 @@ function oneAtATime(shared: SharedStore): SharedStore {
         ...member,
         async join(worker) {
           await admin.query(`UPDATE statewright.lease SET expires_at = now() - interval '1 second';
-            UPDATE statewright.worker SET expires_at = now() - interval '1 second'`)
+            UPDATE statewright.worker SET expires_at = now() - interval '1 minute'`)
           return member.join(worker)
         },
       }

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { createMembers } from '../../src/adapters/postgres/members.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
@@ -112,6 +114,25 @@ test('jobs that a dead worker had fetched are brought to another one within seco
   console.log(`the job of a dead worker was free again after ${Date.now() - begun} ms`)
   expect(Date.now() - begun).toBeLessThan(5_000)
   expect(await ask(url, `SELECT worker FROM statewright.worker WHERE worker = 'dead'`)).toEqual([])
+})
+
+test('what a dead worker had is freed only when its leases, which end a moment later, have ended too', async () => {
+  // GIVEN a worker whose row has just run out
+  const lease_ms = 4_000
+  const { url } = await createWorkplace({ lease_ms })
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  onTestFinished(() => pool.end())
+  const members = createMembers(pool, lease_ms)
+  const expired = (ago: string) =>
+    ask(url, `UPDATE statewright.worker SET expires_at = now() - interval '${ago}' WHERE worker = 'dead'`)
+  await ask(url, `INSERT INTO statewright.worker VALUES ('dead', 'pool-dead', now())`)
+
+  // WHEN the dead are looked for
+  // THEN it is left alone for a moment, and counts as dead after that
+  await expired('200 milliseconds')
+  expect(await members.bury()).toBe(0)
+  await expired('2 seconds')
+  expect(await members.bury()).toBe(1)
 })
 
 test('a deadline that was fetched by a worker that nobody ever heard of is brought to another one', async () => {
