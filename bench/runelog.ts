@@ -109,18 +109,17 @@ const floor: Contender = {
 interface Load {
   readonly sessions: number
   readonly draft: (subject_id: string, i: number) => Draft
-  readonly thread?: boolean
   readonly target?: number
 }
 
-function ours(label: string, { sessions, draft, thread = false, target }: Load): Contender {
+function ours(label: string, { sessions, draft, target }: Load): Contender {
   const each = sessions === 1 ? 200 : 40
   return {
     label,
     ...(target === undefined ? {} : { target }),
     perSlice: sessions * each,
     async open(path) {
-      const store = await openSqliteRunelog(path, hostPorts, { thread })
+      const store = await openSqliteRunelog(path, hostPorts)
       const ids = Array.from({ length: sessions }, (_, n) => ({ session_id: `ses_${n}`, subject_id: `exe_${n}` }))
       for (const { session_id, subject_id } of ids)
         await store.append({ session_id, runes: [created(session_id), ...contract(subject_id)] })
@@ -144,10 +143,8 @@ const contenders: readonly Contender[] = [
   floor,
   ours('1 writer, appends/s', { sessions: 1, draft: plain, target: 0.7 }),
   ours('1 writer, every rune a move', { sessions: 1, draft: moving }),
-  ours('1 writer, commits in a thread', { sessions: 1, draft: plain, thread: true }),
   ours('64 sessions, appends/s', { sessions: 64, draft: plain, target: 3 }),
   ours('64 sessions, every rune a move', { sessions: 64, draft: moving }),
-  ours('64 sessions, commits in a thread', { sessions: 64, draft: plain, thread: true }),
 ]
 
 interface Measured {

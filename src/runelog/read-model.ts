@@ -3,9 +3,9 @@ import type { Json } from '../kernel/json.ts'
 import type { Rune } from '../runes/rune.ts'
 
 /**
- * A table that follows from the runes and from nothing else: it is written in
- * the transaction of the runes, and can be dropped and folded anew at any time
- * with the same bytes as a result.
+ * A table that follows from the runes and from nothing else: a reader finds it
+ * as of the last commit of runes, and it can be dropped and folded anew at any
+ * time with the same bytes as a result.
  */
 export interface ReadModel {
   readonly name: string

@@ -4,7 +4,7 @@ import { differences } from '../support/acknowledged.ts'
 import { createChance, each, isProof, sample, seed } from '../support/sampling.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 import { type Call, pathOf, type Traced, trace } from '../support/strace.ts'
-import { databaseIn, workload, writers } from '../support/workload-command.ts'
+import { databaseIn, workload } from '../support/workload-command.ts'
 
 const { fresh: freshFolder } = scratchFolder('crash')
 
@@ -29,33 +29,33 @@ function touches(folder: string, [target = '']: Call['args']): boolean {
   return path.toString().startsWith(folder)
 }
 
-test.each(writers)('kill -9 at any write or sync loses nothing that was acknowledged (writer: %s)', async (writer) => {
+test('kill -9 at any write or sync loses nothing that was acknowledged', async () => {
   const rehearsal = freshFolder()
-  const whole = await trace(workload(rehearsal, 2, writer), { calls })
+  const whole = await trace(workload(rehearsal, 2), { calls })
   expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining('closed') })
   expect(await differences(databaseIn(rehearsal), whole.stdout)).toEqual([])
 
   const all = points(whole, rehearsal)
   expect(all.length).toBeGreaterThan(200)
-  const chosen = isProof ? all : sample(all, 24)
+  const chosen = isProof ? all : sample(all, 40)
   let acknowledged = 0
   await each(chosen, 2, async (point) => {
     const folder = freshFolder()
-    const { struck, signal, stdout } = await trace(workload(folder, 2, writer), { calls, inject: point })
+    const { struck, signal, stdout } = await trace(workload(folder, 2), { calls, inject: point })
     const at = `${point} (seed ${seed})`
     expect({ at, struck, signal }).toEqual({ at, struck: 1, signal: 'SIGKILL' })
     expect({ at, wrong: await differences(databaseIn(folder), stdout) }).toEqual({ at, wrong: [] })
     if (stdout.includes('recorded')) acknowledged += 1
     rmSync(folder, { recursive: true })
   })
-  console.log(`kill -9, writer ${writer}: ${chosen.length} of ${all.length} points, nothing lost (seed ${seed})`)
+  console.log(`kill -9: ${chosen.length} of ${all.length} points, nothing lost (seed ${seed})`)
   // Kills before the first acknowledgement cannot lose one; most must come later.
   expect(acknowledged).toBeGreaterThan(chosen.length / 2)
 })
 
 test('kill -9 again while the store recovers loses nothing either', async () => {
   const killed = freshFolder()
-  const { stdout, signal } = await trace(workload(killed, 2, 'in_place'), {
+  const { stdout, signal } = await trace(workload(killed, 2), {
     calls,
     inject: 'fsync:signal=KILL:when=25',
   })
@@ -66,11 +66,11 @@ test('kill -9 again while the store recovers loses nothing either', async () => 
     return folder
   }
   const rehearsal = again()
-  const all = points(await trace(workload(rehearsal, 0, 'in_place'), { calls }), rehearsal)
+  const all = points(await trace(workload(rehearsal, 0), { calls }), rehearsal)
   expect(all.length).toBeGreaterThan(10)
   await each(isProof ? all : sample(all, 8, createChance(seed + 1)), 2, async (point) => {
     const folder = again()
-    const second = await trace(workload(folder, 0, 'in_place'), { calls, inject: point })
+    const second = await trace(workload(folder, 0), { calls, inject: point })
     expect({ point, struck: second.struck, signal: second.signal }).toEqual({ point, struck: 1, signal: 'SIGKILL' })
     expect({ point, wrong: await differences(databaseIn(folder), stdout) }).toEqual({ point, wrong: [] })
   })

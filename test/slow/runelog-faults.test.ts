@@ -4,7 +4,7 @@ import { differences } from '../support/acknowledged.ts'
 import { each, isProof, sample, seed } from '../support/sampling.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 import { type Call, pathOf, trace } from '../support/strace.ts'
-import { databaseIn, type Writer, workload, writers } from '../support/workload-command.ts'
+import { databaseIn, workload } from '../support/workload-command.ts'
 
 const { fresh } = scratchFolder('faults')
 const calls = ['openat', 'pwrite64', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'rename']
@@ -15,15 +15,15 @@ interface Told {
 }
 
 /** Runs the workload with a fault in its way, and says what the store told its caller, and what was left. */
-async function suffer(inject: string, writer: Writer) {
+async function suffer(inject: string) {
   const folder = fresh()
-  const { stdout, stderr, code, struck, calls: made } = await trace(workload(folder, 1, writer), { calls, inject })
+  const { stdout, stderr, code, struck, calls: made } = await trace(workload(folder, 1), { calls, inject })
   const told = (when: string) => {
     const line = stdout.split('\n').find((text) => text.startsWith(`${when} `))
     return line === undefined ? undefined : (JSON.parse(line.slice(when.length + 1)) as Told)
   }
   return {
-    at: `${inject}, writer ${writer} (seed ${seed})`,
+    at: `${inject} (seed ${seed})`,
     struck,
     stderr,
     code,
@@ -54,8 +54,8 @@ const wasInjected = ({ name }: Call) => name === 'fsync' || name === 'fdatasync'
 const isFolder = ([target = '']: Call['args']) => statSync(pathOf(target)).isDirectory()
 
 /** How often the busiest thread makes a call: that many faults can be injected. */
-async function countOf(name: string, writer: Writer): Promise<number> {
-  const { calls: made, code } = await trace(workload(fresh(), 1, writer), { calls })
+async function countOf(name: string): Promise<number> {
+  const { calls: made, code } = await trace(workload(fresh(), 1), { calls })
   expect(code).toBe(0)
   const perThread = Map.groupBy(
     made.filter((call) => call.name === name),
@@ -66,10 +66,10 @@ async function countOf(name: string, writer: Writer): Promise<number> {
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
 
-async function sufferEach(faults: readonly string[], writer: Writer): Promise<ReadonlyMap<string, number>> {
+async function sufferEach(faults: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const answers = new Map<string, number>()
   await each(faults, 2, async (fault) => {
-    const suffered = await suffer(fault, writer)
+    const suffered = await suffer(fault)
     const given = answer(suffered)
     expect(suffered).toMatchObject({ struck: expect.any(Number), stderr: '', wrong: [] })
     expect(suffered.struck, suffered.at).toBeGreaterThan(0)
@@ -79,29 +79,20 @@ async function sufferEach(faults: readonly string[], writer: Writer): Promise<Re
   return answers
 }
 
-test.each(writers)(
-  'a sync that fails stops the store, and a restart tells what was recorded (writer: %s)',
-  async (writer) => {
-    const all = upTo(await countOf('fsync', writer))
-    const chosen = isProof ? all : sample(all, 8)
-    const answers = await sufferEach(
-      chosen.map((k) => `fsync:error=EIO:when=${k}`),
-      writer,
-    )
-    expect(answers.get('it stopped, and said it does not know')).toBeGreaterThan(1)
-  },
-)
+test('a sync that fails stops the store, and a restart tells what was recorded', async () => {
+  const all = upTo(await countOf('fsync'))
+  const chosen = isProof ? all : sample(all, 14)
+  const answers = await sufferEach(chosen.map((k) => `fsync:error=EIO:when=${k}`))
+  expect(answers.get('it stopped, and said it does not know')).toBeGreaterThan(1)
+})
 
-test.each(writers)('a full disk stops the store, and nothing acknowledged is lost (writer: %s)', async (writer) => {
-  const all = upTo(await countOf('pwrite64', writer))
-  const chosen = isProof ? all : [...sample(all.slice(0, -9), 6), all.length - 8]
-  const answers = await sufferEach(
-    chosen.map((k) => `pwrite64:error=ENOSPC:when=${k}+`),
-    writer,
-  )
+test('a full disk stops the store, and nothing acknowledged is lost', async () => {
+  const all = upTo(await countOf('pwrite64'))
+  const chosen = isProof ? all : [...sample(all.slice(0, -9), 12), all.length - 8]
+  const answers = await sufferEach(chosen.map((k) => `pwrite64:error=ENOSPC:when=${k}+`))
   expect(answers.get('it stopped, and said it does not know')).toBeGreaterThan(1)
 
-  const { refused } = await suffer(`pwrite64:error=ENOSPC:when=${all.length - 8}+`, writer)
+  const { refused } = await suffer(`pwrite64:error=ENOSPC:when=${all.length - 8}+`)
   expect(refused?.message).toContain('the disk is full')
   expect(refused?.details).toMatchObject({ outcome: 'unknown' })
 })
@@ -109,7 +100,7 @@ test.each(writers)('a full disk stops the store, and nothing acknowledged is los
 test('a segment that is not surely on disk is not counted as one, and the store goes on', async () => {
   const folder = fresh()
   const path = `${databaseIn(folder)}.segments`
-  const command = workload(folder, 1, 'in_place')
+  const command = workload(folder, 1)
   const { struck, stdout } = await trace(command, { calls, path, inject: 'fsync:error=EIO:when=1+' })
   expect(struck).toBeGreaterThan(0)
   expect(stdout).toContain('"code":"segment_unwritable"')
@@ -120,7 +111,7 @@ test('a segment that is not surely on disk is not counted as one, and the store 
 test('a file that may not be written is refused when the store opens', async () => {
   const folder = fresh()
   const path = databaseIn(folder)
-  const { struck, stdout } = await trace(workload(folder, 1, 'in_place'), {
+  const { struck, stdout } = await trace(workload(folder, 1), {
     calls,
     path,
     inject: 'openat:error=EROFS:when=1+',

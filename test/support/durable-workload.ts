@@ -8,13 +8,12 @@ import type { Draft } from '../../src/runes/rune.ts'
 import { closed, created, move, opening, plain } from './drafts.ts'
 
 /**
- * A program to be killed: `durable-workload.ts DATABASE ROUNDS WRITER [SYNCHRONOUS]`.
+ * A program to be killed: `durable-workload.ts DATABASE ROUNDS [SYNCHRONOUS]`.
  * It writes runes of several sessions, side by side and alone, redacts and
  * archives, and says on its standard output what was acknowledged, when it was.
- * The writer is `in_place` or a `thread`. A last argument weakens the store, to see
- * that the tests notice; it does so for a writer in place.
+ * A last argument weakens the store, to see that the tests notice.
  */
-const [path = '', rounds = '1', writer, synchronous] = process.argv.slice(2)
+const [path = '', rounds = '1', synchronous] = process.argv.slice(2)
 
 if (synchronous !== undefined) {
   const exec = DatabaseSync.prototype.exec
@@ -38,7 +37,7 @@ async function append(session_id: string, ...runes: Draft[]) {
 const text = (round: number) => plain('turn.assistant_delta', { content: `round ${round} `.repeat(60) })
 
 async function work() {
-  runelog = await openSqliteRunelog(path, hostPorts, { thread: writer === 'thread' })
+  runelog = await openSqliteRunelog(path, hostPorts)
   for (let round = 0; round < Number(rounds); round++) {
     const [a, b, c] = [`ses_${round}_a`, `ses_${round}_b`, 'ses_always']
     if (round === 0) await append(c, created(c))

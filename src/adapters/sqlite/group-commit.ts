@@ -18,6 +18,8 @@ export interface GroupCommit {
   submit<T>(decide: () => Decided<T> | Fault): Promise<T>
   /** Throws once the store is poisoned. */
   check(): void
+  /** Commits what follows from earlier commits, at once. Throws if that poisons the store. */
+  write(steps: readonly Step[]): void
   /** Resolves when nothing is queued or under way. */
   drained(): Promise<void>
   /** Keeps all requests waiting while the work is done; what the work submits is committed at once. One at a time. */
@@ -32,7 +34,7 @@ interface Request {
 
 export interface GroupPorts {
   /** All steps in one transaction. An error means that nobody knows whether they are on disk. */
-  readonly commit: (steps: readonly Step[]) => void | Promise<void>
+  readonly commit: (steps: readonly Step[]) => void
   /** After each commit, before anyone is answered. */
   readonly committed: (written: readonly Decided<unknown>[]) => void
 }
@@ -40,29 +42,26 @@ export interface GroupPorts {
 /**
  * Requests that arrive in one turn of the event loop share one transaction and
  * one fsync. Nobody waits for company: the turn ends at once when nothing else
- * is there.
+ * is there. A group is decided and committed in one stretch, so that nobody
+ * ever finds it between the two.
  */
 export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommit {
   let queue: Request[] = []
   let idle: (() => void)[] = []
   let held = false
-  let busy = false
   let poison: Fault | undefined
 
   /** One group per turn of the event loop: whoever waits for the network gets a turn between two commits. */
-  async function flush() {
-    if (held || busy || queue.length === 0) return
-    busy = true
+  function flush() {
+    if (held || queue.length === 0) return
     const requests = queue
     queue = []
-    await run(requests)
-    busy = false
+    run(requests)
     for (const resolve of idle) resolve()
     idle = []
-    if (queue.length > 0) setImmediate(flush)
   }
 
-  async function run(requests: readonly Request[]) {
+  function run(requests: readonly Request[]) {
     const accepted: { readonly request: Request; readonly decided: Decided<unknown> }[] = []
     const refused: { readonly request: Request; readonly reason: unknown }[] = []
     const steps: Step[] = []
@@ -75,10 +74,8 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
       accepted.push({ request: asked, decided })
       for (const one of decided.steps) steps.push(one)
     }
-    try {
-      if (steps.length > 0) await commit(steps)
-    } catch (error) {
-      poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })
+    write(steps)
+    if (poison !== undefined) {
       for (const { request } of accepted) request.reject(poison)
       accepted.length = 0
     }
@@ -88,28 +85,41 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
     for (const { request, reason } of refused) request.reject(poison ?? reason)
   }
 
+  function write(steps: readonly Step[]) {
+    try {
+      if (steps.length > 0) commit(steps)
+    } catch (error) {
+      poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })
+    }
+  }
+
   const nextIdle = () => new Promise<void>((resolve) => idle.push(resolve))
+
+  function check() {
+    if (poison !== undefined) throw poison
+  }
 
   return {
     submit: (decide) =>
       request(decide, (asked) => {
         queue.push(asked)
-        if (queue.length === 1 && !busy) setImmediate(flush)
+        if (queue.length === 1) setImmediate(flush)
       }),
-    check() {
-      if (poison !== undefined) throw poison
+    check,
+    write(steps) {
+      write(steps)
+      check()
     },
     async drained() {
-      while (busy || queue.length > 0) await nextIdle()
+      while (queue.length > 0) await nextIdle()
     },
     async hold(work) {
       held = true
-      if (busy) await nextIdle()
       try {
         return await work((decide) => request(decide, (asked) => run([asked])))
       } finally {
         held = false
-        await flush()
+        flush()
       }
     },
   }

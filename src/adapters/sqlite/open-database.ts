@@ -1,7 +1,11 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
-import { applicationId, schema, schemaNumber, upgrade } from './schema.ts'
+import { applicationId, schema, schemaNumber, upgrades } from './schema.ts'
+
+/** The log is emptied into the database whenever it has this many pages; so it needs no more room than that. */
+const logPages = 2_000
+const logBytes = logPages * 4_120
 
 /** Opens a store, or makes a new one where there is nothing. What is not ours is refused and left as it was. */
 export function openDatabase(path: string): DatabaseSync {
@@ -33,13 +37,33 @@ function prepareDatabase(db: DatabaseSync, path: string): void {
   // FULL, not NORMAL: under WAL, NORMAL may lose the last commits in a power cut,
   // and by then we have already told someone that they happened.
   db.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = 4000;',
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = ${logPages};`,
   )
   // A file that cannot be written is found now and not at the first append.
   db.exec('BEGIN IMMEDIATE')
   if (isNew) db.exec(schema)
-  else if (version < schemaNumber) db.exec(upgrade)
-  db.exec('COMMIT')
+  else for (const upgrade of upgrades.slice(version - 1)) db.exec(upgrade)
+  db.exec(`PRAGMA user_version = ${schemaNumber}; COMMIT`)
+  layOutLog(`${path}-wal`)
+}
+
+/**
+ * Gives the write-ahead log its size beforehand: SQLite writes over it again and
+ * again, and to sync a file that grows takes about twice as long. What lies
+ * behind the last commit is nothing to SQLite.
+ */
+function layOutLog(path: string): void {
+  const file = openSync(path, 'r+')
+  const { size } = fstatSync(file)
+  try {
+    if (size < logBytes) writeSync(file, Buffer.alloc(logBytes - size), 0, logBytes - size, size)
+    fsyncSync(file)
+  } catch {
+    // It is only for speed. A disk without that much room keeps what it has for what is recorded.
+    ftruncateSync(file, size)
+  } finally {
+    closeSync(file)
+  }
 }
 
 function tableCount(db: DatabaseSync): number {

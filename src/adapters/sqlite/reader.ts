@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Json } from '../../kernel/json.ts'
-import type { Subject } from '../../runelog/models/subjects.ts'
-import type { Head, Range } from '../../runelog/port.ts'
+import type { Range } from '../../runelog/port.ts'
 import type { ModelQuery, Row } from '../../runelog/read-model.ts'
 import type { ArchivedRecord, Segments } from '../../runelog/segment.ts'
 import { genesis } from '../../runes/chain.ts'
@@ -22,18 +21,10 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     return (statements.sessionKey.get(session_id) as unknown as [number] | undefined)?.[0]
   }
 
-  function head(session_id: string): Head | undefined {
-    const session = key(session_id)
-    if (session === undefined) return undefined
-    const [event_id, hash] = statements.lastRune.get(session) as unknown as [number, string]
-    const state = (row('subjects', session_id)?.value as Subject | undefined)?.state
-    return {
-      session_id,
-      event_id,
-      hash,
-      sealed: state === 'closed' || state === 'archived',
-      archived: state === 'archived',
-    }
+  /** Where the runes of a session end. */
+  function lastRune(session: number): { readonly event_id: number; readonly hash: string } | undefined {
+    const found = statements.lastRune.get(session) as unknown as [number, string] | undefined
+    return found === undefined ? undefined : { event_id: found[0], hash: found[1] }
   }
 
   function row(model: string, rowKey: string): Row | undefined {
@@ -142,6 +133,16 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     }
   }
 
+  /** Records in the table that were committed after a position, in that order. */
+  function* since(position: number): Generator<StoredRecord, void, void> {
+    for (let last = position; ; ) {
+      const found = statements.allRunes.all(last, atOnce) as unknown as RuneColumns[]
+      for (const columns of found) yield toRecord(columns)
+      if (found.length < atOnce) return
+      last = found.at(-1)?.[5] ?? last
+    }
+  }
+
   const meta = (name: string) => (statements.meta.get(name) as unknown as [string] | undefined)?.[0]
   const lastSession = () => (statements.lastSession.get() as unknown as [number])[0]
   const sessionIds = () => (statements.sessionIds.all() as unknown as [string][]).map(([id]) => id)
@@ -149,7 +150,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
 
   return {
     key,
-    head,
+    lastRune,
     row,
     rows,
     read,
@@ -158,6 +159,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     cold,
     segmentOf,
     inOrder,
+    since,
     meta,
     lastSession,
     sessionIds,

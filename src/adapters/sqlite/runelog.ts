@@ -2,16 +2,15 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { createBell } from '../../runelog/bell.ts'
 import { follow } from '../../runelog/follow.ts'
-import { type Change, inscribe, judge, type Look, startFold } from '../../runelog/judge.ts'
+import { inscribe, judge, startFold } from '../../runelog/judge.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
+import type { Subject } from '../../runelog/models/subjects.ts'
 import { archival, redaction } from '../../runelog/own-runes.ts'
 import type { Head, Runelog } from '../../runelog/port.ts'
 import type { Ports, RunelogOptions } from '../../runelog/ports.ts'
 import { type Prepared, prepare } from '../../runelog/prepare.ts'
-import type { Row } from '../../runelog/read-model.ts'
 import { refoldSession, refuseNothing } from '../../runelog/refold.ts'
 import { createSegments } from '../../runelog/segment.ts'
 import { createTail } from '../../runelog/tail.ts'
@@ -22,7 +21,7 @@ import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { explain, openDatabase } from './open-database.ts'
 import { createReader } from './reader.ts'
-import { startWriterThread } from './start-writer-thread.ts'
+import { createRows } from './rows.ts'
 import { prepareStatements, type Step, step } from './statements.ts'
 import { createWriter } from './writer.ts'
 
@@ -30,21 +29,19 @@ export interface SqliteRunelog extends Runelog {
   readonly announce: Lock['announce']
 }
 
-export interface SqliteOptions extends RunelogOptions {
-  /** Commit in a thread of its own. */
-  readonly thread?: boolean
-}
-
 interface Place {
   readonly session: number
   readonly head: Head
 }
 
+/** So many rows may be behind: to write them takes a few milliseconds, and as long to fold them anew after a crash. */
+const rowsBehind = 500
+
 /** The default store: one file, one process, every acknowledged append synced. */
 export async function openSqliteRunelog(
   path: string,
   ports: Ports,
-  options: SqliteOptions = {},
+  options: RunelogOptions = {},
 ): Promise<SqliteRunelog> {
   let lock: Lock | undefined
   try {
@@ -56,26 +53,25 @@ export async function openSqliteRunelog(
   }
 }
 
-async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptions): Promise<SqliteRunelog> {
+async function open(path: string, lock: Lock, ports: Ports, options: RunelogOptions): Promise<SqliteRunelog> {
   const db = openDatabase(path)
   const statements = prepareStatements(db)
   const segmentFolder = `${path}.segments`
   const segments = createSegments(segmentFolder)
   const reader = createReader(db, statements, segments)
-  const thread = options.thread ? await startWriterThread(path) : undefined
-  const commit = thread?.commit ?? createWriter(db, statements)
+  const commit = createWriter(db, statements)
   const models = allModels(options.models)
   const preparing = { ...ports, redactor: options.redactor }
   const bell = createBell()
   const tail = createTail(bell.isAwaited)
 
-  /** What the writer knows: committed state plus what is queued ahead. `decide` functions read it, and `shown` below. */
+  /** Committed state plus what is queued ahead; `decide` functions read it. */
   const places = createCache<Place>(50_000)
-  const rows = createCache<Row | undefined>(50_000)
+  const rows = createRows(reader.row)
   let lastSession = reader.lastSession()
 
   const group = createGroupCommit({
-    commit,
+    commit: (steps) => commit(rows.behind() < rowsBehind ? steps : [...steps, ...rows.write()]),
     committed(written) {
       places.trim()
       rows.trim()
@@ -86,56 +82,28 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
     },
   })
 
-  const look: Look = (model, key) => {
-    const name = `${model} ${key}`
-    const known = rows.get(name)
-    if (known !== undefined || rows.has(name)) return known
-    const row = reader.row(model, key)
-    rows.set(name, row)
-    return row
+  /** Brings the table up to the last commit. */
+  const settleRows = () => {
+    if (rows.behind() > 0) group.write(rows.write())
   }
 
   function placeOf(session_id: string): Place | undefined {
     const known = places.get(session_id)
     if (known !== undefined) return known
     const session = reader.key(session_id)
-    const head = reader.head(session_id)
-    if (session === undefined || head === undefined) return undefined
-    const place = { session, head }
+    const last = session === undefined ? undefined : reader.lastRune(session)
+    if (session === undefined || last === undefined) return undefined
+    const state = (rows.look('subjects', session_id)?.value as Subject | undefined)?.state
+    const archived = state === 'archived'
+    const place = { session, head: { session_id, ...last, sealed: archived || state === 'closed', archived } }
     places.set(session_id, place)
     return place
-  }
-
-  /**
-   * What readers may see of the above. Without a thread a group is decided and committed in one stretch, so that nobody
-   * ever finds it between the two; with one, only the database knows what is committed.
-   */
-  const shown =
-    thread === undefined
-      ? {
-          head(session_id: string) {
-            places.trim()
-            return placeOf(session_id)?.head
-          },
-          row(model: string, key: string) {
-            rows.trim()
-            return look(model, key)
-          },
-        }
-      : reader
-
-  function writeRows(changes: readonly Change[]): readonly Step[] {
-    return changes.map(({ model, key, row }) => {
-      rows.set(`${model} ${key}`, row)
-      if (row === undefined) return step('removeRow', model, key)
-      return step('putRow', model, key, row.tag, row.sort, canonicalJson(row.value))
-    })
   }
 
   function decide(batch: Prepared): (Decided<readonly Rune[]> & { readonly place: Place }) | Fault {
     const { session_id } = batch
     const before = placeOf(session_id)
-    const changes = judge(batch, before?.head, look, models)
+    const changes = judge(batch, before?.head, rows.look, models)
     if (changes instanceof Fault) return changes
     const { runes, records, head } = inscribe(batch, before?.head, ports.sha256)
     const place = { session: before?.session ?? ++lastSession, head }
@@ -143,7 +111,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
     const steps: Step[] = before === undefined ? [step('addSession', place.session, session_id)] : []
     for (const { event_id, header, payload, salt, hash } of records)
       steps.push(step('addRune', place.session, event_id, header, payload, salt, hash))
-    steps.push(...writeRows(changes))
+    rows.keep(changes)
     return { steps, session_id, answer: runes, adds: runes, place }
   }
 
@@ -156,6 +124,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
     return done
   }
 
+  const versions = JSON.stringify(models.map(({ name, version }) => [name, version]))
+
   async function rebuildModels(): Promise<number> {
     const folding = startFold(models, () => undefined)
     let count = 0
@@ -164,9 +134,18 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
       count += 1
     }
     rows.clear()
-    const versions = JSON.stringify(models.map(({ name, version }) => [name, version]))
-    await commit([step('eraseRows'), ...writeRows(folding.changes()), step('setMeta', 'models', versions)])
+    rows.keep(folding.changes())
+    commit([step('eraseRows'), ...rows.write(), step('setMeta', 'models', versions)])
     return count
+  }
+
+  /** What a process that ended too soon had not yet written. */
+  function catchUp() {
+    const folding = startFold(models, rows.look)
+    for (const record of reader.since(Number(reader.meta('folded') ?? 0)))
+      refuseNothing(folding.fold(toRune(record, '')))
+    rows.keep(folding.changes())
+    if (rows.behind() > 0) commit(rows.write())
   }
 
   function sweep() {
@@ -176,8 +155,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
   }
 
   sweep()
-  if (reader.meta('models') !== JSON.stringify(models.map(({ name, version }) => [name, version])))
-    await rebuildModels()
+  if (reader.meta('models') === versions) catchUp()
+  else await rebuildModels()
 
   const store: SqliteRunelog = {
     async append(batch) {
@@ -195,7 +174,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
 
     async head(session_id) {
       group.check()
-      return shown.head(session_id)
+      places.trim()
+      return placeOf(session_id)?.head
     },
 
     async sessionIds() {
@@ -205,11 +185,13 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
 
     async row(model, key) {
       group.check()
-      return shown.row(model, key)
+      rows.trim()
+      return rows.look(model, key)
     },
 
     async rows(model, query) {
       group.check()
+      settleRows()
       return reader.rows(model, query)
     },
 
@@ -241,7 +223,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
             const decided = decide(prepared)
             if (decided instanceof Fault) return decided
             const { adds: _adds, ...rest } = decided
-            return { ...rest, steps: [...decided.steps, erase, ...writeRows(refoldSession(models, erased))] }
+            rows.keep(refoldSession(models, erased))
+            return { ...rest, steps: [...decided.steps, erase, ...rows.write()] }
           })
           if (isCold) await segments.remove(segment.file)
         }),
@@ -256,7 +239,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
           const trial = judge(
             prepare({ session_id, runes: [draft('', '')] }, preparing, true),
             place?.head,
-            look,
+            rows.look,
             models,
           )
           if (trial instanceof Fault) throw trial
@@ -275,6 +258,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
               ...decided.steps,
               step('addSegment', place.session, segment, records.length, first),
               step('dropArchived', place.session, records.length),
+              // What is moved away must be in the rows: they are caught up from the table.
+              ...rows.write(),
             ]
             return { steps, session_id, answer: true }
           })
@@ -288,8 +273,15 @@ async function open(path: string, lock: Lock, ports: Ports, options: SqliteOptio
     async close() {
       await turn
       await group.drained()
-      if (db.isOpen) await thread?.close()
-      if (db.isOpen) db.close()
+      if (db.isOpen) {
+        try {
+          group.check()
+          settleRows()
+        } catch {
+          // The disk failed, then or now. No rune is missing, and rows are folded from them when the store opens.
+        }
+        db.close()
+      }
       lock.release()
     },
 

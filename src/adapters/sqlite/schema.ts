@@ -1,23 +1,25 @@
 /** Says that a file is ours: "rune" in ASCII. */
 export const applicationId = 0x72756e65
 
-export const schemaNumber = 2
+export const schemaNumber = 3
 
 /** Rows without a tag are listed nowhere, and most are without: in the index they would cost a page of each commit. */
 const rowsByTag = 'CREATE INDEX model_row_by_tag ON model_row (model, tag, sort, key) WHERE tag IS NOT NULL'
 
-/** What a file of schema 1 needs. */
-export const upgrade = `
-DROP INDEX model_row_by_tag;
-${rowsByTag};
-PRAGMA user_version = ${schemaNumber};
-`
+/** What files of older schemas need, one after the other: the first entry is for schema 1. */
+export const upgrades: readonly string[] = [
+  `DROP INDEX model_row_by_tag; ${rowsByTag};`,
+  "INSERT INTO meta (name, value) SELECT 'folded', coalesce(max(position), 0) FROM rune;",
+]
 
 /**
  * `position` is the order of all commits: a rebuild folds in it, since a row
  * may depend on runes of several sessions. A rowid table rather than one keyed
  * by (session, event_id): the latter would keep rows in an index tree, where
  * one of more than a quarter page spills into a page of its own.
+ *
+ * Rows of read models are as of the rune at the position that `meta` has under
+ * `folded`. What follows from later runes is not written yet.
  *
  * The triggers hold whoever opens the file to the rules of the log. A payload
  * is erased only after a rune that says so; a rune leaves the table only when

@@ -12,6 +12,8 @@ const writing = {
   addSegment: 'INSERT INTO segment (session, file, runes, first_position) VALUES (?, ?, ?, ?)',
   changeSegment: 'UPDATE segment SET file = ? WHERE session = ?',
   dropArchived: 'DELETE FROM rune WHERE session = ? AND event_id <= ?',
+  setFolded:
+    "INSERT INTO meta (name, value) SELECT 'folded', coalesce(max(position), 0) FROM rune WHERE true ON CONFLICT (name) DO UPDATE SET value = excluded.value",
   setMeta: 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
 } as const
 
