@@ -48,13 +48,36 @@ function record(value: object): string {
   const members = value as Readonly<Record<string, unknown>>
   const keys = Object.keys(members)
   if (Reflect.ownKeys(members).length > keys.length) return failed
-  let out = '{'
-  for (const key of keys.sort()) {
-    const member = key.isWellFormed() ? text(members[key]) : failed
-    if (member === failed) return failed
-    out += `${out === '{' ? '' : ','}${JSON.stringify(key)}:${member}`
+  let out = ''
+  for (const key of sorted(keys)) {
+    const label = labels.get(key) ?? labelOf(key)
+    const member = text(members[key])
+    if (label === failed || member === failed) return failed
+    out += out === '' ? label + member : `,${label}${member}`
   }
-  return `${out}}`
+  return `{${out}}`
+}
+
+/** Objects have few keys, and this beats the general sort by far for those. */
+function sorted(keys: string[]): readonly string[] {
+  if (keys.length > 24) return keys.sort()
+  for (let i = 1; i < keys.length; i++) {
+    const key = keys[i] as string
+    let at = i
+    for (; at > 0 && (keys[at - 1] as string) > key; at--) keys[at] = keys[at - 1] as string
+    keys[at] = key
+  }
+  return keys
+}
+
+/** Keys come again and again. What is kept is bounded: they may also come from outside. */
+const labels = new Map<string, string>()
+
+function labelOf(key: string): string {
+  if (!key.isWellFormed()) return failed
+  const label = `${JSON.stringify(key)}:`
+  if (labels.size < 1_000 && key.length < 40) labels.set(key, label)
+  return label
 }
 
 function isPlain(value: object): boolean {

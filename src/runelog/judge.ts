@@ -78,27 +78,32 @@ export interface Folding {
 
 /** Folds runes into rows, on top of what `look` shows. Appending, redacting and rebuilding all go through here. */
 export function startFold(models: readonly ReadModel[], look: Look): Folding {
-  const overlays = models.map(() => new Map<string, Row | undefined>())
+  const all = models.map((model) => {
+    const overlay = new Map<string, Row | undefined>()
+    const current = (key: string) => {
+      const row = overlay.get(key)
+      return row !== undefined || overlay.has(key) ? row : look(model.name, key)
+    }
+    return { model, overlay, current }
+  })
 
   return {
     fold(rune) {
-      for (let i = 0; i < models.length; i++) {
-        const model = models[i] as ReadModel
-        const overlay = overlays[i] as Map<string, Row | undefined>
-        const current = (key: string) => (overlay.has(key) ? overlay.get(key) : look(model.name, key))
+      for (const { model, overlay, current } of all)
         for (const key of model.keys(rune, current)) {
           const before = current(key)
           const after = model.fold(before, rune, key)
           if (after instanceof Fault) return after
           if (after !== before) overlay.set(key, after)
         }
-      }
       return undefined
     },
-    changes: () =>
-      models.flatMap(({ name }, i) =>
-        [...(overlays[i] as Map<string, Row | undefined>)].map(([key, row]) => ({ model: name, key, row })),
-      ),
+    changes() {
+      const changes: Change[] = []
+      for (const { model, overlay } of all)
+        for (const [key, row] of overlay) changes.push({ model: model.name, key, row })
+      return changes
+    },
   }
 }
 

@@ -50,7 +50,7 @@ export interface Batch {
   stateOf(subject_id: string): string | undefined
   readonly runes: readonly Draft[]
   /** Versions of the subjects that the batch moves or rests on, as they stand in the log. */
-  readonly moved: Readonly<Record<string, number>>
+  readonly moved: ReadonlyMap<string, number>
   /** Checks that the moves form whole rows of the couplings. A batch that does not is a bug in the runtime. */
   check(): void
 }
@@ -58,22 +58,21 @@ export interface Batch {
 export function createBatch(state: SessionState, at: number): Batch {
   const runes: Draft[] = []
   const moves: BatchMove[] = []
-  // Without a prototype it is a dictionary from the start: names that never repeat would make a shape each.
-  const moved: Record<string, number> = Object.create(null)
+  const moved = new Map<string, number>()
   const overlay = new Map<string, string>()
 
   const stateOf = (subject_id: string) => overlay.get(subject_id) ?? state.subjects.get(subject_id)?.state
-  const write = (draft: object) => runes.push({ at, ...draft } as Draft)
+  const write = <D extends { readonly at: number }>(draft: D) => runes.push(draft as unknown as Draft)
 
   function restOn(subject_id: string) {
-    if (!(subject_id in moved)) moved[subject_id] = state.subjects.get(subject_id)?.version ?? 0
+    if (!moved.has(subject_id)) moved.set(subject_id, state.subjects.get(subject_id)?.version ?? 0)
   }
 
-  function enter(machine: Machine, subject_id: string, to: string, rune: { kind: string } & Concerns) {
+  function enter(machine: Machine, subject_id: string, to: string, kind: string, about: Concerns) {
     restOn(subject_id)
     overlay.set(subject_id, settled(machine, to))
-    if (!carries(rune.kind)) return
-    for (const carried of carriedMoves({ ...rune, session_id: state.session_id }, stateOf))
+    if (!carries(kind)) return
+    for (const carried of carriedMoves({ kind, ...about, session_id: state.session_id }, stateOf))
       overlay.set(carried.subject_id, carried.to)
   }
 
@@ -84,9 +83,9 @@ export function createBatch(state: SessionState, at: number): Batch {
     restOn,
     open(name, subject_id, kind, said, about = {}) {
       const machine: Machine = byName[name]
-      write({ ...about, ...said, kind, machine: name, subject_id, from: null, to: machine.initial, trigger: null })
+      write({ at, ...about, ...said, kind, machine: name, subject_id, from: null, to: machine.initial, trigger: null })
       moves.push({ machine: name, trigger: null, thread: threadOf(name, about) })
-      enter(machine, subject_id, machine.initial, { kind, ...about })
+      enter(machine, subject_id, machine.initial, kind, about)
     },
     move(name, subject_id, trigger, kind, said, about = {}, guards) {
       const machine: Machine = byName[name]
@@ -97,13 +96,13 @@ export function createBatch(state: SessionState, at: number): Batch {
       if (decision.edge.rune !== kind)
         throw new Error(`${name} ${from} on ${trigger} is recorded by ${decision.edge.rune}, not by ${kind}.`)
       const { to } = decision
-      write({ ...about, ...said, kind, machine: name, subject_id, from, to, trigger })
+      write({ at, ...about, ...said, kind, machine: name, subject_id, from, to, trigger })
       moves.push({ machine: name, trigger, thread: threadOf(name, about) })
-      enter(machine, subject_id, to, { kind, ...about })
+      enter(machine, subject_id, to, kind, about)
       return to as never
     },
     say(kind, said, about = {}) {
-      write({ ...about, ...said, kind })
+      write({ at, ...about, ...said, kind })
     },
     check() {
       const problems = checkBatch(couplings, moves)

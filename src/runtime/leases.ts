@@ -33,9 +33,9 @@ export interface Lease {
  * and when it dies the next one knows that all leases died with it.
  */
 export function leasesOfOneProcess(): Leases {
-  const never = new AbortController().signal
   return {
     instant: () => ({ monotonic: 0, now: 0 }),
-    hold: () => ({ signal: never, isValid: () => true, release: () => {} }),
+    // A signal each, though none ever fires: whoever listens is forgotten together with the run.
+    hold: () => ({ signal: new AbortController().signal, isValid: () => true, release: () => {} }),
   }
 }

@@ -18,3 +18,5 @@ export function createCache<V>(limit: number) {
     },
   }
 }
+
+export type Cache<V> = ReturnType<typeof createCache<V>>

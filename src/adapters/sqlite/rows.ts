@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Change, Look } from '../../runelog/judge.ts'
 import type { Row } from '../../runelog/read-model.ts'
-import { createCache } from './cache.ts'
+import { type Cache, createCache } from './cache.ts'
 import { type Step, step } from './statements.ts'
 
 export interface Rows {
@@ -26,43 +26,63 @@ export interface Rows {
  * and runes that differ.
  */
 export function createRows(stored: Look): Rows {
-  const behind = new Map<string, Change>()
-  const known = createCache<Row | undefined>(50_000)
+  const models = new Map<string, Model>()
+  let behind = 0
+
+  function modelOf(name: string): Model {
+    let model = models.get(name)
+    if (model === undefined) {
+      model = { known: createCache<Row | undefined>(20_000), behind: new Map() }
+      models.set(name, model)
+    }
+    return model
+  }
 
   return {
-    look(model, key) {
-      const name = `${model} ${key}`
-      const row = known.get(name)
-      if (row !== undefined || known.has(name)) return row
-      const change = behind.get(name)
-      const found = change === undefined ? stored(model, key) : change.row
-      known.set(name, found)
+    look(name, key) {
+      const model = modelOf(name)
+      const row = model.known.get(key)
+      if (row !== undefined || model.known.has(key)) return row
+      const found = model.behind.has(key) ? model.behind.get(key) : stored(name, key)
+      model.known.set(key, found)
       return found
     },
     keep(changes) {
-      for (const change of changes) {
-        const name = `${change.model} ${change.key}`
-        known.set(name, change.row)
-        behind.set(name, change)
+      for (const { model: name, key, row } of changes) {
+        const model = modelOf(name)
+        model.known.set(key, row)
+        if (!model.behind.has(key)) behind++
+        model.behind.set(key, row)
       }
     },
-    behind: () => behind.size,
+    behind: () => behind,
     write() {
       const steps: Step[] = []
-      for (const { model, key, row } of behind.values())
-        steps.push(
-          row === undefined
-            ? step('removeRow', model, key)
-            : step('putRow', model, key, row.tag, row.sort, canonicalJson(row.value)),
-        )
-      behind.clear()
+      for (const [name, model] of models) {
+        for (const [key, row] of model.behind)
+          steps.push(
+            row === undefined
+              ? step('removeRow', name, key)
+              : step('putRow', name, key, row.tag, row.sort, canonicalJson(row.value)),
+          )
+        model.behind.clear()
+      }
+      behind = 0
       steps.push(step('setFolded'))
       return steps
     },
-    trim: known.trim,
+    trim() {
+      for (const { known } of models.values()) known.trim()
+    },
     clear() {
-      behind.clear()
-      known.clear()
+      models.clear()
+      behind = 0
     },
   }
+}
+
+interface Model {
+  readonly known: Cache<Row | undefined>
+  /** Rows that are not in the table yet. */
+  readonly behind: Map<string, Row | undefined>
 }

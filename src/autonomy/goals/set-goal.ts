@@ -66,7 +66,7 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
   const agent_id = write(batch)
   ready(batch, state, agent_id)
   receive(batch, agent_id)
-  await engine.sessions.commit(state, batch, { expect: batch.moved })
+  await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
   return { goal_id, session_id: own }
 }
 

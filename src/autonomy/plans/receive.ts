@@ -49,7 +49,7 @@ async function openAlone(engine: Engine, open: (batch: Batch) => void) {
   const payload = { conversation_id: session_id, config: {} }
   batch.open('session', session_id, 'session.created', { actor: 'coordinator', payload })
   open(batch)
-  await engine.sessions.commit(state, batch, { expect: batch.moved })
+  await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
 }
 
 async function isSentAgain({ runelog }: Engine, coordination_id: string, { input_sha256 }: Received): Promise<boolean> {

@@ -36,7 +36,9 @@ export async function attempt<A>(
     }
     const seen = Object.fromEntries(read.map((id) => [id, state.subjects.get(id)?.version ?? 0]))
     try {
-      return answer(await engine.sessions.commit(state, batch, { expect: { ...seen, ...batch.moved } }))
+      return answer(
+        await engine.sessions.commit(state, batch, { expect: { ...seen, ...Object.fromEntries(batch.moved) } }),
+      )
     } catch (error) {
       if (!(error instanceof Fault) || error.code !== 'stale_write' || left === 0) throw error
       await engine.sessions.refresh(state)

@@ -156,7 +156,7 @@ export async function createSession(
     openRun(batch, run_id, agent_id, { agent, input: null, ...message })
   }
   try {
-    await engine.sessions.commit(state, batch, { expect: batch.moved })
+    await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
   } catch (error) {
     // Its twin was faster.
     if (!(await isThere(engine, session_id, { agent, config }, message.idempotency_key))) throw error

@@ -71,7 +71,7 @@ export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<
   const { run_id } = hold.run
   const fence = { run_id, epoch: hold.epoch }
   const expect: Record<string, number> = {}
-  for (const [id, version] of Object.entries(batch.moved))
+  for (const [id, version] of batch.moved)
     if (id === run_id || id === hold.state.session_id || hold.state.interactions.has(id)) expect[id] = version
   const runes = await engine.sessions.commit(hold.state, batch, { fence, expect })
   for (const call_id of hold.inHand.keys())

@@ -57,7 +57,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
   }
   // The agent and the session are in the guards: whoever moves them first decides whether this may begin.
   const expect = {
-    ...batch.moved,
+    ...Object.fromEntries(batch.moved),
     [run.agent_id]: versionOf(state, run.agent_id),
     [session_id]: versionOf(state, session_id),
   }

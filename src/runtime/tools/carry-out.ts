@@ -81,14 +81,15 @@ export async function carryOut(
   }
   context.signal.addEventListener('abort', onCancel, { once: true })
 
-  const over = new AbortController()
-  const questions = new Set<Promise<Asked>>()
+  const questions = new Map<Promise<Asked>, AbortController>()
   const { ask } = context
   const askedWithin =
     (ask: NonNullable<ToolContext['ask']>) =>
-    (request: Json, moot: AbortSignal = over.signal): Promise<Asked> => {
-      const question = limit.without(() => ask(request, AbortSignal.any([over.signal, moot])))
-      questions.add(question)
+    (request: Json, moot?: AbortSignal): Promise<Asked> => {
+      const over = new AbortController()
+      const { signal } = over
+      const question = limit.without(() => ask(request, moot === undefined ? signal : AbortSignal.any([signal, moot])))
+      questions.set(question, over)
       return question
     }
 
@@ -112,8 +113,10 @@ export async function carryOut(
   context.signal.removeEventListener('abort', onCancel)
   finish()
   // What it still asked is taken back before anyone hears how it ended.
-  over.abort(new Error('The call is over.'))
-  await Promise.allSettled(questions)
+  if (questions.size > 0) {
+    for (const over of questions.values()) over.abort(new Error('The call is over.'))
+    await Promise.allSettled(questions.keys())
+  }
   const duration_ms = Math.max(0, Math.round(clock.monotonic() - began))
   return { ...(await outcomeOf(tool, ended, keepWhole, redactor)), duration_ms }
 }
