@@ -9,11 +9,22 @@ export function main(args: readonly string[]): Promise<number> {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string
   }
+  leaveWithReader()
   return run({ commands, version }, args, {
     out: (text) => process.stdout.write(`${text}\n`),
     err: (text) => process.stderr.write(`${text}\n`),
     write: (text) => process.stdout.write(text),
     terminal: openTerminal(),
     host: systemHost,
+  })
+}
+
+/** Whoever read the output has left, as `head` does when it has enough: this process leaves too, in its usual way. */
+function leaveWithReader(): void {
+  let isLeaving = false
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    if (!isLeaving) process.kill(process.pid, 'SIGTERM')
+    isLeaving = true
   })
 }

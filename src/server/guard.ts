@@ -61,7 +61,7 @@ export function guard(app: FastifyInstance, { tokens, names, limits, pages }: Do
     const query = url.indexOf('?')
     const path = query === -1 ? url : url.slice(0, query)
     if (open.has(path)) return
-    const isPage = method === 'GET' && pageAt(pages, path) !== undefined
+    const isPage = (method === 'GET' || method === 'HEAD') && pageAt(pages, path) !== undefined
     const refused = refusedOrigin(headers, names, isPage)
     if (refused !== undefined) throw refused
     if (query !== -1) refuseTokenInUrl(request)

@@ -99,6 +99,8 @@ test('the console is served without a token, with its rules, and nothing else of
 
   const page = await ask('/', anyone)
   expect(page).toMatchObject({ status: 200, text: '<!doctype html><title>console</title>' })
+  const looked = await fetch(`${url}/`, { method: 'HEAD' })
+  expect({ status: looked.status, text: await looked.text() }).toEqual({ status: 200, text: '' })
   const policy = page.headers.get('content-security-policy') ?? ''
   expect(policy).toContain("default-src 'none'")
   expect(policy).toContain("script-src 'self'")

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -23,6 +24,20 @@ test('the real command prints what was asked for, and nothing else', () => {
   const { status, stdout, stderr } = launch(['topology', 'contract', '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect((JSON.parse(stdout) as Topology).nodes).toHaveLength(7)
+})
+
+test('a reader that leaves early, as `head` does, is no error', async () => {
+  // GIVEN output that goes into a pipe whose other end is closed before anything is written
+  const child = spawn(process.execPath, [launcher, 'topology', 'contract'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  let told = ''
+  child.stderr.on('data', (chunk) => {
+    told += chunk
+  })
+
+  // WHEN it writes, THEN it leaves without a word
+  const [, signal] = await once(child, 'close')
+  expect({ signal, told }).toEqual({ signal: 'SIGTERM', told: '' })
 })
 
 test('the real command knows its version and its exit codes', () => {
