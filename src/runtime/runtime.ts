@@ -22,6 +22,7 @@ import { dispatchShared } from './dispatch/dispatch-shared.ts'
 import { drive } from './engine/drive.ts'
 import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
 import { type Hold, nudge } from './engine/hold.ts'
+import { createErasing } from './erasing.ts'
 import { type Leases, leasesOfOneProcess } from './leases.ts'
 import type { OpenInteraction } from './models/interactions.ts'
 import type { Clock, Ids, Timers } from './ports.ts'
@@ -62,13 +63,14 @@ export type Runtime = ReturnType<typeof createRuntime>
 export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const { runelog, clock, timers } = ports
   const held = new Map<string, Hold>()
+  const erasing = createErasing()
   const listeners = new Set<(delta: EphemeralDelta) => void>()
   let isStopping = false
 
   const dispatching: DispatchPorts = {
     engine: () => engine,
     limit: config.max_concurrent_runs,
-    drive: (session_id, run_id) => drive(engine, held, session_id, run_id),
+    drive: (session_id, run_id) => erasing.work(session_id, run_id, () => drive(engine, held, session_id, run_id)),
     settled,
   }
   const dispatch: Dispatch =
@@ -179,13 +181,11 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     },
 
     /** Erases the content of one rune. It goes from the store, from what is cached of it, and from what models will see. */
-    async redact(session_id: string, event_id: number, reason: string): Promise<void> {
-      const busy = [...held.values()].find((hold) => hold.state.session_id === session_id)
-      if (busy !== undefined)
-        throw faults.session_busy({ session_id, run_id: busy.run.run_id, asked: 'redact something in it' })
-      await runelog.redact(session_id, event_id, reason)
-      engine.sessions.forget(session_id)
-    },
+    redact: (session_id: string, event_id: number, reason: string): Promise<void> =>
+      erasing.erase(session_id, async () => {
+        await runelog.redact(session_id, event_id, reason)
+        engine.sessions.forget(session_id)
+      }),
 
     find,
     async inbox(): Promise<readonly OpenInteraction[]> {

@@ -39,6 +39,10 @@ export function createSessions(
   const loading = new Map<string, Promise<SessionState>>()
   const saved = new WeakMap<SessionState, { readonly event_id: number; readonly written: ReadonlySet<string> }>()
 
+  /** Folds from before something in their session was erased. Whoever still has one may finish with it; nobody else gets it. */
+  const outdated = new WeakSet<SessionState>()
+  let erasures = 0
+
   const listeners = new Map<string, Set<() => void>>()
   const told = ({ session_id }: SessionState) => {
     for (const listener of listeners.get(session_id) ?? []) listener()
@@ -69,9 +73,11 @@ export function createSessions(
   }
 
   async function first(session_id: string): Promise<SessionState> {
+    const seen = erasures
     const state = (await fromCheckpoint(session_id)) ?? newSessionState(session_id)
     await refresh(state)
     if (state.event_id === 0) throw faults.not_found({ what: 'session', id: session_id })
+    if (seen !== erasures) return first(session_id)
     keep(state)
     return state
   }
@@ -133,8 +139,8 @@ export function createSessions(
       batch.check()
       const runes = await runelog.append({ session_id: state.session_id, runes: batch.runes, ...terms })
       const kept = states.get(state.session_id)
-      if (kept === undefined) keep(state)
-      else if (kept !== state) await refresh(kept)
+      if (kept !== undefined && kept !== state) await refresh(kept)
+      else if (kept === undefined && !outdated.has(state)) keep(state)
       for (const rune of runes) {
         if (rune.event_id <= state.event_id) continue
         // Someone else's runes came in between: take everything from the log, in its order.
@@ -146,11 +152,14 @@ export function createSessions(
       }
       const last = runes.at(-1)
       told(state)
-      if (last !== undefined && last.event_id === state.event_id) checkpoint(state, last)
+      if (last !== undefined && last.event_id === state.event_id && !outdated.has(state)) checkpoint(state, last)
       return runes
     },
 
     forget(session_id) {
+      const state = states.get(session_id)
+      if (state !== undefined) outdated.add(state)
+      erasures++
       states.delete(session_id)
       checkpoints.forget(session_id)
     },

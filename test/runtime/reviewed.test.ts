@@ -127,6 +127,42 @@ test('a redaction waits for the run that is under way, and leaves a waiting one 
   await world.end()
 })
 
+test.each(['memory', 'sqlite'] as const)(
+  'whatever comes while something is erased, no model sees it afterwards (%s)',
+  async (store) => {
+    const pay = tool({ name: 'payments.pay', input: z.object({}), approval: 'always', run: () => 'paid' })
+    let erasedFirst = 0
+    const moments = store === 'memory' ? 40 : 10
+    for (let lag = 0; lag < moments; lag++) {
+      const shown: string[] = []
+      const model = scriptedModel((messages, said) => {
+        shown.push(JSON.stringify(messages))
+        return said === 0 ? call('payments.pay') : say('done')
+      })
+      const world = await createWorld({ store, agents: { a: agent({ role: 'a', model, tools: [pay] }) } })
+      const run = await world.sw.submit({ agent: 'a', input: 'my secret wish' })
+      await world.sw.idle()
+      expect(shown.at(-1)).toContain('my secret wish')
+      const [waiting] = await world.sw.inbox()
+      const started = (await world.runes(run.session_id)).find((r) => r.kind === 'turn.started')
+
+      // The answer comes some moments after the redaction has begun, each time one later.
+      let isErased = false
+      const erased = world.sw.redact(run.session_id, started?.event_id ?? 0, 'asked for').then(() => {
+        isErased = true
+      })
+      for (let moment = 0; moment < lag; moment++) await null
+      if (isErased) erasedFirst++
+      await world.sw.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+      await erased
+      await run.result()
+      expect(shown.at(-1), `after ${lag} moments`).not.toContain('my secret wish')
+      await world.end()
+    }
+    expect(erasedFirst).toBeLessThan(moments)
+  },
+)
+
 test('a reply that races with a cancel is no crash of the agent', async () => {
   const slow = tool({
     name: 'slow.do',

@@ -1,0 +1,41 @@
+import { faults } from '../faults/catalogue.ts'
+
+/**
+ * Keeps the work on a session and the erasing of something in it apart: a
+ * worker has the session before its eyes as it was when it took its run, and
+ * would show a model what was erased since.
+ */
+export function createErasing() {
+  const atWork = new Map<string, Set<string>>()
+  const under_way = new Map<string, Promise<void>>()
+
+  return {
+    /** Begins when nothing is being erased in the session. */
+    async work<T>(session_id: string, run_id: string, work: () => Promise<T>): Promise<T> {
+      for (let erased = under_way.get(session_id); erased !== undefined; erased = under_way.get(session_id))
+        await erased
+      const runs = atWork.get(session_id) ?? new Set()
+      atWork.set(session_id, runs.add(run_id))
+      try {
+        return await work()
+      } finally {
+        runs.delete(run_id)
+        if (runs.size === 0 && atWork.get(session_id) === runs) atWork.delete(session_id)
+      }
+    },
+
+    /** Refused while someone works on the session. */
+    async erase(session_id: string, work: () => Promise<void>): Promise<void> {
+      const [run_id] = atWork.get(session_id) ?? []
+      if (run_id !== undefined) throw faults.session_busy({ session_id, run_id, asked: 'redact something in it' })
+      const { promise: over, resolve } = Promise.withResolvers<void>()
+      under_way.set(session_id, over)
+      try {
+        await work()
+      } finally {
+        if (under_way.get(session_id) === over) under_way.delete(session_id)
+        resolve()
+      }
+    },
+  }
+}
