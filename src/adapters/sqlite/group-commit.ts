@@ -19,7 +19,7 @@ export interface GroupCommit {
   /** Throws once the store is poisoned. */
   check(): void
   /** Commits what follows from earlier commits, at once. Throws if that poisons the store. */
-  write(steps: readonly Step[]): void
+  write(decide: () => readonly Step[]): void
   /** Resolves when nothing is queued or under way. */
   drained(): Promise<void>
   /** Keeps all requests waiting while the work is done; what the work submits is committed at once. One at a time. */
@@ -33,8 +33,8 @@ interface Request {
 }
 
 export interface GroupPorts {
-  /** All steps in one transaction. An error means that nobody knows whether they are on disk. */
-  readonly commit: (steps: readonly Step[]) => void
+  /** All that is decided, in one transaction. An error means that nobody knows whether it is on disk. */
+  readonly commit: (decide: () => readonly Step[]) => void
   /** After each commit, before anyone is answered. */
   readonly committed: (written: readonly Decided<unknown>[]) => void
 }
@@ -64,30 +64,33 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
   function run(requests: readonly Request[]) {
     const accepted: { readonly request: Request; readonly decided: Decided<unknown> }[] = []
     const refused: { readonly request: Request; readonly reason: unknown }[] = []
-    const steps: Step[] = []
-    for (const asked of requests) {
-      const decided = poison ?? attempt(asked.decide)
-      if (decided instanceof Error) {
-        refused.push({ request: asked, reason: decided })
-        continue
+    write(() => {
+      const steps: Step[] = []
+      for (const asked of requests) {
+        const decided = attempt(asked.decide)
+        if (decided instanceof Error) {
+          refused.push({ request: asked, reason: decided })
+          continue
+        }
+        accepted.push({ request: asked, decided })
+        for (const one of decided.steps) steps.push(one)
       }
-      accepted.push({ request: asked, decided })
-      for (const one of decided.steps) steps.push(one)
-    }
-    write(steps)
+      return steps
+    })
     if (poison !== undefined) {
-      for (const { request } of accepted) request.reject(poison)
-      accepted.length = 0
+      for (const { reject } of requests) reject(poison)
+      return
     }
     if (accepted.length > 0) committed(accepted.map(({ decided }) => decided))
     for (const { request, decided } of accepted) request.resolve(decided.answer)
     // A refusal may rest on what this very group wrote; it is told only when that is on disk.
-    for (const { request, reason } of refused) request.reject(poison ?? reason)
+    for (const { request, reason } of refused) request.reject(reason)
   }
 
-  function write(steps: readonly Step[]) {
+  function write(decide: () => readonly Step[]) {
+    if (poison !== undefined) return
     try {
-      if (steps.length > 0) commit(steps)
+      commit(decide)
     } catch (error) {
       poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })
     }
@@ -106,8 +109,8 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
         if (queue.length === 1) setImmediate(flush)
       }),
     check,
-    write(steps) {
-      write(steps)
+    write(decide) {
+      write(decide)
       check()
     },
     async drained() {

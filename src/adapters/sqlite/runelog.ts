@@ -71,7 +71,11 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   let lastSession = reader.lastSession()
 
   const group = createGroupCommit({
-    commit: (steps) => commit(rows.behind() < rowsBehind ? steps : [...steps, ...rows.write()]),
+    commit: (decide) =>
+      commit(() => {
+        const steps = decide()
+        return rows.behind() < rowsBehind ? steps : [...steps, ...rows.write()]
+      }),
     committed(written) {
       places.trim()
       rows.trim()
@@ -84,7 +88,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
 
   /** Brings the table up to the last commit. */
   const settleRows = () => {
-    if (rows.behind() > 0) group.write(rows.write())
+    if (rows.behind() > 0) group.write(rows.write)
   }
 
   function placeOf(session_id: string): Place | undefined {
@@ -135,7 +139,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     }
     rows.clear()
     rows.keep(folding.changes())
-    commit([step('eraseRows'), ...rows.write(), step('setMeta', 'models', versions)])
+    commit(() => [step('eraseRows'), ...rows.write(), step('setMeta', 'models', versions)])
     return count
   }
 
@@ -145,7 +149,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     for (const record of reader.since(Number(reader.meta('folded') ?? 0)))
       refuseNothing(folding.fold(toRune(record, '')))
     rows.keep(folding.changes())
-    if (rows.behind() > 0) commit(rows.write())
+    if (rows.behind() > 0) commit(rows.write)
   }
 
   function sweep() {

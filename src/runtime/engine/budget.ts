@@ -34,20 +34,24 @@ export function exhausted(engine: Engine, hold: Hold, calls: number): Exhausted 
 }
 
 function* pursesOf({ state, run, agent }: Hold): Iterable<Purse> {
-  yield { scope: 'agent', of: 'The agent', subject_id: agent.agent_id, ...agent }
-  yield { scope: 'run', of: 'The run', subject_id: run.run_id, ...run }
+  yield purse('agent', 'The agent', agent.agent_id, agent)
+  yield purse('run', 'The run', run.run_id, run)
   let above: AgentView | undefined = state.agents.get(agent.parent_id ?? '')
   for (; above !== undefined; above = state.agents.get(above.parent_id ?? ''))
-    yield {
-      scope: 'run',
-      of: `The agent ${above.agent}, which this one works for,`,
-      subject_id: above.agent_id,
-      ...above,
-    }
+    yield purse('run', `The agent ${above.agent}, which this one works for,`, above.agent_id, above)
   for (let at = parentRun(state, run); at !== undefined; at = parentRun(state, at))
-    yield { scope: 'run', of: `The run ${at.run_id}, which handed this task on,`, subject_id: at.run_id, ...at }
+    yield purse('run', `The run ${at.run_id}, which handed this task on,`, at.run_id, at)
   const budget = (state.config.budget ?? null) as Budget | null
-  yield { scope: 'session', of: 'The session', subject_id: state.session_id, budget, used: state.used }
+  yield purse('session', 'The session', state.session_id, { budget, used: state.used })
+}
+
+function purse(
+  scope: Purse['scope'],
+  of: string,
+  subject_id: string,
+  { budget, used }: Pick<Purse, 'budget' | 'used'>,
+) {
+  return { scope, of, subject_id, budget, used }
 }
 
 function over(budget: Budget, used: Used, calls: number, since: number): string | undefined {
