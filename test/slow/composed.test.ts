@@ -16,13 +16,15 @@ const small: Setting[] = [
   ...settings({ calls: 1, rounds: 1, faults: 1 }),
   { mode: 'interactive', strict: false, calls: ['pay', 'pay_again'], rounds: 1, faults: 1 },
 ]
+const deep: Setting[] = [
+  { mode: 'interactive', strict: false, calls: ['pay'], rounds: 3, faults: 2 },
+  { mode: 'interactive', strict: false, calls: ['read', 'pay', 'form'], rounds: 1, faults: 1 },
+  { mode: 'auto', strict: false, calls: ['read', 'pay', 'pay_approved'], rounds: 1, faults: 1 },
+]
+/** Three calls at once with two faults are beyond what one process can hold in its memory. */
 const large: Setting[] = proof
-  ? settings({ calls: 3, rounds: 1, faults: 2 })
-  : [
-      { mode: 'interactive', strict: false, calls: ['pay'], rounds: 3, faults: 2 },
-      { mode: 'interactive', strict: false, calls: ['read', 'pay', 'form'], rounds: 1, faults: 1 },
-      { mode: 'auto', strict: false, calls: ['read', 'pay', 'pay_approved'], rounds: 1, faults: 1 },
-    ]
+  ? [...deep, ...settings({ calls: 3, rounds: 1, faults: 1 }), ...settings({ calls: 1, rounds: 2, faults: 2 })]
+  : deep
 
 /** Plans have moves of their own and their own tests; what they ask comes from no call. */
 const beside = /^frame ((plan|outside|goal|task|review)_|session_readied$)/

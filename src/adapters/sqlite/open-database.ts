@@ -58,7 +58,8 @@ function layOutLog(path: string): void {
   try {
     if (size < logBytes) writeSync(file, Buffer.alloc(logBytes - size), 0, logBytes - size, size)
     fsyncSync(file)
-  } catch {
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ENOSPC') throw error
     // It is only for speed. A disk without that much room keeps what it has for what is recorded.
     ftruncateSync(file, size)
   } finally {
