@@ -16,7 +16,8 @@ export interface Life {
   isOver(): boolean
 }
 
-const never = new Promise<never>(() => {})
+/** One each: what waits for it goes when its life is forgotten. */
+const never = () => new Promise<never>(() => {})
 
 /** A life inside this process. What it left unfinished stays so; what it holds in memory is of no use to anyone. */
 export function createLife(diesAt?: number): Life {
@@ -25,14 +26,14 @@ export function createLife(diesAt?: number): Life {
   let isOver = false
   return {
     point(label) {
-      if (isOver) return never
+      if (isOver) return never()
       passed += 1
       if (passed !== diesAt) return Promise.resolve()
       isOver = true
       death.resolve(label)
-      return never
+      return never()
     },
-    alive: () => (isOver ? never : Promise.resolve()),
+    alive: () => (isOver ? never() : Promise.resolve()),
     death: death.promise,
     end() {
       isOver = true
