@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config'
 const proof = process.env.STATEWRIGHT_PROOF ? { testTimeout: 3_600_000 } : {}
 
 /** What is waited for by looking again and again: a store in another process takes its time, on a busy machine even more. */
-const patient = { poll: { timeout: 10_000 } }
+const patient = { poll: { timeout: 20_000 } }
 
 /** `fast` is the inner loop; `slow` starts real processes, databases and browsers. `npm test` runs both. */
 export default defineConfig({

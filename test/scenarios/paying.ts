@@ -36,6 +36,6 @@ export async function loseWorker(
 
 /** Moves the clock of the play on, for as long as a store in another process may take in real time. */
 export async function until(step: () => Promise<unknown>, holds: () => Promise<boolean>) {
-  for (const deadline = Date.now() + 10_000; !(await holds()); await step())
+  for (const deadline = Date.now() + 20_000; !(await holds()); await step())
     if (Date.now() > deadline) throw new Error('It never came about.')
 }

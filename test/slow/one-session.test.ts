@@ -7,7 +7,8 @@ import { eventually } from '../support/eventually.ts'
 import { sideBySide } from '../support/worker-agents.ts'
 import { createWorkplace } from '../support/workplace.ts'
 
-const lease_ms = 2_000
+/** Nothing here waits for a lease to run out, and none does. */
+const lease_ms = 30_000
 
 test('8 agents work at once in one session, on two workers: no gap, no lost result, nobody starves', async () => {
   const { sw, start } = await createWorkplace({ lease_ms })
@@ -80,7 +81,8 @@ test('what one process asks of a run that another one holds reaches its holder a
   const results = await Promise.all([cancelled, interrupted, steered].map((handle) => handle.result()))
   console.log(`three requests were obeyed within ${Date.now() - asked_at} ms`)
   expect(results.map(({ status }) => status)).toEqual(['canceled', 'canceled', 'succeeded'])
-  expect(Date.now() - asked_at).toBeLessThan(lease_ms / 2)
+  // Before a lease is so much as renewed: it was told.
+  expect(Date.now() - asked_at).toBeLessThan(lease_ms / 3)
   for (const { session_id } of [cancelled, interrupted, steered]) {
     const log = await sw.runelog.read(session_id)
     expect(log.filter((r) => r.kind === 'run.requested')).toHaveLength(1)

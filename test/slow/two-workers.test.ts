@@ -69,7 +69,7 @@ test('200 payments on two workers, one of them stopped between the record and th
   })
   const stoppedAt = Date.now()
   let continuedAt = 0
-  while (!isOver) {
+  while (!isOver || continuedAt === 0) {
     await settleTruthfully(sw, witness, answers)
     // Only when the other one has taken over, the question is settled, and the payment is made: now the first one wakes.
     const isPaid = readWitness(witness).some((effect) => effect.order === order(at.run_id))

@@ -39,6 +39,11 @@ export async function buildConsole(): Promise<string> {
   return folder
 }
 
+/** By how many pixels the page is wider than the screen, once it has taken its place there. */
+export async function widthTooMuch(page: Page): Promise<number> {
+  return (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number
+}
+
 /** Pictures for people to look at; nothing depends on them. */
 export async function picture(page: Page, name: string): Promise<void> {
   const folder = `${repository}/.scratch/console`

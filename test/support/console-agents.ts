@@ -85,7 +85,7 @@ export function consoleAgents(folder: string): Readonly<Record<string, Agent>> {
           if (tools === 2) return call('payments.refund', { order: orderOf(messages), cents: 4_200 })
           return say(label === 'SUCCESS' ? `Order ${orderOf(messages)} is refunded.` : 'I was told not to refund it.')
         },
-        { pieces: 6, beforeDelta: () => delay(40) },
+        speaking(folder, 6, 40),
       ),
     }),
     clerk: agent({
@@ -112,11 +112,23 @@ export function consoleAgents(folder: string): Readonly<Record<string, Agent>> {
     }),
     poet: agent({
       role: 'poet',
-      model: scriptedModel(() => say('Line after line after line. '.repeat(20)), {
-        pieces: 40,
-        beforeDelta: () => delay(60),
-      }),
+      model: scriptedModel(() => say('Line after line after line. '.repeat(20)), speaking(folder, 40, 60)),
     }),
+  }
+}
+
+/** Files that hold a speaker while they are there: before its first word, and after that. */
+export const hushes = { beginning: 'hush-beginning', middle: 'hush-middle' }
+
+/** Speaks piece by piece. However slow the one who listens is, nothing is said before it is there, or over before it has looked. */
+function speaking(folder: string, pieces: number, ms: number) {
+  return {
+    pieces,
+    async beforeDelta(index: number, signal: AbortSignal) {
+      await delay(ms)
+      const hush = [hushes.beginning, hushes.middle][index]
+      while (hush !== undefined && existsSync(`${folder}/${hush}`) && !signal.aborted) await delay(20)
+    },
   }
 }
 

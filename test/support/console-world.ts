@@ -23,7 +23,7 @@ export function consoleWorld(cast: 'agents' | 'goal' = 'agents') {
   async function open(path: string, options: BrowserContextOptions & { token?: string } = {}): Promise<Page> {
     const { token = ownerToken, ...rest } = options
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...rest })
-    context.setDefaultTimeout(15_000)
+    context.setDefaultTimeout(30_000)
     const page = await context.newPage()
     const troubles: string[] = []
     page.on('pageerror', (error) => troubles.push(`${error.message}\n${error.stack}`))

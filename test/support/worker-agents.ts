@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Message } from '../../src/observation/dialogue.ts'
@@ -49,11 +49,13 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
   })
   const read = tool({
     name: 'page.read',
-    input: z.object({ page: z.int(), ms: z.int() }),
+    input: z.object({ page: z.int(), ms: z.int(), gate: z.string().optional() }),
     read_only: true,
     approval: 'never',
-    async run({ page, ms }, { signal }) {
-      await delay(ms, undefined, { signal })
+    // It is not over before the gate is open, so that a test decides when, and not the speed of a machine.
+    async run({ page, ms, gate }, { signal }) {
+      do await delay(ms, undefined, { signal })
+      while (gate !== undefined && !existsSync(gate))
       return page
     },
   })
@@ -69,9 +71,9 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
     tools: [read],
     max_rounds: 200,
     model: scriptedModel(({ messages }) => {
-      const { pages, ms } = input(messages) as { pages: number; ms: number }
+      const { pages, ...how } = input(messages) as { pages: number; ms: number; gate?: string }
       const page = sinceInput(messages).filter(({ role }) => role === 'tool').length
-      return page < pages ? call('page.read', { page, ms }) : say(`read ${pages} pages`)
+      return page < pages ? call('page.read', { page, ...how }) : say(`read ${pages} pages`)
     }),
   })
 

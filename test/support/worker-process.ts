@@ -35,7 +35,7 @@ export async function startWorkerProcess(options: ProgramOptions): Promise<Worke
 
   function until<S extends Said>(fits: (said: Said) => said is S): Promise<S> {
     return new Promise((resolve, reject) => {
-      const deadline = setTimeout(() => reject(new Error('The worker did not say so within 30 s.')), 30_000)
+      const deadline = setTimeout(() => reject(new Error('The worker did not say so within 60 s.')), 60_000)
       const look = () => {
         const found = said.find(fits)
         if (found === undefined) return

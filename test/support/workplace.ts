@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { onTestFinished } from 'vitest'
 import type { Settings } from '../../src/runtime/engine/engine.ts'
 import { createStatewright, type StatewrightOptions } from '../../src/statewright.ts'
@@ -12,7 +13,9 @@ const scratch = scratchFolder('workplace')
 /** A database of its own, a witness outside of it, workers in processes of their own, and one that only gives commands. */
 export async function createWorkplace(settings: Partial<Settings> & { readonly lease_ms: number }) {
   const url = await freshDatabase()
-  const witness = `${scratch.fresh()}/witness`
+  const folder = scratch.fresh()
+  const witness = `${folder}/witness`
+  const gate = `${folder}/gate`
   const agents = workerAgents(witness)
   const sw = await createStatewright({ store: url, agents, settings, max_concurrent_runs: 0 })
   onTestFinished(() => sw.close())
@@ -24,5 +27,7 @@ export async function createWorkplace(settings: Partial<Settings> & { readonly l
     onTestFinished(() => joined.close())
     return joined
   }
-  return { url, witness, agents, sw, start, join }
+  /** Those who read with this gate come to their end from now on. */
+  const openGate = () => writeFileSync(gate, '')
+  return { url, witness, agents, sw, start, join, gate, openGate }
 }

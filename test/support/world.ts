@@ -51,7 +51,7 @@ export async function createWorld({ store = 'memory', agents, through, ...option
     /** Waits until a rune like this is recorded, and gives it back. */
     async until(session_id: string, fits: (rune: Rune) => boolean): Promise<Rune> {
       const leave = new AbortController()
-      const timer = setTimeout(() => leave.abort(), 10_000)
+      const timer = setTimeout(() => leave.abort(), 20_000)
       try {
         for await (const rune of sw.runelog.follow(session_id, 0, leave.signal)) if (fits(rune)) return rune
       } finally {
@@ -59,7 +59,7 @@ export async function createWorld({ store = 'memory', agents, through, ...option
         leave.abort()
       }
       throw new Error(
-        `No such rune came within 10 s; there are ${(await sw.runelog.read(session_id)).map((r) => r.kind)}`,
+        `No such rune came within 20 s; there are ${(await sw.runelog.read(session_id)).map((r) => r.kind)}`,
       )
     },
     /** The process ends in good order and another one begins on the same store. */

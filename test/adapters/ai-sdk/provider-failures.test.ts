@@ -142,7 +142,7 @@ describe.each(providers)('$title', (provider) => {
       const stream = aiSdkModel(modelOf()).stream(request, ours.signal)[Symbol.asyncIterator]()
       while (gist(events).text !== 'Let me think') events.push((await stream.next()).value)
       const waiting = stream.next()
-      await vi.waitFor(() => expect(server.served.at(-1)?.outcome).toBe('stalls'))
+      await expect.poll(() => server.served.at(-1)?.outcome).toBe('stalls')
       if (how === 'leaving') void stream.return?.()
       else ours.abort()
       await server.served.at(-1)?.gone

@@ -94,8 +94,7 @@ test('a whole approval by keyboard alone', async () => {
   await questionOf(run_id)
   const page = await world.open('/')
   await page.getByText('1 waiting').first().waitFor({ state: 'attached' })
-  await page.keyboard.press('g')
-  await page.keyboard.press('i')
+  await page.keyboard.type('gi')
   await page.waitForURL(/\/inbox\/int_/)
   await page.locator('.card button.primary:enabled').waitFor()
   await page.keyboard.press('a')
@@ -105,8 +104,7 @@ test('a whole approval by keyboard alone', async () => {
   expect((await resultOf(run_id)).result).toBe('Order 6 is refunded.')
 
   // And back, and to the keys that there are.
-  await page.keyboard.press('g')
-  await page.keyboard.press('s')
+  await page.keyboard.type('gs')
   await page.getByRole('heading', { name: 'Sessions' }).waitFor()
   await page.keyboard.press('?')
   await page.getByRole('heading', { name: 'Keys on this page' }).waitFor()
@@ -120,23 +118,26 @@ test('two tabs and the command line answer at once: one decision, and the others
     world.open(`/inbox/${id}`, { token: ownerToken }),
     world.open(`/inbox/${id}`, { token: otherToken }),
   ])
+  // Each tab has said yes before any of them is heard: a tab that hears of an answer takes its buttons away.
+  const gate = Promise.withResolvers<void>()
+  const answers = tabs.map((tab) => tab.waitForResponse(/\/approve$/))
   for (const tab of tabs) {
-    await tab.getByRole('button', { name: 'Approve once' }).click()
-    await tab.getByRole('button', { name: 'Yes, approve once' }).waitFor()
-  }
-  const [command] = await Promise.all([
-    commandLine('deny', id, '-m', 'The command says no.'),
-    ...tabs.map((tab) => tab.getByRole('button', { name: 'Yes, approve once' }).click()),
-  ])
-  const lost: string[] = []
-  for (const tab of tabs) {
-    const end = await eventually('an end in the tab', async () => {
-      const alert = tab.getByText('Someone was faster.')
-      if (await alert.isVisible()) return (await tab.getByRole('alert').textContent()) ?? ''
-      const over = tab.getByText(/^answered by (ada|bob)/)
-      return (await over.isVisible()) ? 'won' : undefined
+    await tab.route(/\/approve$/, async (route) => {
+      await gate.promise
+      await route.continue()
     })
-    if (end !== 'won') lost.push(end)
+    await tab.getByRole('button', { name: 'Approve once' }).click()
+    const asked = tab.waitForRequest(/\/approve$/)
+    await tab.getByRole('button', { name: 'Yes, approve once' }).click()
+    await asked
+  }
+  gate.resolve()
+  const command = await commandLine('deny', id, '-m', 'The command says no.')
+  const lost: string[] = []
+  for (const [i, tab] of tabs.entries()) {
+    const isWon = (await answers[i])?.ok() === true
+    await tab.getByText(isWon ? /^answered by (ada|bob)/ : 'Someone was faster.').waitFor()
+    if (!isWon) lost.push((await tab.getByRole('alert').textContent()) ?? '')
   }
   const { json } = await world.server().ask(`/api/sessions/${session_id}/runes?kinds=interaction.answered`)
   expect(json.items).toHaveLength(1)

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { stateAt } from '../../../src/observation/state-at.ts'
 import { seriousFaults } from '../../support/accessibility.ts'
-import { buildConsole, picture } from '../../support/browser.ts'
+import { buildConsole, picture, widthTooMuch } from '../../support/browser.ts'
 import { consoleWorld } from '../../support/console-world.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -79,9 +79,9 @@ test('every page: nothing that axe holds to be serious, light and dark; nothing 
   for (const [name, path] of Object.entries(paths)) {
     await Promise.all([lookWide(name, path), lookNarrow(name, path)])
     for (const page of [wide, narrow])
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).toBeLessThanOrEqual(0)
+      await expect.poll(() => widthTooMuch(page), { message: name }).toBeLessThanOrEqual(0)
   }
-}, 90_000)
+}, 240_000)
 
 test('a replay: the state of every machine at an event is what the reducers say, and an address leads to it', async () => {
   const { over } = await twoSessions()
@@ -100,13 +100,13 @@ test('a replay: the state of every machine at an event is what the reducers say,
         shown.some((row) => row.includes(state)),
         state,
       ).toBe(true)
-    expect(page.url()).toContain(`at=${at}`)
+    await page.waitForURL(({ searchParams }) => searchParams.get('at') === String(at))
   }
   // By keyboard: back by an event, and by a change.
   await page.getByRole('button', { name: 'Pin this moment' }).click()
   await page.keyboard.press(',')
   await page.getByText('What differs from the pinned moment').waitFor()
-  expect(page.url()).toContain(`at=${json.items.length - 1}`)
+  await page.waitForURL(({ searchParams }) => searchParams.get('at') === String(json.items.length - 1))
 })
 
 test('a bundle is verified in the browser; one that was tampered with names its first bad event', async () => {
@@ -169,14 +169,10 @@ test('a contract: its path, its marks, and what the model was told', async () =>
       .filter({ hasText: mark })
       .getByText(/event \d+/)
       .waitFor()
-  const path = await page.getByRole('region', { name: 'Path' }).getByRole('listitem').allTextContents()
-  expect(path.map((step) => /pending|running|waiting|completed/.exec(step)?.[0])).toEqual([
-    'pending',
-    'running',
-    'waiting',
-    'running',
-    'completed',
-  ])
+  const steps = page.getByRole('region', { name: 'Path' }).getByRole('listitem')
+  const path = async () =>
+    (await steps.allTextContents()).map((step) => /pending|running|waiting|completed/.exec(step)?.[0])
+  await expect.poll(path).toEqual(['pending', 'running', 'waiting', 'running', 'completed'])
   await page.getByText('"consequence_label": "SUCCESS"').waitFor()
 })
 
@@ -185,12 +181,12 @@ test('buttons are what the declaration allows; the rest say why not', async () =
   const page = await world.open(`/s/${session_id}`)
   await page.getByText('The run succeeded.').waitFor()
   const button = (name: string) => page.getByRole('button', { name, exact: true })
-  expect(await button('Resume').isDisabled()).toBe(true)
-  expect(await button('Cancel run').isDisabled()).toBe(true)
+  const disabled = (name: string) => button(name).and(page.locator(':disabled'))
+  await disabled('Resume').waitFor()
+  await disabled('Cancel run').waitFor()
   await button('Pause').click()
   await page.getByText('The session is paused: paused by request').waitFor()
-  expect(await button('Pause').isDisabled()).toBe(true)
-  expect(await button('Pause').getAttribute('title')).toContain('accepts resume_requested')
+  await disabled('Pause').and(page.locator('[title*="accepts resume_requested"]')).waitFor()
   await button('Resume').click()
   await page.getByText('The session goes on.').waitFor()
   await button('Close').click()

@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { scanProject } from '../../../src/adapters/facts/project-folder.ts'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { seriousInBoth } from '../../support/accessibility.ts'
-import { picture } from '../../support/browser.ts'
+import { picture, widthTooMuch } from '../../support/browser.ts'
 import { consoleWorld } from '../../support/console-world.ts'
 
 const world = consoleWorld()
@@ -54,7 +54,7 @@ test('a plan with questions: looked at, answered, frozen, verified', async () =>
   await page.setViewportSize({ width: 390, height: 844 })
   await page.getByRole('tab', { name: 'Graph' }).click()
   await picture(page, 'plan-done-390')
-  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+  await expect.poll(() => widthTooMuch(page)).toBeLessThanOrEqual(0)
 })
 
 test('a plan that was denied says by which rule, and what can be done', async () => {

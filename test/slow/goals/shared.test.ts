@@ -19,7 +19,7 @@ test('two processes drive the same goals at once, one leaves, and every task is 
       agents: { worker: worker() },
       plans: { registry },
       policy: { mode: 'full_access' },
-      settings: { lease_ms: 1_000 },
+      settings: { lease_ms: 30_000 },
       ports: { store: hostPorts },
       warn: (message, details) => warnings.push({ message, details }),
     })

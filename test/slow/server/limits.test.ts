@@ -76,7 +76,7 @@ function heard(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text))
     let answer = ''
-    socket.setTimeout(10_000, () => reject(new Error(`Nothing came; so far: ${answer}`)))
+    socket.setTimeout(30_000, () => reject(new Error(`Nothing came; so far: ${answer}`)))
     socket.setEncoding('utf8').on('data', (piece) => {
       answer += piece
     })

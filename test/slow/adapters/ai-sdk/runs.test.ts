@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Rune } from '../../../../src/runes/rune.ts'
 import { agent } from '../../../../src/runtime/agents/define-agent.ts'
@@ -96,7 +96,7 @@ describe.each(providers)('$title', (provider) => {
       expect(error.payload).toMatchObject({ error_type, retryable: true, retry_in_ms: wait })
       expect(server.served).toHaveLength(1)
       expect(server.served[0]?.outcome).not.toBe('answered')
-      await vi.waitFor(() => expect(world.hand.waits()).toContain(wait))
+      await expect.poll(() => world.hand.waits()).toContain(wait)
       await world.hand.advance(wait - 1)
       expect(sent).toEqual([])
       expect(server.served).toHaveLength(1)
@@ -133,7 +133,7 @@ describe.each(providers)('$title', (provider) => {
     server.will(refusing(500), refusing(503), refusing(529))
     const run = await submit()
     for (const wait of [1_000, 2_000]) {
-      await vi.waitFor(() => expect(world.hand.waits()).toContain(wait))
+      await expect.poll(() => world.hand.waits()).toContain(wait)
       await world.hand.advance(wait)
     }
     expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'PROVIDER_ERROR' })
@@ -147,12 +147,12 @@ describe.each(providers)('$title', (provider) => {
   test('a provider that falls silent is given up after five minutes and tried again', async () => {
     server.will(breaking('stalls'), saying('Here I am.'))
     const run = await submit()
-    await vi.waitFor(() => expect(server.served[0]?.outcome).toBe('stalls'))
+    await expect.poll(() => server.served[0]?.outcome).toBe('stalls')
     await heard(world, run.session_id, 'One moment.')
     await world.hand.advance(5 * 60_000)
     await server.served[0]?.gone
     await world.until(run.session_id, ({ kind }) => kind === 'turn.error')
-    await vi.waitFor(() => expect(world.hand.waits().some((wait) => wait <= 1_000)).toBe(true))
+    await expect.poll(() => Math.min(...world.hand.waits())).toBeLessThanOrEqual(1_000)
     await world.hand.advance(1_000)
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Here I am.' })
     const [error] = payloads(await world.runes(run.session_id), 'turn.error')
@@ -162,7 +162,7 @@ describe.each(providers)('$title', (provider) => {
   test('a cancelled run ends its request', async () => {
     server.will(breaking('stalls'))
     const run = await submit()
-    await vi.waitFor(() => expect(server.served[0]?.outcome).toBe('stalls'))
+    await expect.poll(() => server.served[0]?.outcome).toBe('stalls')
     await run.cancel('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled' })
     await server.served[0]?.gone
@@ -235,11 +235,12 @@ function refusing(status: number, headers: Record<string, string> = {}): Act {
 
 /** Text that is recorded: a fragment becomes durable when it is a quarter of a second old. */
 async function heard(world: World, session_id: string, text: string) {
-  await vi.waitFor(async () => {
+  const said = async () => {
     await world.hand.advance(250)
     const deltas = (await world.runes(session_id)).filter((rune) => rune.kind === 'turn.assistant_delta')
-    expect(deltas.map((rune) => rune.payload.content).join('')).toBe(text)
-  })
+    return deltas.map((rune) => rune.payload.content).join('')
+  }
+  await expect.poll(said).toBe(text)
 }
 
 const told = /^(turn\.(?!assistant_delta)|tool\.(call|result)$)/
