@@ -29,7 +29,7 @@ describe('two processes on one database', () => {
     await left.append({ session_id, runes: [created(session_id)] })
     const seen: number[] = []
     const following = (async () => {
-      for await (const rune of right.follow(session_id, 0, AbortSignal.timeout(20_000))) {
+      for await (const rune of right.follow(session_id, 0, AbortSignal.timeout(60_000))) {
         seen.push(rune.event_id)
         if (seen.length === 201) return
       }
@@ -99,7 +99,7 @@ describe('two processes on one database', () => {
     const [writer, reader] = [await open(), await open(proxy.url)]
     const session_id = freshSession()
     await writer.append({ session_id, runes: [created(session_id)] })
-    const follower = reader.follow(session_id, 0, AbortSignal.timeout(20_000))[Symbol.asyncIterator]()
+    const follower = reader.follow(session_id, 0, AbortSignal.timeout(60_000))[Symbol.asyncIterator]()
     const next = async () => (await follower.next()).value?.event_id
     expect(await next()).toBe(1)
     for (const event_id of [2, 3, 4, 5]) {
@@ -149,7 +149,7 @@ describe('a connection that breaks', () => {
   test('and stays broken: without a commit under way nothing was recorded, and it says so', async () => {
     const proxy = await startCuttingProxy(database)
     onTestFinished(proxy.close)
-    const runelog = await open(proxy.url, { patience: 300 })
+    const runelog = await open(proxy.url, { patience: 1_500 })
     const session_id = freshSession()
     await runelog.append({ session_id, runes: [created(session_id)] })
     proxy.shut()
@@ -162,7 +162,7 @@ describe('a connection that breaks', () => {
   test('and stays broken at a commit: the outcome is unknown, the store stops, and opened again it tells', async () => {
     const proxy = await startCuttingProxy(database)
     onTestFinished(proxy.close)
-    const runelog = await open(proxy.url, { patience: 300 })
+    const runelog = await open(proxy.url, { patience: 1_500 })
     const session_id = freshSession()
     await runelog.append({ session_id, runes: [created(session_id)] })
     proxy.cutNextCommit('after')

@@ -15,9 +15,10 @@ export function importable(source: string): string {
  * An agent that does what it is told: "refund 7" calls a tool that needs
  * approval, "look 7" one that needs none, "form" hands a form to a person,
  * "fail" breaks the stream for good, and anything else is said back. Beside it
- * there is one that speaks slowly.
+ * there is one that speaks slowly, and not before the file "hush" has gone.
  */
 export const obedientConfig = `
+import { existsSync } from 'node:fs'
 import { agent, ask, breakOff, call, defineConfig, say, scriptedModel, tool } from 'statewright'
 import { z } from 'zod'
 
@@ -53,7 +54,10 @@ const slow = agent({
   role: 'slow',
   model: scriptedModel(() => say('one two three four five six'), {
     pieces: 6,
-    beforeDelta: () => new Promise((resolve) => setTimeout(resolve, 150)),
+    beforeDelta: async () => {
+      do await new Promise((resolve) => setTimeout(resolve, 50))
+      while (existsSync(new URL('./hush', import.meta.url)))
+    },
   }),
 })
 `

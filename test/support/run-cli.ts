@@ -17,13 +17,15 @@ export interface Setting {
   readonly typed?: (question: string) => string | undefined
   /** Nothing is typed before this resolves, unless the question is taken back. */
   readonly until?: () => Promise<void>
+  /** Is told whenever something was printed. */
+  readonly onPrinted?: () => void
   readonly host?: Partial<Host>
 }
 
 /** The command line in this process: what it printed where, and how it ended. */
 export async function runCli(args: readonly string[], setting: Setting = {}): Promise<Outcome> {
   const printed: { out: string[]; err: string[] } = { out: [], err: [] }
-  const { commands = all, typed, until, host } = setting
+  const { commands = all, typed, until, onPrinted, host } = setting
   const terminal: Terminal = {
     isInteractive: typed !== undefined,
     hasColor: false,
@@ -35,7 +37,10 @@ export async function runCli(args: readonly string[], setting: Setting = {}): Pr
     },
   }
   const exit = await run({ commands, version: '1.2.3' }, args, {
-    out: (text) => void printed.out.push(`${text}\n`),
+    out(text) {
+      printed.out.push(`${text}\n`)
+      onPrinted?.()
+    },
     err: (text) => void printed.err.push(`${text}\n`),
     write: (text) => void printed.out.push(text),
     terminal,

@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { createProject, idIn, type Project } from '../../support/cli-project.ts'
+import { eventually } from '../../support/eventually.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 
 const launcher = join(import.meta.dirname, '../../../bin/statewright.js')
@@ -29,7 +29,11 @@ const wait = tool({
   name: 'wait.long', input: z.object({}), approval: 'never',
   run: () => new Promise((resolve) => {
     appendFileSync(witness, 'waiting\\n', { flush: true })
-    setTimeout(() => resolve('waited'), 1_500)
+    const looking = setInterval(() => {
+      if (!existsSync(new URL('./go-on', import.meta.url))) return
+      clearInterval(looking)
+      resolve('waited')
+    }, 20)
   }),
 })
 const payer = agent({
@@ -93,8 +97,14 @@ test('Ctrl-C lets the tool finish, records that it did, and exits 130', async ()
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const over = once(child, 'exit')
-  await lineOf(child, /It calls wait\.long/)
+  let said = ''
+  child.stderr.on('data', (piece) => (said += piece))
+  const says = (what: RegExp) => eventually(`${what}`, async () => what.test(said) || undefined, 60_000)
+  await says(/It calls wait\.long/)
+  await eventually('it waits', async () => existsSync(join(project.folder, 'witness.log')) || undefined)
   child.kill('SIGINT')
+  await says(/Interrupting/)
+  writeFileSync(join(project.folder, 'go-on'), '')
   expect(await over).toEqual([130, null])
   const session_id = idIn((await project.cli(['ps', '--json'])).out, 'ses')
   const { out } = await project.cli(['show', session_id, '--events'])
@@ -115,17 +125,3 @@ test('colours only where someone looks, and not even there with NO_COLOR; nothin
   expect(inTerminal({ NO_COLOR: '' })).toContain('\u001b[33mwaiting_user')
   expect(inTerminal({ NO_COLOR: '1' })).not.toContain('\u001b')
 })
-
-/** Resolves once the process has said something like this on its standard error. */
-function lineOf({ stderr }: ChildProcess, wanted: RegExp): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const deadline = setTimeout(() => reject(new Error(`It did not say ${wanted} within 20 s.`)), 20_000)
-    if (stderr === null) throw new Error('Its standard error is not open.')
-    const lines = createInterface({ input: stderr }).on('line', (line) => {
-      if (!wanted.test(line)) return
-      clearTimeout(deadline)
-      lines.close()
-      resolve()
-    })
-  })
-}

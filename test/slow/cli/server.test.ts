@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -51,7 +52,11 @@ describe('a server holds the store', () => {
   })
 
   test('text arrives while it is said, and once', async () => {
-    const { out } = await project.cli(['run', 'speak', '--agent', 'slow', '--json'])
+    // It speaks as soon as someone listens: what is printed first was heard on the line.
+    const hush = join(project.folder, 'hush')
+    writeFileSync(hush, '')
+    const onPrinted = () => rmSync(hush, { force: true })
+    const { out } = await project.cli(['run', 'speak', '--agent', 'slow', '--json'], { onPrinted })
     const heard = out.split('\n').map((line) => JSON.parse(line) as { type: string; delta?: { text: string } })
     const streamed = heard.flatMap(({ delta }) => delta?.text ?? []).join('')
     expect('one two three four five six').toContain(streamed)
