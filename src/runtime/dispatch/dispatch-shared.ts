@@ -34,6 +34,8 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
       })
 
   async function run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'> {
+    // The queue may bring one more while it is told to bring none.
+    if (ending.signal.aborted) return 'elsewhere'
     try {
       await dispatcher.wake(session_id, run_id)
       return 'seen'

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { dispatchShared } from '../../../src/runtime/dispatch/dispatch-shared.ts'
+import type { Engine } from '../../../src/runtime/engine/engine.ts'
+import type { Member, Tasks } from '../../../src/runtime/shared-store.ts'
+
+test('what the queue brings while a worker leaves is for others, and no failure', async () => {
+  // GIVEN a worker that takes what it is brought
+  const driven: string[] = []
+  let tasks: Tasks | undefined
+  let late: string | undefined
+  const member: Partial<Member> = {
+    join: async () => ({ isFirst: false }),
+    async begin(given) {
+      tasks = given
+    },
+    // WHEN it is told to stop, and the queue brings one more
+    async end() {
+      late = await tasks?.run('ses_1', 'run_2')
+    },
+    leave: async () => [],
+  }
+  const drive = async (_: string, run_id: string) => {
+    driven.push(run_id)
+    return true
+  }
+  const engine = {
+    settings: { worker: 'w' },
+    sessions: { load: async () => ({ runs: new Map() }) },
+  } as unknown as Engine
+  const ports = { engine: () => engine, limit: 1, drive, settled: async () => {} }
+  const dispatch = dispatchShared(ports, member as Member)
+  await dispatch.start()
+  expect(await tasks?.run('ses_1', 'run_1')).toBe('seen')
+  await dispatch.stop()
+
+  // THEN it is passed on, without being begun
+  expect(late).toBe('elsewhere')
+  expect(driven).toEqual(['run_1'])
+})
