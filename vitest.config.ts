@@ -22,6 +22,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/slow/**'],
           testTimeout: 30_000,
+          hookTimeout: 30_000,
           expect: patient,
           // All cores: by itself vitest leaves one of two idle.
           maxWorkers: availableParallelism(),

@@ -41,6 +41,19 @@ async function played(world: World, options: { mode?: 'interactive' | 'auto' } =
 
 const resultsIn = (runes: readonly Rune[]) => runes.flatMap((r) => (r.kind === 'tool.result' ? [r.payload] : []))
 
+/** Takes ten minutes and reports all the time. */
+const longCall = { duration: 600, steps: 3_000 }
+
+/** Waits until the server has reported: then the call is not only recorded, but with the server. */
+async function hasReported(world: World, session_id: string) {
+  const kinds = async () => {
+    // Reports are gathered for a moment before they are recorded.
+    await world.hand.advance(100)
+    return (await world.runes(session_id)).map((r) => r.kind)
+  }
+  await expect.poll(kinds).toContain('tool.progress')
+}
+
 /** Its tools run without approval, so that what is tested is the rest. */
 const free = { approval: 'never' as const }
 
@@ -98,15 +111,10 @@ describe('the reference servers', () => {
 
   test('progress is recorded, and a cancel reaches the server', async () => {
     const world = await worldOf({ everything: referenceServers.everything({ ...free, trusted: true }) }, [
-      call('everything.trigger-long-running-operation', { duration: 600, steps: 3_000 }),
+      call('everything.trigger-long-running-operation', longCall),
     ])
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
-    const kinds = async () => {
-      // Reports are gathered for a moment before they are recorded.
-      await world.hand.advance(100)
-      return (await world.runes(run.session_id)).map((r) => r.kind)
-    }
-    await expect.poll(kinds, { timeout: 20_000 }).toContain('tool.progress')
+    await hasReported(world, run.session_id)
     await run.cancel('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled' })
     const runes = await world.runes(run.session_id)
@@ -161,11 +169,11 @@ describe('the reference servers', () => {
     const file = join(scratch(), 'memory.json')
     const everything = referenceServers.everything(free)
     const world = await worldOf({ everything, memory: referenceServers.memory(file, free) }, [
-      call('everything.trigger-long-running-operation', { duration: 600, steps: 2 }),
+      call('everything.trigger-long-running-operation', longCall),
       call('everything.echo', { message: 'here again' }),
     ])
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
-    await world.until(run.session_id, (r) => r.kind === 'tool.moved')
+    await hasReported(world, run.session_id)
     const [pid] = await childrenWith('server-everything')
     process.kill(pid ?? 0, 'SIGKILL')
 
@@ -185,11 +193,11 @@ describe('the reference servers', () => {
 
   test('killed in the middle of a call that only reads: it failed, and the model may call again', async () => {
     const world = await worldOf({ everything: referenceServers.everything({ trusted: true }) }, [
-      call('everything.trigger-long-running-operation', { duration: 600, steps: 2 }),
+      call('everything.trigger-long-running-operation', longCall),
       call('everything.echo', { message: 'still here' }),
     ])
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
-    await world.until(run.session_id, (r) => r.kind === 'tool.moved')
+    await hasReported(world, run.session_id)
     process.kill((await childrenWith('server-everything'))[0] ?? 0, 'SIGKILL')
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     expect(resultsIn(await world.runes(run.session_id)).map((r) => r.status)).toEqual(['error', 'success'])
@@ -310,12 +318,11 @@ describe('over HTTP', () => {
     const url = `http://127.0.0.1:${port}/mcp`
     const world = await worldOf({ remote: { url, ...free } }, [
       call('remote.get-sum', { a: 20, b: 22 }),
-      call('remote.trigger-long-running-operation', { duration: 600, steps: 2 }),
+      call('remote.trigger-long-running-operation', longCall),
       call('remote.echo', { message: 'here again' }),
     ])
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
-    let begun = 0
-    await world.until(run.session_id, (r) => r.kind === 'tool.moved' && ++begun === 2)
+    await hasReported(world, run.session_id)
     await server.kill()
     const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'settlement' } })

@@ -11,6 +11,7 @@ import type { Json } from '../../kernel/json.ts'
 import type { ToolContext } from '../../runtime/tools/tool.ts'
 import { elicit } from './elicitation.ts'
 import { failureOf, marked, messageOf } from './failure.ts'
+import { hearLostAnswers, type Mark } from './lost-answers.ts'
 import type { McpServer } from './server-config.ts'
 
 /** Our own timeout decides, by our own clock; the library's must not come first. */
@@ -32,6 +33,8 @@ interface Live {
   isRetired: boolean
   /** Undefined once the server said that they changed. */
   tools: Promise<readonly Listed[]> | undefined
+  /** Says when the answer to a call will not come any more. A local server that dies is heard of otherwise. */
+  hearLost(mark: Mark, lost: () => void): void
 }
 
 /**
@@ -86,7 +89,7 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
             stderr: 'ignore',
             ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
           })
-    const made: Live = { client, calls: 0, isRetired: false, tools: undefined }
+    const made: Live = { client, calls: 0, isRetired: false, tools: undefined, hearLost: () => {} }
     client.onclose = onClose
     client.onerror = (error) => warn(messageOf(error))
     client.setNotificationHandler('notifications/tools/list_changed', () => {
@@ -99,6 +102,7 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
       await client.close().catch(() => undefined)
       throw marked(`${name} could not be reached: ${messageOf(error)}`, 'unavailable')
     }
+    if (transport instanceof StreamableHTTPClientTransport) made.hearLost = hearLostAnswers(transport)
     started = 'pid' in transport ? transport.pid : null
     return made
   }
@@ -127,18 +131,23 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
       context.signal.throwIfAborted()
       underWay.add(context)
       made.calls++
+      const lost = Promise.withResolvers<never>()
+      const mark = () => {}
+      made.hearLost(mark, () => lost.reject(new Error('its answer broke off')))
       try {
-        return await made.client.callTool(
+        const answer = made.client.callTool(
           { name: listed.name, arguments: args as Record<string, unknown> },
           {
             signal: context.signal,
             timeout: never_ms,
+            onresumptiontoken: mark,
             onprogress: ({ progress, total, message }) =>
               context.progress(`${progress}${total === undefined ? '' : `/${total}`}${message ? ` ${message}` : ''}\n`),
             // Without its output schema: what was done stays done, whether or not the server describes it as it promised.
             toolDefinition: { name: listed.name, inputSchema: listed.inputSchema },
           },
         )
+        return await Promise.race([answer, lost.promise])
       } catch (error) {
         // Whoever cancelled hears that it was cancelled, unless the server itself had answered by then.
         if (context.signal.aborted && !(error instanceof ProtocolError)) throw context.signal.reason
