@@ -10,7 +10,7 @@ const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 /** A real browser. Where there is none and the system can install one, it is installed. */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = installed() ?? install()
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'], timeout: 60_000 })
 }
 
 function installed(): string | undefined {

@@ -28,7 +28,7 @@ const keeperScript = `
 base=$1 port=$2 fsync=$3 pid=
 start() {
   "$base/native/bin/postgres" -D "$base/data" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \\
-    -c fsync="$fsync" -c max_connections=60 -c shared_buffers=32MB -c log_checkpoints=off >>"$base/log" 2>&1 & pid=$!
+    -c fsync="$fsync" -c max_connections=200 -c shared_buffers=32MB -c log_checkpoints=off >>"$base/log" 2>&1 & pid=$!
 }
 "$base/native/bin/initdb" -D "$base/data" -U postgres -A trust -E UTF8 --no-locale --no-sync >"$base/log" 2>&1 && start
 while read -r order; do
@@ -121,7 +121,7 @@ async function freePort(): Promise<number> {
 }
 
 async function untilReady(url: string, log: string) {
-  const deadline = Date.now() + 30_000
+  const deadline = Date.now() + 60_000
   for (;;) {
     const client = new pg.Client({ connectionString: url })
     try {

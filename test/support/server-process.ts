@@ -22,7 +22,7 @@ export async function startServerProcess(config: string, database: string, args:
     await over
   })
   const url = await new Promise<string>((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`The server was not there after 30 s: ${out}${err}`)), 30_000)
+    const late = setTimeout(() => reject(new Error(`The server was not there after 60 s: ${out}${err}`)), 60_000)
     child.stdout.setEncoding('utf8').on('data', (piece) => {
       out += piece
       const [, found] = /on (https?:\S+)\n/.exec(out) ?? []
