@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { asking } from './server.ts'
 
 const program = fileURLToPath(new URL('./console-program.ts', import.meta.url))
 
@@ -13,6 +14,8 @@ export async function startConsole(folder: string, cast: 'agents' | 'goal' = 'ag
   let child = begin(folder, 0, cast)
   const url = await addressOf(child)
   const { port } = new URL(url)
+
+  const asked = asking(url, false)
 
   async function end(signal: NodeJS.Signals) {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -30,13 +33,8 @@ export async function startConsole(folder: string, cast: 'agents' | 'goal' = 'ag
     stop: () => end('SIGKILL'),
     /** Asks as a program would. */
     async ask(path: string, body?: object, token = ownerToken) {
-      const response = await fetch(`${url}${path}`, {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects
-      return { status: response.status, json: (await response.json()) as any }
+      const { status, json } = await asked(path, { token, ...(body !== undefined && { body }) })
+      return { status, json }
     },
   }
 }

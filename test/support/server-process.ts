@@ -36,7 +36,8 @@ export async function startServerProcess(config: string, database: string, args:
     })
   })
   const token = readFileSync(`${database}.token`, 'utf8').trim()
-  const ask = asking(url)
+  // It hangs up on those who were silent for some seconds, perhaps at the moment in which they speak again.
+  const ask = asking(url, false)
   return {
     url,
     token,

@@ -39,6 +39,8 @@ export async function startServer(desk: Desk, options: Partial<ServerOptions> = 
     version: '1.2.3',
     newId: () => `req_${++names}`,
     ...options,
+    // A test that is busy with itself for some seconds finds its line as it left it.
+    limits: { keep_alive_ms: 600_000, ...options.limits },
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
@@ -49,8 +51,8 @@ export type Served = Awaited<ReturnType<typeof startServer>>
 export type App = FastifyInstance
 
 /** Asks with exactly these headers, also with those that no browser lets a page choose. */
-export function asking(url: string) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+export function asking(url: string, keepAlive = true) {
+  const agent = new Agent({ keepAlive, maxSockets: 8 })
   return async (path: string, asked: Request = {}): Promise<Response> => {
     const { body, raw, token = secretOf('admin'), headers = {} } = asked
     const method = asked.method ?? (body === undefined && raw === undefined ? 'GET' : 'POST')
