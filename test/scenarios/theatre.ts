@@ -106,7 +106,11 @@ async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, .
       await connection.die()
       const store = anew()
       doomed?.(connection)
-      return world.revive({ store, ...changes })
+      const { isDead } = connection
+      // A queue may bring it work before it has wholly begun: then it dies on the way.
+      await world.revive({ store, ...changes }).catch((error) => {
+        if (doomed === undefined || !isDead()) throw error
+      })
     },
 
     /** Lets time pass until nothing moves by itself any more: waits between tries, deadlines, timeouts. */
