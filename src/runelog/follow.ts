@@ -42,5 +42,7 @@ export async function* follow(
   } finally {
     stop()
     signal.removeEventListener('abort', ring)
+    // The last one to leave takes the tail along: nothing may ever be added to this session again.
+    if (!bell.isAwaited(session_id)) tail?.forget(session_id)
   }
 }

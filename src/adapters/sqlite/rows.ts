@@ -32,7 +32,7 @@ export function createRows(stored: Look): Rows {
   function modelOf(name: string): Model {
     let model = models.get(name)
     if (model === undefined) {
-      model = { known: createCache<Row | undefined>(20_000), behind: new Map() }
+      model = { known: createCache<Row | undefined>(8_000), behind: new Map() }
       models.set(name, model)
     }
     return model

@@ -66,7 +66,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   const tail = createTail(bell.isAwaited)
 
   /** Committed state plus what is queued ahead; `decide` functions read it. */
-  const places = createCache<Place>(50_000)
+  const places = createCache<Place>(8_000)
   const rows = createRows(reader.row)
   let lastSession = reader.lastSession()
 
