@@ -33,6 +33,7 @@ export const failureCauses = {
   question_budget_exceeded:  { type: 'constraint_violation', suggestions: ['Raise question_budget.', 'Settle some of the open questions in the intent.'] },
   question_ungoverned:       { type: 'constraint_violation', suggestions: ['Give each named question the evidence, default and type that the policy asks for.'] },
   timed_out:                 { type: 'constraint_violation', suggestions: ['Submit again when someone is there to answer.', 'Give the question a default that can be used.'] },
+  questions_withdrawn:       { type: 'constraint_violation', suggestions: ['Set the goal again, or submit the intent on its own, if the plan is still wanted.'] },
   conflict_limit_reached:    { type: 'constraint_violation', suggestions: ['Choose answers that the rules allow; the conflicts are listed.', 'Change the rules, if they are wrong.', mend] },
   graph_incomplete:          { type: 'constraint_violation', suggestions: ['Answer the questions that still stand in the graph as placeholders.', mend] },
   budget_exceeded:           { type: 'constraint_violation', suggestions: ['Plan fewer or smaller steps.', 'Raise the budget that is exceeded.', mend] },

@@ -32,8 +32,8 @@ export interface CoordinationInput {
   readonly recovers?: Recovers
 }
 
-/** What may arrive from outside while a coordination waits. */
-export type AnswerRound = { readonly answer_pack: Json } | { readonly timed_out: true }
+/** What may arrive from outside while a coordination waits. Withdrawn: nobody wants the plan any more, so nobody will answer. */
+export type AnswerRound = { readonly answer_pack: Json } | { readonly timed_out: true } | { readonly withdrawn: true }
 
 /** The outside world, as far as it is let in: both are deterministic. */
 export interface Ports {

@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { answerGuards } from '../../src/coordinator/guards/awaiting-answers.ts'
 import { readAnswers } from '../../src/coordinator/questions/answers.ts'
 import type { Json } from '../../src/kernel/json.ts'
@@ -267,6 +267,22 @@ describe('AWAITING_ANSWERS', () => {
       stuck.tape.entries.at(-1)?.guards_evaluated.find(({ guard_name }) => guard_name === 'critical_questions_answered')
         ?.passed,
     ).toBe(false)
+  })
+
+  test('Questions that are withdrawn block the plan, whatever their defaults are', () => {
+    const left = plan({ intent }, [{ withdrawn: true }])
+    expect(left.state).toBe('BLOCKED')
+    expect(left.artifacts.failure_pack).toMatchObject({
+      cause: 'questions_withdrawn',
+      failed_at_state: 'AWAITING_ANSWERS',
+      needs_person: false,
+    })
+    expect(left.artifacts.failure_pack?.problems).toHaveLength(left.artifacts.question_pack[0]?.questions.length ?? 0)
+    const { trigger, guards_evaluated } = left.tape.entries.at(-1) ?? { guards_evaluated: [] }
+    expect(trigger).toBe('timeout_no_fallback')
+    expect(guards_evaluated.filter(({ passed }) => !passed).map(({ guard_name }) => guard_name)).toEqual([
+      'critical_questions_answered',
+    ])
   })
 
   scenario('CO-07', 'A fallback may be asked for by name, unless the fallback is to block', () => {

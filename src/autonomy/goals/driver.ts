@@ -12,6 +12,7 @@ import { configOf } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 import { type Judging, judgeDraft } from './judge-draft.ts'
 import { isOver } from './schedule.ts'
+import { endPlans } from './stop-goal.ts'
 
 export interface Driver {
   /** Something may have changed: the goal is looked at, soon and once. */
@@ -82,6 +83,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
           : { batch, read: rivals(state), answer: (written: readonly Rune[]) => written }
       })
       for (const { kind, run_id } of runes) if (run_id !== undefined && wakes.has(kind)) engine.wake(session_id, run_id)
+      await endPlans(ports, runes)
       for (const errand of errands) run(errand)
       if (runes.length + errands.length > 0) told.stepped()
       if (runes.length > 0) isDirty = true
@@ -170,7 +172,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
         return
       case 'judge': {
         const goal = (await engine.sessions.load(session_id)).goals.get(goal_id)
-        if (goal === undefined) return
+        if (goal === undefined || isEnded(goal)) return
         const judging = judgeDraft(ports, session_id, goal, errand.draft, errand.given)
         const judgement = await refusing(errand.draft, judging)
         if (judgement !== undefined) judged.set(errand.draft, judgement)

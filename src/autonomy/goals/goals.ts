@@ -14,7 +14,7 @@ import { goalIds } from './goal-ids.ts'
 import type { Judging } from './judge-draft.ts'
 import { type GoalReport, reportOf, waitsOf } from './report.ts'
 import { type GoalSet, type GoalSubmission, setGoal } from './set-goal.ts'
-import { stopGoal } from './stop-goal.ts'
+import { endPlans, stopGoal } from './stop-goal.ts'
 
 export interface Decision {
   /** A review of the goal, by its task; without it, the plan. */
@@ -149,6 +149,7 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     })
     for (const { run_id, kind } of stopped ?? [])
       if (run_id !== undefined && kind.startsWith('run.')) engine.wake(session_id, run_id)
+    await endPlans(ports, stopped ?? [])
     return stopped !== undefined
   }
 

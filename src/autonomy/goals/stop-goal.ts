@@ -1,44 +1,43 @@
 import type { GoalTrigger } from '../../machines/goal.ts'
 import type { Actor } from '../../runes/actor.ts'
+import type { Rune } from '../../runes/rune.ts'
 import { cancelAtRest, isOver } from '../../runtime/commands/stop.ts'
 import { aboutRun } from '../../runtime/engine/hold.ts'
+import { withdrawQuestions } from '../../runtime/interactions/withdraw.ts'
 import { aboutGoal, type Desk } from './desk.ts'
+import type { Judging } from './judge-draft.ts'
 import { isOver as isTaskOver } from './schedule.ts'
 
 type Stopping = Extract<GoalTrigger, 'user_cancel' | 'budget_exhausted' | 'unresolvable'>
 
 /**
- * Ends a goal and everything that is under way for it, in one append. What a
- * worker holds is asked to stop; an outcome that nobody knows stays a question,
- * which outlives the goal.
+ * Ends a goal and everything that is under way for it, in one append, with all
+ * that it asks a person. What a worker holds is asked to stop; an outcome that
+ * nobody knows stays a question, which outlives the goal. A coordination whose
+ * questions are withdrawn comes to its end right after: see `endPlans`.
  */
 export function stopGoal(desk: Desk, trigger: Stopping, reason: string, actor: Actor) {
-  const { batch, goal } = desk
-  for (const { planned, state, interaction_id } of goal.tasks) {
+  const { batch, goal, ids, state: session } = desk
+  // The Coordinator may be about to ask about the draft in its hands.
+  const judging = ids.coordination(goal.drafts.length + 1)
+  if (session.subjects.has(judging)) batch.restOn(judging)
+  withdrawQuestions(batch, session, ({ goal_id }) => goal_id === goal.goal_id, reason, actor)
+  for (const { planned, state } of goal.tasks) {
     if (isTaskOver(state)) continue
-    withdraw(desk, interaction_id, reason, actor)
     const about = aboutGoal(desk, planned.task_id)
     batch.move('task', planned.task_id, 'cancel', 'task.moved', { actor, payload: { reason } }, about)
   }
-  withdraw(desk, goal.plan?.interaction_id ?? null, reason, actor)
   stopRuns(desk, reason, actor)
   batch.move('goal', goal.goal_id, trigger, 'plan.stopped', { actor, payload: { reason } }, aboutGoal(desk))
 }
 
-function withdraw({ state, batch }: Desk, interaction_id: string | null, reason: string, actor: Actor) {
-  if (interaction_id === null || state.interactions.get(interaction_id)?.state !== 'open') return
-  const said = { actor, payload: { reason } }
-  batch.move(
-    'interaction',
-    interaction_id,
-    'withdraw',
-    'interaction.withdrawn',
-    said,
-    { interaction_id },
-    {
-      outcome_is_known: true,
-    },
-  )
+/** Coordinations whose questions were withdrawn come to their end. Should the process die before, the next one sees to it. */
+export async function endPlans({ engine, plans }: Pick<Judging, 'engine' | 'plans'>, runes: readonly Rune[]) {
+  for (const { kind, coordination_id } of runes)
+    if (kind === 'interaction.withdrawn' && coordination_id !== undefined)
+      await plans
+        .rest(coordination_id)
+        .catch((error) => engine.warn('a plan could not be ended yet', { coordination_id, error: String(error) }))
 }
 
 function stopRuns({ engine, state, goal, batch }: Desk, reason: string, actor: Actor) {

@@ -10,7 +10,7 @@ import type { Beside } from '../../runtime/beside.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { checkPack } from './check-pack.ts'
 import { documentsIn, documentsOf } from './documents.ts'
-import { drive } from './drive.ts'
+import { drive, isMoot } from './drive.ts'
 import { fetchFrozen } from './frozen.ts'
 import type { PlanRow, Plans, PlanView } from './plans.ts'
 import type { PlanPorts } from './ports.ts'
@@ -142,14 +142,17 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
   }
 }
 
-/** Coordinations that are neither over nor wait for someone. */
-function inTheMiddle({ subjects, interactions }: SessionState): string[] {
+/** Coordinations that are neither over nor wait for someone. Who waits for a goal that is over waits for nobody. */
+function inTheMiddle(session: SessionState): string[] {
+  const { subjects, interactions } = session
   const open = [...subjects].flatMap(([id, { machine, state }]) =>
     machine === 'coordination' && !isEnded(state as PlanRow['state']) ? [id] : [],
   )
   if (open.length === 0) return []
   const waiting = new Set(
-    [...interactions.values()].flatMap((one) => (one.state === 'open' ? [one.coordination_id] : [])),
+    [...interactions.values()].flatMap((one) =>
+      one.state === 'open' && !isMoot(session, one.goal_id) ? [one.coordination_id] : [],
+    ),
   )
   return open.filter((id) => !waiting.has(id))
 }

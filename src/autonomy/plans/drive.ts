@@ -1,8 +1,11 @@
 import { isAtRest } from '../../coordinator/engine.ts'
 import type { Ports as CorePorts, Progress } from '../../coordinator/progress.ts'
+import { goalMachine } from '../../machines/goal.ts'
+import type { InteractionView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
+import { withdrawQuestions } from '../../runtime/interactions/withdraw.ts'
 import { keepFrozen } from './frozen.ts'
 import type { PlanPorts } from './ports.ts'
 import { type Deadline, type Move, recordMove } from './record-move.ts'
@@ -21,11 +24,16 @@ export interface DrivePorts extends PlanPorts {
 export async function drive(ports: DrivePorts, read: () => Promise<Recorded>): Promise<void> {
   for (;;) {
     const recorded = await read()
-    if (isEnded(stateOf(recorded)) || openPack(recorded) !== null) return
-    if (await isSealed(ports.engine(), recorded)) return
+    if (isEnded(stateOf(recorded)) || (await isSealed(ports.engine(), recorded))) return
+    if (openPack(recorded) !== null) {
+      if (await withdrawMoot(ports.engine(), recorded)) continue
+      return
+    }
     const core = await ports.core()
     const went = await goOn(ports, core, recorded, rerun(recorded, core))
-    if (went !== 'overtaken') return
+    // The goal that wants the plan may have ended before its questions were recorded.
+    const looksAgain = went === 'overtaken' || (went === 'asks' && recorded.received.goal_id !== undefined)
+    if (!looksAgain) return
   }
 }
 
@@ -42,7 +50,24 @@ async function goOn(ports: DrivePorts, core: CorePorts, recorded: Recorded, from
     if (!wasFirst) return 'overtaken'
     progress = next
   }
-  return 'rests'
+  return progress === from || isEnded(progress.state) ? 'rests' : 'asks'
+}
+
+/** A goal that ended while its plan was judged cannot withdraw what was asked only then. */
+async function withdrawMoot(engine: Engine, { coordination_id, received }: Recorded): Promise<boolean> {
+  return attempt(engine, received.session_id, (state) => {
+    if (!isMoot(state, received.goal_id)) return { answer: () => false }
+    const batch = createBatch(state, engine.clock.now())
+    const isMeant = (question: InteractionView) => question.coordination_id === coordination_id
+    withdrawQuestions(batch, state, isMeant, 'The goal it was asked for is over.', 'coordinator')
+    return batch.runes.length === 0 ? { answer: () => false } : { batch, answer: () => true }
+  })
+}
+
+/** Whether a plan is wanted for a goal that is over. */
+export function isMoot({ goals }: SessionState, goal_id: string | null | undefined): boolean {
+  const goal = goals.get(goal_id ?? '')
+  return goal !== undefined && goalMachine.states[goal.state].terminal === true
 }
 
 async function freezeAll(ports: DrivePorts, core: CorePorts, progress: Progress) {

@@ -62,7 +62,9 @@ export function recordedIn(runes: readonly Rune[], coordination_id: string): Rec
         rounds.push({ timed_out: true })
         break
       case 'interaction.withdrawn':
-        if (pack !== undefined) asked.set(pack.interaction_id, { ...pack, is_open: false })
+        if (pack === undefined) break
+        asked.set(pack.interaction_id, { ...pack, is_open: false })
+        rounds.push({ withdrawn: true })
     }
   }
   return received && { coordination_id, received, moves, rounds, asked: [...asked.values()], files }

@@ -26,6 +26,7 @@ export const answerPack = z.strictObject({
 export const answerRound = z.union([
   z.strictObject({ answer_pack: answerPack }),
   z.strictObject({ timed_out: z.literal(true) }),
+  z.strictObject({ withdrawn: z.literal(true) }),
 ])
 
 export type AnswerPack = z.infer<typeof answerPack>

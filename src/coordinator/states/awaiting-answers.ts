@@ -20,6 +20,7 @@ export const awaitingAnswers: WaitingHandler = (progress, ports) => {
   if (arrived === undefined || asked === undefined) throw new Error('Nothing has arrived, or nothing was asked.')
 
   if ('timed_out' in arrived) return timedOut(progress, asked, ports)
+  if ('withdrawn' in arrived) return withdrawn(progress, asked)
   const read = readAnswers(arrived.answer_pack, asked)
   if (read.taken) return weigh(progress, asked, read.answers, read.pack, ports)
   const guards = readGuards(answerGuards, {
@@ -55,6 +56,27 @@ function timedOut(progress: Progress, asked: QuestionPack, ports: Ports): Outcom
       problems: blocked.map(({ key, question_id, default_strategy }) => ({
         code: 'timed_out',
         message: `${key} has no answer. ${default_strategy.explanation}`,
+        refs: [question_id],
+      })),
+    },
+  }
+}
+
+/** No default stands in: what the plan was for is over, and a plan for nothing is none. */
+function withdrawn({ ledger }: Progress, asked: QuestionPack): Outcome {
+  const { questions: unsettled } = asked
+  return {
+    trigger: 'timeout_no_fallback',
+    guards: readGuards(answerGuards, { problems: [], unsettled, conflicts: [], returns: ledger.returns }),
+    produced: [],
+    ledger: { ...ledger, read: ledger.read + 1 },
+    audit: [received('The questions were withdrawn.', 'warning', asked)],
+    failure: {
+      cause: 'questions_withdrawn',
+      message: 'The questions were withdrawn: what the plan was for is over.',
+      problems: unsettled.map(({ key, question_id }) => ({
+        code: 'questions_withdrawn',
+        message: `${key} was not answered before it was withdrawn.`,
         refs: [question_id],
       })),
     },

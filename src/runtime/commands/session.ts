@@ -3,8 +3,8 @@ import type { SessionTrigger } from '../../machines/session.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
+import { withdrawQuestions } from '../interactions/withdraw.ts'
 import { attempt } from './attempt.ts'
-import { aboutOf } from './reply.ts'
 import { cancelAtRest, isOver, stop } from './stop.ts'
 
 export function pause(engine: Engine, session_id: string, reason: string): Promise<void> {
@@ -92,7 +92,7 @@ export async function finishClosing(
     const running = [...now.runs.values()].find((run) => run.status === 'running')
     if (running !== undefined) throw faults.session_busy({ session_id, run_id: running.run_id, asked: 'close it' })
     for (const run of now.runs.values()) if (!isOver(run)) cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
-    withdrawPacks(batch, now, reason)
+    withdrawQuestions(batch, now, () => true, reason, 'graph_runner')
     for (const { agent_id, used } of now.agents.values()) {
       if (batch.stateOf(agent_id) !== 'idle') continue
       const payload = { agent_id, reason: 'the session is closed', stats: { ...used } }
@@ -112,22 +112,6 @@ export async function finishClosing(
     })
     return { batch, answer: () => undefined }
   })
-}
-
-/** Answers to these could not be acted on any more. A notice stays: that someone has seen it is always worth a line. */
-function withdrawPacks(batch: Batch, state: SessionState, reason: string) {
-  for (const question of state.interactions.values()) {
-    if (question.run_id !== null || question.state !== 'open' || question.opened.interaction_kind === 'notice') continue
-    batch.move(
-      'interaction',
-      question.interaction_id,
-      'withdraw',
-      'interaction.withdrawn',
-      { actor: 'graph_runner', payload: { reason } },
-      aboutOf(question, undefined),
-      { outcome_is_known: true },
-    )
-  }
 }
 
 /** The log of a closed session goes to cold storage, where it stays readable; the session stays listed. */
