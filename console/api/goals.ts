@@ -42,6 +42,25 @@ export interface Goal {
   }[]
 }
 
+export interface Finding {
+  readonly id: string
+  readonly severity: 'error' | 'warning' | 'suggestion' | 'info'
+  readonly category: string
+  readonly title: string
+  readonly description: string
+  readonly evidence: readonly string[]
+  /** As the plan calls it; null where it is about the whole. */
+  readonly task: string | null
+  readonly suggested_fix: string | null
+}
+
+/** One review of a goal by its critic. */
+export interface Critique {
+  readonly iteration: number
+  readonly is_redacted: boolean
+  readonly findings: readonly Finding[]
+}
+
 const at = (id: string, what = '') => `/api/goals/${encodeURIComponent(id)}${what === '' ? '' : `/${what}`}`
 
 /** Those that are under way, then those that are over, each the one that moved last first. */
@@ -53,4 +72,6 @@ export async function listGoals(signal?: AbortSignal): Promise<Answer<readonly G
   return { ok: true, value: answers.flatMap((answer) => (answer.ok ? answer.value.items : [])), server_at: null }
 }
 export const getGoal = (id: string, signal?: AbortSignal) => get<Goal>(at(id), {}, signal)
+export const getCritiques = (id: string, signal?: AbortSignal) =>
+  get<{ readonly critiques: readonly Critique[] }>(at(id, 'critiques'), {}, signal)
 export const cancelGoal = (id: string): Promise<Answer<unknown>> => post(at(id, 'cancel'))

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { goalMachine } from '../../src/machines/goal.ts'
 import { cancelGoal, type Goal, type GoalTask, getGoal } from '../api/goals.ts'
 import { familyOf, shapes } from '../families.ts'
+import { Critiques } from '../goal/critiques.tsx'
 import { InteractionCard } from '../inbox/card.tsx'
 import { useLive } from '../live.ts'
 import { verdictOn } from '../machines/legal.ts'
@@ -16,7 +17,7 @@ import { useAsked } from '../use-asked.ts'
 import { amount, duration } from '../words.ts'
 import { NotFound } from './not-found.tsx'
 
-/** One goal: its tasks with their states, owners and waits, and what it may spend. */
+/** One goal: its tasks with their states, owners and waits, what the critic found, and what it may spend. */
 export function GoalPage({ goal_id }: { goal_id: string }) {
   const { changed } = useLive()
   const { value: goal, problem, again } = useAsked(`goal ${goal_id}`, (signal) => getGoal(goal_id, signal))
@@ -60,6 +61,12 @@ export function GoalPage({ goal_id }: { goal_id: string }) {
         <TaskGraph goal={goal} chosen={chosen} choose={setChosen} />
         {task !== undefined && <TaskFacts task={task} goal={goal} />}
       </div>
+      <h2>Critique</h2>
+      {goal.iterations === 0 ? (
+        <p>Nothing has been reviewed yet.</p>
+      ) : (
+        <Critiques goal_id={goal_id} iterations={goal.iterations} />
+      )}
       <p className="faint">
         {goal.drafts} drafts of the plan, {goal.iterations} reviews by the critic.
       </p>

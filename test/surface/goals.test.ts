@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { operations } from '../../src/surface/operations/all.ts'
+import { getGoalCritiques } from '../../src/surface/operations/goal-critiques.ts'
 import {
   approveGoal,
   cancelGoal,
@@ -8,7 +9,8 @@ import {
   rejectGoal,
   startGoal,
 } from '../../src/surface/operations/goals.ts'
-import { note, planOf, worker } from '../scenarios/goal-cast.ts'
+import { listRunes } from '../../src/surface/operations/runes.ts'
+import { content, critic, note, planOf, worker } from '../scenarios/goal-cast.ts'
 import { createDeskWorld } from '../support/desk.ts'
 import { registryIn } from '../support/goal-registry.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
@@ -16,7 +18,16 @@ import { scratchFolder } from '../support/scratch-folder.ts'
 const registry = registryIn(scratchFolder('goal-operations').fresh())
 
 test('every operation of goals answers with what it declares', async () => {
-  const { client, world, called } = await createDeskWorld({ worker: worker() }, { plans: { registry } })
+  const found = {
+    severity: 'warning',
+    category: 'style',
+    title: 'It is short',
+    description: 'One line is not much.',
+    evidence: ['ta'],
+    task: 'ta',
+  }
+  const agents = { worker: worker(), critic: critic({ findings: [found] }, content) }
+  const { client, world, called } = await createDeskWorld(agents, { plans: { registry } })
   const plan = planOf(note('ta'), { ...note('tw'), command: 'cmd_write' })
 
   // A goal waits for its plan to be approved, then for a review, and is met.
@@ -33,6 +44,28 @@ test('every operation of goals answers with what it declares', async () => {
   await client.call(approveGoal, { params, body: {} })
   await world.sw.idle()
   expect(await client.call(getGoal, { params })).toMatchObject({ state: 'goal_met', budget: { iterations: 2 } })
+
+  // What a critic found is there by review; the report of the goal and the list of runes leave the critique out.
+  expect(await client.call(getGoalCritiques, { params })).toMatchObject({ critiques: [{ findings: [] }] })
+  const reviewed = await client.call(startGoal, {
+    body: { goal: 'Review', plan: planOf(note('ta')), auto: true, critic: 'critic' },
+  })
+  await world.sw.idle()
+  const { critiques } = await client.call(getGoalCritiques, { params: { goal_id: reviewed.goal_id } })
+  expect(critiques).toMatchObject([
+    { iteration: 1, is_redacted: false, findings: [{ ...found, suggested_fix: null }] },
+    { iteration: 2, findings: [] },
+  ])
+  expect(JSON.stringify(await client.call(getGoal, { params: { goal_id: reviewed.goal_id } }))).not.toContain('finding')
+  const { session_id } = reviewed
+  const shown = await client.call(listRunes, { params: { session_id }, query: { kinds: 'plan.critique' } })
+  expect(shown.items).toEqual([])
+  await world.sw.redact(session_id, critiques[0]?.event_id ?? 0, 'A slip.')
+  const erased = await client.call(getGoalCritiques, { params: { goal_id: reviewed.goal_id } })
+  expect(erased.critiques[0]).toMatchObject({ iteration: 1, is_redacted: true, findings: [] })
+  await expect(client.call(getGoalCritiques, { params: { goal_id: 'goal_none' } })).rejects.toMatchObject({
+    code: 'not_found',
+  })
 
   // Others are rejected and cancelled, and lists page through them.
   const second = await client.call(startGoal, { body: { goal: 'Write', plan } })

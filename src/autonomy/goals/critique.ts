@@ -5,8 +5,8 @@ import { writtenJson } from './draft.ts'
 import type { GoalIds } from './goal-ids.ts'
 import { standings } from './standing.ts'
 
-const severities = ['error', 'warning', 'suggestion', 'info'] as const
-const categories = ['correctness', 'security', 'performance', 'style', 'completeness'] as const
+export const severities = ['error', 'warning', 'suggestion', 'info'] as const
+export const categories = ['correctness', 'security', 'performance', 'style', 'completeness'] as const
 
 const critiqueShape = z.object({
   summary: z.string().default(''),

@@ -1,13 +1,14 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Command } from '../command.ts'
 import { goalApprove, goalCancel, goalReject } from './goal/decide.ts'
-import { goalList, goalShow, goalWatch } from './goal/look.ts'
+import { goalCritique, goalList, goalShow, goalWatch } from './goal/look.ts'
 import { goalStart } from './goal/start.ts'
 
 const verbs: Readonly<Record<string, Command>> = {
   show: goalShow,
   watch: goalWatch,
   list: goalList,
+  critique: goalCritique,
   approve: goalApprove,
   reject: goalReject,
   cancel: goalCancel,

@@ -2,6 +2,7 @@ import type { Operation } from '../operation.ts'
 import { listAgents } from './agents.ts'
 import { allowAgain, redactRune } from './corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
+import { getGoalCritiques } from './goal-critiques.ts'
 import { approveGoal, cancelGoal, getGoal, listGoals, rejectGoal, startGoal } from './goals.ts'
 import { runHistory } from './history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
@@ -80,6 +81,7 @@ export const operations: readonly Operation[] = [
   startGoal,
   listGoals,
   getGoal,
+  getGoalCritiques,
   approveGoal,
   rejectGoal,
   cancelGoal,

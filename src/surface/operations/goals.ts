@@ -14,7 +14,7 @@ import { id } from '../shapes/id.ts'
 import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
 import { nothing } from '../shapes.ts'
 
-const one = z.object({ goal_id: id })
+export const oneGoal = z.object({ goal_id: id })
 
 const decision = {
   task: z.string().max(200).optional(),
@@ -70,7 +70,7 @@ export const getGoal = defineOperation({
   path: '/api/goals/{goal_id}',
   scope: 'read',
   summary: 'Where a goal stands: its tasks with states, owners and results, what it waits for, what it has used.',
-  params: one,
+  params: oneGoal,
   query: nothing,
   body: null,
   returns: goalShape,
@@ -83,7 +83,7 @@ export const approveGoal = defineOperation({
   path: '/api/goals/{goal_id}/approve',
   scope: 'approve',
   summary: 'Let the plan of a goal start, or pass one of its reviews.',
-  params: one,
+  params: oneGoal,
   query: nothing,
   body: z.strictObject(decision),
   returns: goalShape,
@@ -100,7 +100,7 @@ export const rejectGoal = defineOperation({
   path: '/api/goals/{goal_id}/reject',
   scope: 'approve',
   summary: 'Reject the plan of a goal, refuse a review, or say that what a blocked goal waits for will not come.',
-  params: one,
+  params: oneGoal,
   query: nothing,
   body: z.strictObject({ ...decision, plan: jsonValue.optional() }),
   returns: goalShape,
@@ -117,7 +117,7 @@ export const cancelGoal = defineOperation({
   path: '/api/goals/{goal_id}/cancel',
   scope: 'operate',
   summary: 'Give a goal up, with everything that is under way for it.',
-  params: one,
+  params: oneGoal,
   query: nothing,
   body: z.strictObject({ reason: z.string().max(10_000).optional() }),
   returns: z.object({ accepted: z.boolean(), goal: goalShape }),
@@ -129,10 +129,15 @@ export const cancelGoal = defineOperation({
 })
 
 /** Looking needs the store alone. */
-async function lookAt({ runelog, views, now }: Desk, goal_id: string): Promise<GoalReport> {
+async function lookAt(desk: Desk, goal_id: string): Promise<GoalReport> {
+  const { state, goal } = await goalIn(desk, goal_id)
+  return reportOf(state, goal, desk.now())
+}
+
+export async function goalIn({ runelog, views }: Desk, goal_id: string) {
   const row = (await runelog.row('subjects', goal_id))?.value as { machine: string; session_id: string } | undefined
   const state = row?.machine === 'goal' ? (await views.of(row.session_id)).state : undefined
   const goal = state?.goals.get(goal_id)
   if (state === undefined || goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
-  return reportOf(state, goal, now())
+  return { state, goal }
 }

@@ -17,9 +17,11 @@ beforeEach(() => {
   const registry = registryIn(join(folder, 'registry'))
   project = createProject(
     folder,
-    `{ worker }, plans: { registry: ${JSON.stringify(registry)} }`,
+    `{ worker, reviewer }, plans: { registry: ${JSON.stringify(registry)} }`,
     `import { agent, defineConfig, say, scriptedModel } from 'statewright'
-const worker = agent({ role: 'worker', model: scriptedModel(() => say('Done.')) })`,
+const worker = agent({ role: 'worker', model: scriptedModel(() => say('Done.')) })
+const finding = { severity: 'suggestion', category: 'style', title: 'Short', description: 'One word.', evidence: ['only'], task: 'only' }
+const reviewer = agent({ role: 'critic', model: scriptedModel(() => say(JSON.stringify({ findings: [finding] }))) })`,
   )
   plan = join(folder, 'plan.json')
   writeFileSync(plan, JSON.stringify({ tasks: [note('first'), { ...note('second', 'first'), command: 'cmd_write' }] }))
@@ -75,4 +77,25 @@ test('a plan is rejected with another one; a goal without plan or planner, and o
   })
   expect(await project.cli(['goal', 'show', goal_id, '--auto'])).toMatchObject({ exit: 2 })
   expect((await project.cli(['goal', 'show', 'goal_none'])).exit).toBe(3)
+})
+
+test('what the critic found is shown by review', async () => {
+  writeFileSync(plan, JSON.stringify({ tasks: [note('only')] }))
+  const set = await project.cli(['goal', 'Write it down', '--plan', plan, '--critic', 'reviewer'])
+  const [, goal_id = ''] = /(goal_\w+)/.exec(set.out) ?? []
+  expect(await project.cli(['goal', 'critique', goal_id])).toMatchObject({
+    exit: 0,
+    err: expect.stringContaining('Nobody has reviewed it yet.'),
+  })
+  await project.cli(['goal', 'approve', goal_id])
+  expect((await project.cli(['goal', 'watch', goal_id, '--work'])).exit).toBe(0)
+  const found = await project.cli(['goal', 'critique', goal_id])
+  expect(found.out).toMatch(
+    /^review 1 {2}pln_\w+\n {2}suggestion {2}style {2}Short {2}\(only\)\n {4}One word\.\n {4}Evidence: only/,
+  )
+  const { out } = await project.cli(['goal', 'critique', goal_id, '--json'])
+  expect(JSON.parse(out)).toMatchObject({
+    goal_id,
+    critiques: [{ iteration: 1, findings: [{ severity: 'suggestion' }] }],
+  })
 })

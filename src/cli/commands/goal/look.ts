@@ -1,9 +1,11 @@
+import { getGoalCritiques } from '../../../surface/operations/goal-critiques.ts'
 import { getGoal, listGoals } from '../../../surface/operations/goals.ts'
 import type { Command } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import { followGoal } from '../../follow-goal.ts'
 import { next } from '../../hint.ts'
 import { print } from '../../print.ts'
+import { critiqueLines } from '../../render/critique.ts'
 import { goalLines, goalRows } from '../../render/goal.ts'
 import { paintFor } from '../../render/paint.ts'
 import { resolveId } from '../../resolve-id.ts'
@@ -23,6 +25,24 @@ export const goalShow: Command = {
       const report = await client.call(getGoal, { params: { goal_id } })
       print(io, args, report, () => goalLines(report, paintFor(io.terminal.hasColor)))
       if (report.ended_at === null) next(io, args, `goal watch ${goal_id}`)
+      return exits.ok
+    })
+  },
+}
+
+export const goalCritique: Command = {
+  name: 'goal critique',
+  usage: 'statewright goal critique GOAL',
+  summary: 'What the critic found in each review of a goal. Over HTTP this takes a token with the scope admin.',
+  options: { ...whereOptions, ...jsonOption },
+
+  async run(args, io) {
+    const [wanted = ''] = take(this, args, 1)
+    return withClient(io.host, args, async (client) => {
+      const { id: goal_id } = await resolveId(client, wanted, 'goal')
+      const found = await client.call(getGoalCritiques, { params: { goal_id } })
+      print(io, args, found, () => critiqueLines(found.critiques, paintFor(io.terminal.hasColor)))
+      if (found.critiques.length === 0 && !args.values.json) io.err('Nobody has reviewed it yet.')
       return exits.ok
     })
   },

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { taskOf } from '../../observation/fold-goal.ts'
+import type { Finding, GoalView } from '../../observation/goal-state.ts'
+import type { Rune } from '../../runes/rune.ts'
+import { defineOperation } from '../operation.ts'
+import { type CritiqueReport, critiqueShape } from '../shapes/critique.ts'
+import { nothing } from '../shapes.ts'
+import { goalIn, oneGoal } from './goals.ts'
+
+/**
+ * Critiques are runes of internal visibility, which no stream and no other
+ * operation shows. This one is for those who run the system, hence its scope.
+ */
+export const getGoalCritiques = defineOperation({
+  name: 'get_goal_critiques',
+  method: 'GET',
+  path: '/api/goals/{goal_id}/critiques',
+  scope: 'admin',
+  summary:
+    'What the critic found in each review of a goal, with severity, category and evidence; the first review first.',
+  params: oneGoal,
+  query: nothing,
+  body: null,
+  returns: z.object({ goal_id: z.string(), critiques: z.array(critiqueShape).readonly() }),
+  async run(desk, { params: { goal_id } }) {
+    const { state, goal } = await goalIn(desk, goal_id)
+    const runes = await desk.runelog.read(state.session_id)
+    const critiques = runes.filter(
+      (rune): rune is Rune<'plan.critique'> => rune.kind === 'plan.critique' && rune.goal_id === goal_id,
+    )
+    return { goal_id, critiques: critiques.map((rune, i) => critiqueOf(rune, i + 1, goal)) }
+  },
+})
+
+function critiqueOf({ payload, event_id, at, redacted }: Rune<'plan.critique'>, iteration: number, goal: GoalView) {
+  const findings = payload.findings as unknown as readonly Finding[]
+  return {
+    iteration,
+    plan_id: payload.plan_id,
+    event_id,
+    at,
+    is_redacted: redacted === true,
+    findings: findings.map(({ suggested_fix = null, ...finding }) => ({
+      ...finding,
+      task: finding.task_id === null ? null : (taskOf(goal, finding.task_id)?.planned.key ?? null),
+      suggested_fix,
+    })),
+  } satisfies CritiqueReport
+}
