@@ -23,7 +23,7 @@ export function Critiques({ goal_id, iterations }: { goal_id: string; iterations
 
 function Review({ critique: { iteration, findings, is_redacted } }: { critique: Critique }) {
   return (
-    <details className="tool">
+    <details className="tool review">
       <summary>
         Review {iteration} <span className="one-line">{is_redacted ? 'redacted' : countOf(findings)}</span>
       </summary>
