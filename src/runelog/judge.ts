@@ -78,33 +78,47 @@ export interface Folding {
 
 /** Folds runes into rows, on top of what `look` shows. Appending, redacting and rebuilding all go through here. */
 export function startFold(models: readonly ReadModel[], look: Look): Folding {
-  const all = models.map((model) => {
-    const overlay = new Map<string, Row | undefined>()
-    const current = (key: string) => {
-      const row = overlay.get(key)
-      return row !== undefined || overlay.has(key) ? row : look(model.name, key)
-    }
-    return { model, overlay, current }
-  })
+  const all = models.map((model) => foldOf(model, look))
 
   return {
     fold(rune) {
-      for (const { model, overlay, current } of all)
-        for (const key of model.keys(rune, current)) {
-          const before = current(key)
-          const after = model.fold(before, rune, key)
+      for (const folding of all)
+        for (const key of folding.model.keys(rune, folding.current)) {
+          const before = folding.current(key)
+          const after = folding.model.fold(before, rune, key)
           if (after instanceof Fault) return after
-          if (after !== before) overlay.set(key, after)
+          if (after === before) continue
+          folding.overlay ??= new Map()
+          folding.overlay.set(key, after)
         }
       return undefined
     },
     changes() {
       const changes: Change[] = []
       for (const { model, overlay } of all)
-        for (const [key, row] of overlay) changes.push({ model: model.name, key, row })
+        if (overlay !== undefined) for (const [key, row] of overlay) changes.push({ model: model.name, key, row })
       return changes
     },
   }
+}
+
+interface ModelFold {
+  readonly model: ReadModel
+  readonly current: (key: string) => Row | undefined
+  /** What has changed. Most models have nothing to say about most batches. */
+  overlay: Map<string, Row | undefined> | undefined
+}
+
+function foldOf(model: ReadModel, look: Look): ModelFold {
+  const folding: ModelFold = {
+    model,
+    overlay: undefined,
+    current(key) {
+      const row = folding.overlay?.get(key)
+      return row !== undefined || folding.overlay?.has(key) ? row : look(model.name, key)
+    },
+  }
+  return folding
 }
 
 export interface Inscribed {

@@ -125,6 +125,6 @@ function headerProblem(draft: Draft, session_id: string, redactor: Redactor | un
   }
   const { subject_id } = draft
   if (subject_id !== undefined && !idPattern.test(subject_id)) return `subject_id "${subject_id}" is not an id.`
-  const secret = redactor?.find(`${session_id} ${subject_id ?? ''}`)
+  const secret = redactor?.find(session_id) ?? redactor?.find(subject_id ?? '')
   return secret === undefined ? undefined : `An id contains the secret ${secret}.`
 }

@@ -4,7 +4,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { applicationId, schema, schemaNumber, upgrades } from './schema.ts'
 
 /** The log is emptied into the database whenever it has this many pages; so it needs no more room than that. */
-const logPages = 500
+const logPages = 1_000
 const logBytes = logPages * 4_120
 
 /** Opens a store, or makes a new one where there is nothing. What is not ours is refused and left as it was. */

@@ -2,7 +2,7 @@ import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../clean-stream.ts'
 import { readCall } from '../tools/read-call.ts'
-import { type Answer, answer, type Emotion, type StreamError, type WrittenCall } from '../turns/answer.ts'
+import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { priced } from '../turns/price.ts'
 import { isRepeated } from '../turns/repeated-calls.ts'
@@ -67,12 +67,15 @@ async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' 
         const message = `The turn took ${round} rounds of calls, which is the limit.`
         return failRun(engine, hold, 'ROUND_LIMIT', message, cut)
       }
-      if (isRepeated(hold.agent.dialogue.messages, asRecorded(hold, said.calls), canonicalJson))
+      const read = said.calls.map((call) => readCall(hold.definition.registry, call))
+      // The dialogue has the arguments as they were read, with defaults filled in.
+      const recorded = said.calls.map(({ name }, i) => ({ name, arguments: read[i]?.args ?? null }))
+      if (isRepeated(hold.agent.dialogue.messages, recorded, canonicalJson))
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
       const over = await stopBefore(engine, hold, said.calls.length, cut)
       if (over !== undefined) return over
       try {
-        return await receive(engine, hold, said)
+        return await receive(engine, hold, said, read)
       } catch (error) {
         return lastSpent(engine, hold, error, said.calls.length, cut)
       }
@@ -107,11 +110,6 @@ async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind:
 
 function isAskedToStop(hold: Hold): boolean {
   return hold.run.cancel !== null || hold.run.steers.length > 0
-}
-
-/** The dialogue has the arguments as they were read, with defaults filled in. */
-function asRecorded(hold: Hold, calls: readonly WrittenCall[]) {
-  return calls.map((call) => ({ name: call.name, arguments: readCall(hold.definition.registry, call).args }))
 }
 
 async function stopped(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over'> {

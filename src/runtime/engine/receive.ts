@@ -11,7 +11,7 @@ import { askPersonName } from '../ecs/ask-person.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { readThrown } from '../thrown.ts'
 import { actionOf, idempotencyKey, saltedKey } from '../tools/policy.ts'
-import { type ReadCall, readCall } from '../tools/read-call.ts'
+import type { ReadCall } from '../tools/read-call.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Answer, WrittenCall } from '../turns/answer.ts'
 import { writtenArguments } from '../written-arguments.ts'
@@ -54,8 +54,9 @@ async function receiveOnce(
   engine: Engine,
   hold: Hold,
   { calls, text, usage, provider_state }: Calls,
+  read: readonly ReadCall[],
 ): Promise<'on' | 'over'> {
-  const planned = await Promise.all(calls.map((call) => plan(engine, hold, call)))
+  const planned = await Promise.all(calls.map((call, i) => plan(engine, hold, call, read[i] as ReadCall)))
   markDuplicates(planned)
   const batch = batchFor(engine, hold)
   const { turn_id, round } = turnOf(hold)
@@ -89,10 +90,10 @@ function record(engine: Engine, batch: Batch, { call, problem, duplicate }: Plan
   endings.failed(batch, call, problem, 'invalid_call', engine.clock.now())
 }
 
-async function plan(engine: Engine, hold: Hold, received: WrittenCall): Promise<Planned> {
+async function plan(engine: Engine, hold: Hold, received: WrittenCall, asRead: ReadCall): Promise<Planned> {
   if (received.name === askPersonName) return planStep(engine, hold, received)
   const { registry } = hold.definition
-  const read = cleaned(engine, readCall(registry, received))
+  const read = cleaned(engine, asRead)
   const base = blank(engine, hold, received.name, read.args)
   const call: openings.PlannedCall = {
     ...base,

@@ -25,7 +25,8 @@ export async function limitOutput(
     typeof returned === 'string'
       ? (redactor.clean(returned.toWellFormed()).value as string)
       : redactor.clean(returned as Json).text
-  const bytes = byteLength(text)
+  // A character takes three bytes at most; only what may be too long is counted.
+  const bytes = text.length * 3 <= max_output_bytes ? 0 : byteLength(text)
   // Read back from the text: the tool may go on changing the object it returned.
   if (bytes <= max_output_bytes) return { output: typeof returned === 'string' ? text : JSON.parse(text) }
 

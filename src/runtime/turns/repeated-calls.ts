@@ -31,6 +31,10 @@ export function isRepeated(messages: readonly Message[], calls: readonly Call[],
 
 /** Arguments that came as text are compared by what they say, not by how they are spaced. */
 function identity({ name, arguments: args }: Call, textOf: (value: Json) => string): string {
-  const read = writtenArguments(args)
-  return textOf([name.toWellFormed(), 'value' in read ? read.value : read.written])
+  return textOf([name.toWellFormed(), typeof args === 'string' ? said(args) : args])
+}
+
+function said(text: string): Json {
+  const read = writtenArguments(text)
+  return 'value' in read ? read.value : read.written
 }
