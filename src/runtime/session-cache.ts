@@ -24,7 +24,7 @@ export interface Sessions {
 const kept = 2_000
 
 /** How many runes a session grows by between two checkpoints. */
-const checkpointEvery = 3_000
+const checkpointEvery = 4_000
 
 /**
  * Folded sessions, kept at hand. `exclusive` says that nobody else writes to

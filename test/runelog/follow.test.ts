@@ -32,3 +32,22 @@ test('the end of a session is kept while someone follows it, and forgotten when 
   await other?.return()
   expect(tail.after('ses_1', 1)).toBeUndefined()
 })
+
+test('a session that was just begun is read from memory, and few of those are kept', () => {
+  const tail = createTail(() => false)
+  tail.add('ses_1', [rune(1), rune(2)])
+  tail.add('ses_1', [rune(3)])
+  expect(tail.after('ses_1', 0)).toEqual([rune(1), rune(2), rune(3)])
+  // Of one that was there before, only the log knows the beginning.
+  tail.add('ses_old', [rune(7)])
+  expect(tail.after('ses_old', 6)).toBeUndefined()
+  // A long one, and the oldest of many, are for the log.
+  tail.add(
+    'ses_long',
+    Array.from({ length: 100 }, (_, i) => rune(i + 1)),
+  )
+  expect(tail.after('ses_long', 0)).toBeUndefined()
+  for (let n = 0; n < 128; n++) tail.add(`ses_new_${n}`, [rune(1)])
+  expect(tail.after('ses_1', 0)).toBeUndefined()
+  expect(tail.after('ses_new_0', 0)).toEqual([rune(1)])
+})

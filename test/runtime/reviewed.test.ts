@@ -212,7 +212,7 @@ test('a shutdown leaves delegated tasks alone', async () => {
 })
 
 test('a checkpoint that cannot be kept harms nobody', async () => {
-  const steps = 300
+  const steps = 500
   const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), read_only: true, run: () => 'x' })
   const model = scriptedModel((_, n) => (n < steps ? call('echo.it', { n }) : say('done')))
   const { openStore } = await import('../../src/open-store.ts')

@@ -43,28 +43,29 @@ export function createRows(stored: Look): Rows {
       const model = modelOf(name)
       const row = model.known.get(key)
       if (row !== undefined || model.known.has(key)) return row
-      const found = model.behind.has(key) ? model.behind.get(key) : stored(name, key)
+      const change = model.behind.get(key)
+      const found = change === undefined ? stored(name, key) : change.row
       model.known.set(key, found)
       return found
     },
     keep(changes) {
       for (const { model: name, key, row } of changes) {
         const model = modelOf(name)
+        const before = model.behind.get(key)
+        // Whoever changes a row has usually looked at it; where nobody has, it may be there.
+        const isStored = before?.isStored ?? (model.known.get(key) !== undefined || !model.known.has(key))
         model.known.set(key, row)
-        if (!model.behind.has(key)) behind++
-        model.behind.set(key, row)
+        if (before === undefined) behind++
+        model.behind.set(key, { row, isStored })
       }
     },
     behind: () => behind,
     write() {
       const steps: Step[] = []
       for (const [name, model] of models) {
-        for (const [key, row] of model.behind)
-          steps.push(
-            row === undefined
-              ? step('removeRow', name, key)
-              : step('putRow', name, key, row.tag, row.sort, canonicalJson(row.value)),
-          )
+        for (const [key, { row, isStored }] of model.behind)
+          if (row !== undefined) steps.push(step('putRow', name, key, row.tag, row.sort, canonicalJson(row.value)))
+          else if (isStored) steps.push(step('removeRow', name, key))
         model.behind.clear()
       }
       behind = 0
@@ -84,5 +85,11 @@ export function createRows(stored: Look): Rows {
 interface Model {
   readonly known: Cache<Row | undefined>
   /** Rows that are not in the table yet. */
-  readonly behind: Map<string, Row | undefined>
+  readonly behind: Map<string, Behind>
+}
+
+interface Behind {
+  readonly row: Row | undefined
+  /** The table may have a row of that name, whatever is in it. */
+  readonly isStored: boolean
 }
