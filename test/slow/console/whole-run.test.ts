@@ -42,7 +42,7 @@ test('a whole run from the browser: started, streamed, the server killed and sta
     .getByRole('list', { name: /State of every machine/ })
     .getByText('waiting user')
     .waitFor()
-  await page.waitForFunction(`document.title === '(1) Statewright'`)
+  await expect.poll(() => page.title()).toBe('(1) Statewright')
   await picture(page, 'session-waiting-1440')
 
   // The server dies; the page says so, keeps what it shows and what was written, and sends nothing.

@@ -15,7 +15,7 @@ import { createStatewright } from '../../../src/statewright.ts'
 const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const steps = 300
+const steps = 500
 const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => `echo ${n}` })
 const model = scriptedModel((_, n) => (n % (steps + 1) < steps ? call('echo.it', { n }) : say('done')))
 const agents = { a: agent({ role: 'a', model, tools: [echo], max_rounds: steps + 1 }) }
