@@ -12,7 +12,7 @@ import { databaseIn, workload } from '../support/workload-command.ts'
 const scratch = scratchFolder('power-cut')
 
 /** Rounds of the workload, disks to look at, and how often each fate is tried at each cut. */
-const bounds = isProof ? { program: 6, images: 5000, per_cut: 5 } : { program: 3, images: 500, per_cut: 1 }
+const bounds = isProof ? { program: 8, images: 5000, per_cut: 5 } : { program: 3, images: 500, per_cut: 1 }
 
 async function record(...weakened: readonly string[]) {
   const folder = scratch.fresh()
