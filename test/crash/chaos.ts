@@ -50,7 +50,7 @@ export interface Chaos {
 }
 
 /** What may be answered to a client that comes at a bad moment. Anything else is a mistake of ours. */
-const refusals = ['interaction_closed', 'transition_refused', 'session_over', 'reply_unfit', 'log_sealed']
+const refusals = ['interaction_closed', 'transition_refused', 'session_over', 'reply_unfit', 'log_sealed', 'too_early']
 
 /** One thing that somebody does at any moment, whatever the state of affairs. */
 export async function disturb(chaos: Chaos): Promise<void> {

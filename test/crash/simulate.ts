@@ -67,10 +67,20 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
 
   async function moment(chaos: Chaos, life: SlowLife, letTimePass: () => Promise<void>) {
     const several = Array.from({ length: 1 + dice.below(2) }, () => disturb(chaos).catch(said))
-    if (dice.once(2)) await Promise.all(several)
+    if (dice.once(2)) await ended(several, life, letTimePass)
     if (dice.once(2)) await quiet(life, life.pending)
     if (dice.once(8)) await letTimePass()
     await life.alive()
+  }
+
+  /** Who closes a session waits for a tool that was told to stop, and that one may take its time. */
+  async function ended(several: readonly Promise<void>[], life: SlowLife, letTimePass: () => Promise<void>) {
+    let isOver = false
+    const all = Promise.all(several).then(() => {
+      isOver = true
+    })
+    await Promise.race([all, quiet(life, life.pending)])
+    for (; !isOver; await life.alive()) await letTimePass()
   }
 
   /** The client of the crash matrix sees to the end of what was begun, once nothing keeps it from going on. */

@@ -154,8 +154,9 @@ export async function perform(stage: Stage, witness: Witness, runs: RunHandle[],
         await world.hand.advance(30_000)
         break
       case 'lose_worker':
+        // Also what the process before began while its own end was on the way.
         witness.forget()
-        await stage.kill()
+        await stage.kill(witness.forget)
         break
       case 'pause':
         if (run !== undefined) await world.sw.pause(run.session_id)

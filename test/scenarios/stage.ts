@@ -111,10 +111,11 @@ async function setUp(
     world,
     ...stageOn(world),
     /** The process is killed where it stands: nothing of it reaches the store any more. Another one begins. */
-    kill() {
+    kill(dead = () => {}) {
       // One at a time: two processes at once would both think that the store is theirs alone.
       killing = killing.then(async () => {
         await connection.die()
+        dead()
         connection = connect(runelog)
         await world.revive({ store: connected() })
       })
