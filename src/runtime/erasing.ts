@@ -7,13 +7,12 @@ import { faults } from '../faults/catalogue.ts'
  */
 export function createErasing() {
   const atWork = new Map<string, Set<string>>()
-  const under_way = new Map<string, Promise<void>>()
+  const underWay = new Map<string, Promise<void>>()
 
   return {
     /** Begins when nothing is being erased in the session. */
     async work<T>(session_id: string, run_id: string, work: () => Promise<T>): Promise<T> {
-      for (let erased = under_way.get(session_id); erased !== undefined; erased = under_way.get(session_id))
-        await erased
+      for (let erased = underWay.get(session_id); erased !== undefined; erased = underWay.get(session_id)) await erased
       const runs = atWork.get(session_id) ?? new Set()
       atWork.set(session_id, runs.add(run_id))
       try {
@@ -29,11 +28,11 @@ export function createErasing() {
       const [run_id] = atWork.get(session_id) ?? []
       if (run_id !== undefined) throw faults.session_busy({ session_id, run_id, asked: 'redact something in it' })
       const { promise: over, resolve } = Promise.withResolvers<void>()
-      under_way.set(session_id, over)
+      underWay.set(session_id, over)
       try {
         await work()
       } finally {
-        if (under_way.get(session_id) === over) under_way.delete(session_id)
+        if (underWay.get(session_id) === over) underWay.delete(session_id)
         resolve()
       }
     },

@@ -130,9 +130,9 @@ export function createSessions(
         if (!exclusive) await refresh(known)
         return known
       }
-      const under_way = loading.get(session_id) ?? first(session_id).finally(() => loading.delete(session_id))
-      loading.set(session_id, under_way)
-      return under_way
+      const underWay = loading.get(session_id) ?? first(session_id).finally(() => loading.delete(session_id))
+      loading.set(session_id, underWay)
+      return underWay
     },
 
     async commit(state, batch, terms) {

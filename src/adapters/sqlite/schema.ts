@@ -87,5 +87,4 @@ CREATE TRIGGER segment_is_never_deleted BEFORE DELETE ON segment
 BEGIN SELECT RAISE(ABORT, 'the runelog is append-only'); END;
 
 PRAGMA application_id = ${applicationId};
-PRAGMA user_version = ${schemaNumber};
 `

@@ -98,15 +98,15 @@ async function leave(engine: Engine, hold: Hold): Promise<'over'> {
 
 /** Asks what is under way to stop, and waits a little for its answer: what is known is better than what is not. */
 async function stopEffects(engine: Engine, hold: Hold) {
-  const under_way = [...hold.inHand.values()]
-  for (const { abort } of under_way) abort.abort()
-  await settle(engine, under_way)
+  const underWay = [...hold.inHand.values()]
+  for (const { abort } of underWay) abort.abort()
+  await settle(engine, underWay)
 }
 
-async function settle(engine: Engine, under_way: readonly InHand[]) {
-  if (under_way.length === 0) return
+async function settle(engine: Engine, underWay: readonly InHand[]) {
+  if (underWay.length === 0) return
   const enough = Promise.withResolvers<void>()
   const cancel = engine.timers.after(engine.settings.cancel_grace_ms, enough.resolve)
-  await Promise.race([Promise.all(under_way.map((e) => e.done)), enough.promise])
+  await Promise.race([Promise.all(underWay.map((e) => e.done)), enough.promise])
   cancel()
 }
