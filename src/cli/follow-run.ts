@@ -1,4 +1,4 @@
-import { runMachine } from '../machines/run.ts'
+import { isEndOfRun } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Client } from '../surface/client.ts'
 import { interruptRun } from '../surface/operations/run-commands.ts'
@@ -84,7 +84,7 @@ export async function followRun(
       asking.get(interaction_id)?.abort()
     }
     if (rune.kind !== 'run.moved') return undefined
-    if (isOver(rune)) return endOf(rune, presses > 0)
+    if (isEndOfRun(rune.to)) return endOf(rune, presses > 0)
     if (rune.to !== 'waiting_user' || patient || rune.event_id <= (run.past ?? 0)) return undefined
     if (ask === undefined) return 'waiting'
     for (const id of open) put(id)
@@ -111,11 +111,6 @@ export async function followRun(
     viewer.end()
   }
   return { exit: exit ?? (presses > 0 ? 'interrupted' : 'waiting'), after, open: [...open] }
-}
-
-function isOver({ to }: Rune): boolean {
-  const { states } = runMachine
-  return states[to as keyof typeof states]?.terminal === true
 }
 
 function endOf(rune: Rune<'run.moved'>, interrupted: boolean): Exit {

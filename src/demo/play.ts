@@ -7,6 +7,7 @@ import { type Asking, card } from '../cli/render/card.ts'
 import { type Paint, paintFor } from '../cli/render/paint.ts'
 import { storyLine } from '../cli/render/story.ts'
 import type { Json } from '../kernel/json.ts'
+import { isEndOfRun } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { BankSays, Payment } from './bank.ts'
 import { type Child, startChild } from './child.ts'
@@ -121,7 +122,7 @@ async function follow(setting: Setting, worker: Child<WorkerSays>, book: readonl
 }
 
 function isEnd({ kind, to }: Rune): boolean {
-  return kind === 'run.moved' && ['succeeded', 'failed', 'canceled'].includes(to ?? '')
+  return kind === 'run.moved' && isEndOfRun(to)
 }
 
 function tellOf(rune: Rune, executing: Set<string>, stage: Stage) {

@@ -62,3 +62,8 @@ export const runMachine = defineMachine({
 
 export type RunStatus = StateOf<typeof runMachine>
 export type RunTrigger = TriggerOf<typeof runMachine>
+
+/** It has had its one outcome. */
+export function isEndOfRun(status: string | undefined): boolean {
+  return runMachine.states[status as RunStatus]?.terminal === true
+}

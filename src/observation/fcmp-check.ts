@@ -1,4 +1,4 @@
-import { type RunStatus, runMachine } from '../machines/run.ts'
+import { isEndOfRun, type RunStatus, runMachine } from '../machines/run.ts'
 import { type FcmpEvent, type FcmpType, fcmpVersion } from './fcmp-event.ts'
 
 type Change = FcmpEvent<'conversation.state.changed'>
@@ -32,7 +32,7 @@ export function checkFcmp(events: readonly FcmpEvent[], { run_id, status }: Expe
   for (const [i, event] of events.entries()) {
     const say = (problem: string) => problems.push(`event ${i + 1} (${event.type}): ${problem}`)
     for (const problem of envelope(event, i, run_id ?? events[0]?.run_id)) say(problem)
-    if (isTerminal(at)) say(`it comes after the run was ${at}`)
+    if (isEndOfRun(at)) say(`it comes after the run was ${at}`)
 
     if (event.type === 'conversation.state.changed') {
       if (event.data.from !== at) say(`it leaves ${event.data.from}, but the run was ${at}`)
@@ -65,8 +65,8 @@ function change({ data, ts }: Change): readonly string[] {
   const declared = changes.some((t) => t.from === from && t.on === trigger && t.to === to)
   return [
     ...(declared ? [] : [`${runMachine.name} v${runMachine.version} has no ${from} → ${to} on ${trigger}`]),
-    ...(terminal === undefined && isTerminal(to) ? [`the run ends as ${to} and does not say how`] : []),
-    ...(terminal !== undefined && !isTerminal(to) ? [`it says how the run ended, but ${to} is no end`] : []),
+    ...(terminal === undefined && isEndOfRun(to) ? [`the run ends as ${to} and does not say how`] : []),
+    ...(terminal !== undefined && !isEndOfRun(to) ? [`it says how the run ended, but ${to} is no end`] : []),
     ...(terminal !== undefined && terminal.status !== to ? [`it ends as ${terminal.status} and goes to ${to}`] : []),
     ...(updated_at === ts ? [] : [`it happened at ${updated_at} and says so at ${ts}`]),
   ]
@@ -88,8 +88,4 @@ function dangling(event: FcmpEvent, after: FcmpEvent | undefined): readonly stri
   if (fits === undefined) return []
   if (event.type === 'user.input.required' && after?.type === event.type) return []
   return after?.type === 'conversation.state.changed' && fits(after) ? [] : ['no change that it explains comes next']
-}
-
-function isTerminal(status: RunStatus): boolean {
-  return runMachine.states[status]?.terminal === true
 }

@@ -60,7 +60,7 @@ export interface Preparing extends Pick<Ports, 'sha256' | 'random'> {
  */
 export function prepare(batch: Append, ports: Preparing, own = false): Prepared {
   const { session_id, runes, expect, fence } = batch
-  if (!idPattern.test(session_id)) throw malformed('any', `"${session_id}" is not an id.`)
+  if (!isId(session_id)) throw malformed('any', `"${session_id}" is not an id.`)
   if (runes.length === 0) throw malformed('any', 'A batch has at least one rune.')
   return {
     session_id,
@@ -68,6 +68,17 @@ export function prepare(batch: Append, ports: Preparing, own = false): Prepared 
     expect: expect === undefined ? [] : Object.entries(expect),
     fence,
   }
+}
+
+/** Ids come again with every rune of their subject. What is kept is bounded. */
+const knownIds = new Set<string>()
+
+function isId(id: unknown): id is string {
+  if (knownIds.has(id as string)) return true
+  if (typeof id !== 'string' || !idPattern.test(id)) return false
+  if (knownIds.size >= 1_000) knownIds.clear()
+  knownIds.add(id)
+  return true
 }
 
 function malformed(kind: string, problem: string): Fault {
@@ -120,11 +131,11 @@ function headerProblem(draft: Draft, session_id: string, redactor: Redactor | un
   for (const name of concernNames) {
     const id = draft[name]
     if (id === undefined) continue
-    if (typeof id !== 'string' || !idPattern.test(id)) return `${name} "${id}" is not an id.`
+    if (!isId(id)) return `${name} "${id}" is not an id.`
     if (redactor?.find(id) !== undefined) return `${name} contains the secret ${redactor.find(id)}.`
   }
   const { subject_id } = draft
-  if (subject_id !== undefined && !idPattern.test(subject_id)) return `subject_id "${subject_id}" is not an id.`
+  if (subject_id !== undefined && !isId(subject_id)) return `subject_id "${subject_id}" is not an id.`
   const secret = redactor?.find(session_id) ?? redactor?.find(subject_id ?? '')
   return secret === undefined ? undefined : `An id contains the secret ${secret}.`
 }

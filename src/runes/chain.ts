@@ -30,18 +30,21 @@ export const headerNames = [
   'schema_version',
 ].sort() as readonly (keyof ChainedHeader)[]
 
-const labels = headerNames.map((name) => `${JSON.stringify(name)}:`)
+/** What comes before a value: an actor comes first, and no header is without. */
+const before = headerNames.map((name, i) => `${i === 0 ? '{' : ','}"${name}":`)
+const beforeText = before.map((label) => `${label}"`)
 
 /**
- * The canonical JSON of a header. A header is flat and its names are known, so
- * this need not sort; a test compares it with `canonicalJson`.
+ * The canonical JSON of a header. A header is flat, its names are known, and its
+ * strings are ids and declared names, in which nothing needs escaping: so this
+ * sorts and escapes nothing. A test compares it with `canonicalJson`.
  */
 export function headerText(header: ChainedHeader): string {
   let text = ''
   for (let i = 0; i < headerNames.length; i++) {
     const value = header[headerNames[i] as keyof ChainedHeader]
     if (value === undefined) continue
-    text += `${text === '' ? '{' : ','}${labels[i]}${typeof value === 'string' ? JSON.stringify(value) : value}`
+    text += typeof value === 'string' ? `${beforeText[i]}${value}"` : `${before[i]}${value}`
   }
   return `${text}}`
 }

@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/json.ts'
-import { runMachine } from '../machines/run.ts'
+import { isEndOfRun } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
+import { ended } from './commands/ended.ts'
 import type { EphemeralDelta } from './engine/engine.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -74,17 +75,8 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
     run_id,
     events,
     async result() {
-      const leave = new AbortController()
-      try {
-        for await (const rune of runelog.follow(session_id, await beginning(), leave.signal))
-          if (rune.kind === 'run.moved' && rune.run_id === run_id && isEnd(rune)) {
-            const { result = null, error_code = null, message = null } = rune.payload
-            return { run_id, status: rune.to ?? '', result, error_code, message }
-          }
-      } finally {
-        leave.abort()
-      }
-      throw new Error(`The log of ${session_id} ended before ${run_id} did.`)
+      const { status, result, error_code, message } = await ended(runtime.engine, session_id, run_id)
+      return { run_id, status, result, error_code, message }
     },
     cancel: (reason) => runtime.cancel(run_id, reason),
     interrupt: (reason) => runtime.interrupt(run_id, reason),
@@ -93,6 +85,5 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
 }
 
 function isEnd(rune: Rune): boolean {
-  const { states } = runMachine
-  return rune.kind === 'run.moved' && states[rune.to as keyof typeof states]?.terminal === true
+  return rune.kind === 'run.moved' && isEndOfRun(rune.to)
 }

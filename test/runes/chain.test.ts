@@ -5,8 +5,8 @@ import type { Json } from '../../src/kernel/json.ts'
 import { type ChainedHeader, headerNames, headerText } from '../../src/runes/chain.ts'
 
 test('the text of a header is its canonical JSON, whichever fields it has', () => {
-  const value = fc.oneof(fc.string({ unit: 'grapheme' }), fc.nat(), fc.constant(null))
-  const header = fc.record(Object.fromEntries(headerNames.map((name) => [name, value])), { requiredKeys: ['kind'] })
+  const value = fc.oneof(fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,40}$/), fc.nat(), fc.constant(null))
+  const header = fc.record(Object.fromEntries(headerNames.map((name) => [name, value])), { requiredKeys: ['actor'] })
   fc.assert(
     fc.property(header, (h) => {
       expect(headerText(h as unknown as ChainedHeader)).toBe(canonicalJson(h as Json))

@@ -1,5 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
+import { isEndOfRun } from '../../machines/run.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
 import type { Actor } from '../../runes/actor.ts'
 import { type Batch, createBatch } from '../batch.ts'
@@ -74,7 +75,7 @@ export function runOf(state: SessionState, run_id: string): RunView {
 }
 
 export function isOver(run: RunView): boolean {
-  return run.status === 'succeeded' || run.status === 'failed' || run.status === 'canceled'
+  return isEndOfRun(run.status)
 }
 
 /** A run that no worker holds: queued or waiting, with or without a turn. */

@@ -1,4 +1,4 @@
-import { runMachine } from '../../machines/run.ts'
+import { isEndOfRun } from '../../machines/run.ts'
 import type { Rune } from '../../runes/rune.ts'
 
 /**
@@ -39,7 +39,7 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
         const run_id = rune.subject_id ?? ''
         if (rune.to === 'queued') jobs.set(run_id, runJob(session_id, run_id))
         // Its agent is free again: what waited in line behind it may be taken.
-        else if (isOver(rune.to)) jobs.set(session_id, sessionJob(session_id))
+        else if (isEndOfRun(rune.to)) jobs.set(session_id, sessionJob(session_id))
         break
       }
       case 'interaction.opened': {
@@ -86,8 +86,4 @@ export function runJob(session_id: string, run_id: string): Job {
 
 function sessionJob(session_id: string): Job {
   return { task: 'session', key: session_id, payload: { session_id } }
-}
-
-function isOver(status: string | undefined): boolean {
-  return runMachine.states[status as keyof typeof runMachine.states]?.terminal === true
 }
