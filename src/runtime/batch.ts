@@ -83,7 +83,9 @@ export function createBatch(state: SessionState, at: number): Batch {
     restOn,
     open(name, subject_id, kind, said, about = {}) {
       const machine: Machine = byName[name]
-      write({ at, ...about, ...said, kind, machine: name, subject_id, from: null, to: machine.initial, trigger: null })
+      const { actor, payload, visibility = 'public' } = said
+      const to = machine.initial
+      write({ ...about, at, actor, payload, visibility, kind, machine: name, subject_id, from: null, to, trigger: null })
       moves.push({ machine: name, trigger: null, thread: threadOf(name, about) })
       enter(machine, subject_id, machine.initial, kind, about)
     },
@@ -96,13 +98,15 @@ export function createBatch(state: SessionState, at: number): Batch {
       if (decision.edge.rune !== kind)
         throw new Error(`${name} ${from} on ${trigger} is recorded by ${decision.edge.rune}, not by ${kind}.`)
       const { to } = decision
-      write({ at, ...about, ...said, kind, machine: name, subject_id, from, to, trigger })
+      const { actor, payload, visibility = 'public' } = said
+      write({ ...about, at, actor, payload, visibility, kind, machine: name, subject_id, from, to, trigger })
       moves.push({ machine: name, trigger, thread: threadOf(name, about) })
       enter(machine, subject_id, to, kind, about)
       return to as never
     },
     say(kind, said, about = {}) {
-      write({ at, ...about, ...said, kind })
+      const { actor, payload, visibility = 'public' } = said
+      write({ ...about, at, actor, payload, visibility, kind })
     },
     check() {
       const problems = checkBatch(couplings, moves)
