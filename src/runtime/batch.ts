@@ -85,7 +85,19 @@ export function createBatch(state: SessionState, at: number): Batch {
       const machine: Machine = byName[name]
       const { actor, payload, visibility = 'public' } = said
       const to = machine.initial
-      write({ ...about, at, actor, payload, visibility, kind, machine: name, subject_id, from: null, to, trigger: null })
+      write({
+        ...about,
+        at,
+        actor,
+        payload,
+        visibility,
+        kind,
+        machine: name,
+        subject_id,
+        from: null,
+        to,
+        trigger: null,
+      })
       moves.push({ machine: name, trigger: null, thread: threadOf(name, about) })
       enter(machine, subject_id, machine.initial, kind, about)
     },

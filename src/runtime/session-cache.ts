@@ -44,7 +44,7 @@ export function createSessions(
   let erasures = 0
 
   const listeners = new Map<string, Set<() => void>>()
-  const told = ({ session_id }: SessionState) => {
+  const tell = (session_id: string) => {
     for (const listener of listeners.get(session_id) ?? []) listener()
   }
   // What other processes record is folded in for those who listen; everyone else looks when he needs it.
@@ -52,15 +52,21 @@ export function createSessions(
     runelog.watch((session_ids, source) => {
       if (source === 'own') return
       for (const session_id of source === 'lost' ? listeners.keys() : session_ids) {
-        const state = listeners.has(session_id) ? states.get(session_id) : undefined
-        if (state !== undefined) refresh(state).catch(() => states.delete(session_id))
+        if (!listeners.has(session_id)) continue
+        const state = states.get(session_id)
+        const looked: Promise<unknown> = state === undefined ? load(session_id) : refresh(state)
+        looked.catch(() => {
+          states.delete(session_id)
+          // There may be no other notice: who waits looks himself, and meets the error if it is still there.
+          tell(session_id)
+        })
       }
     })
 
   async function refresh(state: SessionState) {
     const from = state.event_id
     await readOn(state)
-    if (state.event_id !== from) told(state)
+    if (state.event_id !== from) tell(state.session_id)
   }
 
   async function readOn(state: SessionState) {
@@ -119,21 +125,22 @@ export function createSessions(
     }
   }
 
-  return {
-    refresh,
+  async function load(session_id: string): Promise<SessionState> {
+    const known = states.get(session_id)
+    if (known !== undefined) {
+      states.delete(session_id)
+      states.set(session_id, known)
+      if (!exclusive) await refresh(known)
+      return known
+    }
+    const underWay = loading.get(session_id) ?? first(session_id).finally(() => loading.delete(session_id))
+    loading.set(session_id, underWay)
+    return underWay
+  }
 
-    async load(session_id) {
-      const known = states.get(session_id)
-      if (known !== undefined) {
-        states.delete(session_id)
-        states.set(session_id, known)
-        if (!exclusive) await refresh(known)
-        return known
-      }
-      const underWay = loading.get(session_id) ?? first(session_id).finally(() => loading.delete(session_id))
-      loading.set(session_id, underWay)
-      return underWay
-    },
+  return {
+    load,
+    refresh,
 
     async commit(state, batch, terms) {
       batch.check()
@@ -151,7 +158,7 @@ export function createSessions(
         foldSession(state, rune)
       }
       const last = runes.at(-1)
-      told(state)
+      tell(state.session_id)
       if (last !== undefined && last.event_id === state.event_id && !outdated.has(state)) checkpoint(state, last)
       return runes
     },

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { openMemoryRunelog } from '../../src/runelog/memory.ts'
+import type { Runelog } from '../../src/runelog/port.ts'
+import { createSessions } from '../../src/runtime/session-cache.ts'
+import { created, move } from '../support/drafts.ts'
+
+const session_id = 'ses_1'
+
+/** Sessions on a store that others write to as well: what they write is heard of when `ring` is called. */
+async function shared() {
+  const log = openMemoryRunelog(hostPorts)
+  let ring: Parameters<Runelog['watch']>[0] = () => {}
+  let isBroken = false
+  const runelog: Runelog = {
+    ...log,
+    watch(listener) {
+      ring = listener
+      return () => {}
+    },
+    async read(...asked) {
+      if (isBroken) throw new Error('the line is down')
+      return log.read(...asked)
+    },
+  }
+  const sessions = createSessions(runelog, false)
+  await log.append({ session_id, runes: [created(session_id)] })
+  let told = 0
+  sessions.listen(session_id, () => told++)
+  return {
+    sessions,
+    others: (...[from, on]: [string, string]) =>
+      log.append({ session_id, runes: [move('session', session_id, [from, on])] }),
+    ring: (...args: Parameters<typeof ring>) => ring(...args),
+    breakLine: (broken: boolean) => {
+      isBroken = broken
+    },
+    told: () => told,
+  }
+}
+
+test('who listens is told of what others record, although nobody here has the session at hand', async () => {
+  const { others, ring, told, sessions } = await shared()
+  await others('created', 'first_message')
+  ring([session_id], 'foreign')
+  await expect.poll(told).toBe(1)
+  expect((await sessions.load(session_id)).subjects.get(session_id)?.state).toBe('active')
+})
+
+test('who listens looks again when a notice came and the log could not be read', async () => {
+  const { others, ring, told, sessions, breakLine } = await shared()
+  await sessions.load(session_id)
+  const before = told()
+  await others('created', 'first_message')
+
+  breakLine(true)
+  ring([session_id], 'foreign')
+  await expect.poll(told).toBe(before + 1)
+  await expect(sessions.load(session_id)).rejects.toThrow('the line is down')
+
+  breakLine(false)
+  ring([], 'lost')
+  await expect.poll(told).toBe(before + 2)
+  expect((await sessions.load(session_id)).subjects.get(session_id)?.state).toBe('active')
+})
