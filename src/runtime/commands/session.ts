@@ -5,6 +5,7 @@ import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { withdrawQuestions } from '../interactions/withdraw.ts'
 import { attempt } from './attempt.ts'
+import { once } from './once.ts'
 import { cancelAtRest, isOver, stop } from './stop.ts'
 
 export function pause(engine: Engine, session_id: string, reason: string): Promise<void> {
@@ -126,15 +127,7 @@ export async function archive(engine: Engine, session_id: string): Promise<void>
  * may be in another process, or about to learn that it has the run. A process
  * that goes down does not wait for that.
  */
-function atRest(engine: Engine, session_id: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const look = () =>
-      engine.sessions.load(session_id).then(({ runs }) => {
-        if (!engine.isStopping() && [...runs.values()].some((run) => run.status === 'running')) return
-        deaf()
-        resolve()
-      }, reject)
-    const deaf = engine.sessions.listen(session_id, () => void look())
-    void look()
-  })
+async function atRest(engine: Engine, session_id: string): Promise<void> {
+  const isHeld = ({ runs }: SessionState) => [...runs.values()].some((run) => run.status === 'running')
+  await once(engine.sessions, session_id, (state) => (engine.isStopping() || !isHeld(state) ? true : undefined))
 }

@@ -1,0 +1,32 @@
+import type { SessionState } from '../../observation/session-state.ts'
+import type { Sessions } from '../session-cache.ts'
+
+/**
+ * The first answer that `look` has about a session: at once, or when something
+ * new was folded into it. Nobody listens any more when it is there, when the
+ * session cannot be read, or when the signal fires.
+ */
+export async function once<T>(
+  sessions: Pick<Sessions, 'load' | 'listen'>,
+  session_id: string,
+  look: (state: SessionState) => T | undefined,
+  signal?: AbortSignal,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const lookNow = () =>
+    sessions.load(session_id).then((state) => {
+      const seen = look(state)
+      if (seen !== undefined) resolve(seen)
+    }, reject)
+  const leave = () => reject(signal?.reason)
+  const deaf = sessions.listen(session_id, () => void lookNow())
+  signal?.addEventListener('abort', leave, { once: true })
+  if (signal?.aborted) leave()
+  else void lookNow()
+  try {
+    return await promise
+  } finally {
+    deaf()
+    signal?.removeEventListener('abort', leave)
+  }
+}
