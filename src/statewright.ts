@@ -136,6 +136,11 @@ async function openWith(
           await beside.takeUp(session_id)
           await takeUp(session_id)
         },
+        // Goals first: with a goal goes the plan that is judged for it.
+        async end(session_id, reason) {
+          await endAll(session_id, reason)
+          await beside.end(session_id, reason)
+        },
       },
       isExclusive,
       ...(member === undefined ? {} : { member }),
@@ -195,10 +200,6 @@ async function openWith(
     runelog,
     plans,
     goals,
-    async closeSession(session_id, reason = 'closed by request') {
-      await endAll(session_id, reason)
-      return commands.closeSession(session_id, reason)
-    },
     async idle() {
       for (let before = -1; before !== steps(); ) {
         before = steps()

@@ -10,9 +10,12 @@ export interface Beside {
   checkPack(request: Json, reply: Json): { readonly reply: Json } | { readonly problems: readonly Problem[] }
   /** Something in this session was answered, or was left in the middle of its work. Resolves when it is at rest. */
   takeUp(session_id: string): Promise<void>
+  /** The session is being closed: whatever lives in it comes to an end of its own before the log is sealed. */
+  end(session_id: string, reason: string): Promise<void>
 }
 
 export const nothingBeside: Beside = {
   checkPack: () => ({ problems: [{ pointer: '', problem: 'Nobody here can take answers to a pack of questions.' }] }),
   takeUp: async () => {},
+  end: async () => {},
 }

@@ -51,7 +51,7 @@ export interface Goals {
 export interface GoalLoop extends Goals {
   /** Takes up every goal that is under way. */
   begin(): Promise<void>
-  /** Gives up the goals of a session that is about to be closed. */
+  /** Gives up the goals of a session that is being closed. */
   endAll(session_id: string, reason: string): Promise<void>
   /** Goes on with the goals of a session: something in it was answered. */
   takeUp(session_id: string): Promise<void>

@@ -3,6 +3,7 @@ import { verifyPlan } from '../../coordinator/outputs/verify.ts'
 import type { Ports as CorePorts } from '../../coordinator/progress.ts'
 import type { RunTape } from '../../coordinator/schemas/run-tape.ts'
 import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import type { SessionState } from '../../observation/session-state.ts'
@@ -10,7 +11,7 @@ import type { Beside } from '../../runtime/beside.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { checkPack } from './check-pack.ts'
 import { documentsIn, documentsOf } from './documents.ts'
-import { drive, isMoot } from './drive.ts'
+import { drive, whyMoot } from './drive.ts'
 import { fetchFrozen } from './frozen.ts'
 import type { PlanRow, Plans, PlanView } from './plans.ts'
 import type { PlanPorts } from './ports.ts'
@@ -70,6 +71,22 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
     return taken
   }
 
+  /** Brings every coordination of a session that is being closed to its end. */
+  async function end(session_id: string) {
+    const engine = ports.engine()
+    for (const coordination_id of openIn(await engine.sessions.load(session_id))) {
+      try {
+        await work(coordination_id)
+      } catch (error) {
+        if (!(error instanceof Fault) || error.code !== 'coordination_diverged') throw error
+        // Nothing it could still do is known to be what it would have done: the log is sealed over it as it stands.
+        engine.warn('a plan cannot be brought to its end', { coordination_id, session_id, error: error.message })
+      }
+      const isLeft = isStopping && !isEnded(stateOf(await find(coordination_id)))
+      if (isLeft) throw faults.session_busy({ session_id, run_id: coordination_id, asked: 'close it' })
+    }
+  }
+
   async function files(coordination_id: string) {
     const recorded = await find(coordination_id)
     const state = stateOf(recorded)
@@ -80,7 +97,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
   return {
     rest,
     files,
-    beside: { checkPack, takeUp },
+    beside: { checkPack, takeUp, end },
     show: async (coordination_id) => viewOf(await find(coordination_id)),
 
     async submit(submission) {
@@ -142,16 +159,19 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
   }
 }
 
-/** Coordinations that are neither over nor wait for someone. Who waits for a goal that is over waits for nobody. */
-function inTheMiddle(session: SessionState): string[] {
-  const { subjects, interactions } = session
-  const open = [...subjects].flatMap(([id, { machine, state }]) =>
+function openIn({ subjects }: SessionState): string[] {
+  return [...subjects].flatMap(([id, { machine, state }]) =>
     machine === 'coordination' && !isEnded(state as PlanRow['state']) ? [id] : [],
   )
+}
+
+/** Coordinations that are neither over nor wait for someone. Who asks for what nobody wants any more waits for nobody. */
+function inTheMiddle(session: SessionState): string[] {
+  const open = openIn(session)
   if (open.length === 0) return []
   const waiting = new Set(
-    [...interactions.values()].flatMap((one) =>
-      one.state === 'open' && !isMoot(session, one.goal_id) ? [one.coordination_id] : [],
+    [...session.interactions.values()].flatMap((one) =>
+      one.state === 'open' && whyMoot(session, one.goal_id) === undefined ? [one.coordination_id] : [],
     ),
   )
   return open.filter((id) => !waiting.has(id))

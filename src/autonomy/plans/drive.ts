@@ -25,15 +25,13 @@ export async function drive(ports: DrivePorts, read: () => Promise<Recorded>): P
   for (;;) {
     const recorded = await read()
     if (isEnded(stateOf(recorded)) || (await isSealed(ports.engine(), recorded))) return
-    if (openPack(recorded) !== null) {
-      if (await withdrawMoot(ports.engine(), recorded)) continue
-      return
-    }
+    const isAsked = recorded.asked.some(({ is_open }) => is_open)
+    if (isAsked && (await withdrawMoot(ports.engine(), recorded))) continue
+    if (openPack(recorded) !== null) return
     const core = await ports.core()
     const went = await goOn(ports, core, recorded, rerun(recorded, core))
-    // The goal that wants the plan may have ended before its questions were recorded.
-    const looksAgain = went === 'overtaken' || (went === 'asks' && recorded.received.goal_id !== undefined)
-    if (!looksAgain) return
+    // Whoever wants the plan may have gone before its questions were recorded.
+    if (went !== 'overtaken' && went !== 'asks') return
   }
 }
 
@@ -53,21 +51,27 @@ async function goOn(ports: DrivePorts, core: CorePorts, recorded: Recorded, from
   return progress === from || isEnded(progress.state) ? 'rests' : 'asks'
 }
 
-/** A goal that ended while its plan was judged cannot withdraw what was asked only then. */
+/** Who gave the plan up while it was judged cannot withdraw what was asked only then. True: it asks no more, look again. */
 async function withdrawMoot(engine: Engine, { coordination_id, received }: Recorded): Promise<boolean> {
-  return attempt(engine, received.session_id, (state) => {
-    if (!isMoot(state, received.goal_id)) return { answer: () => false }
+  return attempt(engine, received.session_id, async (state) => {
+    const reason = whyMoot(state, received.goal_id)
+    if (reason === undefined) return { answer: () => false }
     const batch = createBatch(state, engine.clock.now())
     const isMeant = (question: InteractionView) => question.coordination_id === coordination_id
-    withdrawQuestions(batch, state, isMeant, 'The goal it was asked for is over.', 'coordinator')
-    return batch.runes.length === 0 ? { answer: () => false } : { batch, answer: () => true }
+    withdrawQuestions(batch, state, isMeant, reason, 'coordinator')
+    if (batch.runes.length > 0) return { batch, answer: () => true }
+    // Someone else withdrew it, or an answer was faster.
+    await engine.sessions.refresh(state)
+    return { answer: () => true }
   })
 }
 
-/** Whether a plan is wanted for a goal that is over. */
-export function isMoot({ goals }: SessionState, goal_id: string | null | undefined): boolean {
+/** Why nobody wants a plan any more. Undefined: someone does. */
+export function whyMoot({ session_id, subjects, goals }: SessionState, goal_id: string | null | undefined) {
+  if (subjects.get(session_id)?.state === 'closing') return 'Its session is being closed.'
   const goal = goals.get(goal_id ?? '')
-  return goal !== undefined && goalMachine.states[goal.state].terminal === true
+  const isOver = goal !== undefined && goalMachine.states[goal.state].terminal === true
+  return isOver ? 'The goal it was asked for is over.' : undefined
 }
 
 async function freezeAll(ports: DrivePorts, core: CorePorts, progress: Progress) {

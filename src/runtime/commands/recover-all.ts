@@ -1,3 +1,4 @@
+import { Fault } from '../../faults/fault.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { OpenInteraction } from '../models/interactions.ts'
@@ -30,7 +31,13 @@ export async function recoverAll(engine: Engine, settled: (session_id: string) =
   await each(waiting, ({ id, session_id }) => preserve(engine, session_id, id))
   await each(running, ({ id, session_id }) => requeue(engine, session_id, id, true))
   await each(queued, ({ id, session_id }) => rouse(engine, session_id, id))
-  await each(closing, ({ session_id }) => finishClosing(engine, session_id, 'the session was being closed', settled))
+  await each(closing, ({ session_id }) =>
+    // What keeps one session from being closed, such as a key that is not there, must not keep all others waiting.
+    finishClosing(engine, session_id, 'the session was being closed', settled).catch((error) => {
+      if (!(error instanceof Fault) || error.code.startsWith('store_')) throw error
+      engine.warn('a session could not be closed yet', { session_id, error: error.message })
+    }),
+  )
   for (const row of await engine.runelog.rows('open_interactions')) {
     const { interaction_id, session_id, deadline } = row.value as OpenInteraction
     if (deadline !== null) engine.deadline(interaction_id, session_id, deadline)

@@ -55,8 +55,9 @@ async function bringBack(engine: Engine, session_id: string, move: (batch: Batch
 }
 
 /**
- * Closes a session: nothing new begins, open runs are cancelled, agents are
- * terminated, the log is sealed. `settled` waits until no worker holds a run.
+ * Closes a session: nothing new begins, goals and plans come to their end, open
+ * runs are cancelled, agents are terminated, the log is sealed. `settled` waits
+ * until no worker holds a run.
  */
 export async function close(
   engine: Engine,
@@ -79,6 +80,7 @@ export async function finishClosing(
   reason: string,
   settled: (session_id: string) => Promise<void>,
 ): Promise<void> {
+  await engine.beside.end(session_id, reason)
   const state = await engine.sessions.load(session_id)
   for (const run of [...state.runs.values()]) {
     if (isOver(run)) continue

@@ -258,8 +258,9 @@ describe('who submits', () => {
     await world.sw.closeSession(session_id)
     expect(await world.sw.inbox()).toEqual([])
     expect(await world.sw.plans.show(view.coordination_id)).toMatchObject({
-      state: 'AWAITING_ANSWERS',
+      state: 'BLOCKED',
       waits_for: null,
+      failure: { cause: 'questions_withdrawn' },
     })
     await expect(
       world.sw.plans.answer(view.coordination_id, {
