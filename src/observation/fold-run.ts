@@ -57,7 +57,8 @@ export function foldRun(state: SessionState, rune: Rune): void {
   }
 }
 
-function submitted(state: SessionState, { run_id = '', agent_id = '', payload, event_id, at }: Rune<'run.submitted'>) {
+function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
+  const { run_id = '', agent_id = '', payload, event_id, visibility, at } = rune
   const { agent, input, mode, interactive_require_user_reply, budget, parent_call_id, allowed_tools = null } = payload
   state.runs.set(run_id, {
     run_id,
@@ -72,6 +73,7 @@ function submitted(state: SessionState, { run_id = '', agent_id = '', payload, e
     parent_call_id,
     allowed_tools,
     submitted_event_id: event_id,
+    visibility,
     status: 'queued',
     attempt: 0,
     epoch: 0,

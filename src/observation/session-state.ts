@@ -7,6 +7,7 @@ import type { RunStatus } from '../machines/run.ts'
 import type { ToolState } from '../machines/tool.ts'
 import type { TurnState } from '../machines/turn.ts'
 import type { Payload } from '../runes/kinds.ts'
+import type { Visibility } from '../runes/rune.ts'
 import type { Dialogue } from './dialogue.ts'
 import type { AllowedTool, GoalView } from './goal-state.ts'
 
@@ -77,6 +78,8 @@ export interface RunView {
   /** All the tools that it may use, where a judged plan binds it; null where none does. */
   readonly allowed_tools: readonly AllowedTool[] | null
   readonly submitted_event_id: number
+  /** As it was submitted. All that it says, and all that becomes of it, is for the same eyes. */
+  readonly visibility: Visibility
   status: RunStatus
   attempt: number
   epoch: number

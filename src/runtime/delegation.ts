@@ -41,10 +41,10 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
     const batch = createBatch(state, engine.clock.now())
     const agent_id = spawn(engine, batch, { name, parent_id: parent.agent_id, problem })
     if (problem !== undefined) return { batch, answer: () => undefined }
-    const { mode, strict: interactive_require_user_reply, allowed_tools } = parent
+    const { mode, strict: interactive_require_user_reply, allowed_tools, visibility } = parent
     const submission = { agent: name, input: task, mode, interactive_require_user_reply }
     // A plan that binds the parent binds whoever it hands a part of its task to.
-    openRun(batch, child, agent_id, submission, { parent: context, allowed_tools })
+    openRun(batch, child, agent_id, submission, { parent: context, allowed_tools, visibility })
     return { batch, answer: () => undefined }
   })
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })

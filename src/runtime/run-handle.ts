@@ -48,8 +48,8 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
     })
     const following = (async () => {
       for await (const rune of runelog.follow(session_id, after ?? (await beginning()), leave.signal)) {
-        if (rune.run_id !== run_id || rune.visibility !== 'public') continue
-        add({ type: 'rune', rune })
+        if (rune.run_id !== run_id) continue
+        if (rune.visibility === 'public') add({ type: 'rune', rune })
         if (isEnd(rune)) return
       }
     })()
@@ -63,6 +63,8 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
         bell = Promise.withResolvers<void>()
         if (pending.length === 0) await Promise.race([bell.promise, following])
         if (pending.length === 0) await following
+        // Of a run that is not public nothing is heard, and yet it ends.
+        if (pending.length === 0) return
       }
     } finally {
       deaf()

@@ -119,7 +119,14 @@ function askCritic(desk: Desk, number: number, attempt: number): undefined {
   const agent_id = ids.criticAgent(number, attempt)
   spawn(engine, batch, { name: agent, parent_id: goal.agent_id, agent_id })
   const submission = { agent, input: criticInput(goal), mode: config.mode }
-  const behalf = { actor: 'scheduler' as const, goal_id: goal.goal_id, allowed_tools: readOnly(desk, agent) }
+  // What it writes is the critique, which is for insiders only.
+  const visibility = 'internal' as const
+  const behalf = {
+    actor: 'scheduler' as const,
+    goal_id: goal.goal_id,
+    allowed_tools: readOnly(desk, agent),
+    visibility,
+  }
   openRun(batch, ids.criticRun(number, attempt), agent_id, submission, behalf)
 }
 

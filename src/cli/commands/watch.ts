@@ -37,6 +37,10 @@ export const watchCommand: Command = {
 async function watchRun(client: Client, run_id: string, args: Arguments, io: Io, viewer: Viewer): Promise<number> {
   const run = await client.call(getRun, { params: { run_id } })
   const { session_id, event_id, pending_interaction_ids: open } = run
+  if (run.visibility !== 'public') {
+    viewer.say(`What this run says is ${run.visibility}: nothing of it is shown here. It is ${run.status}.`)
+    return exits.ok
+  }
   const isWaiting = run.status === 'waiting_user'
   if (isWaiting) viewer.say('It waits for a person.')
   // Whoever works on the store alone keeps everybody else from answering, so the answer is given here or later.

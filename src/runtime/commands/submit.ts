@@ -5,6 +5,7 @@ import { newSessionState } from '../../observation/fold-session.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
 import type { Actor } from '../../runes/actor.ts'
+import type { Visibility } from '../../runes/rune.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -217,6 +218,8 @@ export interface Behalf {
   /** The call that handed the task on, and its run. */
   readonly parent?: { readonly call_id: string; readonly run_id: string } | null
   readonly allowed_tools?: readonly AllowedTool[] | null
+  /** Who may see what comes of it. Without it, everyone. */
+  readonly visibility?: Visibility
   readonly goal_id?: string
   readonly task_id?: string
 }
@@ -226,12 +229,12 @@ export function openRun(
   run_id: string,
   agent_id: string,
   submission: Submission,
-  { actor = 'human', parent = null, allowed_tools = null, ...concerns }: Behalf = {},
+  { actor = 'human', parent = null, allowed_tools = null, visibility = 'public', ...concerns }: Behalf = {},
 ) {
   const { agent, input, mode = 'interactive', interactive_require_user_reply = true, budget = null } = submission
   const bound = allowed_tools === null ? {} : { allowed_tools: [...allowed_tools] }
   const above =
     parent === null ? { parent_call_id: null } : { parent_call_id: parent.call_id, parent_run_id: parent.run_id }
   const payload = { agent, input, mode, interactive_require_user_reply, budget, ...above, ...bound }
-  batch.open('run', run_id, 'run.submitted', { actor, payload }, { run_id, agent_id, ...concerns })
+  batch.open('run', run_id, 'run.submitted', { actor, payload, visibility }, { run_id, agent_id, ...concerns })
 }

@@ -217,8 +217,10 @@ function writeDeltas(engine: Engine, hold: Hold) {
   const clean = { text: cleanStream(engine.redactor), reasoning: cleanStream(engine.redactor) }
   function pass(channel: 'text' | 'reasoning', text: string) {
     if (text === '') return
-    const { session_id } = hold.state
-    engine.ephemeral({ session_id, run_id: hold.run.run_id, turn_id, round, offset: offsets[channel], channel, text })
+    const { run, state } = hold
+    const { session_id } = state
+    if (run.visibility === 'public')
+      engine.ephemeral({ session_id, run_id: run.run_id, turn_id, round, offset: offsets[channel], channel, text })
     offsets[channel] += text.length
     pieces.add(channel, text)
   }

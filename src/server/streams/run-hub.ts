@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { isEndOfRun } from '../../machines/run.ts'
 import { createFcmp } from '../../observation/fcmp.ts'
 import type { FcmpEvent } from '../../observation/fcmp-event.ts'
 import type { Runelog } from '../../runelog/port.ts'
@@ -49,8 +50,11 @@ export function createRunHub(
         for (const rune of runes) {
           at = rune.event_id
           if (rune.visibility === 'public') fresh.push(...fcmp.tell(rune))
+          // Of a run that is not public nothing is told, and yet nobody is left waiting for its end.
+          else if (rune.kind === 'run.moved' && rune.subject_id === run_id) isOver ||= isEndOfRun(rune.to)
         }
         if (fresh.length > 0) spread(fresh)
+        else if (isOver) for (const connection of readers.keys()) connection.end()
         isRung ||= runes.length === atOnce
         // A long log is read in one go; others get their turn in between.
         if (isRung) await setImmediate()
@@ -64,7 +68,7 @@ export function createRunHub(
     const before = frames.length
     const bytes = events.map((event) => Buffer.from(frame(event.type, event, event.seq)))
     frames.push(...bytes)
-    isOver = events.some(({ type, data }) => type === 'conversation.state.changed' && 'terminal' in data)
+    isOver ||= events.some(({ type, data }) => type === 'conversation.state.changed' && 'terminal' in data)
     const all = Buffer.concat(bytes)
     for (const [connection, seq] of readers) {
       if (seq === before) connection.send(all)

@@ -3,6 +3,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { durations } from '../../observation/durations.ts'
+import type { RunView } from '../../observation/session-state.ts'
 import { executionTrace } from '../../observation/trace.ts'
 import { runLine } from '../../observation/waiting-line.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
@@ -66,7 +67,7 @@ export const getRun = defineOperation({
     const { run, session_id, view } = found
     const moves = view.steps.filter((rune) => rune.machine === 'run' && rune.subject_id === run_id)
     const submitted_at = moves[0]?.at ?? 0
-    const { agent_id, agent, input, mode, strict, status, attempt, used, budget, result, error_code, message } = run
+    const { agent_id, agent, input, mode, strict, status, attempt, used, budget, visibility, error_code, message } = run
     return {
       run_id,
       session_id,
@@ -84,7 +85,8 @@ export const getRun = defineOperation({
       pending_interaction_ids: openQuestions(found),
       used: { ...used },
       budget,
-      result,
+      visibility,
+      result: publicResult(run),
       error_code,
       message,
       durations: durations(moves, run_id, desk.now()),
@@ -105,11 +107,16 @@ export const runResult = defineOperation({
   returns: resultShape,
   async run(desk, { params: { run_id } }) {
     const { run, session_id } = await findRun(desk, run_id)
-    const { status, result, error_code, message } = run
+    const { status, error_code, message } = run
     if (!('terminal' in runMachine.states[status])) throw faults.run_not_over({ run_id, status })
-    return { run_id, session_id, status, result, error_code, message }
+    return { run_id, session_id, status, result: publicResult(run), error_code, message }
   },
 })
+
+/** How every run stands is no secret; what came of one that is not public, such as a critic's, is not told here. */
+function publicResult({ visibility, result }: RunView) {
+  return visibility === 'public' ? result : null
+}
 
 export const runInteraction = defineOperation({
   name: 'run_interaction',

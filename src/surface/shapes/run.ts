@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/agent.ts'
+import { visibilities } from '../../runes/rune.ts'
 import { runStatus } from './session.ts'
 
 export const submittedShape = z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() })
@@ -32,6 +33,8 @@ export const runShape = z.object({
   pending_interaction_ids: z.array(z.string()).readonly(),
   used: z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() }),
   budget: budget.nullable(),
+  /** One that is not public has no result here, and nothing in any stream. */
+  visibility: z.enum(visibilities),
   result: jsonValue.nullable(),
   error_code: z.string().nullable(),
   message: z.string().nullable(),

@@ -1,0 +1,105 @@
+import { afterEach, expect, test } from 'vitest'
+import { deskOn } from '../../../src/desk-on.ts'
+import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
+import { localClient } from '../../../src/surface/local-client.ts'
+import { runHistory } from '../../../src/surface/operations/history.ts'
+import { listRunes } from '../../../src/surface/operations/runes.ts'
+import { getRun, runResult } from '../../../src/surface/operations/runs.ts'
+import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
+import { chosen, form } from '../../scenarios/props.ts'
+import { checkedClient } from '../../support/desk.ts'
+import { registryIn } from '../../support/goal-registry.ts'
+import { scenario } from '../../support/scenario.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
+import { startStreams } from '../../support/stream-server.ts'
+import { createWorld, type World } from '../../support/world.ts'
+
+const registry = registryIn(scratchFolder('unseen-critic').fresh())
+const words = 'A remark between us.'
+const critique = say(JSON.stringify({ findings: [{ severity: 'info', title: words }] }))
+
+let world: World
+afterEach(() => world?.end())
+
+/** A goal whose critic asks a person and then says something that only insiders may hear. */
+async function open() {
+  const critic = agent({ role: 'critic', model: scriptedModel([form, critique], { pieces: 4 }) })
+  world = await createWorld({ store: 'sqlite', agents: { worker: worker(), critic }, plans: { registry } })
+  const { sw, hand } = world
+  const early: string[] = []
+  sw.listen(({ text }) => early.push(text))
+  const desk = deskOn(sw, () => ({ public_key: '00', sign: () => '11' }), hand.clock.now)
+  const { read } = await startStreams({ desk, timers: hand.timers, warn: console.error })
+  const plan = planOf(note('ta'))
+  const { goal_id, session_id } = await sw.goals.start({ goal: 'Review', auto: true, critic: 'critic', plan })
+  const waits = await world.until(session_id, (rune) => rune.to === 'waiting_user')
+  const goOn = async () => {
+    const [asked] = await sw.inbox()
+    await sw.reply(asked?.interaction_id ?? '', { reply: chosen })
+    await sw.goals.result(goal_id)
+    await sw.idle()
+  }
+  const client = checkedClient(
+    localClient(desk, async () => {}),
+    new Set(),
+  )
+  return { sw, early, read, goOn, client, goal_id, session_id, run_id: waits.run_id ?? '' }
+}
+
+scenario('GO-05', 'What a critic says is told to nobody who may not see its critique', async () => {
+  // GIVEN readers of the session and of the run of its critic
+  const { sw, early, read, goOn, client, goal_id, session_id, run_id } = await open()
+  const streams = [
+    read(`/api/sessions/${session_id}/stream?after=0`),
+    read(`/api/sessions/${session_id}/stream?runes=1&after=0`),
+    read(`/api/runs/${run_id}/events`),
+  ]
+  await Promise.all(streams.map((stream) => stream.answered()))
+  const handle = await sw.run(run_id)
+  const followed = Array.fromAsync(handle.events())
+  // WHEN it speaks
+  await goOn()
+  expect(await sw.goals.show(goal_id)).toMatchObject({ state: 'goal_met' })
+  // THEN the loop has heard it
+  expect(JSON.stringify(await world.runes(session_id))).toContain(words)
+  expect(await handle.result()).toMatchObject({ result: expect.stringContaining(words) })
+  // AND no stream, no list and no view has told it; whoever follows the run alone comes to its end
+  const met = await world.until(session_id, (rune) => rune.kind === 'plan.goal_met')
+  await streams[0]?.upTo(met.event_id)
+  await streams[1]?.upTo(met.event_id)
+  await streams[2]?.closed()
+  const told = [
+    early,
+    streams.map(({ heard }) => heard),
+    await followed,
+    await client.call(listRunes, { params: { session_id }, query: { limit: 1_000 } }),
+    await client.call(runHistory, { params: { run_id } }),
+    await client.call(getRun, { params: { run_id } }),
+    await client.call(runResult, { params: { run_id } }),
+  ]
+  for (const one of told) expect(JSON.stringify(one)).not.toContain(words)
+  expect(early.join('')).toContain('ta is done')
+  // AND how it stands is no secret
+  expect(await client.call(getRun, { params: { run_id } })).toMatchObject({
+    status: 'succeeded',
+    visibility: 'internal',
+    result: null,
+  })
+  const late = read(`/api/runs/${run_id}/events`)
+  await late.answered()
+  expect({ status: late.status(), heard: late.heard }).toEqual({ status: 204, heard: [] })
+})
+
+test('what a critic asks a person is for that person to see; all else stays unseen over a restart', async () => {
+  const { goal_id, session_id, run_id } = await open()
+  await world.restart()
+  await world.sw.idle()
+  const [asked] = await world.sw.inbox()
+  expect(asked).toMatchObject({ run_id })
+  await world.sw.reply(asked?.interaction_id ?? '', { reply: chosen })
+  expect(await world.sw.goals.result(goal_id)).toMatchObject({ state: 'goal_met' })
+  const runes = (await world.runes(session_id)).filter((rune) => rune.run_id === run_id)
+  const shown = runes.filter(({ visibility }) => visibility === 'public').map(({ kind }) => kind)
+  expect(shown).toEqual(['interaction.opened', 'interaction.answered'])
+})
