@@ -15,15 +15,13 @@ const store = z.custom<unknown>(
 )
 
 /** What an agent is made of is checked where it is made ready, with the path of each field. */
-const agents = z
-  .record(
-    z.string(),
-    z.custom<object>(
-      (given) => given === undefined || given === Object(given),
-      'Expected an agent; make one with agent({ role, model, … }).',
-    ),
-  )
-  .refine((given) => Object.keys(given).length > 0, 'Expected at least one agent.')
+const agents = z.record(
+  z.string(),
+  z.custom<object>(
+    (given) => given === undefined || given === Object(given),
+    'Expected an agent; make one with agent({ role, model, … }).',
+  ),
+)
 
 const serverShape = closedObject({
   host: z.string().min(1).optional(),
@@ -47,7 +45,7 @@ const serverShape = closedObject({
 /** Every part of a config that is data. What an agent or a tool is made of is checked where it is made. */
 const configShape = closedObject({
   store,
-  agents,
+  agents: agents.refine((given) => Object.keys(given).length > 0, 'Expected at least one agent.'),
   policy: permissionPolicy.prefault({}),
   mcp: mcpServers.default({}),
   plans: closedObject({
@@ -75,9 +73,14 @@ const configShape = closedObject({
   ports: z.looseObject({}).optional(),
 })
 
+/** Whoever only gives commands may leave the agents to those who work. */
+const commandingShape = configShape.extend({ agents })
+
+const shapeFor = (config: unknown) => (Object(config).max_concurrent_runs === 0 ? commandingShape : configShape)
+
 /** Everything that is wrong with a config, each with the path of the field and what was expected there. */
 export function configProblems(config: unknown): readonly Problem[] {
-  const read = configShape.safeParse(config)
+  const read = shapeFor(config).safeParse(config)
   return read.success ? [] : fieldProblems(read.error)
 }
 
@@ -86,7 +89,7 @@ export function checkConfig(config: unknown): {
   readonly policy: Policy
   readonly servers: Readonly<Record<string, McpServer>>
 } {
-  const read = configShape.safeParse(config)
+  const read = shapeFor(config).safeParse(config)
   if (read.success) return { policy: read.data.policy, servers: read.data.mcp }
   const problem = problemSentence(fieldProblems(read.error))
   throw faults.bad_definition({ what: 'config', name: 'statewright', problem })

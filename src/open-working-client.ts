@@ -5,19 +5,23 @@ import { faults } from './faults/catalogue.ts'
 import { loadConfig } from './load-config.ts'
 import { lookingPorts } from './looking-ports.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
-import { createStatewright, type Statewright } from './statewright.ts'
+import { createStatewright, type Statewright, type StatewrightOptions } from './statewright.ts'
 import { isMissing, signerOf } from './stores.ts'
 import type { Client } from './surface/client.ts'
 import { createDesk } from './surface/desk.ts'
 import { localClient } from './surface/local-client.ts'
+import { configOf } from './where.ts'
+
+const noConfig: Omit<StatewrightOptions, 'store'> = { agents: {} }
 
 /**
  * On the store with all that the config says. Whoever acts may look first: the
  * runtime starts, and recovers what a killed process left, when something is to
- * be done. Whoever works starts it at once, and takes runs.
+ * be done; where the agents are in a program of their own, there is no config,
+ * and none is needed. Whoever works starts it at once, and takes runs.
  */
 export async function openWorkingClient(url: string, { config: file }: Where, use: Use): Promise<Client> {
-  const config = await loadConfig(file)
+  const config = (use === 'act' ? await configOf(file) : await loadConfig(file)) ?? noConfig
   const warn = config.warn ?? ((message, details) => process.stderr.write(`${message}: ${JSON.stringify(details)}\n`))
   if (use === 'work') {
     const sw = await createStatewright({ ...config, store: url, warn })

@@ -62,6 +62,14 @@ describe('a config with a mistake is refused before anything is opened', () => {
     await expect(createStatewright(config)).rejects.toThrow(/\/store.*\/agents.*\/nonsense/)
   })
 
+  test('only who gives commands and takes no runs needs no agents, and misspells nothing either', async () => {
+    const sw = await createStatewright({ store: 'memory:', agents: {}, max_concurrent_runs: 0 })
+    expect(sw.agents()).toEqual([])
+    await sw.close()
+    const config = { store: 'memory:', agents: {}, max_concurrent_runs: 0, polices: {} } as StatewrightOptions
+    await expect(createStatewright(config)).rejects.toThrow('/polices: There is no such field; there is store, agents')
+  })
+
   test('an agent that wants a server which is not there', async () => {
     const lost = agent({ role: 'lost', model: scriptedModel([say('hello')]), mcp: ['files'] })
     const config = { store: 'memory:', agents: { lost } }

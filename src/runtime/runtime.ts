@@ -83,6 +83,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     leases: ports.leases ?? ports.member?.leases ?? leasesOfOneProcess(),
     beside: ports.beside ?? nothingBeside,
     isAlone: ports.member === undefined,
+    isWorking: config.max_concurrent_runs > 0,
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     atWork: new Map(),
     taking: new Set(),

@@ -126,6 +126,33 @@ export function runRecoveryPlays(store: Store) {
     }),
   )
 
+  scenario(
+    'RU-05',
+    'a process that only gives commands leaves runs of agents it does not have as they are, and takes answers for them',
+    on(store, { agents: { main: plays([form, say('Done.')]), other: plays([say('Other.')]) } }, async (t) => {
+      // GIVEN a run that waits, and one behind it in the queue
+      const run = await t.run()
+      const { interaction_id } = await t.question()
+      const behind = await t.sw.submit({ agent: 'main', input: 'Go.', session_id: run.session_id })
+
+      // WHEN a process that takes no runs, and knows other agents or none, is there for a while and takes the answer
+      await t.restart({ agents: { other: plays([say('Other.')]) }, max_concurrent_runs: 0 })
+      expect(await t.status(run.run_id)).toBe('waiting_user')
+      await t.restart({ agents: {}, max_concurrent_runs: 0 })
+      await t.sw.reply(interaction_id, { reply: chosen })
+
+      // THEN it failed nothing, and who has the agent goes on with both
+      expect(await t.status(run.run_id)).toBe('queued')
+      expect(await t.status(behind.run_id)).toBe('queued')
+      await t.restart({ agents: { main: plays([form, say('Done.'), say('Done, too.')]) }, max_concurrent_runs: 4 })
+      expect(await (await t.sw.run(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
+      expect(await (await t.sw.run(behind.run_id)).result()).toMatchObject({
+        status: 'succeeded',
+        result: 'Done, too.',
+      })
+    }),
+  )
+
   const model = heldModel([say('Half an answer, and the other half.')])
   const gone = heldTool('payments.send', { irreversible: true })
   scenario(

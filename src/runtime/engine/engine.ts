@@ -17,6 +17,8 @@ export interface Engine {
   readonly runelog: Runelog
   /** No other process works on the runs of the store, with agents that this one may not have. */
   readonly isAlone: boolean
+  /** This process takes runs. One that does not only gives commands. */
+  readonly isWorking: boolean
   readonly sessions: Sessions
   readonly clock: Clock
   readonly timers: Timers

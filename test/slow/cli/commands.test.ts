@@ -176,6 +176,22 @@ describe('answering', () => {
     expect({ exit, out }).toEqual({ exit: 0, out: 'It is SUCCESS.' })
   })
 
+  test('where the agents are in a program, or in another config, it is answered all the same, and goes on there', async () => {
+    const { interaction_id, run_id, card } = await waiting()
+    const second = await waiting('refund 8')
+    const yes = ['--yes', '--digest', card.digest]
+
+    // Without any config, and with one that knows nothing of the agent.
+    const alone = await runCli(['approve', interaction_id, ...yes, '--store', project.store])
+    expect(alone).toMatchObject({ exit: 0, out: `${interaction_id}: approved.` })
+    const stranger = createProject(scratch.fresh(), '{ slow }')
+    const denied = await stranger.cli(['deny', second.interaction_id, '--store', project.store])
+    expect(denied).toMatchObject({ exit: 0, out: `${second.interaction_id}: denied.` })
+
+    expect(await project.cli(['watch', run_id, '--work'])).toMatchObject({ exit: 0, out: 'It is SUCCESS.' })
+    expect(await project.cli(['watch', second.run_id, '--work'])).toMatchObject({ exit: 0, out: 'It is REJECTED.' })
+  })
+
   test('looking, and being refused, leaves no trace in the log', async () => {
     const { session_id, interaction_id } = await waiting()
     const events = async () =>
