@@ -91,6 +91,6 @@ export function checkConfig(config: unknown): {
 } {
   const read = shapeFor(config).safeParse(config)
   if (read.success) return { policy: read.data.policy, servers: read.data.mcp }
-  const problem = problemSentence(fieldProblems(read.error))
+  const problem = `${problemSentence(fieldProblems(read.error))}.`
   throw faults.bad_definition({ what: 'config', name: 'statewright', problem })
 }

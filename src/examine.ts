@@ -34,12 +34,12 @@ function theNode(): Finding {
 async function theConfig({ config: named }: Where): Promise<Finding> {
   const what = 'config'
   const config = await said(() => configOf(named))
-  if (config instanceof Fault) return bad(what, config.message, 'mend the fields that it names')
+  if (config instanceof Fault) return bad(what, config.message, 'mend what it names')
   if (config === undefined)
     return { what, verdict: 'odd', says: 'there is no ./statewright.config.ts', fix: 'statewright init' }
   // On a store in memory: everything about agents, tools and models is checked, and nothing is touched.
   const made = await said(() => createStatewright({ ...config, store: 'memory:', warn: () => {} }))
-  if (made instanceof Fault) return bad(what, made.message, 'mend the fields that it names')
+  if (made instanceof Fault) return bad(what, made.message, 'mend what it names')
   await made.close()
   return good(what, `the agents ${Object.keys(config.agents).join(', ')} can be set up`)
 }
@@ -78,7 +78,10 @@ async function theStore(url: string): Promise<Finding> {
   try {
     const sessions = await opened.runelog.sessionIds()
     const size = path === undefined ? '' : `, ${Math.ceil(statSync(path).size / 1024)} kB`
-    return good(what, `${url} holds ${sessions.length} sessions${size}; "statewright verify" proves them`)
+    return good(
+      what,
+      `${url} holds ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}${size}; "statewright verify" proves it`,
+    )
   } finally {
     await opened.runelog.close()
   }

@@ -3,7 +3,6 @@ import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import type { Where } from './cli/command.ts'
-import { faults } from './faults/catalogue.ts'
 import { lookingPorts } from './looking-ports.ts'
 import { orThroughServer } from './open-client.ts'
 import { openPlans, type PlanOptions } from './open-plans.ts'
@@ -11,7 +10,7 @@ import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { permissionPolicy } from './runtime/tools/policy.ts'
 import { usualSettings } from './settings.ts'
-import { isMissing, signerOf } from './stores.ts'
+import { refuseMissing, signerOf } from './stores.ts'
 import type { Client } from './surface/client.ts'
 import { createDesk } from './surface/desk.ts'
 import { localClient } from './surface/local-client.ts'
@@ -27,7 +26,7 @@ export async function openPlanClient(
   { creates, ...asked }: PlanOptions & { readonly creates: boolean },
 ): Promise<Client> {
   return orThroughServer(where, async (url) => {
-    if (!creates && isMissing(url)) throw faults.store_unusable({ store: url, problem: 'there is no such file.' })
+    if (!creates) refuseMissing(url)
     const config = await configOf(where.config)
     const warn = (message: string, details: object) =>
       void process.stderr.write(`${message}: ${JSON.stringify(details)}\n`)

@@ -1,12 +1,11 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import type { Use, Where } from './cli/command.ts'
 import { deskOn } from './desk-on.ts'
-import { faults } from './faults/catalogue.ts'
 import { loadConfig } from './load-config.ts'
 import { lookingPorts } from './looking-ports.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createStatewright, type Statewright, type StatewrightOptions } from './statewright.ts'
-import { isMissing, signerOf } from './stores.ts'
+import { refuseMissing, signerOf } from './stores.ts'
 import type { Client } from './surface/client.ts'
 import { createDesk } from './surface/desk.ts'
 import { localClient } from './surface/local-client.ts'
@@ -27,7 +26,7 @@ export async function openWorkingClient(url: string, { config: file }: Where, us
     const sw = await createStatewright({ ...config, store: url, warn })
     return localClient(deskOn(sw, signerOf(url)), () => sw.close())
   }
-  if (isMissing(url)) throw faults.store_unusable({ store: url, problem: 'there is no such file.' })
+  refuseMissing(url)
   const { settings: { lease_ms = usual_lease_ms } = {} } = config
   const store = await openStore(url, hostPorts, config.secrets, { lease_ms, warn })
   let started: Promise<Statewright> | undefined

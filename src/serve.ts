@@ -3,13 +3,14 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { hostPorts } from './adapters/host/ports.ts'
 import { openSigner, passingSigner } from './adapters/host/signing-key.ts'
-import { newToken, openToken } from './adapters/host/token-file.ts'
+import { forgetToken, newToken, openToken } from './adapters/host/token-file.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import type { Serving, ServingOptions, WorkingIo } from './cli/command.ts'
 import { deskOn } from './desk-on.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Fault } from './faults/fault.ts'
+import { fileRefused } from './faults/file-refused.ts'
 import { type Config, loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createLogger } from './server/log.ts'
@@ -44,12 +45,16 @@ export async function serveConfig(
 
   const warn = config.warn ?? ((message, details) => io.warn(`${message}: ${JSON.stringify(details)}`))
   const broken = Promise.withResolvers<Fault>()
+  const tls = asked.tls === undefined ? {} : { tls: readTls(asked.tls) }
   const own = ownToken(config.store)
   const secrets = withTokens(config, own.token)
-  const store = await openStore(config.store, hostPorts, secrets, { lease_ms, warn })
+  const undo: (() => unknown)[] = [() => own.isNew && own.file !== null && forgetToken(own.file)]
   try {
+    const store = await openStore(config.store, hostPorts, secrets, { lease_ms, warn })
+    undo.unshift(() => closeStore(store))
     const runelog = telling(store.runelog, io, broken.resolve)
     const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
+    undo.unshift(() => sw.close())
     const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
     const desk = deskOn(sw, signerOf(config.store))
@@ -65,7 +70,7 @@ export async function serveConfig(
       hosts: [...(server.hosts ?? []), ...asked.hosts],
       origins: server.origins ?? [],
       limits: server.limits ?? {},
-      ...(asked.tls === undefined ? {} : { tls: readTls(asked.tls) }),
+      ...tls,
       ...consoleFolder(),
       isLeaving: () => isLeaving,
     })
@@ -88,7 +93,8 @@ export async function serveConfig(
       },
     }
   } catch (error) {
-    await closeStore(store)
+    // What began to work lets go of it, and a token that nobody was shown is made anew next time.
+    for (const step of undo) await step()
     throw error
   }
 }
@@ -138,7 +144,14 @@ function signerOf(store: string) {
 }
 
 function readTls({ cert, key }: { cert: string; key: string }) {
-  return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+  const read = (file: string) => {
+    try {
+      return readFileSync(file, 'utf8')
+    } catch (error) {
+      throw fileRefused(file, error)
+    }
+  }
+  return { cert: read(cert), key: read(key) }
 }
 
 /** From the sources as well as from the package. */

@@ -14,7 +14,7 @@ export async function openStore(url: string): Promise<Store> {
   if (scheme === 'postgres' || scheme === 'postgresql') return openPostgres(url)
   if (scheme !== 'sqlite') throw refuse('a store is named sqlite:FILE or postgres://HOST/DATABASE.')
   const path = url.slice('sqlite:'.length)
-  if (isMissing(url)) throw refuse('there is no such file.')
+  refuseMissing(url)
   return { runelog: await openSqliteRunelog(path, hostPorts, { models }), signer: signerOf(url) }
 }
 
@@ -38,11 +38,12 @@ export async function backUp(url: string, folder: string): Promise<{ readonly st
       store: url,
       problem: 'only a SQLite file is copied here; use pg_dump for PostgreSQL.',
     })
-  if (isMissing(url)) throw faults.store_unusable({ store: url, problem: 'there is no such file.' })
+  refuseMissing(url)
   return { store: `sqlite:${copyStore(url.slice('sqlite:'.length), folder)}` }
 }
 
-/** A file that would be made by opening it. Only work makes a store. */
-export function isMissing(url: string): boolean {
-  return url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))
+/** Refuses a file that would be made by opening it. Only work makes a store. */
+export function refuseMissing(url: string): void {
+  if (!url.startsWith('sqlite:') || existsSync(url.slice('sqlite:'.length))) return
+  throw faults.store_unusable({ store: url, problem: 'there is no such file; the first run makes it.' })
 }

@@ -6,6 +6,7 @@ import { exits } from '../cli/exits.ts'
 import { type Asking, card } from '../cli/render/card.ts'
 import { type Paint, paintFor } from '../cli/render/paint.ts'
 import { storyLine } from '../cli/render/story.ts'
+import { fileRefused } from '../faults/file-refused.ts'
 import type { Json } from '../kernel/json.ts'
 import { isEndOfRun } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
@@ -24,8 +25,7 @@ const input = 'Please refund order 42, the lamp came back.'
 export async function playDemo(io: Io, options: DemoOptions): Promise<number> {
   const paint = paintFor(io.terminal.hasColor)
   const stage = createStage(io, paint)
-  if (options.folder !== undefined) mkdirSync(options.folder, { recursive: true })
-  const folder = mkdtempSync(join(options.folder ?? tmpdir(), 'statewright-demo-'))
+  const folder = newFolder(options.folder ?? tmpdir())
   const store = `sqlite:${join(folder, 'demo.db')}`
   const book = join(folder, 'bank.ndjson')
 
@@ -216,6 +216,15 @@ async function epilogue(setting: Setting, end: Life & { folder: string; book: st
   stage.line('  statewright init       writes a config with one agent and one tool of yours')
   stage.line(`  rm -r ${folder}`)
   return exits.ok
+}
+
+function newFolder(parent: string): string {
+  try {
+    mkdirSync(parent, { recursive: true })
+    return mkdtempSync(join(parent, 'statewright-demo-'))
+  } catch (error) {
+    throw fileRefused(parent, error)
+  }
 }
 
 function paymentsIn(book: string): readonly Payment[] {

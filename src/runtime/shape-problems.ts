@@ -30,6 +30,8 @@ export function pointerTo(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
+/** All of them in one sentence, without its full stop. */
 export function problemSentence(problems: readonly Problem[]): string {
-  return problems.map(({ pointer, problem }) => (pointer === '' ? problem : `${pointer}: ${problem}`)).join('; ')
+  const each = problems.map(({ pointer, problem }) => `${pointer === '' ? '' : `${pointer}: `}${problem}`)
+  return each.map((says) => says.replace(/\.$/, '')).join('; ')
 }

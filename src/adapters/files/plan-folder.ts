@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
 import { faults } from '../../faults/catalogue.ts'
+import { fileRefused } from '../../faults/file-refused.ts'
 
 /**
  * Writes what a coordination left behind into a folder of its own. A folder that
@@ -9,6 +10,14 @@ import { faults } from '../../faults/catalogue.ts'
  * found by whoever verifies them, and blamed on this one.
  */
 export async function writePlan(folder: string, files: FrozenFiles): Promise<void> {
+  try {
+    await write(folder, files)
+  } catch (error) {
+    throw fileRefused(folder, error)
+  }
+}
+
+async function write(folder: string, files: FrozenFiles): Promise<void> {
   await mkdir(folder, { recursive: true })
   for (const name of await readdir(folder)) {
     const is_same = name in files && (await readFile(join(folder, name), 'utf8').catch(() => undefined)) === files[name]

@@ -1,14 +1,32 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { faults } from '../../faults/catalogue.ts'
+import { fileRefused } from '../../faults/file-refused.ts'
 import type { CheckSignature, Signer } from '../../runes/checkpoint.ts'
 
 /** The key in this file, which only its owner may read; a new one where there is none. */
 export function openSigner(path: string): Signer {
-  if (!existsSync(path)) {
-    const { privateKey } = generateKeyPairSync('ed25519')
-    writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' })
+  const pem = openPem(path)
+  try {
+    return signerOf(createPrivateKey(pem))
+  } catch (error) {
+    throw faults.file_unusable(
+      { file: path, problem: 'it holds no Ed25519 key in PEM; restore it from a backup.' },
+      { cause: error },
+    )
   }
-  return signerOf(createPrivateKey(readFileSync(path)))
+}
+
+function openPem(path: string): string {
+  try {
+    if (!existsSync(path)) {
+      const { privateKey } = generateKeyPairSync('ed25519')
+      writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' })
+    }
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw fileRefused(path, error)
+  }
 }
 
 /** A key that ends with this process, for a store that does, too. */

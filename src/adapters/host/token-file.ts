@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { faults } from '../../faults/catalogue.ts'
+import { fileRefused } from '../../faults/file-refused.ts'
 
 /** A secret that nobody guesses, in letters that need no quoting. */
 export function newToken(): string {
@@ -10,11 +11,22 @@ export function newToken(): string {
 /** The token in this file, which only its owner may read; a new one where there is none. */
 export function openToken(path: string): { readonly token: string; readonly isNew: boolean } {
   try {
-    if (existsSync(path)) return { token: readFileSync(path, 'utf8').trim(), isNew: false }
+    if (existsSync(path)) return { token: tokenIn(path), isNew: false }
     const token = newToken()
     writeFileSync(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
     return { token, isNew: true }
   } catch (error) {
-    throw faults.file_unusable({ file: path, problem: `${(error as Error).message}.` }, { cause: error })
+    throw fileRefused(path, error)
   }
+}
+
+/** Takes back a token that nobody was shown, so that the next start makes one and shows it. */
+export function forgetToken(path: string): void {
+  rmSync(path, { force: true })
+}
+
+function tokenIn(path: string): string {
+  const token = readFileSync(path, 'utf8').trim()
+  if (token === '') throw faults.file_unusable({ file: path, problem: 'it is empty; delete it to get a new token.' })
+  return token
 }

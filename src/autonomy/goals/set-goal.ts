@@ -87,7 +87,7 @@ function checked({ agents }: Engine, goal: string, given: object): GoalConfig {
   const refused = (problem: string) => faults.bad_definition({ what: 'goal', name: String(goal).slice(0, 60), problem })
   if (typeof goal !== 'string' || goal.trim() === '') throw refused('It says nothing; describe what is to be reached.')
   const read = goalConfig.safeParse(given)
-  if (!read.success) throw refused(problemSentence(fieldProblems(read.error)))
+  if (!read.success) throw refused(`${problemSentence(fieldProblems(read.error))}.`)
   const { planner, critic, plan } = read.data
   for (const [role, name] of Object.entries({ planner, critic }))
     if (name !== null && !agents.has(name))

@@ -1,5 +1,6 @@
 import { appendFile } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
+import { fileRefused } from '../../faults/file-refused.ts'
 import { checkpointLine } from '../../runes/bundle.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
 import type { Command } from '../command.ts'
@@ -29,8 +30,12 @@ export const checkpointCommand: Command = {
       const file = args.values.output as string | undefined
       if (file === undefined) for (const line of lines) out(line)
       else {
-        await appendFile(file, lines.map((line) => `${line}\n`).join(''))
-        out(`${lines.length} checkpoints added to ${file}, signed with the key ${signer().public_key}`)
+        await appendFile(file, lines.map((line) => `${line}\n`).join('')).catch((error) => {
+          throw fileRefused(file, error)
+        })
+        out(
+          `${lines.length} ${lines.length === 1 ? 'checkpoint' : 'checkpoints'} added to ${file}, signed with the key ${signer().public_key}`,
+        )
       }
       return exits.ok
     })

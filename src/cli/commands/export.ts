@@ -1,4 +1,5 @@
 import { open, rename } from 'node:fs/promises'
+import { fileRefused } from '../../faults/file-refused.ts'
 import type { Checkpoint } from '../../runes/checkpoint.ts'
 import { busy } from '../busy.ts'
 import type { Bundle, Command, Io } from '../command.ts'
@@ -21,7 +22,9 @@ export const exportCommand: Command = {
     if (path === undefined) throw badUsage(this, 'Say where to, with -o FILE.')
     const bundle = await io.host.openBundle(whereOf(args), given)
     try {
-      const { event_id, public_key } = await write(bundle, path, io)
+      const { event_id, public_key } = await write(bundle, path, io).catch((error) => {
+        throw fileRefused(path, error)
+      })
       const { session_id } = bundle
       print(io, args, { session_id, events: event_id, file: path, public_key }, () => [
         `${session_id}: ${event_id} events written to ${path}, signed with the key ${public_key}`,

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
@@ -44,6 +45,24 @@ test('the first start makes a token that only its owner reads, and shows it once
   const second = await runCli(['serve', '--config', config, '--port', '0', '--quiet'])
   expect(second.out).not.toContain(token)
   expect(second.out).toContain(`The token is in ${database}.token`)
+})
+
+test('a first start that fails shows no token and keeps none: the next one shows its own', async () => {
+  const { config, database, folder } = configured()
+  const serve = (...more: string[]) => runCli(['serve', '--config', config, '--quiet', ...more])
+  const { promise: taken, resolve } = Promise.withResolvers<number>()
+  const other = createServer().listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port))
+  expect(await serve('--port', `${await taken}`)).toMatchObject({ exit: 7, err: expect.stringContaining('EADDRINUSE') })
+  other.close()
+  expect(existsSync(`${database}.token`)).toBe(false)
+  const missing = join(folder, 'no.pem')
+  expect(await serve('--port', '0', '--tls-cert', missing, '--tls-key', missing)).toMatchObject({
+    exit: 1,
+    err: `${missing} cannot be used: ENOENT: no such file or directory, open '${missing}'.`,
+  })
+  expect((await serve('--port', '0')).out).toContain('#token=swt_')
+  writeFileSync(`${database}.token`, '')
+  expect(await serve('--port', '0')).toMatchObject({ exit: 1, err: expect.stringContaining('it is empty; delete it') })
 })
 
 test('where others could reach it, it does not listen without TLS unless someone says so', async () => {
