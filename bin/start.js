@@ -7,4 +7,16 @@ const built = new URL('../dist/main.js', import.meta.url)
 const entry = existsSync(source) && process.features.typescript ? source : built
 
 const { main } = await import(entry.href)
-process.exitCode = await main(process.argv.slice(2))
+
+// Node ends when nothing can happen any more. If that is before we are done, say so: it must not look like success.
+process.exitCode = 1
+const unfinished = () =>
+  process.stderr.write(
+    'It ended before it was done: it waited for something that cannot come, perhaps in the config.\n',
+  )
+process.once('exit', unfinished)
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} finally {
+  process.off('exit', unfinished)
+}

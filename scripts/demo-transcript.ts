@@ -23,6 +23,7 @@ export function playForReal(): Played {
     const started = performance.now()
     const { status, stdout, stderr } = spawnSync(process.execPath, [launcher, 'demo', '--folder', '.'], {
       cwd: folder,
+      env: { ...process.env, npm_command: 'run-script' },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 60_000,

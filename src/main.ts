@@ -15,6 +15,8 @@ export function main(args: readonly string[]): Promise<number> {
     err: (text) => process.stderr.write(`${text}\n`),
     write: (text) => process.stdout.write(text),
     terminal: openTerminal(),
+    // Whoever came through npm has no command of this name on his path.
+    program: process.env.npm_command === undefined ? 'statewright' : 'npx statewright',
     host: systemHost,
   })
 }

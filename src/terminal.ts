@@ -17,7 +17,10 @@ export function openTerminal(): Terminal {
       lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
       try {
         const asked = signal === undefined ? lines.question(question) : lines.question(question, { signal })
-        return await Promise.race([asked.catch(() => undefined), over.promise])
+        const said = await Promise.race([asked.catch(() => undefined), over.promise])
+        // Ctrl-D leaves the cursor behind the question; what is said next begins on a line of its own.
+        if (said === undefined && isInteractive && signal?.aborted !== true) stderr.write('\n')
+        return said
       } finally {
         lines.close()
       }

@@ -36,6 +36,8 @@ export interface Io {
   /** To standard output without an end of line: text as it comes. */
   readonly write: (text: string) => void
   readonly terminal: Terminal
+  /** What one types to call this command line. */
+  readonly program: string
   /** Another command in this process, with this output or another. Resolves with its exit code. */
   readonly command: (args: readonly string[], changes?: Partial<Io>) => Promise<number>
   readonly host: Host

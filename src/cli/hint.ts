@@ -1,15 +1,15 @@
 import type { Arguments, Io } from './command.ts'
 
-/** How the next command would be typed: with the same places that this one was given. */
-export function typed({ values }: Arguments, words: string): string {
+/** How the next command would be typed: as this one was, and with the same places that it was given. */
+function typed({ program }: Io, { values }: Arguments, words: string): string {
   const places = (['server', 'store', 'config'] as const).flatMap((name) =>
     values[name] === undefined ? [] : [`--${name} ${values[name]}`],
   )
-  return ['statewright', words, ...places].join(' ')
+  return [program, words, ...places].join(' ')
 }
 
 /** What one would do next, on standard error; programs do not need it. */
 export function next(io: Io, args: Arguments, ...commands: readonly string[]): void {
   if (args.values.json) return
-  for (const [i, words] of commands.entries()) io.err(`${i === 0 ? 'Next:' : '     '} ${typed(args, words)}`)
+  for (const [i, words] of commands.entries()) io.err(`${i === 0 ? 'Next:' : '     '} ${typed(io, args, words)}`)
 }

@@ -58,8 +58,15 @@ function read(command: Command, args: readonly string[]): Arguments {
     return { positionals, values: values as Arguments['values'] }
   } catch (error) {
     if (!isParseError(error)) throw error
-    throw faults.bad_usage({ problem: error.message, usage: command.usage })
+    throw faults.bad_usage({ problem: unknownOption(command, error.message) ?? error.message, usage: command.usage })
   }
+}
+
+/** An option that the command does not have, and those that it has. */
+function unknownOption({ options }: Command, message: string): string | undefined {
+  const [, option] = /^Unknown option '([^']+)'/.exec(message) ?? []
+  const known = Object.keys(options).map((name) => `--${name}`)
+  return option === undefined ? undefined : `There is no option ${option}; there is ${[...known, '--help'].join(', ')}.`
 }
 
 function isParseError(error: unknown): error is Error {

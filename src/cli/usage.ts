@@ -8,12 +8,18 @@ export function badUsage(command: Command, problem: string): Fault {
 }
 
 /** A whole number that was given as an option. */
-export function countOf(command: Command, { values }: Arguments, name: string): number | undefined {
+export function countOf(
+  command: Command,
+  { values }: Arguments,
+  name: string,
+  [least, most] = [0, Number.MAX_SAFE_INTEGER],
+): number | undefined {
   const given = values[name] as string | undefined
   if (given === undefined) return undefined
   const count = Number(given)
-  if (/^\d+$/.test(given) && Number.isSafeInteger(count)) return count
-  throw badUsage(command, `--${name} takes a whole number, not "${given}".`)
+  if (/^\d+$/.test(given) && count >= least && count <= most) return count
+  const bounds = most < Number.MAX_SAFE_INTEGER ? ` from ${least} to ${most}` : ''
+  throw badUsage(command, `--${name} takes a whole number${bounds}, not "${given}".`)
 }
 
 export function jsonOf(command: Command, text: string, what: string): Json {

@@ -30,6 +30,7 @@ export async function sessionNamed({ runelog }: Store, given: string): Promise<s
 /** The positional arguments, if there are as many as the command takes. */
 export function take(command: Command, { positionals }: Arguments, least: number, most = least): readonly string[] {
   if (positionals.length >= least && positionals.length <= most) return positionals
-  const wanted = least === most ? `${least}` : `${least} to ${most}`
-  throw faults.bad_usage({ problem: `It takes ${wanted} arguments, not ${positionals.length}.`, usage: command.usage })
+  const wanted = least === most ? `${most || 'no'}` : `${least} to ${most}`
+  const noun = most === 1 ? 'argument' : 'arguments'
+  throw faults.bad_usage({ problem: `It takes ${wanted} ${noun}, not ${positionals.length}.`, usage: command.usage })
 }

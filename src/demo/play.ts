@@ -183,7 +183,7 @@ async function epilogue(setting: Setting, end: Life & { folder: string; book: st
   const { session_id, folder, book, isOver } = end
   const where = ['--store', store]
   const shown = async (args: readonly string[]) => {
-    stage.line(paint.strong(`$ statewright ${args.join(' ')}`))
+    stage.line(paint.strong(`$ ${io.program} ${args.join(' ')}`))
     return io.command(args, { err: io.out })
   }
   const problems: string[] = []
@@ -194,7 +194,9 @@ async function epilogue(setting: Setting, end: Life & { folder: string; book: st
 
   stage.chapter('How often was it paid?')
   const payments = paymentsIn(book)
-  stage.line(`The bank's book has ${payments.length} ${payments.length === 1 ? 'payment' : 'payments'}:`)
+  stage.line(
+    `The bank's book has ${payments.length} ${payments.length === 1 ? 'payment' : 'payments'}${payments.length > 0 ? ':' : '.'}`,
+  )
   for (const payment of payments) stage.line(`  ${euros(payment)}, key ${payment.key.slice(0, 16)}…`)
   if (payments.length > 1) problems.push(`it was paid ${payments.length} times`)
 
@@ -212,8 +214,8 @@ async function epilogue(setting: Setting, end: Life & { folder: string; book: st
   if (problems.length > 0) return exits.failed
   const promise = payments.length === 1 ? 'Killed in the middle, paid once, proved.' : 'You said no: nothing was paid.'
   stage.line(`${paint.good(promise)} What next:`)
-  stage.line(`  statewright show ${session_id} ${where.join(' ')}`)
-  stage.line('  statewright init       writes a config with one agent and one tool of yours')
+  stage.line(`  ${io.program} show ${session_id} ${where.join(' ')}`)
+  stage.line(`  ${io.program} init       writes a config with one agent and one tool of yours`)
   stage.line(`  rm -r ${folder}`)
   return exits.ok
 }

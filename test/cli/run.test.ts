@@ -48,6 +48,12 @@ test('an unknown command exits 2 and says which there are', async () => {
   expect(err).toBe('There is no command "fly"; there is broken.\nusage: statewright <command> [options]')
 })
 
+test('an unknown option exits 2 and says which there are', async () => {
+  const { exit, err } = await runCli(['broken', '--wide'], { commands: [broken(new Error())] })
+  expect(exit).toBe(2)
+  expect(err).toBe('There is no option --wide; there is --deep, --help.\nusage: statewright broken')
+})
+
 test('a fault is a sentence on standard error and an exit code of its own', async () => {
   const fault = faults.not_found({ what: 'session', id: 's_1' })
   expect(await runCli(['broken'], { commands: [broken(fault)] })).toEqual({

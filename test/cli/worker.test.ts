@@ -73,6 +73,14 @@ test('a file that is missing, exports nothing, or cannot be loaded is refused wi
     [write('export const config = 1'), 'it has no default export'],
     [write(`throw new Error('the key is not set')`), 'the key is not set'],
     [write('export default {'), 'it cannot be loaded'],
+    [write('throw "a text"'), 'it cannot be loaded: a text.'],
+    [write('throw undefined'), 'it cannot be loaded: undefined.'],
+    [write(`import 'no-such-package'`), '; npm install no-such-package.'],
+    [write('export default Promise.reject(new Error("no settings"))'), 'no settings'],
+    [
+      write('export default Promise.resolve({ store: "memory:", agents: {} })'),
+      '/agents: Expected at least one agent.',
+    ],
   ] as const
   for (const [path, reason] of refusals) {
     const { exit, err } = await runCli(['worker', '--config', path])

@@ -44,6 +44,7 @@ export async function runCli(args: readonly string[], setting: Setting = {}): Pr
     err: (text) => void printed.err.push(`${text}\n`),
     write: (text) => void printed.out.push(text),
     terminal,
+    program: 'statewright',
     host: {
       ...systemHost,
       openStore: (url) => openStore(url ?? 'sqlite:./no-such-store'),

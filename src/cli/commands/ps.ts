@@ -34,7 +34,7 @@ export const psCommand: Command = {
     const [first] = chosen
     const agent = args.values.agent as string | undefined
     const query = {
-      limit: countOf(this, args, 'limit') ?? 20,
+      limit: countOf(this, args, 'limit', [1, 200]) ?? 20,
       ...(first !== undefined && { status: statuses[first] }),
       ...(agent !== undefined && { agent }),
       ...(q !== undefined && { q }),

@@ -98,7 +98,7 @@ export const stateAt = defineOperation({
   async run({ views, runelog }, { params: { session_id }, query }) {
     const { state, steps } = await views.of(session_id)
     const event_id = query.at ?? state.event_id
-    if (event_id > state.event_id) throw faults.not_found({ what: `event in ${session_id}`, id: `${event_id}` })
+    if (event_id > state.event_id) throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
     const [rune] = event_id === 0 ? [] : await runelog.read(session_id, { after: event_id - 1, limit: 1 })
     const moves = [...subjectMoves(steps)].flatMap(({ event_id: id, at: _, ...move }) =>
       id === event_id ? [move] : [],

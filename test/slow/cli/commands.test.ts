@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { exampleConfig } from '../../../src/cli/example-config.ts'
@@ -80,7 +80,7 @@ describe('run', () => {
   })
 
   test.each([
-    [['run'], 'It takes 1 arguments'],
+    [['run'], 'It takes 1 argument, not 0.'],
     [['run', ' '], 'Say what to do.'],
     [['chat'], 'A chat needs a terminal'],
   ])('%j is not understood', async (args, problem) => {
@@ -323,6 +323,7 @@ describe('looking', () => {
   test('short ids: an ambiguous one lists what it fits, an unknown one is not found', async () => {
     await project.cli(['run', 'one'])
     await project.cli(['run', 'two'])
+    expect(await project.cli(['ps', '-n', '0'])).toMatchObject({ exit: 2, err: expect.stringContaining('1 to 200') })
     const ids = (await sessions()).items.map(({ session_id }) => session_id)
     const { exit, err } = await project.cli(['show', 'ses_'])
     expect(exit).toBe(3)
@@ -351,6 +352,12 @@ describe('beginning', () => {
     expect(readFileSync(file, 'utf8')).toBe(exampleConfig)
     expect(await runCli(['init', file])).toMatchObject({ exit: 1, err: expect.stringContaining('it is there already') })
 
+    // A package.json that makes it CommonJS, as `npm init` writes it, has to be changed first.
+    const folder = scratch.fresh()
+    writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
+    const { err: steps } = await runCli(['init', join(folder, 'mine.ts')])
+    expect(steps).toMatch(/^Next: npm pkg set type=module\n {6}statewright run /)
+
     project = exampleProject(scratch.fresh())
     const { card, interaction_id, run_id } = await waiting('Please refund order 7')
     await project.cli(['approve', interaction_id, '--yes', '--digest', card.digest])
@@ -363,7 +370,7 @@ describe('beginning', () => {
     const { exit, out } = await project.cli(['doctor'])
     expect(exit).toBe(0)
     expect(out).toMatch(
-      /^ok +Node .*\nok +config +the agents obedient can be set up\nok +disk .*\nok +store .* holds 1 sessions/,
+      /^ok +Node .*\nok +config +the agents obedient can be set up\nok +disk .*\nok +store .* holds 1 session,/,
     )
   })
 

@@ -1,10 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import type { Topology } from '../../../src/kernel/topology.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
 
+const scratch = scratchFolder('launcher')
 const launcher = fileURLToPath(new URL('../../../bin/statewright.js', import.meta.url))
 
 function launch(args: readonly string[], nodeFlags: readonly string[] = []) {
@@ -44,6 +47,26 @@ test('the real command knows its version and its exit codes', () => {
   const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
   expect(launch(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' })
   expect(launch(['topology', 'parrot']).status).toBe(2)
+})
+
+test('who waits for what cannot come is told so, and it does not look like success', () => {
+  const config = join(scratch.fresh(), 'statewright.config.ts')
+  writeFileSync(config, 'await new Promise(() => {})\nexport default {}\n')
+  expect(launch(['ps', '--config', config])).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: 'It ended before it was done: it waited for something that cannot come, perhaps in the config.\n',
+  })
+})
+
+test('a config that Node reads as CommonJS is refused with what mends it', () => {
+  const folder = scratch.fresh()
+  const config = join(folder, 'statewright.config.ts')
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
+  writeFileSync(config, "import 'node:fs'\nexport default {}\n")
+  const { status, stderr } = launch(['ps', '--config', config])
+  expect(status).toBe(1)
+  expect(stderr).toContain('npm pkg set type=module')
 })
 
 test.each(['20.20.2', '18.0.0', '22.12.0', '22.9.0'])('on Node %s it says one sentence and exits 1', (version) => {

@@ -34,6 +34,8 @@ describe('statewright plan on a store', () => {
       exit: 0,
       out: expect.stringMatching(/AWAITING_ANSWERS .*intent_deploy_totals/),
     })
+    const { err: hint } = await runCli(['inbox', ...store])
+    expect(hint).toContain(`statewright plan show ${card.coordination_id} --store`)
     expect(await runCli(['plan', 'show', id, ...store])).toMatchObject({
       exit: 4,
       out: expect.stringContaining('Where shall the version go first?'),
@@ -48,6 +50,7 @@ describe('statewright plan on a store', () => {
         out: expect.stringContaining(`1 question, round ${round}`),
       })
     const folder = join(scratch, `frozen-${names}`)
+    writeFileSync(`${folder}.file`, '')
     const file = join(scratch, `answers-${names}.yaml`)
     writeFileSync(file, 'target: staging\n')
     const done = await runCli(['plan', 'answer', id, file, '--as', 'ann', '-o', folder, ...store])
@@ -55,6 +58,10 @@ describe('statewright plan on a store', () => {
     // The same input and the same answers: the same bytes as the committed example.
     expect(bytesIn(folder)).toEqual(bytesIn(`${examples}/conflict/frozen`))
     expect(await runCli(['plan', 'answer', id, 'target=staging', ...store])).toMatchObject({ exit: 6 })
+    expect(await runCli(['plan', 'show', id, '-o', `${folder}.file`, ...store])).toMatchObject({
+      exit: 1,
+      err: expect.stringMatching(/\.file cannot be used: EEXIST/),
+    })
     const explained = await runCli(['plan', 'explain', card.coordination_id, ...store])
     expect(explained).toEqual(await runCli(['plan', 'explain', folder]))
     const moves = await runCli(['plan', 'show', id, '--moves', ...store])

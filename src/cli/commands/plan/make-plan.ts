@@ -41,7 +41,7 @@ async function makeHere(file: string, args: Arguments, io: Io): Promise<number> 
     return exits.waiting
   }
   for (const line of planLines(storyOf(coordination))) (artifacts.failure_pack === undefined ? io.out : io.err)(line)
-  if (folder !== undefined) io.err(`Frozen in ${folder}; "statewright plan verify ${folder}" proves it.`)
+  if (folder !== undefined) io.err(`Frozen in ${folder}; "${io.program} plan verify ${folder}" proves it.`)
   return planExit(state)
 }
 

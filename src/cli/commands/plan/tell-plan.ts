@@ -20,7 +20,7 @@ export async function tellPlan(client: Client, card: PlanCard, args: Arguments, 
   const lines = waits_for === null ? planLines(await storyFrom(client, card)) : questionLines(waits_for.question_pack)
   io.out(`${coordination_id} of ${card.session_id}`)
   for (const line of lines) (failure === null ? io.out : io.err)(line)
-  if (folder !== undefined && isOver) io.err(`Frozen in ${folder}; "statewright plan verify ${folder}" proves it.`)
+  if (folder !== undefined && isOver) io.err(`Frozen in ${folder}; "${io.program} plan verify ${folder}" proves it.`)
   const example = waits_for?.question_pack.questions[0]
   if (example !== undefined)
     next(io, args, `plan answer ${coordination_id} ${example.key}=${example.suggested_answers[0]?.value}`)
