@@ -72,7 +72,7 @@ async function theStore(url: string): Promise<Finding> {
   const opened = await said(() => openStore(url))
   if (opened instanceof Fault) {
     const isHeld = opened.code === 'store_locked'
-    if (isHeld) return { what, verdict: 'odd', says: opened.message, fix: 'ask that process, with --server' }
+    if (isHeld) return theHolder(what, opened)
     return bad(what, opened.message, opened.code === 'store_unusable' ? 'restore a copy' : 'see that it can be reached')
   }
   try {
@@ -85,6 +85,14 @@ async function theStore(url: string): Promise<Finding> {
   } finally {
     await opened.runelog.close()
   }
+}
+
+/** Commands find a server that holds the store by themselves; any other process has to let go of it. */
+function theHolder(what: string, { message, details }: Fault): Finding {
+  const isServer = (details as { address?: string | null }).address != null
+  return isServer
+    ? good(what, message)
+    : { what, verdict: 'odd', says: message, fix: 'wait for that process, or stop it' }
 }
 
 async function theServer(where: Where, url: string): Promise<Finding> {

@@ -4,7 +4,7 @@ import type { Arguments, Command, Host, Option, Store } from './command.ts'
 export const storeOption: Readonly<Record<'store', Option>> = {
   store: {
     type: 'string',
-    summary: 'sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else sqlite:./statewright.db',
+    summary: 'sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else what ./statewright.config.ts says',
   },
 }
 

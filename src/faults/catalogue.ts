@@ -67,8 +67,8 @@ export const faults = defineFaults({
   store_locked: {
     http: 503,
     retry: 'later',
-    says: (d: { store: string; pid: number }) =>
-      `${d.store} is held by process ${d.pid}; stop that one, or ask it for what you need.`,
+    says: (d: { store: string; pid: number; address?: string | null }) =>
+      `${d.store} is held by process ${d.pid}${d.address == null ? '' : `, a server at ${d.address}`}; stop that one, or ask it for what you need.`,
   },
   store_unusable: {
     http: 503,

@@ -2,42 +2,68 @@ import { appendFile } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { fileRefused } from '../../faults/file-refused.ts'
 import { checkpointLine } from '../../runes/bundle.ts'
-import { signCheckpoint } from '../../runes/checkpoint.ts'
-import type { Command } from '../command.ts'
+import { type Checkpoint, signCheckpoint } from '../../runes/checkpoint.ts'
+import type { Client } from '../../surface/client.ts'
+import { auditSession } from '../../surface/operations/runes.ts'
+import type { Command, Host, Io, Store } from '../command.ts'
+import { everySession } from '../every-session.ts'
 import { exits } from '../exits.ts'
-import { sessionNamed, storeOption, take, withStore } from '../with-store.ts'
+import { hereOrThere, hereOrThereOptions } from '../here-or-there.ts'
+import { resolveId } from '../resolve-id.ts'
+import { sessionNamed, take } from '../with-store.ts'
 
 export const checkpointCommand: Command = {
   name: 'checkpoint',
   usage: 'statewright checkpoint [session] [-o FILE]',
   summary: 'Sign where each log ends. Keep the lines where nobody who can write to the store can change them.',
   options: {
-    ...storeOption,
+    ...hereOrThereOptions,
     output: { type: 'string', short: 'o', summary: 'add the lines to this file instead of printing them' },
   },
 
-  async run(args, { host, out }) {
+  async run(args, io) {
     const [given] = take(this, args, 0, 1)
-    return withStore(host, args, async (store) => {
-      const { runelog, signer } = store
-      const lines: string[] = []
-      for (const id of given === undefined ? await runelog.sessionIds() : [await sessionNamed(store, given)]) {
-        const head = await runelog.head(id)
-        if (head === undefined) throw faults.not_found({ what: 'session', id })
-        const { event_id, hash } = head
-        lines.push(checkpointLine(signCheckpoint({ session_id: id, event_id, hash, at: host.now() }, signer())))
-      }
-      const file = args.values.output as string | undefined
-      if (file === undefined) for (const line of lines) out(line)
-      else {
-        await appendFile(file, lines.map((line) => `${line}\n`).join('')).catch((error) => {
-          throw fileRefused(file, error)
-        })
-        out(
-          `${lines.length} ${lines.length === 1 ? 'checkpoint' : 'checkpoints'} added to ${file}, signed with the key ${signer().public_key}`,
-        )
-      }
-      return exits.ok
-    })
+    const signed = await hereOrThere(
+      io.host,
+      args,
+      (store) => signHere(io.host, store, given),
+      (client) => signThere(io, client, given),
+    )
+    const found = signed.filter((one) => one !== null)
+    const lines = found.map(checkpointLine)
+    const file = args.values.output as string | undefined
+    if (file === undefined) for (const line of lines) io.out(line)
+    else {
+      await appendFile(file, lines.map((line) => `${line}\n`).join('')).catch((error) => {
+        throw fileRefused(file, error)
+      })
+      const by = found[0] === undefined ? '' : `, signed with the key ${found[0].public_key}`
+      io.out(`${lines.length} ${lines.length === 1 ? 'checkpoint' : 'checkpoints'} added to ${file}${by}`)
+    }
+    return found.length === signed.length ? exits.ok : exits.unproved
   },
+}
+
+async function signHere(host: Host, store: Store, given: string | undefined): Promise<Checkpoint[]> {
+  const { runelog, signer } = store
+  const signed: Checkpoint[] = []
+  for (const id of given === undefined ? await runelog.sessionIds() : [await sessionNamed(store, given)]) {
+    const head = await runelog.head(id)
+    if (head === undefined) throw faults.not_found({ what: 'session', id })
+    const { event_id, hash } = head
+    signed.push(signCheckpoint({ session_id: id, event_id, hash, at: host.now() }, signer()))
+  }
+  return signed
+}
+
+/** The server signs what it has verified; null stands for a log that it found not to be sound. */
+async function signThere({ err }: Io, client: Client, given: string | undefined): Promise<(Checkpoint | null)[]> {
+  const ids = given === undefined ? await everySession(client) : [(await resolveId(client, given, 'session')).id]
+  const signed: (Checkpoint | null)[] = []
+  for (const session_id of ids) {
+    const { checkpoint, first_bad } = await client.call(auditSession, { params: { session_id } })
+    if (first_bad !== null) err(`${session_id} event ${first_bad.event_id}: ${first_bad.problem}`)
+    signed.push(checkpoint)
+  }
+  return signed
 }

@@ -1,15 +1,18 @@
 import { faults } from '../../faults/catalogue.ts'
+import { redactRune } from '../../surface/operations/corrections.ts'
 import type { Command } from '../command.ts'
 import { exits } from '../exits.ts'
+import { hereOrThere, hereOrThereOptions } from '../here-or-there.ts'
 import { print } from '../print.ts'
+import { resolveId } from '../resolve-id.ts'
 import { jsonOption } from '../with-client.ts'
-import { sessionNamed, storeOption, take, withStore } from '../with-store.ts'
+import { sessionNamed, take } from '../with-store.ts'
 
 export const redactCommand: Command = {
   name: 'redact',
   usage: 'statewright redact SESSION EVENT_ID --reason TEXT',
   summary: 'Erase the content of one event for good. That it was erased, and why, is recorded; the log still verifies.',
-  options: { ...storeOption, ...jsonOption, reason: { type: 'string', summary: 'why; it is recorded' } },
+  options: { ...hereOrThereOptions, ...jsonOption, reason: { type: 'string', summary: 'why; it is recorded' } },
 
   async run(args, io) {
     const [given = '', event = ''] = take(this, args, 2)
@@ -19,13 +22,21 @@ export const redactCommand: Command = {
       throw faults.bad_usage({ problem: `"${event}" is not an event id.`, usage: this.usage })
     if (typeof reason !== 'string' || reason === '')
       throw faults.bad_usage({ problem: 'A redaction needs a reason.', usage: this.usage })
-    return withStore(io.host, args, async (store) => {
-      const session_id = await sessionNamed(store, given)
-      await store.runelog.redact(session_id, event_id, reason)
-      print(io, args, { session_id, event_id, reason }, () => [
-        `${session_id} event ${event_id}: its content is erased.`,
-      ])
-      return exits.ok
-    })
+    const session_id = await hereOrThere(
+      io.host,
+      args,
+      async (store) => {
+        const id = await sessionNamed(store, given)
+        await store.runelog.redact(id, event_id, reason)
+        return id
+      },
+      async (client) => {
+        const { id } = await resolveId(client, given, 'session')
+        await client.call(redactRune, { params: { session_id: id, event_id }, body: { reason } })
+        return id
+      },
+    )
+    print(io, args, { session_id, event_id, reason }, () => [`${session_id} event ${event_id}: its content is erased.`])
+    return exits.ok
   },
 }

@@ -1,16 +1,16 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
-import { Fault } from '../../faults/fault.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem } from '../../runes/checkpoint.ts'
 import { type BadEvent, createVerifier, type Mark } from '../../runes/verify.ts'
 import type { Client } from '../../surface/client.ts'
 import { auditSession } from '../../surface/operations/runes.ts'
-import { listSessions } from '../../surface/operations/sessions.ts'
 import { busy } from '../busy.ts'
 import type { Arguments, Command, Io } from '../command.ts'
+import { everySession } from '../every-session.ts'
 import { exits } from '../exits.ts'
+import { isHeld } from '../here-or-there.ts'
 import { resolveId } from '../resolve-id.ts'
 import { badUsage } from '../usage.ts'
 import { jsonOption, withClient } from '../with-client.ts'
@@ -71,12 +71,6 @@ export const verifyCommand: Command = {
       return report(await withClient(io.host, args, (client) => verifyThere(client, given)), args, io)
     }
   },
-}
-
-/** Someone holds the store who can be asked. */
-function isHeld(error: unknown): boolean {
-  if (!(error instanceof Fault) || error.code !== 'store_locked') return false
-  return (error.details as { address?: string | null }).address != null
 }
 
 interface Verdict {
@@ -143,18 +137,6 @@ async function verifyThere(client: Client, given: string | undefined): Promise<r
   }
   return verdicts
 }
-
-async function everySession(client: Client): Promise<readonly string[]> {
-  const ids: string[] = []
-  for (let cursor: string | undefined; ; ) {
-    const page: SessionPage = await client.call(listSessions, { query: { limit: 200, ...(cursor && { cursor }) } })
-    for (const { session_id } of page.items) ids.push(session_id)
-    if (page.next_cursor === null) return ids.toSorted()
-    cursor = page.next_cursor
-  }
-}
-
-type SessionPage = Awaited<ReturnType<typeof listSessions.run>>
 
 async function verifyBundle(path: string, { values }: Arguments, { host }: Io): Promise<Verdict> {
   const trusted = values.key as string | undefined

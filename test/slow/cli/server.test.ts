@@ -104,12 +104,40 @@ describe('a server holds the store', () => {
     expect(exported).toMatchObject({ exit: 0, out: expect.stringMatching(/^ses_\w+: \d+ events written to /) })
     expect(await runCli(['verify', '--bundle', file])).toMatchObject({ exit: 0 })
     expect(await runCli(['export', 'ses_zz', '-o', file, ...held])).toMatchObject({ exit: 3 })
+    const nowhere = join(project.folder, 'no', 'file')
+    expect(await runCli(['export', session_id, '-o', nowhere, ...held])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining(`${nowhere} cannot be used: ENOENT`),
+    })
+  })
+
+  test('checkpoint, redact and archive go through it as well', async () => {
+    const { out } = await run('a secret word')
+    expect(out).toBe('You said: a secret word')
+    const held = ['--store', project.store]
+    const session = JSON.parse((await project.cli(['ps', '--json'])).out).items[0] as { session_id: string }
+    const { session_id } = session
+    const file = join(project.folder, 'checkpoints.ndjson')
+    const all = await runCli(['checkpoint', '-o', file, ...held])
+    expect(all).toMatchObject({
+      exit: 0,
+      out: expect.stringMatching(/^\d+ checkpoints? added to .*, signed with the key/),
+    })
+    const one = await there(['checkpoint', session_id.slice(0, -2), ...held])
+    expect(JSON.parse(one.out)).toMatchObject({ checkpoint: { session_id } })
+
+    const redacted = await runCli(['redact', session_id, '3', '--reason', 'it was a secret', ...held])
+    expect(redacted).toMatchObject({ exit: 0, out: `${session_id} event 3: its content is erased.` })
+    expect(await project.cli(['close', session_id])).toMatchObject({ exit: 0 })
+    expect(await runCli(['archive', session_id, ...held])).toMatchObject({ exit: 0, out: `${session_id} is archived.` })
+    expect(await runCli(['verify', session_id, ...held])).toMatchObject({ exit: 0 })
+    expect(await runCli(['rebuild', ...held])).toMatchObject({ exit: 7, err: expect.stringContaining(`at ${url}`) })
   })
 
   test('doctor sees that it answers, and that the store is held', async () => {
     const { exit, out } = await there(['doctor', '--config', project.config])
     expect(exit).toBe(0)
-    expect(out).toMatch(/look +store .* is held by process \d+/)
+    expect(out).toMatch(/ok +store .* is held by process \d+, a server at http:/)
     expect(out).toMatch(/ok +server +http:\S+ answers, with 2 agents/)
     const gone = await runCli(['doctor', '--config', project.config, '--server', 'http://127.0.0.1:9'])
     expect(gone).toMatchObject({ exit: 1, err: expect.stringContaining('for the server: statewright serve') })

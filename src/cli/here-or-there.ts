@@ -1,0 +1,32 @@
+import { Fault } from '../faults/fault.ts'
+import type { Client } from '../surface/client.ts'
+import type { Arguments, Host, Option, Store } from './command.ts'
+import { whereOptions, withClient } from './with-client.ts'
+import { storeOption, withStore } from './with-store.ts'
+
+export const hereOrThereOptions: Readonly<Record<'store' | 'server', Option>> = {
+  ...storeOption,
+  server: whereOptions.server,
+}
+
+/** On the store itself; through a server if one is named, or holds the store and can be asked. */
+export async function hereOrThere<T>(
+  host: Host,
+  args: Arguments,
+  here: (store: Store) => Promise<T>,
+  there: (client: Client) => Promise<T>,
+): Promise<T> {
+  if (args.values.server !== undefined) return withClient(host, args, there)
+  try {
+    return await withStore(host, args, here)
+  } catch (error) {
+    if (!isHeld(error)) throw error
+    return withClient(host, args, there)
+  }
+}
+
+/** Someone holds the store who can be asked. */
+export function isHeld(error: unknown): boolean {
+  if (!(error instanceof Fault) || error.code !== 'store_locked') return false
+  return (error.details as { address?: string | null }).address != null
+}
