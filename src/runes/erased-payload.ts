@@ -7,15 +7,32 @@ export const erased = '[redacted]'
 /**
  * Fields that stay when the rest is erased, because a fold needs them: without
  * its key, an erased contract would let the same action happen twice; without
- * its ids, an erased turn would lead nowhere.
+ * its ids, an erased turn would lead nowhere; without its budget, an erased run
+ * would spend what it likes.
  */
 const kept: ReadonlySet<string> = new Set([
   'agent',
+  'budget',
   'definition_sha256',
   'digest',
   'idempotency_key',
   'salted_key',
   'tool_name',
+])
+
+/** The same within a `config`, where sessions and goals have their limits beside what people wrote. */
+const keptOfConfig: ReadonlySet<string> = new Set([
+  'auto',
+  'budget',
+  'critic',
+  'max_blocked_ms',
+  'max_drafts',
+  'max_parallel',
+  'mode',
+  'per_agent',
+  'planner',
+  'policy',
+  'task_budget',
 ])
 
 const isKept = (name: string) => kept.has(name) || name.endsWith('_id') || name.endsWith('_ids')
@@ -26,8 +43,13 @@ export function erasedPayload(kind: Kind, payload: Readonly<Record<string, Json>
   return Object.fromEntries(
     Object.entries(payload).map(([name, value]) => {
       if (isKept(name)) return [name, value]
+      if (name === 'config') return [name, limitsIn(value as Readonly<Record<string, Json>>)]
       const least = [erased, null, [], {}].find((candidate) => shape[name]?.safeParse(candidate).success)
       return [name, least === undefined ? value : least]
     }),
   )
+}
+
+function limitsIn(config: Readonly<Record<string, Json>>): Json {
+  return Object.fromEntries(Object.entries(config).filter(([name]) => keptOfConfig.has(name)))
 }

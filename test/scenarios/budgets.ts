@@ -249,6 +249,41 @@ export function budgetPlays(store: Store) {
 
   scenario(
     'AG-04',
+    'eight agents at once never go over the tool calls that their session was given when it was replenished',
+    on(
+      store,
+      { agents: { main: plays([call('shop.look_up', { n: 1 }), say('Root.')], { tools: [lookUp] }), ...workers } },
+      async (t) => {
+        // GIVEN a session without a limit of tool calls that has made one, and has used up its tokens
+        const session_id = await t.sw.createSession({ agent: 'main', session_budget: { tokens: 4 } })
+        await t.run({ session_id })
+        await t.run({ session_id })
+        expect(await t.of(session_id, 'session.suspended')).toHaveLength(1)
+        Object.assign(racing, { running: 0, most: 0, ran: 0, meet: meeting(8, 2) })
+        const runs = await Promise.all(
+          Object.keys(workers).map((agent) => t.sw.submit({ agent, input: 'Go.', session_id })),
+        )
+
+        // WHEN it is replenished with its first limit of them, and eight agents that want 48 calls go on at the same time
+        await t.sw.replenish(session_id, { tokens: 1_000, tool_calls: 20 })
+        await t.sw.idle()
+
+        // THEN exactly so many were made, and the session is suspended once more
+        expect(await t.of(session_id, 'tool.call')).toHaveLength(20)
+        expect(racing.ran).toBe(19)
+        expect(await t.of(session_id, 'session.suspended')).toHaveLength(2)
+
+        // AND with more to spend they all come to their end
+        await t.sw.replenish(session_id, { tool_calls: 100 })
+        await t.sw.idle()
+        const results = await Promise.all(runs.map((run) => run.result()))
+        expect(results.map((result) => result.result)).toEqual(ofEach(8, (n) => `Done by ${n}.`))
+      },
+    ),
+  )
+
+  scenario(
+    'AG-04',
     'a sub-agent draws on the budget of the one that it works for, and on its time',
     on(
       store,

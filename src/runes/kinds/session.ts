@@ -9,7 +9,12 @@ export const sessionKinds = {
   'session.resumed': z.strictObject({}),
   'session.suspended': z.strictObject({ reason: z.string(), budget_info: jsonObject.nullable() }),
   /** `budget` holds the new limits, counted from the beginning of the session; one that is not named stays. */
-  'session.unsuspended': z.strictObject({ reason: z.string().optional(), budget: budget.optional() }),
+  'session.unsuspended': z.strictObject({
+    reason: z.string().optional(),
+    budget: budget.optional(),
+    /** With the first limit of tool calls: how many were made before. Whoever keeps the limit counts on from there. */
+    tool_calls_made: z.int().nonnegative().optional(),
+  }),
   'session.closing': z.strictObject({ reason: z.string() }),
   'session.closed': z.strictObject({ final_stats: jsonObject }),
   /** The log ends here: `runes` earlier ones stand in a segment whose bytes have this digest. */

@@ -33,13 +33,19 @@ export function goOn(
 /** Gives a suspended session more to spend. A budget that is used up already would suspend it again at once. */
 export function replenish(engine: Engine, session_id: string, budget: Budget): Promise<void> {
   return bringBack(engine, session_id, (batch, state) => {
-    const payload = { reason: 'budget_replenished', budget }
+    const before = state.config.budget as Budget | undefined
+    const isFirstOfCalls = before?.tool_calls === undefined && budget.tool_calls !== undefined
+    const made = isFirstOfCalls && { tool_calls_made: state.used.tool_calls }
+    const payload = { reason: 'budget_replenished', budget, ...made }
     batch.move('session', session_id, 'budget_replenished', 'session.unsuspended', { actor: 'human', payload })
-    const limits = { ...(state.config.budget as Budget | undefined), ...budget }
-    for (const what of ['tokens', 'tool_calls', 'wall_time_ms'] as const) {
+    // The last calls of a turn that has not noticed yet may be on their way; no other turn begins meanwhile.
+    if (isFirstOfCalls) for (const turn_id of state.turns.keys()) batch.restOn(turn_id)
+    const limits = { ...before, ...budget }
+    for (const what of ['tokens', 'tool_calls', 'wall_time_ms', 'cost_usd'] as const) {
       const limit = limits[what]
-      if (limit === undefined || state.used[what] < limit) continue
-      throw faults.budget_too_small({ session_id, problem: `of ${limit} ${what} it has used ${state.used[what]}` })
+      const used = state.used[what] ?? 0
+      if (limit === undefined || used < limit) continue
+      throw faults.budget_too_small({ session_id, problem: `of ${limit} ${what} it has used ${used}` })
     }
   })
 }

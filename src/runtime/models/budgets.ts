@@ -14,9 +14,7 @@ export type ToolCalls = {
 /**
  * Budgets of tool calls, kept by the store itself: agents that work side by side
  * look at the same budget and would together go over it, so the append that
- * makes one call too many is refused. Only those who have a limit have a row. A
- * session that gets its first limit when it is replenished has none: its holders
- * check it, each for itself.
+ * makes one call too many is refused. Only those who have a limit have a row.
  */
 export const budgets: ReadModel = {
   name: 'budgets',
@@ -33,6 +31,7 @@ export const budgets: ReadModel = {
           (id) => look(id),
         )
       case 'session.unsuspended':
+        return firstLimit(rune) === undefined && look(rune.session_id) === undefined ? [] : [rune.session_id]
       case 'session.closed':
       case 'agent.terminated':
       case 'run.moved':
@@ -53,7 +52,8 @@ export const budgets: ReadModel = {
       }
       case 'session.unsuspended': {
         const limit = rune.payload.budget?.tool_calls
-        return limit === undefined || known === undefined ? row : rowOf(key, { ...known, limit })
+        const counted = known ?? firstLimit(rune)
+        return limit === undefined || counted === undefined ? row : rowOf(key, { ...counted, limit })
       }
       case 'session.closed':
       case 'agent.terminated':
@@ -78,6 +78,12 @@ function opened(rune: FoldableRune, look: (key: string) => Row | undefined): Too
   const parent = parentOf(rune)
   const isUnderOne = parent !== null && look(parent) !== undefined
   return limit === null && !isUnderOne ? undefined : { made: 0, limit, parent }
+}
+
+/** A session that is limited from here on. One that was replenished before the number was recorded is not known here. */
+function firstLimit(rune: FoldableRune): ToolCalls | undefined {
+  if (rune.kind !== 'session.unsuspended' || rune.payload.tool_calls_made === undefined) return undefined
+  return { made: rune.payload.tool_calls_made, limit: null, parent: null }
 }
 
 function parentOf(rune: FoldableRune): string | null {

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { createWorld } from '../support/world.ts'
+
+const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => n })
+const wait = tool({ name: 'shop.wait', input: z.object({}), approval: 'always', run: () => 'waited' })
+const [one, two, three] = [1, 2, 3].map((n) => call('shop.look', { n }))
+
+describe('what is left of a budget', () => {
+  test('a session is not replenished while its money is still used up', async () => {
+    const main = agent({
+      role: 'main',
+      model: scriptedModel([one as never, say('Done.')]),
+      tools: [look],
+      price: { input_usd_per_million: 1_000_000, output_usd_per_million: 1_000_000 },
+    })
+    const world = await createWorld({ agents: { main } })
+    const run = await world.sw.submit({ agent: 'main', input: 'Go.', session_budget: { cost_usd: 2 } })
+    await world.sw.idle()
+    expect((await world.sw.find(run.run_id)).run.status).toBe('queued')
+
+    const refused = { code: 'budget_too_small', message: expect.stringContaining('of 2 cost_usd it has used 2') }
+    await expect(world.sw.replenish(run.session_id, { cost_usd: 2 })).rejects.toMatchObject(refused)
+    await expect(world.sw.replenish(run.session_id, { tokens: 100 })).rejects.toMatchObject(refused)
+
+    await world.sw.replenish(run.session_id, { cost_usd: 2.5 })
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    await world.end()
+  })
+
+  test('erasing what a run was asked leaves it its limits', async () => {
+    const main = agent({
+      role: 'main',
+      model: scriptedModel([call('shop.wait', {}), one as never, two as never, three as never, say('Done.')]),
+      tools: [look, wait],
+    })
+    const world = await createWorld({ agents: { main } })
+    const { sw } = world
+    const run = await sw.submit({ agent: 'main', input: 'My number is 4711.', budget: { tokens: 6, tool_calls: 10 } })
+    await sw.idle()
+    const submitted = (await world.runes(run.session_id)).find((r) => r.kind === 'run.submitted')
+    await sw.redact(run.session_id, submitted?.event_id ?? 0, 'private')
+    const [asked] = await sw.inbox()
+    await sw.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
+
+    expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'BUDGET_EXHAUSTED' })
+    expect((await world.runes(run.session_id)).filter((r) => r.kind === 'tool.call')).toHaveLength(3)
+    await world.end()
+  })
+
+  test('erasing what brought a session back, or how it began, leaves it its limits', async () => {
+    const main = agent({
+      role: 'main',
+      model: scriptedModel([one as never, two as never, three as never, say('Done.')]),
+      tools: [look],
+    })
+    const world = await createWorld({ agents: { main } })
+    const { sw } = world
+    const session_id = await sw.createSession({ agent: 'main', title: 'Mine', session_budget: { tool_calls: 1 } })
+    const run = await sw.submit({ agent: 'main', input: 'Go.', session_id })
+    await sw.idle()
+    await sw.replenish(session_id, { tool_calls: 2 })
+    await sw.idle()
+    for (const rune of await world.runes(session_id))
+      if (rune.kind === 'session.unsuspended' || rune.kind === 'session.created')
+        await sw.redact(session_id, rune.event_id, 'private')
+    await sw.runelog.rebuild()
+    const [begun] = await world.runes(session_id)
+    expect(begun?.payload).toMatchObject({ config: { budget: { tool_calls: 1 } } })
+    expect(JSON.stringify(begun)).not.toContain('Mine')
+
+    await expect(sw.replenish(session_id, { tokens: 100 })).rejects.toMatchObject({ code: 'budget_too_small' })
+    expect((await sw.find(run.run_id)).run.status).toBe('queued')
+    await sw.replenish(session_id, { tool_calls: 3 })
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    await world.end()
+  })
+})
