@@ -1,5 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import { contractHistories, statusOf } from '../../observation/contract.ts'
+import { runesOf } from '../../runelog/runes-of.ts'
 import { createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { saltedKey } from '../tools/policy.ts'
@@ -16,7 +17,7 @@ export async function allowAgain(engine: Engine, execution_id: string, allowed_b
     | undefined
   if (subject?.machine !== 'contract') throw faults.not_found({ what: 'contract', id: execution_id })
   const { session_id } = subject
-  const history = contractHistories(await engine.runelog.read(session_id)).get(execution_id)
+  const history = contractHistories(await runesOf(engine.runelog, execution_id)).get(execution_id)
   if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })
   const status = statusOf(history)
   const { idempotency_key, irreversible } = history[0].payload

@@ -2,6 +2,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
+import { runesOf } from '../../runelog/runes-of.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Concerns, Rune } from '../../runes/rune.ts'
 import { type Batch, createBatch } from '../batch.ts'
@@ -162,14 +163,12 @@ async function closed(
   interaction_id: string,
   given: Reply,
 ): Promise<Wish<Replied>> {
-  const runes = await engine.runelog.read(state.session_id)
-  const ended = runes.find(
-    (r) => r.interaction_id === interaction_id && r.machine === 'interaction' && r.kind !== 'interaction.opened',
-  )
+  const runes = await runesOf(engine.runelog, interaction_id)
+  const ended = runes.find((rune) => rune.kind !== 'interaction.opened')
   if (ended?.kind === 'interaction.answered') {
     const { idempotency_key, reply: first, replied_by } = ended.payload
     if (idempotency_key !== null && idempotency_key === given.idempotency_key) {
-      if (!isSame(engine, runes, interaction_id, first, given.reply))
+      if (!isSame(engine, runes[0], first, given.reply))
         throw faults.key_reused({ idempotency_key, what: `the reply to ${interaction_id}` })
       const run_id = ended.run_id ?? null
       return { answer: () => ({ interaction_id, session_id: state.session_id, run_id, is_repeated: true }) }
@@ -180,8 +179,7 @@ async function closed(
 }
 
 /** What was recorded has its defaults filled in; what is given again is held against that as it would be recorded. */
-function isSame(engine: Engine, runes: readonly Rune[], interaction_id: string, first: Json, again: Json): boolean {
-  const opened = runes.find((rune) => rune.kind === 'interaction.opened' && rune.interaction_id === interaction_id)
+function isSame(engine: Engine, opened: Rune | undefined, first: Json, again: Json): boolean {
   if (opened?.kind !== 'interaction.opened') return false
   const checked = check(engine, opened.payload.interaction_kind, opened.payload.request, again)
   return 'reply' in checked && canonicalJson(checked.reply) === canonicalJson(first)

@@ -3,6 +3,7 @@ import type { Json } from '../../kernel/json.ts'
 import { type ContractStatus, contractMachine } from '../../machines/contract.ts'
 import { contractHistories, type ExecutionSnapshot, snapshot } from '../../observation/contract.ts'
 import type { CallView, SessionState } from '../../observation/session-state.ts'
+import { runesOf } from '../../runelog/runes-of.ts'
 import { createBatch } from '../batch.ts'
 import { executionOf } from '../contracts/about.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -33,7 +34,7 @@ export async function resume(engine: Engine, execution_id: string, given: Resump
     | undefined
   if (subject?.machine !== 'contract') throw faults.not_found({ what: 'contract', id: execution_id })
   const { session_id } = subject
-  const before = await look(engine, session_id, execution_id)
+  const before = await look(engine, execution_id)
   const state = await engine.sessions.load(session_id)
   const call = [...state.calls.values()].find((c) => c.execution_id === execution_id)
   if (!before.is_resumable || call?.interaction_id == null)
@@ -55,9 +56,8 @@ export async function resume(engine: Engine, execution_id: string, given: Resump
   return { ...(await reply(engine, call.interaction_id, said)), snapshot: before, is_aligned }
 }
 
-async function look(engine: Engine, session_id: string, execution_id: string): Promise<ExecutionSnapshot> {
-  const runes = await engine.runelog.read(session_id)
-  const history = contractHistories(runes).get(execution_id)
+async function look(engine: Engine, execution_id: string): Promise<ExecutionSnapshot> {
+  const history = contractHistories(await runesOf(engine.runelog, execution_id)).get(execution_id)
   if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })
   return snapshot(history, engine.clock.now())
 }

@@ -4,6 +4,7 @@ import type { Json } from '../../kernel/json.ts'
 import { consequenceView, contractHistories } from '../../observation/contract.ts'
 import { summary } from '../../observation/summary.ts'
 import type { Claim } from '../../runelog/models/claims.ts'
+import { runesOf } from '../../runelog/runes-of.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
 import * as openings from '../contracts/openings.ts'
@@ -165,13 +166,13 @@ async function alreadyThere(engine: Engine, hold: Hold, { execution_id, session_
   if (state !== 'completed')
     return `It is already under way as ${execution_id}, which is ${state}; it is not started a second time.`
   // What another session got for it is not this one's to know.
-  const result = session_id === hold.state.session_id ? await resultOf(engine, session_id, execution_id) : null
+  const result = session_id === hold.state.session_id ? await resultOf(engine, execution_id) : null
   const told = result === null ? '' : `, with the result ${summary(result)}`
   return `It was already completed as ${execution_id}${told}; it is not done a second time.`
 }
 
-async function resultOf(engine: Engine, session_id: string, execution_id: string): Promise<Json> {
-  const history = contractHistories(await engine.runelog.read(session_id)).get(execution_id)
+async function resultOf(engine: Engine, execution_id: string): Promise<Json> {
+  const history = contractHistories(await runesOf(engine.runelog, execution_id)).get(execution_id)
   return history === undefined ? null : consequenceView(history).result
 }
 

@@ -29,14 +29,14 @@ const atOnce = 256
  */
 export function createRunHub(
   runelog: Pick<Runelog, 'read'>,
-  { session_id, run_id }: { session_id: string; run_id: string },
+  { session_id, run_id, after }: { session_id: string; run_id: string; after: number },
   { failed, empty }: { failed: (error: unknown) => void; empty: () => void },
 ): RunHub {
   const fcmp = createFcmp(run_id)
   const frames: Buffer[] = []
   /** Each with the number of the last event that it has. */
   const readers = new Map<Connection, number>()
-  let at = 0
+  let at = after
   let isOver = false
   let isRung = false
   let reading: Promise<void> | undefined

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { faults } from '../../faults/catalogue.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
+import { runesOf } from '../../runelog/runes-of.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import type { Desk } from '../../surface/desk.ts'
 import type { BeginStream } from '../stream-route.ts'
@@ -98,6 +99,13 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
     if (connections.size >= limit) throw faults.too_many_streams({ limit })
   }
 
+  /** What came before the run in its session is not read. */
+  async function hubOf(session_id: string, run_id: string, empty: () => void): Promise<RunHub> {
+    const [opened] = await runesOf(runelog, run_id)
+    const after = (opened?.event_id ?? 1) - 1
+    return createRunHub(runelog, { session_id, run_id, after }, { failed, empty })
+  }
+
   return {
     /** Everything in a session after a cursor, and then what comes. */
     async session(asked: { session_id: string; cursor: number; view: View }): Promise<BeginStream> {
@@ -132,7 +140,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
         of?.delete(run_id)
         if (of?.size === 0) runs.delete(session_id)
       }
-      const hub = runs.get(session_id)?.get(run_id) ?? createRunHub(runelog, { session_id, run_id }, { failed, empty })
+      const hub = runs.get(session_id)?.get(run_id) ?? (await hubOf(session_id, run_id, empty))
       await hub.load()
       const last = hub.length()
       if (cursor > last) throw faults.cursor_ahead({ what: 'run', id: run_id, cursor, last })

@@ -24,8 +24,8 @@ export const getGoalCritiques = defineOperation({
   returns: z.object({ goal_id: z.string(), critiques: z.array(critiqueShape).readonly() }),
   async run(desk, { params: { goal_id } }) {
     const { state, goal } = await goalIn(desk, goal_id)
-    const runes = await desk.runelog.read(state.session_id)
-    const critiques = runes.filter(
+    const { steps } = await desk.views.of(state.session_id)
+    const critiques = steps.filter(
       (rune): rune is Rune<'plan.critique'> => rune.kind === 'plan.critique' && rune.goal_id === goal_id,
     )
     return { goal_id, critiques: critiques.map((rune, i) => critiqueOf(rune, i + 1, goal)) }

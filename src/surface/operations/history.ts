@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { faults } from '../../faults/catalogue.ts'
 import { fcmpStream } from '../../observation/fcmp.ts'
 import { fcmpVersion } from '../../observation/fcmp-event.ts'
-import type { Subject } from '../../runelog/models/subjects.ts'
 import { defineOperation } from '../operation.ts'
+import { findRun } from '../run-view.ts'
 import { count, pageOf } from '../shapes/page.ts'
 
 const fcmpTypes = [
@@ -38,12 +37,10 @@ export const runHistory = defineOperation({
   }),
   body: null,
   returns: pageOf(fcmpShape),
-  async run({ runelog }, { params: { run_id }, query: { after, limit } }) {
-    const subject = (await runelog.row('subjects', run_id))?.value as Subject | undefined
-    if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
-    const runes = await runelog.read(subject.session_id)
+  async run(desk, { params: { run_id }, query: { after, limit } }) {
+    const { view } = await findRun(desk, run_id)
     const events = fcmpStream(
-      runes.filter((rune) => rune.visibility === 'public'),
+      view.steps.filter((rune) => rune.run_id === run_id && rune.visibility === 'public'),
       run_id,
     )
     const items = events.slice(after, after + limit)
