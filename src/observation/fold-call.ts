@@ -1,5 +1,5 @@
 import type { Json } from '../kernel/json.ts'
-import type { ContractStatus } from '../machines/contract.ts'
+import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import type { InteractionState } from '../machines/interaction.ts'
 import { type ToolState, toolMachine } from '../machines/tool.ts'
 import type { Rune } from '../runes/rune.ts'
@@ -30,6 +30,8 @@ export function foldCall(state: SessionState, rune: Rune): void {
       call.contract = rune.to as ContractStatus
       call.reason = rune.to === 'waiting' ? (rune.payload.reason ?? null) : null
       if (rune.to === 'running') call.started_at = rune.at
+      // Nobody waits for it any more: it was settled after its turn was over.
+      if (!state.turns.has(call.turn_id) && contractMachine.states[call.contract].terminal) forgetCall(state, call)
       return
     }
     case 'interaction.opened': {
@@ -63,6 +65,18 @@ export function foldCall(state: SessionState, rune: Rune): void {
   if (rune.machine === toolMachine.name) {
     const call = state.calls.get(rune.call_id ?? '')
     if (call !== undefined) call.tool = rune.to as ToolState
+  }
+}
+
+/** A call, and all that was ever asked about it. */
+export function forgetCall(state: SessionState, { call_id, execution_id }: CallView) {
+  state.calls.delete(call_id)
+  state.subjects.delete(call_id)
+  if (execution_id !== null) state.subjects.delete(execution_id)
+  for (const asked of state.interactions.values()) {
+    if (asked.call_id !== call_id) continue
+    state.interactions.delete(asked.interaction_id)
+    state.subjects.delete(asked.interaction_id)
   }
 }
 

@@ -1,6 +1,7 @@
-import type { RunStatus } from '../machines/run.ts'
+import { isEndOfRun, type RunStatus } from '../machines/run.ts'
 import type { TurnState } from '../machines/turn.ts'
 import type { Rune } from '../runes/rune.ts'
+import { forgetCall } from './fold-call.ts'
 import type { RunView, SessionState, TurnView } from './session-state.ts'
 
 /** Runs and turns: who works on what, what was asked of whom. */
@@ -11,7 +12,7 @@ export function foldRun(state: SessionState, rune: Rune): void {
       submitted(state, rune)
       return
     case 'run.moved':
-      if (run !== undefined) moved(run, rune)
+      if (run !== undefined) moved(state, run, rune)
       return
     case 'run.requested':
       if (run !== undefined) requested(run, rune)
@@ -52,7 +53,7 @@ export function foldRun(state: SessionState, rune: Rune): void {
       return
     case 'tool.result':
     case 'interaction.answered':
-      if (run !== undefined) run.requeues_without_progress = 0
+      if (run !== undefined && !isEndOfRun(run.status)) run.requeues_without_progress = 0
       return
   }
 }
@@ -60,7 +61,7 @@ export function foldRun(state: SessionState, rune: Rune): void {
 function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
   const { run_id = '', agent_id = '', payload, event_id, visibility, at } = rune
   const { agent, input, mode, interactive_require_user_reply, budget, parent_call_id, allowed_tools = null } = payload
-  state.runs.set(run_id, {
+  const run: RunView = {
     run_id,
     agent_id,
     agent,
@@ -88,11 +89,14 @@ function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
     error_code: null,
     budget_of: null,
     message: null,
-  })
+  }
+  state.runs.set(run_id, run)
+  state.openRuns.set(run_id, run)
 }
 
-function moved(run: RunView, { to, trigger, payload, actor }: Rune<'run.moved'>) {
+function moved(state: SessionState, run: RunView, { to, trigger, payload, actor }: Rune<'run.moved'>) {
   run.status = to as RunStatus
+  if (isEndOfRun(run.status)) state.openRuns.delete(run.run_id)
   if (payload.epoch !== undefined) run.epoch = payload.epoch
   if (payload.attempt !== undefined) run.attempt = payload.attempt
   if (payload.result !== undefined) run.result = payload.result
@@ -147,15 +151,7 @@ function ended(state: SessionState, rune: Rune, run: RunView | undefined) {
 function forgetCalls(state: SessionState, turn: TurnView) {
   for (const call_id of turn.call_ids) {
     const call = state.calls.get(call_id)
-    if (call === undefined) continue
-    if (call.contract === 'waiting') continue
-    state.calls.delete(call_id)
-    state.subjects.delete(call_id)
-    if (call.execution_id !== null) state.subjects.delete(call.execution_id)
-    if (call.interaction_id !== null) {
-      state.interactions.delete(call.interaction_id)
-      state.subjects.delete(call.interaction_id)
-    }
+    if (call !== undefined && call.contract !== 'waiting') forgetCall(state, call)
   }
   turn.call_ids = []
 }

@@ -20,6 +20,7 @@ export function newSessionState(session_id: string): SessionState {
     subjects: new Map(),
     agents: new Map(),
     runs: new Map(),
+    openRuns: new Map(),
     turns: new Map(),
     calls: new Map(),
     interactions: new Map(),
@@ -80,7 +81,9 @@ export function foldSession(state: SessionState, rune: Rune): void {
   foldCall(state, rune)
   foldGoal(state, rune)
   const agent = rune.agent_id === undefined ? undefined : state.agents.get(rune.agent_id)
-  if (agent !== undefined) tell(agent.dialogue, rune)
+  if (agent === undefined) return
+  if (state.subjects.get(agent.agent_id)?.state !== 'terminated') tell(agent.dialogue, rune)
+  else if (agent.dialogue.messages.length > 0) agent.dialogue = newDialogue()
 }
 
 /** How many facts an agent keeps at hand. Older ones stay in the log. */

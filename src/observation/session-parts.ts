@@ -1,18 +1,19 @@
 import type { Json } from '../kernel/json.ts'
+import { isEndOfRun } from '../machines/run.ts'
 import type { Message } from './dialogue.ts'
 import { newSessionState } from './fold-session.ts'
-import type { SessionState } from './session-state.ts'
+import type { RunView, SessionState } from './session-state.ts'
 
 /** Goes up when the fold or its shape changes: a checkpoint of another version is not read. */
 export const foldVersion = 4
 
-/** How many messages of a dialogue form one part. A part that is complete is never written again. */
+/** How many messages of a dialogue, or runs, form one part. A part that is complete is never written again. */
 const partSize = 500
 
 /**
- * A folded session as texts. The head holds everything but the older messages;
- * those stand in parts of their own, so that a checkpoint costs what is new and
- * not what the session has become.
+ * A folded session as texts. The head holds everything but the older messages
+ * and the runs that are long over; those stand in parts of their own, so that a
+ * checkpoint costs what is new and not what the session has become.
  */
 export function toParts(state: SessionState, written: ReadonlySet<string>, hash: string): Map<string, string> {
   const parts = new Map<string, string>()
@@ -26,13 +27,31 @@ export function toParts(state: SessionState, written: ReadonlySet<string>, hash:
     const recent = messages.slice(complete * partSize)
     return { ...agent, dialogue: { ...rest, complete, recent, open: [...open] } }
   })
+  const { openRuns: _, ...rest } = state
+  const subjects = new Map(state.subjects)
+  const runs: RunView[] = []
+  const run_parts: string[] = []
+  const all = [...state.runs.values()]
+  for (let from = 0; from < all.length; from += partSize) {
+    const some = all.slice(from, from + partSize)
+    const name = `runs/${from / partSize}`
+    if (some.length < partSize || some.some((run) => state.openRuns.has(run.run_id))) {
+      runs.push(...some)
+      continue
+    }
+    run_parts.push(name)
+    if (!written.has(name))
+      parts.set(name, JSON.stringify(some.map((run) => ({ run, subject: subjects.get(run.run_id) }))))
+    for (const { run_id } of some) subjects.delete(run_id)
+  }
   const head = {
     fold_version: foldVersion,
     hash,
-    ...state,
-    subjects: [...state.subjects],
+    ...rest,
+    subjects: [...subjects],
     agents,
-    runs: [...state.runs.values()],
+    runs,
+    run_parts,
     turns: [...state.turns.values()],
     calls: [...state.calls.values()],
     interactions: [...state.interactions.values()],
@@ -75,7 +94,19 @@ export function fromParts(session_id: string, parts: ReadonlyMap<string, string>
     state.agents.set(agent.agent_id, { ...agent, dialogue: { messages, open: new Map(dialogue.open), calls: [] } })
   }
   for (const [id, subject] of head.subjects) state.subjects.set(id, subject)
-  for (const run of head.runs) state.runs.set(run.run_id, run)
+  const runs = [...head.runs]
+  for (const name of head.run_parts) {
+    const part = parts.get(name)
+    if (part === undefined) return undefined
+    for (const { run, subject } of JSON.parse(part) as { run: RunView; subject: Values<'subjects'> }[]) {
+      runs.push(run)
+      state.subjects.set(run.run_id, subject)
+    }
+  }
+  for (const run of runs.sort((a, b) => a.submitted_event_id - b.submitted_event_id)) {
+    state.runs.set(run.run_id, run)
+    if (!isEndOfRun(run.status)) state.openRuns.set(run.run_id, run)
+  }
   for (const turn of head.turns) state.turns.set(turn.turn_id, turn)
   for (const call of head.calls) state.calls.set(call.call_id, call)
   for (const question of head.interactions) state.interactions.set(question.interaction_id, question)
@@ -105,7 +136,9 @@ interface Head {
   readonly agents: (Omit<Agent, 'dialogue'> & {
     readonly dialogue: { readonly complete: number; readonly recent: Message[]; readonly open: [string, Open][] }
   })[]
-  readonly runs: Values<'runs'>[]
+  readonly runs: RunView[]
+  /** The names of the parts that hold the others. */
+  readonly run_parts: readonly string[]
   readonly turns: Values<'turns'>[]
   readonly calls: Values<'calls'>[]
   readonly interactions: Values<'interactions'>[]

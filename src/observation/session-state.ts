@@ -22,6 +22,8 @@ export interface SessionState {
   readonly subjects: Map<string, SubjectState>
   readonly agents: Map<string, AgentView>
   readonly runs: Map<string, RunView>
+  /** Those of them that are not over, in the order in which they were submitted: few, however long the session is. */
+  readonly openRuns: Map<string, RunView>
   readonly turns: Map<string, TurnView>
   readonly calls: Map<string, CallView>
   readonly interactions: Map<string, InteractionView>
@@ -57,7 +59,8 @@ export interface AgentView {
   readonly budget: Budget | null
   readonly used: Used
   turn_id: string | null
-  readonly dialogue: Dialogue
+  /** Empty once the agent is over: no model sees it again. */
+  dialogue: Dialogue
   /** The newest facts about what was done to the world, oldest first. */
   readonly facts: string[]
 }

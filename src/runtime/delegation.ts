@@ -66,7 +66,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
 /** Withdraws the tasks of a session whose giver is over, however it ended: nobody waits for what they come to. */
 export async function withdrawOrphans(engine: Engine, session_id: string): Promise<void> {
   const state = await engine.sessions.load(session_id)
-  for (const run of [...state.runs.values()]) {
+  for (const run of [...state.openRuns.values()]) {
     if (run.parent_call_id === null || isOver(run) || run.cancel !== null) continue
     if (state.calls.get(run.parent_call_id)?.contract === 'running') continue
     await stop(engine, session_id, run.run_id, 'cancel', 'whoever gave the task is over')

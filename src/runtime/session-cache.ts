@@ -118,8 +118,8 @@ export function createSessions(
     states.set(state.session_id, state)
     if (states.size <= kept) return
     // A session that someone works on stays: two folds of it would not know of each other's moves.
-    for (const [id, { runs }] of states) {
-      if ([...runs.values()].some((run) => run.status === 'running')) continue
+    for (const [id, { openRuns }] of states) {
+      if ([...openRuns.values()].some((run) => run.status === 'running')) continue
       states.delete(id)
       if (states.size <= kept) return
     }

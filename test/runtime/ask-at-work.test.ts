@@ -141,3 +141,34 @@ test('its worker is lost while it asks, and it may be repeated: it asks anew, an
   await world.until(run.session_id, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
   expect(auditRunes(await world.runes(run.session_id))).toEqual([])
 })
+
+test('two questions at once are put one after the other, and none outlives the call', async () => {
+  const { worker } = asking(form, {
+    run: async (_: unknown, { ask }: ToolContext) =>
+      (await Promise.race([ask?.(form), ask?.(usual)])) as unknown as Json,
+  })
+  const world = await worldOf(worker, { store: 'sqlite' })
+  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+  const [first, ...others] = await world.sw.inbox()
+  expect(others).toEqual([])
+  await world.sw.reply(first?.interaction_id ?? '', { reply: { action: 'approve', data: { size: 7 } } })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(await world.sw.inbox()).toEqual([])
+  expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+})
+
+test('a tool that has returned asks nobody any more', async () => {
+  const kept: ToolContext[] = []
+  const { worker } = asking(form, {
+    run: async (_: unknown, context: ToolContext) => {
+      kept.push(context)
+      return 'done'
+    },
+  })
+  const world = await worldOf(worker)
+  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(await kept[0]?.ask?.(form)).toEqual({ action: 'silence' })
+  expect(await world.sw.inbox()).toEqual([])
+})

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { foldSession, newSessionState } from '../../src/observation/fold-session.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
@@ -65,5 +66,58 @@ test('what is looked for in a long session is found without reading the whole of
   expect(denied).toMatchObject([{ payload: { reason: expect.stringContaining('with the result {"refund":"r-a"}') } }])
   const paid = (await runes(session_id)).find((rune) => rune.kind === 'contract.opened')
   expect(await cost(() => sw.allowAgain(paid?.execution_id ?? ''))).toBeLessThan(few)
+  await end()
+})
+
+test('what was asked and what nobody knew is forgotten by the fold once it is settled', async () => {
+  const form = (title: string) => ({ type: 'form', title, fields: [{ name: 'choice', required: true }] })
+  const curious = tool({
+    name: 'curious.work',
+    input: z.object({}),
+    approval: 'always',
+    run: async (_, { ask }) => [await ask?.(form('First?')), await ask?.(form('Second?'))] as never,
+  })
+  const lost = tool({
+    name: 'lost.work',
+    input: z.object({}),
+    irreversible: true,
+    approval: 'never',
+    timeout_ms: 10,
+    run: () => new Promise<never>(() => {}),
+  })
+  const asker = agent({
+    role: 'asker',
+    model: scriptedModel([call('curious.work', {}), say('Done.')]),
+    tools: [curious],
+  })
+  const loser = agent({ role: 'loser', model: scriptedModel([call('lost.work', {}), say('Done.')]), tools: [lost] })
+  const { sw, end, runes, until, hand } = await createWorld({ agents: { asker, loser } })
+  const run = await sw.submit({ agent: 'asker', input: 'Go.' })
+  const { session_id } = run
+  const given = { action: 'approve', data: { choice: 'red' } }
+  const seen = new Set<string | undefined>()
+  for (const reply of [{ decision: 'approve' }, given, given]) {
+    const { interaction_id = '' } = await until(
+      session_id,
+      (rune) => rune.kind === 'interaction.opened' && !seen.has(rune.interaction_id),
+    )
+    seen.add(interaction_id)
+    await sw.reply(interaction_id, { reply })
+  }
+  await run.result()
+  const unknown = await sw.submit({ agent: 'loser', input: 'Go.', session_id, mode: 'auto' })
+  await until(session_id, (rune) => rune.kind === 'contract.moved' && rune.run_id === unknown.run_id)
+  await hand.advance(10)
+  await unknown.result()
+  const [settlement] = await sw.inbox()
+  await hand.advance(24 * 60 * 60_000)
+  await sw.reply(settlement?.interaction_id ?? '', { reply: { outcome: 'happened' } })
+
+  const state = newSessionState(session_id)
+  for (const rune of await runes(session_id)) foldSession(state, rune)
+  expect([...state.calls, ...state.interactions, ...state.turns]).toEqual([])
+  expect(new Set([...state.subjects.values()].map(({ machine }) => machine))).toEqual(
+    new Set(['session', 'agent', 'run']),
+  )
   await end()
 })

@@ -1,5 +1,4 @@
 import { goalMachine } from '../../machines/goal.ts'
-import { isOver } from '../../runtime/commands/stop.ts'
 import { decideExecuting } from './decide-executing.ts'
 import { decidePlanning, decideReceived } from './decide-planning.ts'
 import { decideReviewing } from './decide-reviewing.ts'
@@ -47,7 +46,7 @@ function spentOf({ state, goal, config, now }: Desk): string | undefined {
 /** Agents leave when the goal is over and nothing of theirs is under way. */
 function tidy(desk: Desk) {
   for (const { agent_id } of workersOf(desk)) {
-    const busy = [...desk.state.runs.values()].some((run) => run.agent_id === agent_id && !isOver(run))
+    const busy = [...desk.state.openRuns.values()].some((run) => run.agent_id === agent_id)
     if (!busy) dismiss(desk, { agent_id })
   }
 }

@@ -1,7 +1,7 @@
 import type { GoalTrigger } from '../../machines/goal.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { cancelAtRest, isOver } from '../../runtime/commands/stop.ts'
+import { cancelAtRest } from '../../runtime/commands/stop.ts'
 import { aboutRun } from '../../runtime/engine/hold.ts'
 import { withdrawQuestions } from '../../runtime/interactions/withdraw.ts'
 import { aboutGoal, type Desk } from './desk.ts'
@@ -41,8 +41,8 @@ export async function endPlans({ engine, plans }: Pick<Judging, 'engine' | 'plan
 }
 
 function stopRuns({ engine, state, goal, batch }: Desk, reason: string, actor: Actor) {
-  for (const run of state.runs.values()) {
-    if (isOver(run) || run.cancel !== null || run.parent_call_id !== null) continue
+  for (const run of state.openRuns.values()) {
+    if (run.cancel !== null || run.parent_call_id !== null) continue
     const works_for = run.agent_id === goal.agent_id || state.agents.get(run.agent_id)?.parent_id === goal.agent_id
     if (!works_for) continue
     if (run.status !== 'running') cancelAtRest(engine, state, batch, run, reason, actor)

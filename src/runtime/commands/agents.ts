@@ -61,14 +61,14 @@ export async function killAgent(
 
 function end(state: SessionState, batch: Batch, agent_id: string, trigger: 'kill' | 'parent_closed', reason: string) {
   const agent = state.agents.get(agent_id)
-  const run = [...state.runs.values()].find((r) => r.turn_id !== null && r.turn_id === agent?.turn_id)
+  const run = [...state.openRuns.values()].find((r) => r.turn_id !== null && r.turn_id === agent?.turn_id)
   if (run !== undefined) throw faults.agent_busy({ agent_id, run_id: run.run_id })
   const payload = { agent_id, reason, stats: { ...agent?.used } as Record<string, number> }
   batch.move('agent', agent_id, trigger, 'agent.terminated', { actor: 'human', payload }, { agent_id })
 }
 
 async function cancelRuns(engine: Engine, state: SessionState, agent_id: string, reason: string) {
-  for (const run of [...state.runs.values()]) {
+  for (const run of [...state.openRuns.values()]) {
     if (run.agent_id !== agent_id || isOver(run)) continue
     await stop(engine, state.session_id, run.run_id, 'cancel', reason)
     engine.wake(state.session_id, run.run_id)

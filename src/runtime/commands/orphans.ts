@@ -7,7 +7,7 @@ import { giveUp } from './give-up.ts'
 export async function failOrphans(engine: Engine, session_id: string, agent_id: string): Promise<void> {
   await attempt(engine, session_id, (state) => {
     const at = state.subjects.get(agent_id)?.state
-    const orphans = [...state.runs.values()].filter((run) => run.agent_id === agent_id && run.status === 'queued')
+    const orphans = [...state.openRuns.values()].filter((run) => run.agent_id === agent_id && run.status === 'queued')
     if (orphans.length === 0 || (at !== 'terminated' && at !== 'failed')) return { answer: () => undefined }
     const batch = createBatch(state, engine.clock.now())
     for (const run of orphans) {

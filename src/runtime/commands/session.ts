@@ -54,7 +54,7 @@ async function bringBack(engine: Engine, session_id: string, move: (batch: Batch
   const queued = await attempt(engine, session_id, (state) => {
     const batch = createBatch(state, engine.clock.now())
     move(batch, state)
-    const waiting = [...state.runs.values()].filter((run) => run.status === 'queued').map((run) => run.run_id)
+    const waiting = [...state.openRuns.values()].filter((run) => run.status === 'queued').map((run) => run.run_id)
     return { batch, answer: () => waiting }
   })
   for (const run_id of queued) engine.wake(session_id, run_id)
@@ -88,7 +88,7 @@ export async function finishClosing(
 ): Promise<void> {
   await engine.beside.end(session_id, reason)
   const state = await engine.sessions.load(session_id)
-  for (const run of [...state.runs.values()]) {
+  for (const run of [...state.openRuns.values()]) {
     if (isOver(run)) continue
     await stop(engine, session_id, run.run_id, 'cancel', reason)
     engine.wake(session_id, run.run_id)
@@ -98,9 +98,9 @@ export async function finishClosing(
   await attempt(engine, session_id, (now) => {
     if (now.subjects.get(session_id)?.state !== 'closing') return { answer: () => undefined }
     const batch = createBatch(now, engine.clock.now())
-    const running = [...now.runs.values()].find((run) => run.status === 'running')
+    const running = [...now.openRuns.values()].find((run) => run.status === 'running')
     if (running !== undefined) throw faults.session_busy({ session_id, run_id: running.run_id, asked: 'close it' })
-    for (const run of now.runs.values()) if (!isOver(run)) cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
+    for (const run of now.openRuns.values()) cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
     withdrawQuestions(batch, now, () => true, reason, 'graph_runner')
     for (const { agent_id, used } of now.agents.values()) {
       if (batch.stateOf(agent_id) !== 'idle') continue
@@ -136,6 +136,6 @@ export async function archive(engine: Engine, session_id: string): Promise<void>
  * that goes down does not wait for that.
  */
 async function atRest(engine: Engine, session_id: string): Promise<void> {
-  const isHeld = ({ runs }: SessionState) => [...runs.values()].some((run) => run.status === 'running')
+  const isHeld = ({ openRuns }: SessionState) => [...openRuns.values()].some((run) => run.status === 'running')
   await once(engine.sessions, session_id, (state) => (engine.isStopping() || !isHeld(state) ? true : undefined))
 }

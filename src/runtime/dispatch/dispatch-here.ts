@@ -47,7 +47,7 @@ export function dispatchHere(
     if (wasHeld && run.status === 'queued') wake(session_id, run_id)
     if (!isOver(run)) return
     await lookAfterOrphans(engine, session_id, run.agent_id)
-    for (const other of state.runs.values())
+    for (const other of state.openRuns.values())
       if (other.status === 'queued' && other.agent_id === run.agent_id) wake(session_id, other.run_id)
   }
 

@@ -3,7 +3,6 @@ import { expire } from '../commands/expire.ts'
 import { requeue } from '../commands/recover.ts'
 import { recoverAll } from '../commands/recover-all.ts'
 import { finishClosing } from '../commands/session.ts'
-import { isOver } from '../commands/stop.ts'
 import { mayBeTaken } from '../engine/take.ts'
 import type { AbandonedRun, Member } from '../shared-store.ts'
 import type { Dispatch, DispatchPorts } from './dispatch.ts'
@@ -75,7 +74,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
     if (state.subjects.get(session_id)?.state === 'closing')
       await finishClosing(engine, session_id, 'the session was being closed', settled)
     await engine.beside.takeUp(session_id)
-    const open = [...state.runs.values()].filter((run) => !isOver(run))
+    const open = [...state.openRuns.values()]
     for (const { run_id } of open) await obeyCancel(engine, session_id, run_id)
     for (const agent_id of new Set(open.map((run) => run.agent_id)))
       await lookAfterOrphans(engine, session_id, agent_id)

@@ -10,17 +10,52 @@ import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold } from './hold.ts'
 
 /**
+ * The questions of one call at work. They are put one after the other: when the
+ * call ends, the one that is open is withdrawn, and there is never another.
+ */
+export function createAsking(engine: Engine, hold: Hold, call: CallView, signal: AbortSignal) {
+  let last: Promise<unknown> | undefined
+  let opening: Promise<unknown> = Promise.resolve()
+  let isOver = false
+
+  return {
+    ask(request: Json, moot: AbortSignal = signal): Promise<Asked> {
+      const put = async (): Promise<Asked> => {
+        if (isOver) return { action: 'silence' }
+        const { promise, resolve } = Promise.withResolvers<void>()
+        opening = promise
+        return askWhileAtWork(engine, hold, call, request, AbortSignal.any([signal, moot]), resolve).finally(resolve)
+      }
+      const asked = last === undefined ? put() : last.then(put, put)
+      last = asked
+      const leave = () => {
+        if (last === asked) last = undefined
+      }
+      // Whoever asks and does not wait must not end the process with an answer that nobody hears.
+      asked.then(leave, leave)
+      return asked
+    },
+    /** The tool has returned, or was given up: it asks nothing more. Resolves when what it asked last is on record. */
+    end(): Promise<unknown> {
+      isOver = true
+      return opening
+    },
+  }
+}
+
+/**
  * Asks a person on behalf of a tool that is at work. The contract stays
  * running, since nobody knows what the tool has done already; the question is
  * withdrawn when the call ends first, and the run waits without a worker's
  * slot. In a run that nobody watches, the defaults answer or nobody does.
  */
-export async function askWhileAtWork(
+async function askWhileAtWork(
   engine: Engine,
   hold: Hold,
   call: CallView,
   given: Json,
   signal: AbortSignal,
+  opened: () => void,
 ): Promise<Asked> {
   const read = readEcsRequest(given)
   if ('problem' in read) throw new Error(read.problem)
@@ -32,6 +67,7 @@ export async function askWhileAtWork(
   const batch = batchFor(engine, hold)
   inputAsked(batch, call, interaction_id, question)
   await commit(engine, hold, batch)
+  opened()
   if (question.deadline !== null) engine.deadline(interaction_id, hold.state.session_id, question.deadline)
 
   const takeBack = engine.lendSlot(call.run_id)

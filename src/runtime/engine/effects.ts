@@ -1,9 +1,8 @@
-import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { about } from '../contracts/about.ts'
 import { carryOut } from '../tools/carry-out.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
-import { askWhileAtWork } from './ask.ts'
+import { createAsking } from './ask.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
@@ -19,6 +18,7 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
   // It was called off while its record was on the way: the tool is not called.
   if (hold.run.cancel === 'cancel' || hold.isLeaving) abort.abort()
   const { signal } = abort
+  const asking = createAsking(engine, hold, call, signal)
   const context = {
     idempotency_key: call.idempotency_key ?? call.call_id,
     session_id: hold.state.session_id,
@@ -26,11 +26,14 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
     call_id: call.call_id,
     execution_id: call.execution_id ?? '',
     signal,
-    ask: (request: Json, moot: AbortSignal = signal) =>
-      askWhileAtWork(engine, hold, call, request, AbortSignal.any([signal, moot])),
+    ask: asking.ask,
     progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, chunk, stream),
   }
-  inHand(hold, call, abort, () => carryOut(watched(engine, tool, call), call.arguments, context, engine))
+  inHand(hold, call, abort, async () => {
+    const came = await carryOut(watched(engine, tool, call), call.arguments, context, engine)
+    await asking.end()
+    return came
+  })
 }
 
 /** A tool that was given up may still be at it. Until it returns, it may act. */

@@ -91,7 +91,7 @@ function isFree(state: SessionState, run: RunView): boolean {
   if (agent === undefined) return false
   if (agent.turn_id !== null) return agent.turn_id === run.turn_id
   if (state.subjects.get(run.agent_id)?.state !== 'idle') return false
-  for (const other of state.runs.values()) {
+  for (const other of state.openRuns.values()) {
     if (other === run) return true
     if (other.agent_id === run.agent_id && other.status === 'queued') return false
   }

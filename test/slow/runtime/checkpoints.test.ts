@@ -67,6 +67,64 @@ test('parts that are complete are not written again', async () => {
   expect([...toParts(state, new Set(['agt_1/0', 'agt_1/1']), 'h').keys()]).toEqual(['head'])
 })
 
+test('runs that are long over are written once, and come back in their order', async () => {
+  const path = join(folder, 'runs.db')
+  const held = Promise.withResolvers<void>()
+  const wait = tool({
+    name: 'wait.for_it',
+    input: z.object({}),
+    read_only: true,
+    run: () => held.promise.then(() => 1),
+  })
+  const quick = agent({ role: 'quick', model: scriptedModel([say('yes')]) })
+  const lead = agent({
+    role: 'lead',
+    model: scriptedModel([call('delegate.quick', { task: 'one' }), say('done')]),
+    delegates: ['quick'],
+  })
+  const slow = agent({ role: 'slow', model: scriptedModel([call('wait.for_it', {}), say('done')]), tools: [wait] })
+  const sw = await createStatewright({ store: `sqlite:${path}`, agents: { quick, lead, slow } })
+  const session_id = await sw.createSession({ agent: 'quick' })
+  const submit = (agent: string) => sw.submit({ agent, input: 'go', session_id })
+
+  // GIVEN three parts of runs, one of them with a run that is not over
+  for (let n = 0; n < 500; n++) await (await submit('quick')).result()
+  const open = await submit('slow')
+  await (await submit('lead')).result()
+  for (let n = 0; n < 997; n++) await (await submit('quick')).result()
+  const runes = await sw.runelog.read(session_id)
+  const folded = newSessionState(session_id)
+  for (const rune of runes) foldSession(folded, rune)
+  expect(folded.runs.size).toBe(1_500)
+  expect([...folded.openRuns.keys()]).toEqual([open.run_id])
+
+  // WHEN it is written, and written again
+  const hash = runes.at(-1)?.hash ?? ''
+  const parts = toParts(folded, new Set(), hash)
+  const again = toParts(folded, new Set(parts.keys()), hash)
+
+  // THEN the complete parts are there once, and everything comes back as it was
+  expect([...parts.keys()].filter((name) => name.startsWith('runs'))).toEqual(['runs/0', 'runs/2'])
+  expect([...again.keys()]).toEqual(['head'])
+  const state = fromParts(session_id, new Map([...parts, ...again]))?.state
+  expect(state?.subjects).toEqual(folded.subjects)
+  expect(state?.runs).toEqual(folded.runs)
+  expect(state?.openRuns).toEqual(folded.openRuns)
+  expect([...(state?.runs.keys() ?? [])]).toEqual([...folded.runs.keys()])
+  expect(state?.openRuns.get(open.run_id)).toBe(state?.runs.get(open.run_id))
+  parts.delete('runs/2')
+  expect(fromParts(session_id, parts)).toBeUndefined()
+
+  // AND what an agent said that is over is in no checkpoint
+  const over = [...folded.agents.values()].filter(
+    ({ agent_id }) => folded.subjects.get(agent_id)?.state === 'terminated',
+  )
+  expect(over.map(({ dialogue }) => dialogue.messages)).toEqual([[]])
+  held.resolve()
+  await open.result()
+  await sw.close()
+})
+
 test.each([
   ['damaged', "UPDATE part SET body = replace(body, 'echo', 'evil')"],
   ['of another log', `UPDATE part SET body = body WHERE 0; DELETE FROM part WHERE name LIKE '%/0'`],
