@@ -89,7 +89,7 @@ export function createSessions(
   }
 
   async function fromCheckpoint(session_id: string): Promise<SessionState | undefined> {
-    const parts = checkpoints.load(session_id)
+    const parts = loaded(session_id)
     const found = parts === undefined ? undefined : fromParts(session_id, parts)
     if (parts === undefined || found === undefined) return undefined
     const { state, hash } = found
@@ -99,18 +99,29 @@ export function createSessions(
     return state
   }
 
+  /** It is only a cache: what cannot be read of it is folded anew. */
+  function loaded(session_id: string): ReadonlyMap<string, string> | undefined {
+    try {
+      return checkpoints.load(session_id)
+    } catch {
+      return undefined
+    }
+  }
+
   /** A short session is folded as quickly as its checkpoint is read, so only long ones get one. */
   function checkpoint(state: SessionState, { hash }: Rune) {
     const last = saved.get(state)
     if (checkpoints === noCheckpoints || state.event_id - (last?.event_id ?? 0) < checkpointEvery) return
-    const parts = toParts(state, last?.written ?? new Set(), hash)
+    const { event_id } = state
+    const before = last?.written ?? new Set()
+    const parts = toParts(state, before, hash)
     try {
       checkpoints.save(state.session_id, parts)
+      saved.set(state, { event_id, written: new Set([...before, ...parts.keys()]) })
     } catch {
-      // It is only a cache: what cannot be kept is folded when it is needed.
-      checkpoints.forget(state.session_id)
+      // All of it is saved or nothing: the one from before stays good, and what was committed stays committed.
+      saved.set(state, { event_id, written: before })
     }
-    saved.set(state, { event_id: state.event_id, written: new Set([...(last?.written ?? []), ...parts.keys()]) })
   }
 
   function keep(state: SessionState) {

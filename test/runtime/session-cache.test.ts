@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
+import { createBatch } from '../../src/runtime/batch.ts'
 import { createSessions } from '../../src/runtime/session-cache.ts'
 import { created, move } from '../support/drafts.ts'
 
@@ -62,4 +63,24 @@ test('who listens looks again when a notice came and the log could not be read',
   ring([], 'lost')
   await expect.poll(told).toBe(before + 2)
   expect((await sessions.load(session_id)).subjects.get(session_id)?.state).toBe('active')
+})
+
+test('a cache that fails costs nobody what he recorded, nor the session', async () => {
+  const runelog = openMemoryRunelog(hostPorts)
+  let failures = 0
+  const fail = () => {
+    failures++
+    throw new Error('database or disk is full')
+  }
+  const broken = { save: fail, load: fail, forget: fail, close: () => {} }
+  const sessions = createSessions(runelog, true, broken)
+  await runelog.append({ session_id, runes: [created(session_id)] })
+  const state = await sessions.load(session_id)
+  expect(failures).toBe(1)
+
+  const batch = createBatch(state, 1)
+  const payload = { content: 'so', channel: 'text', round: 0, offset: 0 } as const
+  for (let n = 0; n < 4_000; n++) batch.say('turn.assistant_delta', { actor: 'reasoning', payload })
+  await expect(sessions.commit(state, batch, {})).resolves.toHaveLength(4_000)
+  expect(failures).toBe(2)
 })
