@@ -281,6 +281,12 @@ describe('a server that is not to be trusted', () => {
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean)).toEqual([process.execPath, odd])
     const absent = worldOf({ odd: { command: 'no-such-program; touch x', args: [] } }, [])
     await expect(absent).rejects.toMatchObject({ code: 'server_unusable', details: { server: 'odd' } })
+    // One that ends at once is heard: it knows best what is wrong with its arguments.
+    const complaining = ['-e', 'console.error("There is no folder /attic."); process.exitCode = 1']
+    const refused = worldOf({ odd: { command: process.execPath, args: complaining } }, [])
+    await expect(refused).rejects.toThrow(/odd could not be reached: .*It said: There is no folder \/attic\./)
+    const nowhere = worldOf({ odd: { url: `http://127.0.0.1:${await freePort()}/mcp` } }, [])
+    await expect(nowhere).rejects.toThrow('ECONNREFUSED')
   })
 })
 

@@ -9,6 +9,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { ToolContext } from '../../runtime/tools/tool.ts'
+import { hearComplaints } from './complaints.ts'
 import { elicit } from './elicitation.ts'
 import { failureOf, marked, messageOf } from './failure.ts'
 import { hearLostAnswers, type Mark } from './lost-answers.ts'
@@ -86,9 +87,10 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
             command: server.command,
             args: server.args,
             env: server.env,
-            stderr: 'ignore',
+            stderr: 'pipe',
             ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
           })
+    const complaints = hearComplaints('stderr' in transport ? transport.stderr : null)
     const made: Live = { client, calls: 0, isRetired: false, tools: undefined, hearLost: () => {} }
     client.onclose = onClose
     client.onerror = (error) => warn(messageOf(error))
@@ -100,7 +102,8 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
       await client.connect(transport, { timeout: server.connect_timeout_ms })
     } catch (error) {
       await client.close().catch(() => undefined)
-      throw marked(`${name} could not be reached: ${messageOf(error)}`, 'unavailable')
+      const said = complaints() === '' ? '' : `. It said: ${complaints()}`
+      throw marked(`${name} could not be reached: ${messageOf(error)}${said}`, 'unavailable')
     }
     if (transport instanceof StreamableHTTPClientTransport) made.hearLost = hearLostAnswers(transport)
     started = 'pid' in transport ? transport.pid : null

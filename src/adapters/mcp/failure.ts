@@ -30,7 +30,13 @@ export function marked(message: string, error_kind: string): Error {
 
 export function messageOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown)
-  return thrown.cause instanceof Error ? `${thrown.message}: ${thrown.cause.message}` : thrown.message
+  const messages: string[] = []
+  // What really happened stands at the end of the causes.
+  for (let each: unknown = thrown, deep = 0; each instanceof Error && deep < 4; each = each.cause, deep++) {
+    const { message } = each
+    if (message !== '' && !messages.some((before) => before.includes(message))) messages.push(message)
+  }
+  return messages.join(': ')
 }
 
 /** fetch puts the reason into the cause. */

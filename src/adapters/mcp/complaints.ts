@@ -1,0 +1,19 @@
+import type { Stream } from 'node:stream'
+
+const most = 2_000
+
+/**
+ * The end of what a server says on its standard error. It is read for as long
+ * as the server lives, since one whose complaints nobody reads stands still;
+ * nothing of it is kept but what explains why it would not start.
+ */
+export function hearComplaints(stderr: Stream | null): () => string {
+  let heard = ''
+  stderr?.on('data', (piece: Buffer) => {
+    heard = `${heard}${piece}`.slice(-most)
+  })
+  return () => {
+    const lines = heard.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
+    return lines.slice(-3).join(' ')
+  }
+}
