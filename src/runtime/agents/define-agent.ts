@@ -60,21 +60,26 @@ export function checkedAgent(written: Given | undefined, name: string, path: str
   const defined: Agent = {
     role: given.role,
     model: given.model,
-    tools: [...(given.tools ?? [])],
+    tools: listOf(given.tools),
     instructions: given.instructions ?? '',
     budget: given.budget ?? null,
     price: given.price ?? null,
     max_rounds: given.max_rounds ?? 50,
     retries: { ...usualRetries, ...given.retries },
     may_ask: given.may_ask ?? true,
-    delegates: [...(given.delegates ?? [])],
-    mcp: [...(given.mcp ?? [])],
+    delegates: listOf(given.delegates),
+    mcp: listOf(given.mcp),
     ...(given.prepare !== undefined && { prepare: given.prepare }),
   }
   const problem = unknownField(given, defined) ?? problemWith(defined)
   if (problem !== undefined)
     throw faults.bad_definition({ what: 'agent', name, problem: `${path}${problem.field}: ${problem.says}` })
   return Object.freeze(defined)
+}
+
+/** A copy of a list. What is no list stays what it is, and is refused as such. */
+function listOf<T>(given: readonly T[] = []): readonly T[] {
+  return Array.isArray(given) ? [...given] : given
 }
 
 /** Makes an agent ready for work: its tools by name, each with the digest of its definition. */
@@ -95,11 +100,16 @@ function unknownField(given: object, defined: object): Problem | undefined {
   return { field, says: `Nobody knows such a field; there is ${Object.keys(defined).join(', ')}.` }
 }
 
-function problemWith({ role, model, tools, budget, price, max_rounds, retries }: Agent): Problem | undefined {
+function problemWith(agent: Agent): Problem | undefined {
+  const { role, model, tools, budget, price, max_rounds, retries } = agent
   if (typeof role !== 'string' || role.trim() === '')
     return { field: 'role', says: 'An agent needs a role, such as "support".' }
   const modelProblem = problemWithModel(model)
   if (modelProblem !== undefined) return { field: 'model', says: modelProblem }
+  for (const field of ['tools', 'delegates', 'mcp'] as const)
+    if (!Array.isArray(agent[field])) return { field, says: 'Expected a list, as in [one, another].' }
+  const unmade = tools.findIndex((tool) => typeof Object(tool).run !== 'function' || tool.approval === undefined)
+  if (unmade >= 0) return { field: 'tools', says: `The one at ${unmade} is no tool; make it with tool({ … }).` }
   const names = tools.map((tool) => tool.name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) return { field: 'tools', says: `Two of its tools are called ${twice}.` }

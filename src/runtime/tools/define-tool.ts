@@ -34,11 +34,52 @@ export function tool<I extends z.ZodType>(definition: ToolDefinition<I>): Tool<I
   return Object.freeze(defined)
 }
 
+const yesOrNo = [true, false]
+
+/** The values that a field may have; a list of none is a function. A config is run, and not compiled: nobody else looks. */
+const choices: { readonly [F in keyof Tool]?: readonly unknown[] } = {
+  irreversible: yesOrNo,
+  idempotent: yesOrNo,
+  read_only: yesOrNo,
+  approval: ['inherit', 'always', 'never'],
+  parallel: yesOrNo,
+  key_scope: ['session', 'global'],
+  dedupe: yesOrNo,
+  key: [],
+  probe: [],
+}
+
+const fields = [
+  'name',
+  'description',
+  'input',
+  'input_schema',
+  'version',
+  'timeout_ms',
+  'max_output_bytes',
+  'run',
+  ...Object.keys(choices),
+]
+
+/** A field nobody reads is a field somebody misspelled, and so is a value that nobody knows. */
+function misspelled(tool: Tool): string | undefined {
+  const unknown = Object.keys(tool).find((field) => !fields.includes(field))
+  if (unknown !== undefined) return `${unknown}: Nobody knows such a field; there is ${fields.join(', ')}.`
+  for (const [field, allowed] of Object.entries(choices)) {
+    const value = tool[field as keyof Tool] as unknown
+    const fits = allowed.length === 0 ? value === undefined || typeof value === 'function' : allowed.includes(value)
+    if (!fits) return `${field} is ${JSON.stringify(value)}; it is ${allowed.join(', ') || 'a function'}.`
+  }
+  return undefined
+}
+
 function problemWith(tool: Tool): string | undefined {
   if (typeof tool.name !== 'string' || !toolName.test(tool.name))
     return 'A name is letters, digits, underscores and hyphens, begins with a letter, and may have parts joined by dots, as in "payments.refund".'
   if (tool.name === askPersonName) return 'The runtime has a tool of this name; choose another.'
   if (typeof tool.run !== 'function') return 'It has no run function.'
+  const mistake = misspelled(tool)
+  if (mistake !== undefined) return mistake
   if (tool.irreversible && tool.read_only)
     return 'It is declared both irreversible and read_only; what changes nothing can be undone, so drop one of the two.'
   if (!isCount(tool.timeout_ms) || tool.timeout_ms < 1)

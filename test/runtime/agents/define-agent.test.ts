@@ -43,6 +43,13 @@ const refused: readonly [string, object, RegExp][] = [
   ['no model', { model: undefined }, /no id and stream/],
   ['something that is no model', { model: { id: 'x' } }, /no id and stream/],
   ['no role', { role: ' ' }, /needs a role/],
+  ['one tool instead of a list', { tools: look } as object, /tools: Expected a list/],
+  ['a name instead of a list', { mcp: 'files' } as object, /mcp: Expected a list/],
+  [
+    'a tool that nobody made',
+    { tools: [{ name: 'pay', irreversible: true, run: () => 1 }] } as object,
+    /at 0 is no tool; make it with tool\(/,
+  ],
   ['two tools of one name', { tools: [look, look] }, /Two of its tools are called look/],
   ['no rounds', { max_rounds: 0 }, /max_rounds is 0/],
   ['half a round', { max_rounds: 1.5 }, /max_rounds is 1.5/],
