@@ -112,6 +112,8 @@ async function openWith(
   const { warn } = options
   // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn, mcp)
+  const strange = strangeNames(policy, agents)
+  if (strange.length > 0) warn('the policy names tools that no agent here has', { tools: strange })
   const ids = options.ports?.ids ?? createIds(hostPorts.random, hostPorts.now)
   const { lease_ms = usual_lease_ms } = options.settings ?? {}
   const isOurs = typeof options.store === 'string'
@@ -262,6 +264,14 @@ function equipAll(
       return [name, equip(agent, model, sha256, more)] as const
     }),
   )
+}
+
+/** Another process on the store may have agents with these tools, under the same policy; or they are misspelled. */
+function strangeNames({ per_tool_overrides, pre_approved }: Policy, agents: ReadonlyMap<string, AgentDefinition>) {
+  const known = new Set([...agents.values()].flatMap(({ registry }) => registry.names))
+  return known.size === 0
+    ? []
+    : [...Object.keys(per_tool_overrides), ...pre_approved].filter((name) => !known.has(name))
 }
 
 function asModel(model: AnyModel, warn: (message: string) => void): Model {

@@ -70,6 +70,14 @@ describe('a config with a mistake is refused before anything is opened', () => {
     await expect(createStatewright(config)).rejects.toThrow('/polices: There is no such field; there is store, agents')
   })
 
+  test('a tool that no agent has, named by the policy, is no mistake for sure, but worth a word', async () => {
+    const warnings: unknown[] = []
+    const policy = { per_tool_overrides: { 'paymnts.refund': 'always' as const }, pre_approved: ['ask_person'] }
+    const warn = (...said: unknown[]) => void warnings.push(said)
+    await (await createStatewright({ store: 'memory:', agents: { worker }, policy, warn })).close()
+    expect(warnings).toEqual([['the policy names tools that no agent here has', { tools: ['paymnts.refund'] }]])
+  })
+
   test('an agent that wants a server which is not there', async () => {
     const lost = agent({ role: 'lost', model: scriptedModel([say('hello')]), mcp: ['files'] })
     const config = { store: 'memory:', agents: { lost } }
