@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
 import { afterEach, expect, test, vi } from 'vitest'
 import { errorTypes } from '../../src/adapters/ai-sdk/error-types.ts'
-import { createStatewright, type StatewrightOptions } from '../../src/statewright.ts'
+import { createStatewright } from '../../src/statewright.ts'
+import { evaluate } from '../support/page-example.ts'
 
 const page = readFileSync(new URL('../../docs/models.md', import.meta.url), 'utf8')
 const examples = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code)
@@ -36,19 +36,3 @@ test('the page lists the types of errors as they are', () => {
     Object.entries(errorTypes).map(([name, { retryable, says }]) => [name, retryable ? 'yes' : 'no', says]),
   )
 })
-
-/** Runs a module of an example. What it imports from us comes from the sources. */
-async function evaluate(code: string): Promise<StatewrightOptions> {
-  const names: string[] = []
-  const values: unknown[] = []
-  for (const [, imported = '', from = ''] of code.matchAll(/^import \{ (.*) \} from '(.*)'$/gm)) {
-    const module: Record<string, unknown> = await (from === 'statewright' ? import('../../src/index.ts') : import(from))
-    for (const name of imported.split(', ')) {
-      expect(module, `${from} has ${name}`).toHaveProperty(name)
-      names.push(name)
-      values.push(module[name])
-    }
-  }
-  const body = code.replace(/^import .*$/gm, '').replace('export default', 'return')
-  return new Function(...names, stripTypeScriptTypes(`(() => {${body}})()`).replace(/^/, 'return '))(...values)
-}
