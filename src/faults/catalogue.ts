@@ -148,7 +148,7 @@ export const faults = defineFaults({
     http: 409,
     retry: 'later',
     says: (d: { agent_id: string; run_id: string }) =>
-      `The agent ${d.agent_id} is in a turn of ${d.run_id}; it is killed when that is over, or at once with force.`,
+      `The agent ${d.agent_id} is in a turn of ${d.run_id}; kill it when that is over, or at once with force.`,
   },
   budget_too_small: {
     http: 422,

@@ -90,6 +90,8 @@ function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
     budget_of: null,
     message: null,
   }
+  const worker = state.agents.get(agent_id)
+  if (worker !== undefined && parent_call_id !== null) worker.parent_call_id = parent_call_id
   state.runs.set(run_id, run)
   state.openRuns.set(run_id, run)
 }

@@ -56,6 +56,7 @@ export function foldSession(state: SessionState, rune: Rune): void {
         agent,
         role,
         parent_id,
+        parent_call_id: null,
         budget,
         used: nothingUsed(),
         turn_id: null,

@@ -56,6 +56,8 @@ export interface AgentView {
   readonly agent: string
   readonly role: string
   readonly parent_id: string | null
+  /** The call through which another agent handed it its one task; it leaves when that is over. */
+  parent_call_id: string | null
   readonly budget: Budget | null
   readonly used: Used
   turn_id: string | null

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
+import type { RunView } from '../observation/session-state.ts'
 import { prepareAgent, spawn } from './agents/spawn.ts'
 import { createBatch } from './batch.ts'
 import { attempt } from './commands/attempt.ts'
@@ -37,15 +38,19 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   const problem = await prepareAgent(engine, name)
   await attempt(engine, session_id, (state) => {
     const parent = state.runs.get(context.run_id)
-    if (state.runs.has(child) || parent === undefined) return { answer: () => undefined }
+    // Setting up the agent may take so long that nobody waits any more; a task that is begun then would be nobody's.
+    if (parent === undefined || state.calls.get(call_id)?.contract !== 'running')
+      throw new Error('Whoever gave the task is over; it was not begun.')
+    if (state.runs.has(child)) return { answer: () => undefined }
     const batch = createBatch(state, engine.clock.now())
     const agent_id = spawn(engine, batch, { name, parent_id: parent.agent_id, problem })
-    if (problem !== undefined) return { batch, answer: () => undefined }
+    const read = [context.execution_id]
+    if (problem !== undefined) return { batch, read, answer: () => undefined }
     const { mode, strict: interactive_require_user_reply, allowed_tools, visibility } = parent
     const submission = { agent: name, input: task, mode, interactive_require_user_reply }
     // A plan that binds the parent binds whoever it hands a part of its task to.
     openRun(batch, child, agent_id, submission, { parent: context, allowed_tools, visibility })
-    return { batch, answer: () => undefined }
+    return { batch, read, answer: () => undefined }
   })
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
   engine.wake(session_id, child)
@@ -71,7 +76,15 @@ export async function withdrawOrphans(engine: Engine, session_id: string): Promi
     if (state.calls.get(run.parent_call_id)?.contract === 'running') continue
     await stop(engine, session_id, run.run_id, 'cancel', 'whoever gave the task is over')
     engine.wake(session_id, run.run_id)
+    await dismissOrphan(engine, session_id, run)
   }
+}
+
+/** The agent of a task that is over leaves. Where someone still waits for what it came to, he sends it away himself. */
+export async function dismissOrphan(engine: Engine, session_id: string, run: RunView): Promise<void> {
+  const { calls } = await engine.sessions.load(session_id)
+  if (run.parent_call_id === null || !isOver(run) || calls.get(run.parent_call_id)?.contract === 'running') return
+  await dismiss(engine, session_id, run.agent_id)
 }
 
 async function dismiss(engine: Engine, session_id: string, agent_id: string) {

@@ -4,6 +4,7 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
+import { settled } from '../support/clock.ts'
 import { createWorld } from '../support/world.ts'
 
 const ask = tool({
@@ -57,6 +58,115 @@ describe('delegation', () => {
     await world.sw.idle()
     const ends = (await world.runes(run.session_id)).filter((r) => r.kind === 'run.moved' && r.to === 'canceled')
     expect(ends).toHaveLength(3)
+    await world.end()
+  })
+
+  /** A lead that hands one task to a scribe, whose work the test holds. */
+  async function pair() {
+    const begun = Promise.withResolvers<void>()
+    const done = Promise.withResolvers<string>()
+    const write = tool({
+      name: 'notes.write',
+      input: z.object({}),
+      read_only: true,
+      run: (_, { signal }) => {
+        signal.addEventListener('abort', () => done.resolve('stopped'))
+        begun.resolve()
+        return done.promise
+      },
+    })
+    const lead = agent({
+      role: 'lead',
+      model: scriptedModel([call('delegate.scribe', { task: 'a note' }), say('Done.')]),
+      delegates: ['scribe'],
+    })
+    const scribe = agent({
+      role: 'scribe',
+      model: scriptedModel(({ messages }, answered) => {
+        return messages.some((m) => m.role === 'user' && m.content === 'a note') && answered === 0
+          ? call('notes.write', {})
+          : say('Written.')
+      }),
+      tools: [write],
+    })
+    const world = await createWorld({ agents: { lead, scribe }, settings: { cancel_grace_ms: 10 } })
+    const terminated = async (session_id: string) =>
+      (await world.runes(session_id)).filter((rune) => rune.kind === 'agent.terminated').length
+    return { world, begun, done, terminated }
+  }
+
+  test('a message for the name of an agent that works on a task of another goes to one of its own', async () => {
+    const { world, begun, done, terminated } = await pair()
+    const run = await world.sw.submit({ agent: 'lead', input: 'go' })
+    const { session_id } = run
+    await begun.promise
+    const message = await world.sw.submit({ agent: 'scribe', input: 'hello', session_id })
+    done.resolve('written')
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    expect(await message.result()).toMatchObject({ status: 'succeeded' })
+    const again = await world.sw.submit({ agent: 'scribe', input: 'hello', session_id })
+    expect((await world.sw.find(again.run_id)).run.agent_id).toBe((await world.sw.find(message.run_id)).run.agent_id)
+    expect(await terminated(session_id)).toBe(1)
+    await world.end()
+  })
+
+  test('the agent of a task that was withdrawn leaves with it', async () => {
+    const { world, begun, terminated } = await pair()
+    const run = await world.sw.submit({ agent: 'lead', input: 'go' })
+    await begun.promise
+    await run.cancel('enough')
+    await run.result()
+    await world.sw.idle()
+    expect(await terminated(run.session_id)).toBe(1)
+    expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+    await world.end()
+  })
+
+  test('an agent is killed by force with those that work for it, also if it is given more to do meanwhile', async () => {
+    let begun = 0
+    const stubborn = tool({
+      name: 'stubborn.work',
+      input: z.object({}),
+      read_only: true,
+      run: () => {
+        begun++
+        return new Promise<never>(() => {})
+      },
+    })
+    const worker = agent({ role: 'worker', model: scriptedModel(() => call('stubborn.work', {})), tools: [stubborn] })
+    const world = await createWorld({ agents: { worker }, settings: { cancel_grace_ms: 10 } })
+    const { sw, hand } = world
+    const session_id = await sw.createSession({ agent: 'worker' })
+    const work = (agent_id: string) => sw.submit({ agent: 'worker', agent_id, input: 'go', session_id })
+    const { agent_id } = await sw.spawnAgent(session_id, 'worker')
+    const child = await sw.spawnAgent(session_id, 'worker', { parent_id: agent_id })
+    const runs = [await work(agent_id), await work(child.agent_id)]
+    await expect.poll(() => begun).toBe(2)
+
+    // WHEN it is killed, and gets a new message while the one that works for it is being stopped
+    let isKilled = false
+    const killing = sw.killAgent(agent_id, { force: true }).then(() => {
+      isKilled = true
+    })
+    await settled()
+    await hand.advance(10)
+    await runs[0]?.result()
+    runs.push(await work(agent_id))
+    await expect.poll(() => begun).toBe(3)
+    await expect
+      .poll(async () => {
+        await hand.advance(10)
+        return isKilled
+      })
+      .toBe(true)
+
+    // THEN all that they did was stopped, and both are gone
+    await killing
+    for (const run of runs) expect(await run.result()).toMatchObject({ status: 'canceled' })
+    const runes = await world.runes(session_id)
+    const over = runes.flatMap((rune) => (rune.kind === 'agent.terminated' ? [rune.agent_id] : []))
+    expect(over.toSorted()).toEqual([agent_id, child.agent_id].toSorted())
+    expect(auditRunes(runes)).toEqual([])
     await world.end()
   })
 })

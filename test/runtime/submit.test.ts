@@ -29,3 +29,16 @@ test('two messages at once for an agent that is not there yet find the same one'
   const spawned = log.flatMap((r) => (r.kind === 'agent.spawning' ? [r.payload.agent] : []))
   expect(spawned.toSorted()).toEqual(['other', 'root'])
 })
+
+test('a key that began a session is not taken for the key of a message, nor one agent for another', async () => {
+  const { sw } = await setUp()
+  const session_id = await sw.createSession({ agent: 'root', idempotency_key: 'k' })
+  const reused = { code: 'key_reused' }
+  await expect(sw.submit({ agent: 'root', input: 'hi', idempotency_key: 'k' })).rejects.toMatchObject(reused)
+
+  const [one, two] = [await sw.spawnAgent(session_id, 'root'), await sw.spawnAgent(session_id, 'root')]
+  const message = { agent: 'root', input: 'hi', session_id, idempotency_key: 'm' }
+  const first = await sw.submit({ ...message, agent_id: one.agent_id })
+  expect((await sw.submit({ ...message, agent_id: one.agent_id })).run_id).toBe(first.run_id)
+  await expect(sw.submit({ ...message, agent_id: two.agent_id })).rejects.toMatchObject(reused)
+})

@@ -1,4 +1,5 @@
 import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
@@ -15,6 +16,9 @@ export interface Spawn {
   /** Instead of the one that the agent is declared with. */
   readonly budget?: Budget
 }
+
+/** Whoever loses this often has someone against him who gives it work as fast as it is stopped. */
+const tries = 20
 
 /** Another agent joins a session. What keeps it from being set up is recorded, too. */
 export async function spawnAgent(
@@ -48,15 +52,31 @@ export async function killAgent(
 ): Promise<void> {
   const state = await engine.sessions.load(session_id)
   standing(state, agent_id)
-  if (force) for (const id of familyOf(state, agent_id)) await cancelRuns(engine, state, id, reason)
-  const killed = await attempt(engine, session_id, (now) => {
-    standing(now, agent_id)
-    const batch = createBatch(now, engine.clock.now())
-    const family = familyOf(now, agent_id).filter((id) => stateOf(now, id) !== 'terminated')
-    for (const id of family) end(now, batch, id, id === agent_id ? 'kill' : 'parent_closed', reason)
-    return { batch, answer: () => family }
-  })
+  const kill = () =>
+    attempt(engine, session_id, (now) => {
+      standing(now, agent_id)
+      const batch = createBatch(now, engine.clock.now())
+      const family = familyOf(now, agent_id).filter((id) => stateOf(now, id) !== 'terminated')
+      for (const id of family) end(now, batch, id, id === agent_id ? 'kill' : 'parent_closed', reason)
+      return { batch, answer: () => family }
+    })
+  const cancelAll = async () => {
+    for (const id of familyOf(state, agent_id)) await cancelRuns(engine, state, id, reason)
+  }
+  const killed = await (force ? insist(cancelAll, kill) : kill())
   for (const id of killed) await failOrphans(engine, session_id, id)
+}
+
+/** What was in its queue, or came meanwhile, may have begun when the run before it was cancelled. */
+async function insist<T>(cancelAll: () => Promise<void>, kill: () => Promise<T>): Promise<T> {
+  for (let left = tries; ; left--) {
+    await cancelAll()
+    try {
+      return await kill()
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'agent_busy' || left === 0) throw error
+    }
+  }
 }
 
 function end(state: SessionState, batch: Batch, agent_id: string, trigger: 'kill' | 'parent_closed', reason: string) {

@@ -50,7 +50,13 @@ export async function submit(engine: Engine, submission: Submission): Promise<Su
   if (before !== undefined) return before
   if (session_id === undefined) {
     const created = await createSession(engine, submission, run_id)
-    if (created.is_repeated) return submit(engine, submission)
+    if (created.is_repeated) {
+      // Whoever began the session with this key, did he begin it with this message?
+      const twin = await repeatedRun(engine, run_id, submission)
+      const { idempotency_key = '' } = submission
+      if (twin === undefined) throw faults.key_reused({ idempotency_key, what: created.session_id })
+      return twin
+    }
     engine.wake(created.session_id, run_id)
     return { ...created, run_id }
   }
@@ -95,6 +101,7 @@ async function repeatedRun(engine: Engine, run_id: string, given: Submission): P
   const is_same =
     run !== undefined &&
     (given.session_id === undefined || given.session_id === session_id) &&
+    (given.agent_id === undefined || given.agent_id === run.agent_id) &&
     isSame(engine, { ...run, interactive_require_user_reply: run.strict }, given)
   if (!is_same) throw faults.key_reused({ idempotency_key, what: run_id })
   return { session_id, run_id, is_repeated: true }
@@ -190,7 +197,11 @@ function activate(batch: Batch, state: SessionState, agent_id: string) {
   batch.move('session', state.session_id, 'first_message', 'session.activated', { actor: 'graph_runner', payload })
 }
 
-/** The agent that was named, or the one of that name in the session. One that is over is replaced. */
+/**
+ * The agent that was named, or the one of that name in the session. One that is
+ * over is replaced; one that is there for a single task of someone else, and
+ * leaves with it, is not given anything more.
+ */
 function agentFor(state: SessionState, { agent: name, agent_id: named }: Submission): string | undefined {
   if (named !== undefined) {
     const at = state.subjects.get(named)?.state
@@ -199,9 +210,11 @@ function agentFor(state: SessionState, { agent: name, agent_id: named }: Submiss
     if (at !== 'idle' && at !== 'running_turn') throw faults.agent_over({ agent_id: named, state: at ?? 'unknown' })
     return named
   }
-  for (const { agent, agent_id } of state.agents.values()) {
+  const goals = new Set([...state.goals.values()].map((goal) => goal.agent_id))
+  for (const { agent, agent_id, parent_id, parent_call_id } of state.agents.values()) {
     const at = state.subjects.get(agent_id)?.state
-    if (agent === name && (at === 'idle' || at === 'running_turn')) return agent_id
+    const isTaken = parent_call_id !== null || goals.has(agent_id) || goals.has(parent_id ?? '')
+    if (agent === name && !isTaken && (at === 'idle' || at === 'running_turn')) return agent_id
   }
   return undefined
 }

@@ -5,7 +5,7 @@ import type { Clock, Timers } from '../ports.ts'
 import { createDeadlines } from './deadlines.ts'
 import type { Dispatch, DispatchPorts } from './dispatch.ts'
 import { createDispatcher } from './dispatcher.ts'
-import { lookAfterOrphans, obeyCancel } from './look-after.ts'
+import { lookAfter, lookAfterOrphans } from './look-after.ts'
 
 /**
  * For a store that one process owns: runs wait in memory, deadlines in one heap.
@@ -40,7 +40,7 @@ export function dispatchHere(
   /** What the end of a hold leaves to do, and then the next run of the agent. */
   async function follow(session_id: string, run_id: string, wasHeld: boolean) {
     const engine = engineOf()
-    await obeyCancel(engine, session_id, run_id)
+    await lookAfter(engine, session_id, run_id)
     const state = await engine.sessions.load(session_id)
     const run = state.runs.get(run_id)
     if (run === undefined) return

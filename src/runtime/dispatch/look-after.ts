@@ -1,7 +1,14 @@
 import { failOrphans } from '../commands/orphans.ts'
 import { isOver, stop } from '../commands/stop.ts'
-import { withdrawOrphans } from '../delegation.ts'
+import { dismissOrphan, withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
+
+/** What is left to do when a run was let go of. */
+export async function lookAfter(engine: Engine, session_id: string, run_id: string): Promise<void> {
+  await obeyCancel(engine, session_id, run_id)
+  const run = (await engine.sessions.load(session_id)).runs.get(run_id)
+  if (run !== undefined) await dismissOrphan(engine, session_id, run)
+}
 
 /** A cancel that came when the run was about to wait, or to be let go of: nobody holds it, so it is stopped here. */
 export async function obeyCancel(engine: Engine, session_id: string, run_id: string): Promise<void> {

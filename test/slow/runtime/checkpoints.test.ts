@@ -57,6 +57,7 @@ test('parts that are complete are not written again', async () => {
     agent: 'a',
     role: 'a',
     parent_id: null,
+    parent_call_id: null,
     budget: null,
     used: { tokens: 0, tool_calls: 0, wall_time_ms: 0 },
     turn_id: null,
