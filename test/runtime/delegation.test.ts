@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { isEndOfRun } from '../../src/machines/run.ts'
+import { openStore } from '../../src/open-store.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { settled } from '../support/clock.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, type WorldOptions } from '../support/world.ts'
 
 const ask = tool({
   name: 'notes.write',
@@ -62,7 +65,7 @@ describe('delegation', () => {
   })
 
   /** A lead that hands one task to a scribe, whose work the test holds. */
-  async function pair() {
+  async function pair(store: WorldOptions['store'] = 'memory') {
     const begun = Promise.withResolvers<void>()
     const done = Promise.withResolvers<string>()
     const write = tool({
@@ -89,10 +92,10 @@ describe('delegation', () => {
       }),
       tools: [write],
     })
-    const world = await createWorld({ agents: { lead, scribe }, settings: { cancel_grace_ms: 10 } })
+    const world = await createWorld({ store, agents: { lead, scribe }, settings: { cancel_grace_ms: 10 } })
     const terminated = async (session_id: string) =>
       (await world.runes(session_id)).filter((rune) => rune.kind === 'agent.terminated').length
-    return { world, begun, done, terminated }
+    return { world, begun, done, terminated, agents: { lead, scribe } }
   }
 
   test('a message for the name of an agent that works on a task of another goes to one of its own', async () => {
@@ -120,6 +123,26 @@ describe('delegation', () => {
     expect(await terminated(run.session_id)).toBe(1)
     expect(auditRunes(await world.runes(run.session_id))).toEqual([])
     await world.end()
+  })
+
+  test('a task is withdrawn at the start if its giver cannot go on', async () => {
+    const store = await openStore('memory:', hostPorts)
+    const { world, begun, agents } = await pair(store)
+    const run = await world.sw.submit({ agent: 'lead', input: 'go' })
+    const { session_id } = run
+    await begun.promise
+
+    // WHEN the process is gone, and the next one does not know the agent that gave the task
+    const next = await createWorld({ store, agents: { scribe: agents.scribe } })
+    await next.sw.idle()
+
+    // THEN both runs end without anything more being done
+    const runes = await next.runes(session_id)
+    const ends = runes.flatMap((rune) => (rune.kind === 'run.moved' && isEndOfRun(rune.to) ? [rune.to] : []))
+    expect(ends).toEqual(['failed', 'canceled'])
+    expect(runes.filter((rune) => rune.kind === 'agent.terminated')).toHaveLength(1)
+    expect(auditRunes(runes)).toEqual([])
+    await next.end()
   })
 
   test('an agent is killed by force with those that work for it, also if it is given more to do meanwhile', async () => {

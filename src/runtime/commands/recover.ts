@@ -1,5 +1,6 @@
 import type { RunView } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
+import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
 import { attempt } from './attempt.ts'
@@ -54,6 +55,8 @@ export async function requeue(
     return { batch, answer: () => true }
   })
   if (goes_on) engine.wake(session_id, run_id)
+  // Nobody waits any more for the tasks that it handed on.
+  else await withdrawOrphans(engine, session_id)
 }
 
 /** After a cold start: a run that waits goes on waiting if it can ever be resumed, and fails if it cannot. */
@@ -109,6 +112,7 @@ export async function rouse(engine: Engine, session_id: string, run_id: string):
     giveUp(engine, state, batch, now, 'SESSION_RESUME_FAILED', notConfigured(now))
     return { batch, answer: () => undefined }
   })
+  await withdrawOrphans(engine, session_id)
 }
 
 /** Whoever only gives commands need not have the agents: whether one is no more, those who work can tell. */
