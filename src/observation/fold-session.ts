@@ -9,7 +9,7 @@ import { foldCall } from './fold-call.ts'
 import { foldGoal } from './fold-goal.ts'
 import { foldRun } from './fold-run.ts'
 import { foldSpending } from './fold-spending.ts'
-import type { SessionState, Used } from './session-state.ts'
+import type { AgentView, SessionState, Used } from './session-state.ts'
 
 const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
 
@@ -19,6 +19,7 @@ export function newSessionState(session_id: string): SessionState {
     event_id: 0,
     subjects: new Map(),
     agents: new Map(),
+    openAgents: new Map(),
     runs: new Map(),
     openRuns: new Map(),
     turns: new Map(),
@@ -51,7 +52,7 @@ export function foldSession(state: SessionState, rune: Rune): void {
       break
     case 'agent.spawning': {
       const { agent_id, agent, role, parent_id, budget } = rune.payload
-      state.agents.set(agent_id, {
+      const spawned: AgentView = {
         agent_id,
         agent,
         role,
@@ -62,10 +63,16 @@ export function foldSession(state: SessionState, rune: Rune): void {
         turn_id: null,
         dialogue: newDialogue(),
         facts: [],
-      })
+      }
+      state.agents.set(agent_id, spawned)
+      state.openAgents.set(agent_id, spawned)
       if (state.root_agent_id === '') state.root_agent_id = agent_id
       break
     }
+    case 'agent.failed':
+    case 'agent.terminated':
+      state.openAgents.delete(rune.payload.agent_id)
+      break
     case 'session.unsuspended': {
       const { budget } = rune.payload
       state.turn_errors_in_a_row = 0
@@ -83,7 +90,7 @@ export function foldSession(state: SessionState, rune: Rune): void {
   foldGoal(state, rune)
   const agent = rune.agent_id === undefined ? undefined : state.agents.get(rune.agent_id)
   if (agent === undefined) return
-  if (state.subjects.get(agent.agent_id)?.state !== 'terminated') tell(agent.dialogue, rune)
+  if (state.openAgents.has(agent.agent_id)) tell(agent.dialogue, rune)
   else if (agent.dialogue.messages.length > 0) agent.dialogue = newDialogue()
 }
 

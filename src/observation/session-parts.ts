@@ -1,4 +1,5 @@
 import type { Json } from '../kernel/json.ts'
+import { type AgentState, agentMachine } from '../machines/agent.ts'
 import { isEndOfRun } from '../machines/run.ts'
 import type { Message } from './dialogue.ts'
 import { newSessionState } from './fold-session.ts'
@@ -27,7 +28,7 @@ export function toParts(state: SessionState, written: ReadonlySet<string>, hash:
     const recent = messages.slice(complete * partSize)
     return { ...agent, dialogue: { ...rest, complete, recent, open: [...open] } }
   })
-  const { openRuns: _, ...rest } = state
+  const { openRuns: _runs, openAgents: _agents, ...rest } = state
   const subjects = new Map(state.subjects)
   const runs: RunView[] = []
   const run_parts: string[] = []
@@ -94,6 +95,8 @@ export function fromParts(session_id: string, parts: ReadonlyMap<string, string>
     state.agents.set(agent.agent_id, { ...agent, dialogue: { messages, open: new Map(dialogue.open), calls: [] } })
   }
   for (const [id, subject] of head.subjects) state.subjects.set(id, subject)
+  for (const [id, agent] of state.agents)
+    if (!agentMachine.states[state.subjects.get(id)?.state as AgentState]?.terminal) state.openAgents.set(id, agent)
   const runs = [...head.runs]
   for (const name of head.run_parts) {
     const part = parts.get(name)

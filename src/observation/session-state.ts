@@ -21,6 +21,8 @@ export interface SessionState {
   /** Every subject that is not over, and the runs, agents and the session even then. */
   readonly subjects: Map<string, SubjectState>
   readonly agents: Map<string, AgentView>
+  /** Those of them that are not over. */
+  readonly openAgents: Map<string, AgentView>
   readonly runs: Map<string, RunView>
   /** Those of them that are not over, in the order in which they were submitted: few, however long the session is. */
   readonly openRuns: Map<string, RunView>

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
-import type { RunView } from '../observation/session-state.ts'
 import { prepareAgent, spawn } from './agents/spawn.ts'
 import { createBatch } from './batch.ts'
 import { attempt } from './commands/attempt.ts'
@@ -68,7 +67,10 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   }
 }
 
-/** Withdraws the tasks of a session whose giver is over, however it ended: nobody waits for what they come to. */
+/**
+ * Withdraws the tasks of a session whose giver is over, however it ended:
+ * nobody waits for what they come to, and nobody else sends their agents away.
+ */
 export async function withdrawOrphans(engine: Engine, session_id: string): Promise<void> {
   const state = await engine.sessions.load(session_id)
   for (const run of [...state.openRuns.values()]) {
@@ -76,15 +78,11 @@ export async function withdrawOrphans(engine: Engine, session_id: string): Promi
     if (state.calls.get(run.parent_call_id)?.contract === 'running') continue
     await stop(engine, session_id, run.run_id, 'cancel', 'whoever gave the task is over')
     engine.wake(session_id, run.run_id)
-    await dismissOrphan(engine, session_id, run)
   }
-}
-
-/** The agent of a task that is over leaves. Where someone still waits for what it came to, he sends it away himself. */
-export async function dismissOrphan(engine: Engine, session_id: string, run: RunView): Promise<void> {
-  const { calls } = await engine.sessions.load(session_id)
-  if (run.parent_call_id === null || !isOver(run) || calls.get(run.parent_call_id)?.contract === 'running') return
-  await dismiss(engine, session_id, run.agent_id)
+  for (const { agent_id, parent_call_id } of [...state.openAgents.values()]) {
+    if (parent_call_id === null || state.calls.get(parent_call_id)?.contract === 'running') continue
+    await dismiss(engine, session_id, agent_id)
+  }
 }
 
 async function dismiss(engine: Engine, session_id: string, agent_id: string) {

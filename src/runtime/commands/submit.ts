@@ -211,7 +211,7 @@ function agentFor(state: SessionState, { agent: name, agent_id: named }: Submiss
     return named
   }
   const goals = new Set([...state.goals.values()].map((goal) => goal.agent_id))
-  for (const { agent, agent_id, parent_id, parent_call_id } of state.agents.values()) {
+  for (const { agent, agent_id, parent_id, parent_call_id } of state.openAgents.values()) {
     const at = state.subjects.get(agent_id)?.state
     const isTaken = parent_call_id !== null || goals.has(agent_id) || goals.has(parent_id ?? '')
     if (agent === name && !isTaken && (at === 'idle' || at === 'running_turn')) return agent_id

@@ -5,7 +5,7 @@ import type { Clock, Timers } from '../ports.ts'
 import { createDeadlines } from './deadlines.ts'
 import type { Dispatch, DispatchPorts } from './dispatch.ts'
 import { createDispatcher } from './dispatcher.ts'
-import { lookAfter, lookAfterOrphans } from './look-after.ts'
+import { lookAfterOrphans, obeyCancel } from './look-after.ts'
 
 /**
  * For a store that one process owns: runs wait in memory, deadlines in one heap.
@@ -40,13 +40,13 @@ export function dispatchHere(
   /** What the end of a hold leaves to do, and then the next run of the agent. */
   async function follow(session_id: string, run_id: string, wasHeld: boolean) {
     const engine = engineOf()
-    await lookAfter(engine, session_id, run_id)
+    await obeyCancel(engine, session_id, run_id)
     const state = await engine.sessions.load(session_id)
     const run = state.runs.get(run_id)
     if (run === undefined) return
     if (wasHeld && run.status === 'queued') wake(session_id, run_id)
     if (!isOver(run)) return
-    await lookAfterOrphans(engine, session_id, run.agent_id)
+    await lookAfterOrphans(engine, session_id, [run.agent_id])
     for (const other of state.openRuns.values())
       if (other.status === 'queued' && other.agent_id === run.agent_id) wake(session_id, other.run_id)
   }

@@ -7,7 +7,7 @@ import { mayBeTaken } from '../engine/take.ts'
 import type { AbandonedRun, Member } from '../shared-store.ts'
 import type { Dispatch, DispatchPorts } from './dispatch.ts'
 import { createDispatcher } from './dispatcher.ts'
-import { lookAfter, lookAfterOrphans, obeyCancel } from './look-after.ts'
+import { lookAfterOrphans, obeyCancel } from './look-after.ts'
 
 /**
  * For a store that several processes share. Jobs are recorded together with
@@ -18,7 +18,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
   // The queue brings no more than `limit` at once; here only two holds of the same run are kept apart.
   const dispatcher = createDispatcher(Number.POSITIVE_INFINITY, async (session_id, run_id) => {
     await drive(session_id, run_id)
-    await lookAfter(engineOf(), session_id, run_id)
+    await obeyCancel(engineOf(), session_id, run_id)
   })
   const applying = new Set<Promise<unknown>>()
   const ending = new AbortController()
@@ -76,8 +76,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
     await engine.beside.takeUp(session_id)
     const open = [...state.openRuns.values()]
     for (const { run_id } of open) await obeyCancel(engine, session_id, run_id)
-    for (const agent_id of new Set(open.map((run) => run.agent_id)))
-      await lookAfterOrphans(engine, session_id, agent_id)
+    await lookAfterOrphans(engine, session_id, new Set(open.map((run) => run.agent_id)))
     return open.filter((run) => mayBeTaken(state, run)).map((run) => run.run_id)
   }
 

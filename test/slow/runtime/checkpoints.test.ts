@@ -111,6 +111,7 @@ test('runs that are long over are written once, and come back in their order', a
   expect(state?.subjects).toEqual(folded.subjects)
   expect(state?.runs).toEqual(folded.runs)
   expect(state?.openRuns).toEqual(folded.openRuns)
+  expect([...(state?.openAgents.keys() ?? [])]).toEqual([...folded.openAgents.keys()])
   expect([...(state?.runs.keys() ?? [])]).toEqual([...folded.runs.keys()])
   expect(state?.openRuns.get(open.run_id)).toBe(state?.runs.get(open.run_id))
   parts.delete('runs/2')

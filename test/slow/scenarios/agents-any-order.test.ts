@@ -201,6 +201,7 @@ async function perform(stage: Stage, { company, runs, keyed, waiting }: Cast, { 
         break
       case 'lose_worker':
         company.atWork.clear()
+        waiting.length = 0
         company.beginning.processes++
         await timePasses(
           stage,
@@ -215,7 +216,7 @@ async function perform(stage: Stage, { company, runs, keyed, waiting }: Cast, { 
 }
 
 /** What has to be closed first may have to be stopped first, and that takes its time. */
-async function timePasses(stage: Stage, until: Promise<void>): Promise<void> {
+async function timePasses(stage: Stage, until: Promise<unknown>): Promise<void> {
   let isOver = false
   const over = until.finally(() => {
     isOver = true
@@ -256,6 +257,7 @@ async function drain(stage: Stage, cast: Cast): Promise<void> {
     await stage.world.hand.advance(5_000)
     await settled()
   }
+  await timePasses(stage, Promise.all(cast.waiting))
   await stage.world.sw.idle()
 }
 
