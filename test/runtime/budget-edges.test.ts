@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
-import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { ask, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -76,6 +76,27 @@ describe('what is left of a budget', () => {
     expect((await sw.find(run.run_id)).run.status).toBe('queued')
     await sw.replenish(session_id, { tool_calls: 3 })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    await world.end()
+  })
+
+  test('a list counts the tool calls that were made, and not the steps for people', async () => {
+    const form = ask({ title: 'Which one?', fields: [{ name: 'choice', required: true }] })
+    const main = agent({
+      role: 'main',
+      model: scriptedModel([together(one as never, form), say('Done.')]),
+      tools: [look],
+    })
+    const world = await createWorld({ agents: { main } })
+    const { sw } = world
+    const { session_id, run_id } = await sw.submit({ agent: 'main', input: 'Go.' })
+    await sw.idle()
+    const [asked] = await sw.inbox()
+    await sw.reply(asked?.interaction_id ?? '', { reply: { action: 'approve', data: { choice: 'red' } } })
+    await sw.idle()
+    const { used } = (await sw.find(run_id)).run
+    expect(used).toMatchObject({ tool_calls: 1, tokens: 4 })
+    const { value } = (await sw.runelog.row('summaries', session_id)) ?? {}
+    expect(value).toMatchObject({ used: { tool_calls: 1, tokens: 4 } })
     await world.end()
   })
 })

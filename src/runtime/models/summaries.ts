@@ -45,7 +45,7 @@ const precision_ms = 1_000
 /** Listed under the status of what is most urgent in it, the one where something last happened at the end. */
 export const summaries: ReadModel = {
   name: 'summaries',
-  version: 1,
+  version: 2,
   keys: (rune) => (isTold(rune) ? [rune.session_id] : []),
   fold(row, rune, key) {
     const before = (row?.value as Summary | undefined) ?? blank(rune)
@@ -67,6 +67,7 @@ function isTold({ machine, kind, from, to }: FoldableRune): boolean {
   if (machine === 'session' || machine === 'interaction') return true
   if (machine === 'run' || machine === 'goal' || machine === 'coordination') return from !== to
   switch (kind) {
+    case 'tool.call':
     case 'turn.tool_calls_received':
     case 'turn.completed':
     case 'turn.interrupted':
@@ -107,14 +108,16 @@ function told(before: Summary, rune: FoldableRune): Summary {
       if (rune.to !== 'failed') return after
       return { ...after, last_error: { code: error_code ?? 'FAILED', message: summary(message), at: rune.at } }
     }
+    // A step for a person is among the calls of an answer, and is no tool call.
+    case 'tool.call':
+      return { ...before, used: { ...before.used, tool_calls: before.used.tool_calls + 1 } }
     case 'turn.tool_calls_received':
-      return spent(before, rune.payload.usage, rune.payload.call_ids.length)
     case 'turn.completed':
     case 'turn.interrupted':
-      return spent(before, rune.payload.usage, 0)
+      return spent(before, rune.payload.usage)
     case 'turn.error': {
       const { error_type, message, usage } = rune.payload
-      return { ...spent(before, usage, 0), last_error: { code: error_type, message: summary(message), at: rune.at } }
+      return { ...spent(before, usage), last_error: { code: error_type, message: summary(message), at: rune.at } }
     }
     case 'interaction.opened': {
       const { interaction_kind, prompt, deadline } = rune.payload
@@ -155,10 +158,9 @@ function moved(before: Summary, { run_id = '', to, at, kind }: FoldableRune): Su
   return { ...before, open_runs, last_run: run }
 }
 
-function spent(before: Summary, usage: Payload<'turn.completed'>['usage'] | undefined, calls: number): Summary {
-  const { tokens, tool_calls } = before.used
+function spent(before: Summary, usage: Payload<'turn.completed'>['usage'] | undefined): Summary {
   const more = usage === undefined ? 0 : usage.input_tokens + usage.output_tokens
-  return { ...before, used: { tokens: tokens + more, tool_calls: tool_calls + calls } }
+  return { ...before, used: { ...before.used, tokens: before.used.tokens + more } }
 }
 
 function titleOf(input: Payload<'run.submitted'>['input']): string | null {
