@@ -114,6 +114,20 @@ describe('two processes on one database', () => {
     }
   })
 
+  test('what one of them is refused keeps nobody else from writing, nor from opening the store', async () => {
+    const [left, right] = [await open(), await open()]
+    const session_id = freshSession()
+    await left.append({ session_id, runes: [created(session_id)] })
+    expect(await refusal(left.redact(session_id, 99, 'r'))).toMatchObject({ code: 'not_found' })
+    const locked = await ask(
+      database,
+      "SELECT state FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND datname = current_database()",
+    )
+    expect(locked).toEqual([])
+    await right.append({ session_id, runes: [delta()] })
+    await (await open()).rebuild()
+  })
+
   test('a process with other read models is refused once they were rebuilt for another', async () => {
     const old = await open()
     const session_id = freshSession()

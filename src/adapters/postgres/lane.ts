@@ -88,7 +88,11 @@ export function createLane(ports: LanePorts): Lane {
         if (!(await transaction.commit())) throw new Error('The server undid a transaction without saying why.')
         return settle(jobs, answers)
       } catch (error) {
-        if (error instanceof Fault) return refuse(jobs, error)
+        if (error instanceof Fault) {
+          // What the transaction has locked must not stay so until this lane is used again.
+          await connection?.send('rollback').catch(() => {})
+          return refuse(jobs, error)
+        }
         if (connection === undefined || !connection.isOpen() || isConnectionLost(error)) {
           await connection?.end()
           connection = undefined

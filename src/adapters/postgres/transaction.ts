@@ -88,13 +88,11 @@ export async function beginTransaction(
     connection.send<FoundHead>('lockHeads', sessionIds),
     load(first),
   ])
-  if (meta?.value !== ports.fingerprint) {
-    await connection.send('rollback')
+  if (meta?.value !== ports.fingerprint)
     throw faults.store_unusable({
       store: ports.store,
       problem: 'another process has rebuilt its read models in another version; stop that one or upgrade this one.',
     })
-  }
   for (const head of found) heads.set(head.session_id, head)
   const isNew = new Set(sessionIds.filter((session_id) => !heads.has(session_id)))
 
