@@ -39,7 +39,7 @@ export function createSessions(
   const loading = new Map<string, Promise<SessionState>>()
   const saved = new WeakMap<SessionState, { readonly event_id: number; readonly written: ReadonlySet<string> }>()
 
-  /** Folds from before something in their session was erased. Whoever still has one may finish with it; nobody else gets it. */
+  /** Folds with something that was erased since. Whoever still has one may finish with it; nobody else gets it. */
   const outdated = new WeakSet<SessionState>()
   let erasures = 0
 
@@ -69,22 +69,35 @@ export function createSessions(
     if (state.event_id !== from) tell(state.session_id)
   }
 
-  async function readOn(state: SessionState) {
+  /** What stands in the fold was read when the log had at least `asOf` runes: an erasure after that came too late for it. */
+  async function readOn(state: SessionState, asOf = state.event_id) {
     for (;;) {
       const runes = await runelog.read(state.session_id, { after: state.event_id, limit: 10_000 })
       const before = state.event_id
-      for (const rune of runes) if (rune.event_id === state.event_id + 1) foldSession(state, rune)
+      for (const rune of runes) {
+        if (rune.event_id !== state.event_id + 1) continue
+        foldSession(state, rune)
+        if (rune.kind === 'rune.redacted' && rune.event_id > asOf && rune.payload.event_id <= before) letGoOf(state)
+      }
       if (runes.length < 10_000 || state.event_id === before) return
     }
   }
 
+  function letGoOf(state: SessionState) {
+    outdated.add(state)
+    if (states.get(state.session_id) === state) states.delete(state.session_id)
+  }
+
   async function first(session_id: string): Promise<SessionState> {
     const seen = erasures
-    const state = (await fromCheckpoint(session_id)) ?? newSessionState(session_id)
-    await refresh(state)
-    if (state.event_id === 0) throw faults.not_found({ what: 'session', id: session_id })
-    if (seen !== erasures) return first(session_id)
+    const head = await runelog.head(session_id)
+    if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
+    const cached = await fromCheckpoint(session_id)
+    const state = cached ?? newSessionState(session_id)
+    if (cached === undefined) await readOn(state, head.event_id)
+    if (seen !== erasures || outdated.has(state)) return first(session_id)
     keep(state)
+    tell(session_id)
     return state
   }
 
@@ -96,7 +109,11 @@ export function createSessions(
     const [last] = await runelog.read(session_id, { after: state.event_id - 1, limit: 1 })
     if (last?.hash !== hash) return undefined
     saved.set(state, { event_id: state.event_id, written: new Set(parts.keys()) })
-    return state
+    await readOn(state)
+    if (!outdated.has(state)) return state
+    // Whoever erased something died before it was gone from here.
+    checkpoints.forget(session_id)
+    return undefined
   }
 
   /** It is only a cache: what cannot be read of it is folded anew. */
@@ -138,15 +155,20 @@ export function createSessions(
 
   async function load(session_id: string): Promise<SessionState> {
     const known = states.get(session_id)
+    const underWay = loading.get(session_id)
+    if (known === undefined && underWay === undefined) {
+      const reading = first(session_id).finally(() => loading.delete(session_id))
+      loading.set(session_id, reading)
+      return reading
+    }
     if (known !== undefined) {
       states.delete(session_id)
       states.set(session_id, known)
-      if (!exclusive) await refresh(known)
-      return known
     }
-    const underWay = loading.get(session_id) ?? first(session_id).finally(() => loading.delete(session_id))
-    loading.set(session_id, underWay)
-    return underWay
+    // Whoever began to read it earlier may have read less than there is by now.
+    const state = known ?? ((await underWay) as SessionState)
+    if (!exclusive) await refresh(state)
+    return outdated.has(state) ? load(session_id) : state
   }
 
   return {

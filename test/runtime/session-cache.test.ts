@@ -13,6 +13,8 @@ async function shared() {
   const log = openMemoryRunelog(hostPorts)
   let ring: Parameters<Runelog['watch']>[0] = () => {}
   let isBroken = false
+  let held: Promise<void> | undefined
+  let reads = 0
   const runelog: Runelog = {
     ...log,
     watch(listener) {
@@ -21,7 +23,10 @@ async function shared() {
     },
     async read(...asked) {
       if (isBroken) throw new Error('the line is down')
-      return log.read(...asked)
+      const runes = await log.read(...asked)
+      reads++
+      await held
+      return runes
     },
   }
   const sessions = createSessions(runelog, false)
@@ -36,6 +41,11 @@ async function shared() {
     breakLine: (broken: boolean) => {
       isBroken = broken
     },
+    /** What is read arrives only then. */
+    holdReads: (until: Promise<void> | undefined) => {
+      held = until
+    },
+    reads: () => reads,
     told: () => told,
   }
 }
@@ -63,6 +73,20 @@ test('who listens looks again when a notice came and the log could not be read',
   ring([], 'lost')
   await expect.poll(told).toBe(before + 2)
   expect((await sessions.load(session_id)).subjects.get(session_id)?.state).toBe('active')
+})
+
+test('who listens is told of what others record while the session is being read', async () => {
+  const { sessions, others, ring, holdReads, reads, told } = await shared()
+  const arriving = Promise.withResolvers<void>()
+  holdReads(arriving.promise)
+  const loading = sessions.load(session_id)
+  await expect.poll(reads).toBe(1)
+  await others('created', 'first_message')
+  ring([session_id], 'foreign')
+  arriving.resolve()
+  await loading
+  // Once of what was there, and once of what came meanwhile.
+  await expect.poll(told).toBe(2)
 })
 
 test('a cache that fails costs nobody what he recorded, nor the session', async () => {
