@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import { hostPorts } from './adapters/host/ports.ts'
 import { openSigner } from './adapters/host/signing-key.ts'
+import { openCheckpoints } from './adapters/sqlite/checkpoints.ts'
 import { copyStore } from './adapters/sqlite/copy.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import type { Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
 import { models, segmentsFolder } from './open-store.ts'
+import type { Runelog } from './runelog/port.ts'
 
 /** Opens a store that exists, by its name. Wiring, like `main`: nothing in a room imports this. */
 export async function openStore(url: string): Promise<Store> {
@@ -15,7 +17,19 @@ export async function openStore(url: string): Promise<Store> {
   if (scheme !== 'sqlite') throw refuse('a store is named sqlite:FILE or postgres://HOST/DATABASE.')
   const path = url.slice('sqlite:'.length)
   refuseMissing(url)
-  return { runelog: await openSqliteRunelog(path, hostPorts, { models }), signer: signerOf(url) }
+  const runelog = await openSqliteRunelog(path, hostPorts, { models })
+  return { runelog: { ...runelog, redact: withoutTrace(runelog, `${path}.cache`) }, signer: signerOf(url) }
+}
+
+/** What is erased goes from the checkpoints that workers keep beside the store, too. */
+function withoutTrace({ redact }: Runelog, cache: string): Runelog['redact'] {
+  return async (session_id, ...asked) => {
+    await redact(session_id, ...asked)
+    if (!existsSync(cache)) return
+    const checkpoints = openCheckpoints(cache)
+    checkpoints.forget(session_id)
+    checkpoints.close()
+  }
 }
 
 async function openPostgres(url: string): Promise<Store> {

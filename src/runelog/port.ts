@@ -49,7 +49,11 @@ export interface Runelog {
   /** The stored bytes of one session, in order, for verification and export. Reads cold storage too. */
   records(session_id: string, after?: number): AsyncIterable<StoredRecord>
 
-  /** Erases the content of one payload and its salt, and records that. The chain still verifies. */
+  /**
+   * Erases the content of one payload and its salt, and records that. The chain still verifies. Where several
+   * processes share the store, `session_busy` while a run of the session is held or can be taken: its worker may have
+   * read what is to be erased.
+   */
   redact(session_id: string, event_id: number, reason: string, actor?: Actor): Promise<void>
 
   /** Moves the runes of a closed session to a compressed segment beside the store. Reading goes on as before. */

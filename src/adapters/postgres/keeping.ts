@@ -23,7 +23,11 @@ async function locked({ connection }: Transaction, session_id: string, segments:
   return { place, records: await reader.whole(place) }
 }
 
-/** Erases one payload. Answers with the segment that no longer counts, if the rune was in cold storage. */
+/**
+ * Erases one payload. Answers with the segment that no longer counts, if the rune was in cold storage. A worker of any
+ * process may have the session before its eyes as it was when it took its run, so nothing is erased while a run is
+ * held, or can be taken: whoever takes one afterwards reads the erasure first.
+ */
 export async function redactIn(
   transaction: Transaction,
   asked: { readonly session_id: string; readonly event_id: number; readonly reason: string },
@@ -32,6 +36,8 @@ export async function redactIn(
 ): Promise<{ readonly replaced: string | null } | Fault> {
   const { session_id, event_id } = asked
   const { place, records } = await locked(transaction, session_id, segments)
+  const [busy] = await transaction.connection.send<{ run_id: string }>('underWay', session_id)
+  if (busy !== undefined) throw faults.session_busy({ session_id, ...busy, asked: 'redact something in it' })
   const who = { actor, at: ports.now(), sha256: ports.sha256 }
   const { rune, payload } = redaction(records[event_id - 1], asked, who)
   const result = await transaction.record(prepare({ session_id, runes: [rune] }, ports, true))

@@ -18,6 +18,10 @@ export const statements = {
   lockRows: `SELECT r.model, r.key, r.tag, r.sort, r.value
     FROM unnest($1::text[], $2::text[]) AS w (model, key) JOIN statewright.model_row r USING (model, key)
     ORDER BY r.model, r.key FOR UPDATE OF r`,
+  underWay: `SELECT run.key AS run_id FROM statewright.model_row run
+    JOIN statewright.model_row ses ON ses.model = 'subjects' AND ses.key = $1
+    WHERE run.model = 'subjects' AND run.tag IN ('run:running', 'run:queued') AND run.value::json ->> 'session_id' = $1
+    AND (run.tag = 'run:running' OR ses.tag = 'session:active') LIMIT 1`,
 
   addSessions: `INSERT INTO statewright.session (session_id, event_id, hash, sealed, archived)
     SELECT * FROM unnest($1::text[], $2::int[], $3::text[], $4::bool[], $5::bool[])`,

@@ -27,7 +27,8 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
     memories: hold.agent.facts,
   })
   hold.interruption = new AbortController()
-  if (isAskedToStop(hold) || hold.isLeaving || hold.lease.signal.aborted) hold.interruption.abort()
+  // A worker that slept past its lease has the session as it was before: others may have changed or erased what it would show.
+  if (isAskedToStop(hold) || hold.isLeaving || !hold.lease.isValid()) hold.interruption.abort()
   const { signal } = hold.interruption
   const deltas = writeDeltas(engine, hold)
   const { clock, timers } = engine

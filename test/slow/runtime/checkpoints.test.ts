@@ -11,6 +11,7 @@ import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { createStatewright } from '../../../src/statewright.ts'
+import { openStore } from '../../../src/stores.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -159,4 +160,42 @@ test('what was redacted does not live on in a checkpoint', async () => {
   expect(checkpoints.load(session_id)).toBeUndefined()
   checkpoints.close()
   await sw.close()
+})
+
+test('what was redacted from the command line does not live on in a checkpoint either', async () => {
+  const { path, sw, session_id } = await aLongSession('offline.db')
+  const result = (await sw.runelog.read(session_id)).find((r) => r.kind === 'tool.result')
+  await sw.close()
+  const { runelog } = await openStore(`sqlite:${path}`)
+  await runelog.redact(session_id, result?.event_id ?? 0, 'asked for')
+  await runelog.close()
+  const checkpoints = openCheckpoints(`${path}.cache`)
+  expect(checkpoints.load(session_id)).toBeUndefined()
+  checkpoints.close()
+})
+
+test('a checkpoint from before a redaction is not used: whoever erased may have died before it was forgotten', async () => {
+  const { path, sw, session_id } = await aLongSession('died.db')
+  const said = (await sw.runelog.read(session_id)).filter((r) => /echo 0\b/.test(JSON.stringify(r.payload)))
+  for (const { event_id } of said) await sw.runelog.redact(session_id, event_id, 'asked for')
+  await sw.close()
+  const before = openCheckpoints(`${path}.cache`)
+  expect(JSON.stringify([...(before.load(session_id) ?? [])])).toContain('echo 0')
+  before.close()
+
+  const shown: string[] = []
+  const looking = scriptedModel((request) => {
+    shown.push(JSON.stringify(request))
+    return say('done')
+  })
+  const again = await createStatewright({
+    store: `sqlite:${path}`,
+    agents: { a: agent({ role: 'a', model: looking, tools: [echo] }) },
+  })
+  const run = await again.submit({ agent: 'a', input: 'go on', session_id })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(shown).toHaveLength(1)
+  expect(shown[0]).toContain('echo 1"')
+  expect(shown[0]).not.toMatch(/echo 0\b/)
+  await again.close()
 })

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { closeStore, openStore, type Store } from '../../../src/open-store.ts'
+import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
+import { tool } from '../../../src/runtime/tools/define-tool.ts'
+import { createStatewright, type StatewrightOptions } from '../../../src/statewright.ts'
+import { eventually } from '../../support/eventually.ts'
+import { freshDatabase } from '../../support/postgres.ts'
+
+const wish = 'my secret wish'
+const settings = { lease_ms: 30_000 }
+
+/** A worker, and someone who only gives commands: they share the database and nothing else. */
+async function createOffice(options: Pick<StatewrightOptions, 'agents'>) {
+  const store = await freshDatabase()
+  const desk = await createStatewright({ ...options, store, settings, max_concurrent_runs: 0 })
+  const worker = await createStatewright({ ...options, store, settings })
+  const waiting = async () => (await desk.inbox())[0]?.interaction_id
+  return {
+    desk,
+    worker,
+    /** The question that the run of the worker has open. */
+    question: () => eventually('it asks', waiting),
+    started: (session_id: string) =>
+      eventually('it began', async () =>
+        (await desk.runelog.read(session_id)).find((r) => r.kind === 'turn.started' && r.payload.input === wish),
+      ),
+    async close() {
+      await worker.close()
+      await desk.close()
+    },
+  }
+}
+
+const pay = tool({ name: 'payments.pay', input: z.object({}), approval: 'always', run: () => 'paid' })
+
+/** Pays with permission, and then speaks. Keeps what it was shown. */
+function payer(shown: string[]) {
+  const model = scriptedModel((messages, said) => {
+    shown.push(JSON.stringify(messages))
+    return said === 0 ? call('payments.pay') : say('done')
+  })
+  return agent({ role: 'payer', model, tools: [pay] })
+}
+
+test('what is erased while another process works on the session would be shown: it is refused until the run rests', async () => {
+  const gate = Promise.withResolvers<string>()
+  const slow = tool({ name: 'slow.read', input: z.object({}), read_only: true, run: () => gate.promise })
+  const model = scriptedModel([call('slow.read'), call('payments.pay'), say('done')])
+  const office = await createOffice({ agents: { a: agent({ role: 'a', model, tools: [slow, pay] }) } })
+  const run = await office.desk.submit({ agent: 'a', input: wish })
+  const { event_id } = await office.started(run.session_id)
+  const redact = () => office.desk.redact(run.session_id, event_id, 'asked for')
+  await expect(redact()).rejects.toMatchObject({ code: 'session_busy', details: { run_id: run.run_id } })
+  gate.resolve('read')
+  const question = await office.question()
+  await redact()
+  await office.desk.reply(question, { reply: { decision: 'approve' } })
+  expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
+  await office.close()
+})
+
+test('nothing is erased while a run can be taken: whoever is about to take it has read the session already', async () => {
+  const office = await createOffice({ agents: { a: payer([]) } })
+  await office.worker.close()
+  const { session_id } = await office.desk.submit({ agent: 'a', input: wish })
+  const { event_id } = (await office.desk.runelog.read(session_id)).find((r) => r.kind === 'run.submitted') ?? {}
+  const redact = () => office.desk.redact(session_id, event_id ?? 0, 'asked for')
+  await expect(redact()).rejects.toMatchObject({ code: 'session_busy' })
+  await office.desk.pause(session_id)
+  await redact()
+  await office.desk.close()
+})
+
+test('a worker that slept past its lease asks no model: what it has before its eyes may be erased by now', async () => {
+  const url = await freshDatabase()
+  const lease_ms = 600
+  let asked = 0
+  const read = tool({ name: 'page.read', input: z.object({}), read_only: true, run: () => 'read' })
+  const model = scriptedModel((_, said) => {
+    asked++
+    return said === 0 ? call('page.read') : say('done')
+  })
+  const store = await openStore(url, hostPorts, {}, { lease_ms, warn: () => {} })
+  let slept = 0
+  const append: Store['runelog']['append'] = async (batch) => {
+    const runes = await store.runelog.append(batch)
+    if (runes.some((r) => r.kind === 'turn.tools_finished') && slept++ === 0)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * lease_ms)
+    return runes
+  }
+  const sw = await createStatewright({
+    store: { ...store, runelog: { ...store.runelog, append } },
+    agents: { a: agent({ role: 'a', model, tools: [read] }) },
+    settings: { lease_ms },
+    warn: () => {},
+  })
+  const run = await sw.submit({ agent: 'a', input: wish })
+  expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
+  const log = await sw.runelog.read(run.session_id)
+  expect(slept).toBe(1)
+  expect(log.filter((r) => r.trigger === 'restart.requeued')).toHaveLength(1)
+  // Once before it slept, and once by whoever took the run after that.
+  expect(asked).toBe(2)
+  await sw.close()
+  await closeStore(store)
+})
+
+test('a worker that had the session before its eyes forgets what another process erased', async () => {
+  const shown: string[] = []
+  const office = await createOffice({ agents: { a: payer(shown) } })
+  const run = await office.desk.submit({ agent: 'a', input: wish })
+  const question = await office.question()
+  expect(shown.at(-1)).toContain(wish)
+  const { event_id } = await office.started(run.session_id)
+  await office.desk.redact(run.session_id, event_id, 'asked for')
+  await office.desk.reply(question, { reply: { decision: 'approve' } })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(shown).toHaveLength(2)
+  expect(shown.at(-1)).not.toContain(wish)
+  await office.close()
+})
