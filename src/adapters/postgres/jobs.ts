@@ -1,13 +1,19 @@
-import { Logger, runTaskList, type WorkerPool } from 'graphile-worker'
+import { EventEmitter } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Logger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker'
 import type pg from 'pg'
 import { type Job, runJob, type Task } from '../../runtime/dispatch/jobs-for.ts'
 import type { Tasks } from '../../runtime/shared-store.ts'
 import { jobColumns } from './beside.ts'
 import { jobsSchema } from './shared-schema.ts'
 import { statements } from './statements.ts'
+import { takingTurns } from './turns.ts'
 
 /** New jobs are announced. This is for those that fall due, and for those that a dead worker had. */
 const look_ms = 250
+
+/** How long a queue may take to report its last jobs. One that failed to before may never say that it has. */
+const report_ms = 5_000
 
 /** Its own looking around would ask once per free place. */
 const poll_ms = 60_000
@@ -17,7 +23,7 @@ type PayloadOf<T extends Task> = Extract<Job, { readonly task: T }>['payload']
 
 export interface Jobs {
   /** The name under which the queue locks what it gave us. */
-  readonly id: string
+  id(): string
   /** Takes nothing more, and resolves when every task is over. */
   stop(): Promise<void>
   /** Takes nothing more, and says nothing more of what it has. */
@@ -38,51 +44,83 @@ export function startJobs(
   limit: number,
   warn: (message: string, details: object) => void,
 ): Jobs {
+  // What a queue before this one has under way counts, too.
+  const turn = takingTurns(limit)
+  const underWay = new Set<Promise<unknown>>()
   let isAbandoned = false
-  const unlessAbandoned = <T>(task: Promise<T>): Promise<T> =>
-    task.finally(() => (isAbandoned ? new Promise<never>(() => {}) : undefined))
-  const queue: WorkerPool = runTaskList(
-    {
-      schema: jobsSchema,
-      concurrency: limit,
-      pollInterval: poll_ms,
-      noHandleSignals: true,
-      logger: quiet(warn),
-      preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+  let isStopping = false
+
+  /** What was abandoned meanwhile is never reported. */
+  function place<T>(task: () => Promise<T>): Promise<T> {
+    const done = turn(task).finally(() => underWay.delete(done))
+    underWay.add(done)
+    return done.finally(() => (isAbandoned ? new Promise<never>(() => {}) : undefined))
+  }
+
+  const list: TaskList = {
+    async run(payload) {
+      const { session_id, run_id, passed = 0 } = payload as PayloadOf<'run'> & { passed?: number }
+      if ((await place(() => tasks.run(session_id, run_id))) === 'seen') return
+      await pool.query(passOn, [JSON.stringify({ session_id, run_id, passed: passed + 1 }), run_id, passed])
     },
-    {
-      async run(payload) {
-        const { session_id, run_id, passed = 0 } = payload as PayloadOf<'run'> & { passed?: number }
-        if ((await unlessAbandoned(tasks.run(session_id, run_id))) === 'seen') return
-        await pool.query(passOn, [JSON.stringify({ session_id, run_id, passed: passed + 1 }), run_id, passed])
-      },
-      async deadline(payload) {
-        const { session_id, interaction_id } = payload as PayloadOf<'deadline'>
-        if ((await unlessAbandoned(tasks.deadline(session_id, interaction_id))) === 'applied') return
-        await pool.query(handOver, [JSON.stringify({ session_id, interaction_id }), interaction_id])
-      },
-      async session(payload) {
-        const { session_id } = payload as PayloadOf<'session'>
-        const run_ids = await unlessAbandoned(tasks.session(session_id))
-        const jobs = run_ids.map((run_id) => runJob(session_id, run_id))
-        if (jobs.length > 0) await pool.query(statements.addJobs, [...jobColumns(jobs)])
-      },
+    async deadline(payload) {
+      const { session_id, interaction_id } = payload as PayloadOf<'deadline'>
+      if ((await place(() => tasks.deadline(session_id, interaction_id))) === 'applied') return
+      await pool.query(handOver, [JSON.stringify({ session_id, interaction_id }), interaction_id])
     },
-    pool,
-  )
-  let stopped: Promise<void> | undefined
+    async session(payload) {
+      const { session_id } = payload as PayloadOf<'session'>
+      const run_ids = await place(() => tasks.session(session_id))
+      const jobs = run_ids.map((run_id) => runJob(session_id, run_id))
+      if (jobs.length > 0) await pool.query(statements.addJobs, [...jobColumns(jobs)])
+    },
+  }
+
+  /** A queue that cannot report a job, because the database is away, ends for good. Another one takes its place at once. */
+  function begin(): WorkerPool {
+    const events: WorkerEvents = new EventEmitter()
+    events.once('pool:gracefulShutdown', () => {
+      if (!isStopping) queue = begin()
+    })
+    return runTaskList(
+      {
+        schema: jobsSchema,
+        concurrency: limit,
+        pollInterval: poll_ms,
+        noHandleSignals: true,
+        logger: quiet(warn),
+        events,
+        preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+      },
+      list,
+      pool,
+    )
+  }
+
+  let queue = begin()
   const looking = setInterval(() => queue.nudge(1), look_ms)
-  const stop = () => {
+  let stopped: Promise<void> | undefined
+  async function end() {
     clearInterval(looking)
-    stopped ??= Promise.resolve(queue.gracefulShutdown('the worker leaves'))
+    isStopping = true
+    const ended = Promise.resolve(queue.gracefulShutdown('the worker leaves')).catch(() => {})
+    while (underWay.size > 0) await Promise.allSettled(underWay)
+    // What it could not report by then is freed as if it had died.
+    const enough = new AbortController()
+    const waited = delay(report_ms, undefined, { signal: enough.signal }).catch(() => {})
+    if (!isAbandoned) await Promise.race([ended, waited])
+    enough.abort()
+  }
+  const stop = () => {
+    stopped ??= end()
     return stopped
   }
   return {
-    id: queue.id,
+    id: () => queue.id,
     stop,
     abandon() {
       isAbandoned = true
-      stop().catch(() => {})
+      void stop()
     },
   }
 }
