@@ -16,6 +16,8 @@ export interface Member {
   readonly leases: Leases
   /** Registers as a worker. `isFirst` says that no other one is alive. */
   join(worker: string): Promise<{ readonly isFirst: boolean }>
+  /** Runs that are running, and that nobody holds. */
+  abandoned(): Promise<readonly AbandonedRun[]>
   /** Begins to bring tasks, `limit` at once, and to look for runs whose worker is gone. */
   begin(tasks: Tasks, limit: number): Promise<void>
   /** Brings nothing more. Resolves when every task that was brought is over. */
@@ -31,6 +33,8 @@ export interface Member {
 export interface AbandonedRun {
   readonly session_id: string
   readonly run_id: string
+  /** As it was when nobody held it: once it has moved, someone else has put it back, and it may be held again. */
+  readonly version: number
 }
 
 /** A task that fails is brought again later, here or elsewhere. */

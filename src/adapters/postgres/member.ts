@@ -29,7 +29,7 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
   let jobs: Jobs | undefined
 
   async function beat() {
-    await heart.register(worker, jobs?.id ?? null)
+    await heart.register(worker, jobs?.id() ?? null)
     await leases.renew()
   }
 
@@ -56,6 +56,8 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
       regularly('renewing leases', lease_ms / 3, beat)
       return joined
     },
+
+    abandoned: members.abandoned,
 
     async begin(tasks, limit) {
       await scan(tasks)

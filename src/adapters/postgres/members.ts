@@ -26,7 +26,7 @@ const texts = {
     UPDATE statewright.lease l SET expires_at = ${inLease('$3')}
     FROM mine WHERE l.run_id = mine.run_id RETURNING l.run_id, l.epoch`,
 
-  abandoned: `SELECT m.key AS run_id, m.value::json ->> 'session_id' AS session_id
+  abandoned: `SELECT m.key AS run_id, m.value::json ->> 'session_id' AS session_id, (m.value::json ->> 'version')::int AS version
     FROM statewright.model_row m LEFT JOIN statewright.lease l ON l.run_id = m.key
     WHERE m.model = 'subjects' AND m.tag = 'run:running'
     AND (l.run_id IS NULL OR l.expires_at < clock_timestamp()) LIMIT 500`,
@@ -63,7 +63,7 @@ const texts = {
 
   drop: `DELETE FROM statewright.lease l USING statewright.model_row m
     WHERE l.worker = $1 AND m.model = 'subjects' AND m.key = l.run_id
-    RETURNING l.run_id, m.value::json ->> 'session_id' AS session_id`,
+    RETURNING l.run_id, m.value::json ->> 'session_id' AS session_id, (m.value::json ->> 'version')::int AS version`,
   deregister: 'DELETE FROM statewright.worker WHERE worker = $1',
 } as const
 
@@ -98,7 +98,7 @@ export function createMembers(pool: pg.Pool, lease_ms: number) {
             lease_ms,
           ]),
 
-    abandoned: () => ask<{ session_id: string; run_id: string }>(texts.abandoned),
+    abandoned: (): Promise<readonly AbandonedRun[]> => ask(texts.abandoned),
 
     /** Frees the jobs of workers that gave no sign of life. Answers with how many those are. */
     async bury(): Promise<number> {
@@ -119,7 +119,7 @@ export function createMembers(pool: pg.Pool, lease_ms: number) {
     },
 
     async leave(worker: string): Promise<readonly AbandonedRun[]> {
-      const dropped = await ask<{ session_id: string; run_id: string }>(texts.drop, [worker])
+      const dropped: readonly AbandonedRun[] = await ask(texts.drop, [worker])
       await ask(texts.deregister, [worker])
       return dropped
     },

@@ -1,7 +1,9 @@
 import { Fault } from '../../faults/fault.ts'
+import type { Subject } from '../../runelog/models/subjects.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { OpenInteraction } from '../models/interactions.ts'
+import type { AbandonedRun } from '../shared-store.ts'
 import { preserve, requeue, rouse } from './recover.ts'
 import { finishClosing } from './session.ts'
 
@@ -21,16 +23,21 @@ const atOnce = 64
  * closed is closed. It can itself be killed anywhere: what it did is on record,
  * and the next start does the rest.
  */
-export async function recoverAll(engine: Engine, settled: (session_id: string) => Promise<void>): Promise<Recovered> {
-  const running = await tagged(engine, 'run:running')
+export async function recoverAll(
+  engine: Engine,
+  settled: (session_id: string) => Promise<void>,
+  abandoned?: readonly AbandonedRun[],
+): Promise<Recovered> {
+  // Who owns the store knows that nobody holds what runs.
+  const running = abandoned ?? (await tagged(engine, 'run:running'))
   const waiting = await tagged(engine, 'run:waiting_user')
   const queued = await tagged(engine, 'run:queued')
   const closing = await tagged(engine, 'session:closing')
   const sessions = new Set([...running, ...waiting, ...queued].map(({ session_id }) => session_id))
   await each([...sessions], (session_id) => withdrawOrphans(engine, session_id))
-  await each(waiting, ({ id, session_id }) => preserve(engine, session_id, id))
-  await each(running, ({ id, session_id }) => requeue(engine, session_id, id, true))
-  await each(queued, ({ id, session_id }) => rouse(engine, session_id, id))
+  await each(waiting, ({ run_id, session_id }) => preserve(engine, session_id, run_id))
+  await each(running, (lost) => requeue(engine, lost, true))
+  await each(queued, ({ run_id, session_id }) => rouse(engine, session_id, run_id))
   await each(closing, ({ session_id }) =>
     // What keeps one session from being closed, such as a key that is not there, must not keep all others waiting.
     finishClosing(engine, session_id, 'the session was being closed', settled).catch((error) => {
@@ -45,9 +52,12 @@ export async function recoverAll(engine: Engine, settled: (session_id: string) =
   return { requeued: running.length, waiting: waiting.length, queued: queued.length, closing: closing.length }
 }
 
-async function tagged({ runelog }: Engine, tag: string): Promise<readonly { id: string; session_id: string }[]> {
+async function tagged({ runelog }: Engine, tag: string): Promise<readonly AbandonedRun[]> {
   const rows = await runelog.rows('subjects', { tag })
-  return rows.map(({ key, value }) => ({ id: key, session_id: (value as { session_id: string }).session_id }))
+  return rows.map(({ key: run_id, value }) => {
+    const { session_id, version } = value as Subject
+    return { run_id, session_id, version }
+  })
 }
 
 async function each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {

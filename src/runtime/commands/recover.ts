@@ -3,6 +3,7 @@ import { createBatch } from '../batch.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
+import type { AbandonedRun } from '../shared-store.ts'
 import { attempt } from './attempt.ts'
 import { giveUp } from './give-up.ts'
 import { failOrphans } from './orphans.ts'
@@ -12,15 +13,12 @@ import { failOrphans } from './orphans.ts'
  * commit should it wake, and it is queued again; the one that takes it settles
  * its open contracts before anything else. What cannot be continued fails.
  */
-export async function requeue(
-  engine: Engine,
-  session_id: string,
-  run_id: string,
-  isAlone = engine.isAlone,
-): Promise<void> {
+export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engine.isAlone): Promise<void> {
+  const { session_id, run_id, version } = lost
   const goes_on = await attempt(engine, session_id, (state) => {
     const run = state.runs.get(run_id)
-    if (run?.status !== 'running') return { answer: () => run?.status === 'queued' }
+    const isLost = run?.status === 'running' && state.subjects.get(run_id)?.version === version
+    if (!isLost) return { answer: () => run?.status === 'queued' }
     const batch = createBatch(state, engine.clock.now())
     const problem = whyNot(engine, run, isAlone)
     if (problem !== undefined) {

@@ -101,8 +101,9 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
       const nothing = { requeued: 0, waiting: 0, queued: 0, closing: 0 }
       if (limit === 0) return nothing
       const { isFirst } = await member.join(engine.settings.worker)
-      const recovered = isFirst ? await recoverAll(engine, settled) : nothing
-      const abandoned = (lost: AbandonedRun) => requeue(engine, lost.session_id, lost.run_id)
+      // Others may begin beside it, and take what it puts back.
+      const recovered = isFirst ? await recoverAll(engine, settled, await member.abandoned()) : nothing
+      const abandoned = (lost: AbandonedRun) => requeue(engine, lost)
       const tasks = { run: whole(run), deadline: whole(deadline), session: whole(session), abandoned: whole(abandoned) }
       await member.begin(tasks, limit)
       return recovered
@@ -113,7 +114,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
       const ended = member.end()
       await dispatcher.stop()
       await ended
-      for (const { session_id, run_id } of await member.leave()) await requeue(engineOf(), session_id, run_id)
+      for (const left of await member.leave()) await requeue(engineOf(), left)
     },
   }
 }
