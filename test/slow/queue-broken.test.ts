@@ -1,6 +1,39 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { startCuttingProxy } from '../support/cutting-proxy.ts'
+import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/postgres.ts'
 import { createWorkplace } from '../support/workplace.ts'
+
+test('a database that is away for longer than a lease costs a worker its runs, and not its work', async () => {
+  const lease_ms = 1_000
+  const { url, sw, join, gate, openGate } = await createWorkplace({ lease_ms })
+  const proxy = await startCuttingProxy(url)
+  onTestFinished(proxy.close)
+  const warnings: unknown[] = []
+  const worker = await join(4, { store: proxy.url, warn: (_, details) => warnings.push(details) })
+  const handles = await Promise.all(
+    Array.from({ length: 4 }, () => sw.submit({ agent: 'reader', input: { pages: 2, ms: 20, gate } })),
+  )
+  const logs = () => Promise.all(handles.map(({ session_id }) => sw.runelog.read(session_id)))
+  await eventually('all of them read', async () =>
+    (await logs()).every((log) => log.some((r) => r.kind === 'contract.moved')) ? true : undefined,
+  )
+  proxy.shut()
+  const heard = (what: string, after = 0) =>
+    eventually(
+      what,
+      async () => warnings.findIndex((w, i) => i > after && JSON.stringify(w).includes(what)) + 1 || undefined,
+    )
+  // The queue is broken, and the next one tries in vain.
+  const broken = await heard('Failed to')
+  await heard('Error with notify listener', broken)
+  proxy.reopen()
+  openGate()
+  const results = await Promise.all(handles.map((handle) => handle.result()))
+  expect(results.map(({ result }) => result)).toEqual(handles.map(() => 'read 2 pages'))
+  for (const log of await logs()) expect(log.filter((r) => r.trigger === 'restart.requeued')).toHaveLength(1)
+  await worker.close()
+}, 30_000)
 
 test('a worker whose connection breaks while it reports a job as done goes on taking jobs', {
   timeout: 20_000,

@@ -15,6 +15,9 @@ const look_ms = 250
 /** How long a queue may take to report its last jobs. One that failed to before may never say that it has. */
 const report_ms = 5_000
 
+/** How soon another queue takes the place of one that is broken. */
+const again_ms = 1_000
+
 /** Its own looking around would ask once per free place. */
 const poll_ms = 60_000
 
@@ -23,7 +26,7 @@ type PayloadOf<T extends Task> = Extract<Job, { readonly task: T }>['payload']
 
 export interface Jobs {
   /** The name under which the queue locks what it gave us. */
-  id(): string
+  id(): string | null
   /** Takes nothing more, and resolves when every task is over. */
   stop(): Promise<void>
   /** Takes nothing more, and says nothing more of what it has. */
@@ -76,13 +79,25 @@ export function startJobs(
     },
   }
 
-  /** A queue that cannot report a job, because the database is away, ends for good. Another one takes its place at once. */
-  function begin(): WorkerPool {
+  /**
+   * A queue that cannot report a job, because the database is away, ends for good; one whose first look failed never
+   * looks again. Another one takes the place of either.
+   */
+  function begin() {
     const events: WorkerEvents = new EventEmitter()
-    events.once('pool:gracefulShutdown', () => {
-      if (!isStopping) queue = begin()
+    let hasLooked = false
+    for (const looked of ['worker:getJob:empty', 'job:start'] as const)
+      events.once(looked, () => {
+        hasLooked = true
+      })
+    events.on('worker:getJob:error', ({ worker: { workerPool } }) => {
+      if (!hasLooked && workerPool === queue) void Promise.resolve(queue.gracefulShutdown()).catch(() => {})
     })
-    return runTaskList(
+    events.once('pool:gracefulShutdown', () => {
+      queue = undefined
+      if (!isStopping) beginning = setTimeout(begin, again_ms)
+    })
+    queue = runTaskList(
       {
         schema: jobsSchema,
         concurrency: limit,
@@ -97,13 +112,16 @@ export function startJobs(
     )
   }
 
-  let queue = begin()
-  const looking = setInterval(() => queue.nudge(1), look_ms)
+  let queue: WorkerPool | undefined
+  let beginning: NodeJS.Timeout | undefined
   let stopped: Promise<void> | undefined
+  begin()
+  const looking = setInterval(() => queue?.nudge(1), look_ms)
   async function end() {
-    clearInterval(looking)
     isStopping = true
-    const ended = Promise.resolve(queue.gracefulShutdown('the worker leaves')).catch(() => {})
+    clearInterval(looking)
+    clearTimeout(beginning)
+    const ended = Promise.resolve(queue?.gracefulShutdown('the worker leaves')).catch(() => {})
     while (underWay.size > 0) await Promise.allSettled(underWay)
     // What it could not report by then is freed as if it had died.
     const enough = new AbortController()
@@ -116,7 +134,7 @@ export function startJobs(
     return stopped
   }
   return {
-    id: () => queue.id,
+    id: () => queue?.id ?? null,
     stop,
     abandon() {
       isAbandoned = true
