@@ -29,6 +29,9 @@ export interface Told {
   ended(): void
 }
 
+/** How soon a goal is looked at again that the store kept from going on. */
+const again_ms = 5_000
+
 /**
  * Goes on with one goal whenever something happens in its session. It holds
  * nothing that is not in the log: two of them, in two processes, decide the
@@ -61,7 +64,12 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   function complain(error: unknown) {
     isDirty = false
     // A store that takes nothing more is the whole process's business, and said elsewhere.
-    if (error instanceof Fault && error.code.startsWith('store_')) leave()
+    if (error instanceof Fault && error.code === 'store_poisoned') leave()
+    else if (error instanceof Fault && error.code.startsWith('store_')) {
+      // One that is out of reach comes back, and then there may be nobody else who kicks.
+      alarm?.()
+      alarm = engine.timers.after(again_ms, kick)
+    }
     engine.warn('a goal could not go on', { goal_id, error: String((error as Error)?.stack ?? error) })
   }
 

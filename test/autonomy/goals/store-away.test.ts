@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { faults } from '../../../src/faults/catalogue.ts'
+import { openStore, type Store } from '../../../src/open-store.ts'
+import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
+import { registryIn } from '../../support/goal-registry.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
+import { createWorld } from '../../support/world.ts'
+
+const registry = registryIn(scratchFolder('store-away').fresh())
+
+test('a goal that met a store out of reach goes on when the store is back', async () => {
+  const store = await openStore('memory:', hostPorts)
+  let refused = 0
+  const append: Store['runelog']['append'] = async (batch) => {
+    if (batch.runes.some((rune) => rune.kind === 'plan.task_assigned') && refused++ === 0)
+      throw faults.store_unreachable({ store: 'the database', cause: 'it restarts' })
+    return store.runelog.append(batch)
+  }
+  const world = await createWorld({
+    store: { ...store, runelog: { ...store.runelog, append } },
+    agents: { worker: worker() },
+    plans: { registry },
+    policy: { mode: 'full_access' },
+  })
+  const { goal_id } = await world.sw.goals.start({
+    goal: 'One',
+    auto: true,
+    plan: planOf(note('task_a'), note('task_b', 'task_a')),
+  })
+  await world.sw.idle()
+  expect(refused).toBeGreaterThan(0)
+  await world.hand.advance(5_000)
+  await world.sw.idle()
+  expect((await world.sw.goals.show(goal_id)).state).toBe('goal_met')
+  await world.end()
+})
