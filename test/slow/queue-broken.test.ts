@@ -60,3 +60,14 @@ test('a worker whose connection breaks while it reports a job as done goes on ta
   expect(JSON.stringify(warnings)).toContain('Failed to complete jobs')
   await worker.close()
 })
+
+test('a worker that leaves while the database is away closes all that it had open', async () => {
+  const { url, join } = await createWorkplace({ lease_ms: 1_000 })
+  const proxy = await startCuttingProxy(url)
+  const warnings: unknown[] = []
+  const worker = await join(4, { store: proxy.url, warn: (message) => warnings.push(message) })
+  proxy.shut()
+  await worker.close()
+  expect(warnings).toContain('a worker could not say that it leaves')
+  await proxy.close()
+})

@@ -114,7 +114,13 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
       const ended = member.end()
       await dispatcher.stop()
       await ended
-      for (const left of await member.leave()) await requeue(engineOf(), left)
+      const engine = engineOf()
+      try {
+        for (const left of await member.leave()) await requeue(engine, left)
+      } catch (error) {
+        // It only spares others the time until its leases are over.
+        engine.warn('a worker could not say that it leaves', { error: String(error) })
+      }
     },
   }
 }
