@@ -64,6 +64,11 @@ export const faults = defineFaults({
     says: (d: { outcome: 'unknown'; cause: string }) =>
       `The store stopped after an error while writing (${d.cause}). Whether the last append was recorded is unknown; open the store again and read.`,
   },
+  store_closed: {
+    http: 503,
+    retry: 'later',
+    says: (d: { store: string }) => `${d.store} was closed by this process; open it again to go on.`,
+  },
   store_locked: {
     http: 503,
     retry: 'later',
@@ -91,6 +96,12 @@ export const faults = defineFaults({
     retry: 'later',
     says: (d: { session_id: string; folder: string; cause: string }) =>
       `A segment of ${d.session_id} could not be written to ${d.folder} (${d.cause}). Nothing was changed; its runes are where they were.`,
+  },
+  stopped_waiting: {
+    http: 503,
+    retry: 'later',
+    says: (_d: Readonly<Record<never, never>>) =>
+      'This process closed before the run was over. The run is on record; ask for it after the next start.',
   },
   not_found: {
     http: 404,

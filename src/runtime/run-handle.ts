@@ -21,9 +21,9 @@ export interface RunResult {
 export interface RunHandle {
   readonly session_id: string
   readonly run_id: string
-  /** Everything from the beginning of the run to its end, live. Leaving the loop stops listening. */
+  /** Everything from the beginning of the run to its end, live, or until this process closes. Leaving the loop stops listening. */
   events(options?: { after?: number }): AsyncIterable<RunEvent>
-  /** Resolves when the run is over, whatever became of it. */
+  /** Resolves when the run is over, whatever became of it. Refused with `stopped_waiting` if this process closes before that. */
   result(): Promise<RunResult>
   cancel(reason?: string): ReturnType<Runtime['cancel']>
   interrupt(reason?: string): ReturnType<Runtime['interrupt']>
@@ -31,12 +31,16 @@ export interface RunHandle {
 }
 
 export function createRunHandle(runtime: Runtime, session_id: string, run_id: string): RunHandle {
-  const { runelog } = runtime.engine
+  const { engine, closing } = runtime
+  const { runelog } = engine
   /** What came before the run in its session is not read again. */
   const beginning = async () => (await runtime.find(run_id)).run.submitted_event_id - 1
 
   async function* events({ after }: { after?: number } = {}): AsyncIterable<RunEvent> {
     const leave = new AbortController()
+    const close = () => leave.abort()
+    closing.addEventListener('abort', close)
+    if (closing.aborted) close()
     const pending: RunEvent[] = []
     let bell = Promise.withResolvers<void>()
     const add = (event: RunEvent) => {
@@ -67,6 +71,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
         if (pending.length === 0) return
       }
     } finally {
+      closing.removeEventListener('abort', close)
       deaf()
       leave.abort()
     }
@@ -77,7 +82,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
     run_id,
     events,
     async result() {
-      const { status, result, error_code, message } = await ended(runtime.engine, session_id, run_id)
+      const { status, result, error_code, message } = await ended(engine, session_id, run_id, closing)
       return { run_id, status, result, error_code, message }
     },
     cancel: (reason) => runtime.cancel(run_id, reason),

@@ -65,6 +65,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const held = new Map<string, Hold>()
   const erasing = createErasing()
   const listeners = new Set<(delta: EphemeralDelta) => void>()
+  const closing = new AbortController()
   let isStopping = false
 
   const dispatching: DispatchPorts = {
@@ -141,6 +142,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
   return {
     engine,
+    /** Fires when this process has let go of every run: whoever waits for one here waits in vain. */
+    closing: closing.signal,
 
     /** Recovers every run that the last process left: what ran is queued again, what waited goes on waiting. */
     start: (): Promise<Recovered> => dispatch.start(),
@@ -209,6 +212,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       }
       await dispatch.stop()
       deaf()
+      closing.abort(faults.stopped_waiting({}))
     },
   }
 }

@@ -16,7 +16,9 @@ export interface Decided<T> {
 export interface GroupCommit {
   /** `decide` is called in the order of the requests, and sees what those ahead of it will have written. */
   submit<T>(decide: () => Decided<T> | Fault): Promise<T>
-  /** Throws once the store is poisoned. */
+  /** From now on everything is refused with this. */
+  shut(fault: Fault): void
+  /** Throws once the store is poisoned or shut. */
   check(): void
   /** Commits what follows from earlier commits, at once. Throws if that poisons the store. */
   write(decide: () => readonly Step[]): void
@@ -108,6 +110,9 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
         queue.push(asked)
         if (queue.length === 1) setImmediate(flush)
       }),
+    shut(fault) {
+      poison ??= fault
+    },
     check,
     write(decide) {
       write(decide)

@@ -285,6 +285,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           // The disk failed, then or now. No rune is missing, and rows are folded from them when the store opens.
         }
         db.close()
+        group.shut(faults.store_closed({ store: path }))
       }
       lock.release()
     },
