@@ -11,6 +11,7 @@ export const systemHost: Host = {
   openStore: async (url) => (await import('./stores.ts')).openStore(await named(url)),
   backUp: async (url, folder) => (await import('./stores.ts')).backUp(await named(url), folder),
   openClient: async (where, use) => (await import('./open-client.ts')).openClient(where, use),
+  hasConfig: async (named) => (await import('./where.ts')).hasConfig(named),
   openBundle: async (where, given) => (await import('./open-bundle.ts')).openBundle(where, given),
   examine: async (where) => (await import('./examine.ts')).examine(where),
   startWorker: async (config, io) => (await import('./start-worker.ts')).startWorker(config, io),

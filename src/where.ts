@@ -11,7 +11,11 @@ export async function storeOf({ store, config }: Where): Promise<string> {
 
 /** The config that was named, or the usual one if there is one. */
 export async function configOf(named: string | undefined): Promise<Config | undefined> {
-  return named !== undefined || existsSync(usualConfig) ? loadConfig(named) : undefined
+  return hasConfig(named) ? loadConfig(named) : undefined
+}
+
+export function hasConfig(named: string | undefined): boolean {
+  return named !== undefined || existsSync(usualConfig)
 }
 
 /** Where the token of a store is, for a server and for a command that asks it. */

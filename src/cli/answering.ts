@@ -49,12 +49,19 @@ export async function answering(
         return exits.waiting
       }
       print(io, args, answered, () => [`${interaction_id}: ${words.done}${answered.is_repeated ? ', as before' : ''}.`])
-      if (answered.run_id !== null)
-        next(io, args, `watch ${answered.run_id}${args.values.server === undefined ? ' --work' : ''}`)
+      if (answered.run_id !== null) await tellNext(io, args, answered.run_id)
       return exits.ok
     },
     'act',
   )
+}
+
+/** Who has the agents goes on with the run: a server, this command line by its config, or a program. */
+async function tellNext(io: Io, args: Arguments, run_id: string) {
+  const { server, config, json } = args.values
+  if (server !== undefined) next(io, args, `watch ${run_id}`)
+  else if (await io.host.hasConfig(config as string | undefined)) next(io, args, `watch ${run_id} --work`)
+  else if (!json) io.err('The run goes on when the program that has its agent starts again.')
 }
 
 /** What every answer carries along. */

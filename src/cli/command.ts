@@ -61,6 +61,8 @@ export interface Host {
   readonly openStore: (url: string | undefined) => Promise<Store>
   /** Reaches the operations: through the server that is named or that holds the store, or on the store itself. */
   readonly openClient: (where: Where, use: Use) => Promise<Client>
+  /** Whether there is a config to work with: the one that was named, or the usual one. */
+  readonly hasConfig: (named: string | undefined) => Promise<boolean>
   /** A session as a file that proves itself, by its id or the beginning of it. */
   readonly openBundle: (where: Where, given: string) => Promise<Bundle>
   /** Looks at everything that could be in the way. */

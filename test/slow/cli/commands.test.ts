@@ -183,7 +183,11 @@ describe('answering', () => {
 
     // Without any config, and with one that knows nothing of the agent.
     const alone = await runCli(['approve', interaction_id, ...yes, '--store', project.store])
-    expect(alone).toMatchObject({ exit: 0, out: `${interaction_id}: approved.` })
+    expect(alone).toMatchObject({
+      exit: 0,
+      out: `${interaction_id}: approved.`,
+      err: expect.stringContaining('when the program that has its agent starts again'),
+    })
     const stranger = createProject(scratch.fresh(), '{ slow }')
     const denied = await stranger.cli(['deny', second.interaction_id, '--store', project.store])
     expect(denied).toMatchObject({ exit: 0, out: `${second.interaction_id}: denied.` })
