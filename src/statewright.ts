@@ -64,7 +64,7 @@ export interface ServerConfig {
   readonly limits?: Partial<Limits>
 }
 
-export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine' | 'closing'> {
+export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine'> {
   /** Queues a run; resolves once it is recorded. */
   submit(submission: Submission): Promise<RunHandle & Submitted>
   /** A run that was submitted before, perhaps by another process. */
@@ -196,7 +196,7 @@ async function openWith(
     if (isOurs) await closeStore(store)
     throw error
   }
-  const { engine: _engine, closing: _closing, start: _start, stop: _stop, submit, ...commands } = runtime
+  const { engine: _engine, start: _start, stop: _stop, submit, ...commands } = runtime
   return {
     ...commands,
     runelog,

@@ -31,8 +31,8 @@ export interface RunHandle {
 }
 
 export function createRunHandle(runtime: Runtime, session_id: string, run_id: string): RunHandle {
-  const { engine, closing } = runtime
-  const { runelog } = engine
+  const { engine } = runtime
+  const { runelog, closing } = engine
   /** What came before the run in its session is not read again. */
   const beginning = async () => (await runtime.find(run_id)).run.submitted_event_id - 1
 

@@ -90,6 +90,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     taking: new Set(),
     turnedAway: new Set(),
     isStopping: () => isStopping,
+    closing: closing.signal,
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
     },
@@ -142,8 +143,6 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
   return {
     engine,
-    /** Fires when this process has let go of every run: whoever waits for one here waits in vain. */
-    closing: closing.signal,
 
     /** Recovers every run that the last process left: what ran is queued again, what waited goes on waiting. */
     start: (): Promise<Recovered> => dispatch.start(),

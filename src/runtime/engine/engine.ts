@@ -49,6 +49,8 @@ export interface Engine {
   readonly keepWhole: KeepWhole
   readonly warn: (message: string, details: object) => void
   readonly isStopping: () => boolean
+  /** Fires when this process has let go of every run: whoever waits for one here waits in vain. */
+  readonly closing: AbortSignal
 }
 
 export interface Settings {
