@@ -103,6 +103,8 @@ function drafted(desk: Desk, draft: number): Json | undefined {
   if (run === undefined) {
     const refused = desk.judged.get(draft)
     if (refused?.outcome === 'failed') draftFailed(desk, draft, refused.failure)
+    else if (!desk.engine.agents.has(config.planner)) notConfigured(desk, 'planner', config.planner)
+    else if (isGone(desk)) stopGoal(desk, 'user_cancel', 'The agent that drafts its plans was terminated.', 'policy')
     else if (registry === undefined) desk.errands.push({ errand: 'registry', draft })
     else {
       const submission = { agent: config.planner, input: plannerInput(goal, registry), mode: config.mode }
@@ -114,6 +116,18 @@ function drafted(desk: Desk, draft: number): Json | undefined {
   if (run.status === 'succeeded') return run.result
   draftFailed(desk, draft, `The planner did not finish (${run.status}): ${run.message ?? run.error_code ?? ''}`)
   return undefined
+}
+
+/** Another process may have the agent; where there is none, nobody would ever do its part. */
+export function notConfigured(desk: Desk, part: 'planner' | 'critic', agent: string): undefined {
+  if (!desk.engine.isAlone) return
+  stopGoal(desk, 'budget_exhausted', `Its ${part} ${agent} is not configured any more.`, 'policy')
+}
+
+/** Nobody takes the runs of an agent that is over. */
+function isGone({ batch, goal }: Desk): boolean {
+  const at = batch.stateOf(goal.agent_id)
+  return at === 'terminated' || at === 'failed'
 }
 
 function draftFailed(desk: Desk, draft: number, failure: Json) {

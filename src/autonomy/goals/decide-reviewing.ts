@@ -3,7 +3,7 @@ import { spawn } from '../../runtime/agents/spawn.ts'
 import { isOver } from '../../runtime/commands/stop.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
 import { type Critique, currentTasks, failuresOf, readCritique, verdictOf } from './critique.ts'
-import { draftsLeft, openTask } from './decide-planning.ts'
+import { draftsLeft, notConfigured, openTask } from './decide-planning.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { criticInput } from './prompts.ts'
 import { stopGoal } from './stop-goal.ts'
@@ -65,7 +65,7 @@ export function decideReviewing(desk: Desk) {
 function replan(desk: Desk, reason: string) {
   const { goal, batch } = desk
   // The critique of this append is not in the count yet, and begins it anew.
-  if (draftsLeft({ ...desk, goal: { ...goal, drafts: [] } }) === 0)
+  if (goal.given === null && draftsLeft({ ...desk, goal: { ...goal, drafts: [] } }) === 0)
     return stopGoal(desk, 'budget_exhausted', `It needs another plan, and there is no planner: ${reason}`, 'policy')
   batch.move(
     'goal',
@@ -106,6 +106,7 @@ function critiqueOf(desk: Desk): Critique | undefined {
 function askCritic(desk: Desk, number: number, attempt: number): undefined {
   const { engine, goal, config, ids, batch, prepared, errands } = desk
   const agent = config.critic ?? ''
+  if (!engine.agents.has(agent)) return notConfigured(desk, 'critic', agent)
   const key = `critic ${number} ${attempt}`
   if (engine.agents.get(agent)?.prepare !== undefined && !prepared.has(key)) {
     errands.push({ errand: 'prepare', agent, key })

@@ -111,7 +111,15 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
   }
 
   /** The one question that is meant: the named review, or the plan, or the only review there is. */
-  function questionOf(state: SessionState, goal: GoalView, { task }: Decision, asked: string): string {
+  function questionOf(state: SessionState, goal: GoalView, { task, idempotency_key }: Decision, asked: string): string {
+    const said = [...state.interactions.values()].find(
+      ({ goal_id, coordination_id, answered }) =>
+        goal_id === goal.goal_id &&
+        coordination_id === null &&
+        idempotency_key !== undefined &&
+        answered?.idempotency_key === idempotency_key,
+    )
+    if (said !== undefined) return said.interaction_id
     const reviews = waitsOf(state, goal).filter(
       ({ run_id, interaction_kind }) => run_id === null && interaction_kind === 'approval',
     )
@@ -170,14 +178,16 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
   }
 
   /** Recorded first: should the process die in between, the plan is there and the question is still open. */
-  async function givePlan(goal_id: string, session_id: string, plan: Json) {
+  async function givePlan(goal_id: string, session_id: string, plan: Json, interaction_id: string) {
     await attempt(engine, session_id, (state) => {
       const goal = state.goals.get(goal_id)
       if (goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
+      // Who comes too late, or again, is told so by the question itself; his plan takes nobody's place.
+      if (state.interactions.get(interaction_id)?.state !== 'open') return { answer: () => undefined }
       const batch = createBatch(state, engine.clock.now())
       const payload = { plan_id: goal.plan?.plan_id ?? '', changes: { change: 'plan_given', plan } }
       batch.say('plan.updated', { actor: 'human', payload }, aboutGoal({ goal }))
-      return { batch, answer: () => undefined }
+      return { batch, read: [interaction_id], answer: () => undefined }
     })
   }
 
@@ -225,23 +235,24 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     },
     async reject(goal_id, rejection = {}) {
       const { state, goal } = await find(goal_id)
-      const isBlocked = goal.state === 'blocked' && rejection.task === undefined
+      // With another plan in hand it is a review that is refused: the goal goes on.
+      const isBlocked = goal.state === 'blocked' && rejection.task === undefined && rejection.plan === undefined
       if (isBlocked) {
         const reason = rejection.reason ?? `What it waits for will not come: ${goal.reason}`
         await stopBy(goal_id, 'unresolvable', reason)
         return
       }
       const interaction_id = questionOf(state, goal, rejection, 'reject')
-      if (rejection.plan !== undefined) await givePlan(goal_id, state.session_id, rejection.plan)
+      if (rejection.plan !== undefined) await givePlan(goal_id, state.session_id, rejection.plan, interaction_id)
       await say(interaction_id, 'deny', rejection)
     },
     cancel: (goal_id, reason = 'cancelled by request') => stopBy(goal_id, 'user_cancel', reason),
     watch,
     async result(goal_id) {
-      const { session_id, ended_at } = await show(goal_id)
+      const { state, goal } = await find(goal_id)
       const leave = new AbortController()
-      if (ended_at === null)
-        for await (const rune of engine.runelog.follow(session_id, 0, leave.signal))
+      if (!isEnded(goal))
+        for await (const rune of engine.runelog.follow(state.session_id, state.event_id, leave.signal))
           if (rune.goal_id === goal_id && (rune.kind === 'plan.goal_met' || rune.kind === 'plan.stopped')) break
       leave.abort()
       return show(goal_id)

@@ -30,31 +30,34 @@ export async function judgeDraft(
   draft: number,
   given: Json,
 ): Promise<Judgement | undefined> {
-  const registry = await read()
   const ids = goalIds(goal.goal_id, engine.sha256)
-  const drafted = readDraft(given)
-  if ('problem' in drafted) return failed(`The draft does not have the shape of a plan: ${drafted.problem}`)
-  const { goal_id, goal_description, received_at } = goal
-  const about = { goal_id, goal: goal_description, draft, received_at, registry }
-  const intent = 'intent' in drafted ? drafted.intent : intentOf(drafted.draft, about, engine.sha256)
-  const { policy, facts, memory } = configOf(goal)
   const coordination_id = ids.coordination(draft)
   const isKnown = (await engine.sessions.load(session_id)).subjects.has(coordination_id)
-  const plan = isKnown
-    ? await plans.rest(coordination_id)
-    : await plans.submit({
-        intent,
-        registry,
-        session_id,
-        goal_id,
-        coordination_id,
-        ...(policy === undefined ? {} : { policy }),
-        facts: facts ?? factsOf(goal, engine.sha256),
-        ...(memory === undefined ? {} : { memory }),
-      })
+  // What was sent through it before is judged by what was recorded then, whatever became of the registry since.
+  const plan = isKnown ? await plans.rest(coordination_id) : await submit()
+  if ('outcome' in plan) return plan
   if (plan.state !== 'DONE' && plan.state !== 'BLOCKED' && plan.state !== 'ABORTED') return undefined
   if (plan.state !== 'DONE') return failed(plan.failure as unknown as Json)
   return frozen(engine, plans, plan, (key) => ids.task(ids.plan(draft), key, 1))
+
+  async function submit(): Promise<PlanView | Judgement> {
+    const registry = await read()
+    const drafted = readDraft(given)
+    if ('problem' in drafted) return failed(`The draft does not have the shape of a plan: ${drafted.problem}`)
+    const { goal_id, goal_description, received_at } = goal
+    const about = { goal_id, goal: goal_description, draft, received_at, registry }
+    const { policy, facts, memory } = configOf(goal)
+    return plans.submit({
+      intent: 'intent' in drafted ? drafted.intent : intentOf(drafted.draft, about, engine.sha256),
+      registry,
+      session_id,
+      goal_id,
+      coordination_id,
+      ...(policy === undefined ? {} : { policy }),
+      facts: facts ?? factsOf(goal, engine.sha256),
+      ...(memory === undefined ? {} : { memory }),
+    })
+  }
 }
 
 /** Where nobody scanned a project, all that is known is the goal itself. */

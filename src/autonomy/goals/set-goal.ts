@@ -1,4 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import type { SessionState } from '../../observation/session-state.ts'
@@ -30,44 +32,48 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
   const { goal, session_id, idempotency_key, ...rest } = submission
   const config = checked(engine, goal, rest)
   const goal_id = idempotency_key === undefined ? engine.ids.next('goal') : keyed(engine, 'goal', idempotency_key)
-  const known = (await engine.runelog.row('subjects', goal_id))?.value as { session_id: string } | undefined
-  if (known !== undefined) return sameGoal(engine, goal_id, known.session_id, goal, idempotency_key ?? '')
+  const before = await setBefore(engine, goal_id, goal, config, idempotency_key)
+  if (before !== undefined) return before
 
   const name = config.planner ?? config.critic ?? ([...engine.agents.keys()][0] as string)
   const problem = await prepareAgent(engine, name)
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
-  const write = (batch: Batch) => {
+  const own = idempotency_key === undefined ? engine.ids.next('ses') : keyed(engine, 'ses', `goal ${idempotency_key}`)
+  const write = (batch: Batch, state: SessionState) => {
     const agent_id = goalIds(goal_id, engine.sha256).head()
     const { tokens, tool_calls, cost_usd } = config.budget
     const budget = JSON.parse(JSON.stringify({ tokens, tool_calls, cost_usd }))
     spawn(engine, batch, { name, parent_id: null, agent_id, budget })
-    return agent_id
-  }
-  const receive = (batch: Batch, agent_id: string) => {
-    const payload = { goal_description: goal, config: JSON.parse(JSON.stringify(config)) as Record<string, Json> }
+    if (batch.stateOf(state.session_id) === 'created') ready(batch, state, state.root_agent_id || agent_id)
+    const payload = { goal_description: goal, config: plain(config) }
     batch.open('goal', goal_id, 'plan.goal_received', { actor: 'human', payload }, { goal_id, agent_id })
   }
-  if (session_id !== undefined) {
-    await attempt(engine, session_id, (state) => {
-      refuseOver(state)
-      const batch = createBatch(state, engine.clock.now())
-      const agent_id = write(batch)
-      if (state.subjects.get(session_id)?.state === 'created') ready(batch, state, state.root_agent_id)
-      receive(batch, agent_id)
-      return { batch, read: [session_id], answer: () => undefined }
-    })
-    return { goal_id, session_id }
+  try {
+    if (session_id === undefined) await openOwn(engine, own, write)
+    else
+      await attempt(engine, session_id, (state) => {
+        refuseOver(state)
+        const batch = createBatch(state, engine.clock.now())
+        write(batch, state)
+        return { batch, read: [session_id], answer: () => undefined }
+      })
+  } catch (error) {
+    // Someone else set the same at the same time and was faster.
+    const isTaken = error instanceof Fault && (error.code === 'subject_exists' || error.code === 'stale_write')
+    const twin = isTaken ? await setBefore(engine, goal_id, goal, config, idempotency_key) : undefined
+    if (twin === undefined) throw error
+    return twin
   }
-  const own = idempotency_key === undefined ? engine.ids.next('ses') : keyed(engine, 'ses', `goal ${idempotency_key}`)
+  return { goal_id, session_id: session_id ?? own }
+}
+
+async function openOwn(engine: Engine, own: string, write: (batch: Batch, state: SessionState) => void) {
   const state = newSessionState(own)
   const batch = createBatch(state, engine.clock.now())
   const payload = { conversation_id: own, config: {} }
   batch.open('session', own, 'session.created', { actor: 'graph_runner', payload })
-  const agent_id = write(batch)
-  ready(batch, state, agent_id)
-  receive(batch, agent_id)
+  write(batch, state)
   await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
-  return { goal_id, session_id: own }
 }
 
 function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string) {
@@ -77,10 +83,29 @@ function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string
 
 const keyed = ({ sha256 }: Engine, prefix: string, key: string) => `${prefix}_${sha256(key).slice(0, 16)}`
 
-async function sameGoal(engine: Engine, goal_id: string, session_id: string, goal: string, key: string) {
-  const known = (await engine.sessions.load(session_id)).goals.get(goal_id)
-  if (known?.goal_description !== goal) throw faults.key_reused({ idempotency_key: key, what: `the goal ${goal_id}` })
+/** The goal that this key set before; refused if that was another one. */
+async function setBefore(
+  engine: Engine,
+  goal_id: string,
+  goal: string,
+  config: GoalConfig,
+  idempotency_key: string | undefined,
+): Promise<GoalSet | undefined> {
+  const row = idempotency_key === undefined ? undefined : await engine.runelog.row('subjects', goal_id)
+  if (idempotency_key === undefined || row === undefined) return undefined
+  const { session_id } = row.value as { session_id: string }
+  const state = await engine.sessions.load(session_id)
+  if (!state.goals.has(goal_id)) await engine.sessions.refresh(state)
+  const known = state.goals.get(goal_id)
+  // What was recorded had its secrets taken out first.
+  const asRecorded = engine.redactor.clean([goal, plain(config)]).value
+  if (canonicalJson([known?.goal_description ?? null, known?.config ?? null]) !== canonicalJson(asRecorded))
+    throw faults.key_reused({ idempotency_key, what: `the goal ${goal_id}` })
   return { goal_id, session_id }
+}
+
+function plain(config: GoalConfig): Record<string, Json> {
+  return JSON.parse(JSON.stringify(config)) as Record<string, Json>
 }
 
 function checked({ agents }: Engine, goal: string, given: object): GoalConfig {

@@ -60,28 +60,31 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
     return viewOf(await find(coordination_id))
   }
 
+  /** One that has diverged goes nowhere any more. That is said, and must keep nothing else in its session waiting. */
+  async function workOn(coordination_id: string) {
+    try {
+      await work(coordination_id)
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'coordination_diverged') throw error
+      ports.engine().warn('a plan cannot go on', { coordination_id, error: error.message })
+    }
+  }
+
   function takeUp(session_id: string): Promise<void> {
     const taken = ports
       .engine()
       .sessions.load(session_id)
-      .then((state) => Promise.all(inTheMiddle(state).map(work)))
+      .then((state) => Promise.all(inTheMiddle(state).map(workOn)))
       .then(() => {})
       .finally(() => takingUp.delete(taken))
     takingUp.add(taken)
     return taken
   }
 
-  /** Brings every coordination of a session that is being closed to its end. */
+  /** Brings every coordination of a session that is being closed to its end; over one that diverged the log is sealed. */
   async function end(session_id: string) {
-    const engine = ports.engine()
-    for (const coordination_id of openIn(await engine.sessions.load(session_id))) {
-      try {
-        await work(coordination_id)
-      } catch (error) {
-        if (!(error instanceof Fault) || error.code !== 'coordination_diverged') throw error
-        // Nothing it could still do is known to be what it would have done: the log is sealed over it as it stands.
-        engine.warn('a plan cannot be brought to its end', { coordination_id, session_id, error: error.message })
-      }
+    for (const coordination_id of openIn(await ports.engine().sessions.load(session_id))) {
+      await workOn(coordination_id)
       const isLeft = isStopping && !isEnded(stateOf(await find(coordination_id)))
       if (isLeft) throw faults.session_busy({ session_id, run_id: coordination_id, asked: 'close it' })
     }

@@ -55,7 +55,7 @@ export interface Deadline {
 
 function ask(batch: Batch, { about, at, answer_timeout_ms }: Move, interaction_id: string, pack: QuestionPack) {
   const { questions, intent_id, round } = pack
-  const deadline = answer_timeout_ms === null ? null : at + answer_timeout_ms
+  const deadline = answer_timeout_ms === null ? null : Math.min(at + answer_timeout_ms, Number.MAX_SAFE_INTEGER)
   const many = questions.length === 1 ? 'One question' : `${questions.length} questions`
   const again = round === 1 ? '' : ` The last answers did not go with the rules; this is round ${round}.`
   batch.open(

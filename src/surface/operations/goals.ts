@@ -87,9 +87,11 @@ export const approveGoal = defineOperation({
   query: nothing,
   body: z.strictObject(decision),
   returns: goalShape,
-  async run(desk, { params: { goal_id }, body, by }) {
+  async run(desk, asked) {
+    const { goal_id } = asked.params
     const { goals } = await desk.commands()
-    await goals.approve(goal_id, withoutUndefined({ replied_by: by, ...body }))
+    const idempotency_key = requestKey('approve_goal', asked)
+    await goals.approve(goal_id, withoutUndefined({ replied_by: asked.by, ...asked.body, idempotency_key }))
     return lookAt(desk, goal_id)
   },
 })
@@ -104,9 +106,11 @@ export const rejectGoal = defineOperation({
   query: nothing,
   body: z.strictObject({ ...decision, plan: jsonValue.optional() }),
   returns: goalShape,
-  async run(desk, { params: { goal_id }, body, by }) {
+  async run(desk, asked) {
+    const { goal_id } = asked.params
     const { goals } = await desk.commands()
-    await goals.reject(goal_id, withoutUndefined({ replied_by: by, ...body }))
+    const idempotency_key = requestKey('reject_goal', asked)
+    await goals.reject(goal_id, withoutUndefined({ replied_by: asked.by, ...asked.body, idempotency_key }))
     return lookAt(desk, goal_id)
   },
 })
