@@ -66,7 +66,8 @@ function questions({ waits_for }: GoalReport) {
   return waits_for.filter(({ interaction_kind }) => interaction_kind !== 'notice')
 }
 
-const isAtRest = ({ state }: GoalReport) => state === 'blocked' || state === 'planning'
+/** Only where tasks are worked on may something still move while a person is asked. */
+const isAtRest = ({ state }: GoalReport) => state !== 'executing'
 
 /** How each question would be answered. */
 function answers(report: GoalReport): readonly string[] {

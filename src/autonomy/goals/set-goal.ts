@@ -30,10 +30,11 @@ export interface GoalSet {
 /** Records a goal. Planning begins when someone drives it. */
 export async function setGoal(engine: Engine, submission: GoalSubmission): Promise<GoalSet> {
   const { goal, session_id, idempotency_key, ...rest } = submission
-  const config = checked(engine, goal, rest)
+  const config = checked(goal, rest)
   const goal_id = idempotency_key === undefined ? engine.ids.next('goal') : keyed(engine, 'goal', idempotency_key)
   const before = await setBefore(engine, goal_id, goal, config, idempotency_key)
   if (before !== undefined) return before
+  refuseStrangers(engine, goal, config)
 
   const name = config.planner ?? config.critic ?? ([...engine.agents.keys()][0] as string)
   const problem = await prepareAgent(engine, name)
@@ -108,15 +109,22 @@ function plain(config: GoalConfig): Record<string, Json> {
   return JSON.parse(JSON.stringify(config)) as Record<string, Json>
 }
 
-function checked({ agents }: Engine, goal: string, given: object): GoalConfig {
-  const refused = (problem: string) => faults.bad_definition({ what: 'goal', name: String(goal).slice(0, 60), problem })
-  if (typeof goal !== 'string' || goal.trim() === '') throw refused('It says nothing; describe what is to be reached.')
+const refused = (goal: string, problem: string) =>
+  faults.bad_definition({ what: 'goal', name: String(goal).slice(0, 60), problem })
+
+function checked(goal: string, given: object): GoalConfig {
+  if (typeof goal !== 'string' || goal.trim() === '')
+    throw refused(goal, 'It says nothing; describe what is to be reached.')
   const read = goalConfig.safeParse(given)
-  if (!read.success) throw refused(`${problemSentence(fieldProblems(read.error))}.`)
-  const { planner, critic, plan } = read.data
+  if (!read.success) throw refused(goal, `${problemSentence(fieldProblems(read.error))}.`)
+  const { planner, plan } = read.data
+  if (planner === null && plan === null)
+    throw refused(goal, 'It has neither a plan nor a planner; give one of the two.')
+  return read.data
+}
+
+function refuseStrangers({ agents }: Engine, goal: string, { planner, critic }: GoalConfig) {
   for (const [role, name] of Object.entries({ planner, critic }))
     if (name !== null && !agents.has(name))
-      throw refused(`Its ${role} is ${name}, which is not configured; there is ${[...agents.keys()].join(', ')}.`)
-  if (planner === null && plan === null) throw refused('It has neither a plan nor a planner; give one of the two.')
-  return read.data
+      throw refused(goal, `Its ${role} is ${name}, which is not configured; there is ${[...agents.keys()].join(', ')}.`)
 }

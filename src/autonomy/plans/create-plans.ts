@@ -1,9 +1,11 @@
 import { recoveryOf } from '../../coordinator/coordinate.ts'
 import { verifyPlan } from '../../coordinator/outputs/verify.ts'
 import type { Ports as CorePorts } from '../../coordinator/progress.ts'
+import { answersFrom } from '../../coordinator/questions/choose.ts'
 import type { RunTape } from '../../coordinator/schemas/run-tape.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
+import type { Json } from '../../kernel/json.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import type { SessionState } from '../../observation/session-state.ts'
@@ -107,14 +109,16 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
       return rest(await receive(ports, await core(), submission))
     },
 
-    async answer(coordination_id, { answer_pack, ...who }) {
+    async answer(coordination_id, { answer_pack, choices = {}, ...who }) {
       const recorded = await find(coordination_id)
       const sent = recorded.asked.find(
         ({ idempotency_key }) => idempotency_key !== null && idempotency_key === who.idempotency_key,
       )
       const asked = sent ?? openPack(recorded)
       if (asked === null) throw faults.coordination_not_waiting({ coordination_id, state: stateOf(recorded) })
-      await reply(ports.engine(), asked.interaction_id, { reply: answer_pack, ...who })
+      const engine = ports.engine()
+      const pack = answer_pack ?? (answersFrom(asked.question_pack, choices, engine.sha256) as unknown as Json)
+      await reply(engine, asked.interaction_id, { reply: pack, ...who })
       return rest(coordination_id)
     },
 

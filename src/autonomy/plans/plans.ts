@@ -67,7 +67,10 @@ export interface PlanSubmission {
 }
 
 export interface PlanAnswer {
-  readonly answer_pack: Json
+  /** The whole pack; without it, `choices`. */
+  readonly answer_pack?: Json
+  /** By key or id of a question, one of its values. What is not named is left to its default. */
+  readonly choices?: Readonly<Record<string, string>>
   readonly replied_by?: string
   readonly idempotency_key?: string
 }

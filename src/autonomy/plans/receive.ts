@@ -1,6 +1,8 @@
-import type { Ports as CorePorts } from '../../coordinator/progress.ts'
+import type { CoordinationInput, Ports as CorePorts } from '../../coordinator/progress.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import { type Batch, createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
@@ -8,18 +10,19 @@ import { refuseOver } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
 import type { PlanSubmission } from './plans.ts'
 import type { PlanPorts } from './ports.ts'
-import { recordedIn } from './recorded.ts'
-import { readSubmission } from './submission.ts'
+import { inputOf, recordedIn } from './recorded.ts'
+import { givenIn, readSubmission, takenIn } from './submission.ts'
 
-type Received = Awaited<ReturnType<typeof readSubmission>>
+type Given = ReturnType<typeof givenIn>
 
 /** Records that an intent was taken in. Nothing of it has been looked at when the promise resolves. */
 export async function receive(ports: PlanPorts, core: CorePorts, submission: PlanSubmission): Promise<string> {
   const engine = ports.engine()
   const { session_id, goal_id, coordination_id: named } = submission
+  const isSentAgain = async () => named !== undefined && wasReceived(engine, named, givenIn(submission))
+  if (named !== undefined && (await isSentAgain())) return named
   const payload = await readSubmission(submission, ports, core, engine.redactor)
   const coordination_id = named ?? engine.ids.next('coord')
-  if (named !== undefined && (await isSentAgain(engine, named, payload))) return named
 
   const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
   const open = (batch: Batch) =>
@@ -36,7 +39,7 @@ export async function receive(ports: PlanPorts, core: CorePorts, submission: Pla
   } catch (error) {
     // Someone else sent the same at the same time and was faster.
     const isTaken = error instanceof Fault && (error.code === 'subject_exists' || error.code === 'stale_write')
-    if (!isTaken || named === undefined || !(await isSentAgain(engine, named, payload))) throw error
+    if (!isTaken || !(await isSentAgain())) throw error
   }
   return coordination_id
 }
@@ -52,12 +55,23 @@ async function openAlone(engine: Engine, open: (batch: Batch) => void) {
   await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
 }
 
-async function isSentAgain({ runelog }: Engine, coordination_id: string, { input_sha256 }: Received): Promise<boolean> {
+/**
+ * Whether this was received before. What counts is what was submitted: policy
+ * and registry are the operator's where the submission brings none, and may have
+ * changed since.
+ */
+async function wasReceived(engine: Engine, coordination_id: string, given: Given): Promise<boolean> {
+  const { runelog } = engine
   const row = await runelog.row('subjects', coordination_id)
   if (row === undefined) return false
   const { machine, session_id } = row.value as { machine: string; session_id: string }
   if (machine !== 'coordination') throw faults.subject_exists({ subject_id: coordination_id, machine, session_id })
   const recorded = recordedIn(await runelog.read(session_id), coordination_id)
-  if (recorded?.received.payload.input_sha256 === input_sha256) return true
+  const before: Partial<CoordinationInput> = recorded === undefined ? {} : inputOf(recorded)
+  const text = (value: unknown) => canonicalJson((value ?? null) as Json)
+  const taken = takenIn(given, engine, engine.redactor)
+  const parts = new Set(['recovers', ...Object.keys(given)]) as Set<keyof Given>
+  const isSame = [...parts].every((part) => text(taken[part]) === text(before[part]))
+  if (isSame) return true
   throw faults.key_reused({ idempotency_key: coordination_id, what: `the coordination ${coordination_id}` })
 }

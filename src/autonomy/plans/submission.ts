@@ -26,18 +26,15 @@ export async function readSubmission(
   ports: Ports,
   redactor: Redactor,
 ): Promise<Payload<'coordination.received'>> {
-  const { intent, policy, registry, memory, facts, recovers, answer_timeout_ms } = submission
+  const { registry, answer_timeout_ms } = submission
   const given: CoordinationInput = {
-    intent: sealIntent(intent, ports.sha256),
-    policy: policy ?? defaults.policy,
+    policy: defaults.policy,
+    ...givenIn(submission),
     registry: registry === undefined ? await defaults.registry() : checked(registry, ports),
-    memory: memory === undefined ? emptyMemory(intent) : memory,
-    facts: facts ?? null,
-    ...(recovers === undefined ? {} : { recovers }),
   }
   // Whatever has no canonical text is refused here, by name.
   begin(given, ports)
-  const input = redactor.clean(given as unknown as Json).value as unknown as CoordinationInput
+  const input = takenIn(given, ports, redactor)
   const { run_id } = begin(input, ports)
   return {
     intent_id: idIn(input.intent),
@@ -46,6 +43,28 @@ export async function readSubmission(
     input: input as unknown as Record<string, Json>,
     ...(answer_timeout_ms === undefined ? {} : { answer_timeout_ms }),
   }
+}
+
+/** The part of the input that is the submitter's. */
+export function givenIn({ intent, policy, registry, memory, facts, recovers }: PlanSubmission) {
+  return {
+    intent,
+    memory: memory === undefined ? emptyMemory(intent) : memory,
+    facts: facts ?? null,
+    ...(policy === undefined ? {} : { policy }),
+    ...(registry === undefined ? {} : { registry }),
+    ...(recovers === undefined ? {} : { recovers }),
+  }
+}
+
+/** As it is recorded: without secrets, and sealed as it is then, or it would not be what was sealed. */
+export function takenIn<G extends { readonly intent: Json }>(
+  given: G,
+  { sha256 }: Pick<Ports, 'sha256'>,
+  redactor: Redactor,
+): G {
+  const cleaned = redactor.clean(given as unknown as Json).value as unknown as G
+  return { ...cleaned, intent: sealIntent(cleaned.intent, sha256) }
 }
 
 function checked(given: RegistrySnapshot, { sha256 }: Ports): RegistrySnapshot {

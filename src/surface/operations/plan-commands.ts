@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import { answersFrom } from '../../coordinator/questions/choose.ts'
 import { faults } from '../../faults/catalogue.ts'
-import type { Json } from '../../kernel/json.ts'
 import { jsonObject, jsonValue } from '../../runes/json-value.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -69,16 +67,8 @@ export const answerPlan = defineOperation({
       const problem = 'Give an answer_pack or choices, one of the two.'
       throw faults.bad_request({ operation: 'answer_plan', problems: [{ in: 'body', pointer: '', problem }] })
     }
-    const key = requestKey('answer_plan', asked)
-    const pack = answer_pack ?? (await chosen())
-    return planCard(
-      await plans.answer(coordination_id, withoutUndefined({ answer_pack: pack, replied_by, idempotency_key: key })),
-    )
-
-    async function chosen(): Promise<Json> {
-      const { waits_for, state } = await plans.show(coordination_id)
-      if (waits_for === null) throw faults.coordination_not_waiting({ coordination_id, state })
-      return answersFrom(waits_for.question_pack, choices ?? {}, desk.sha256) as unknown as Json
-    }
+    const idempotency_key = requestKey('answer_plan', asked)
+    const given = withoutUndefined({ answer_pack, choices, replied_by, idempotency_key })
+    return planCard(await plans.answer(coordination_id, given))
   },
 })

@@ -1,12 +1,21 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RunTape } from '../../../src/coordinator/schemas/run-tape.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
 import { inputOf, intentOf, openQuestion, policy } from '../../support/coordinator.ts'
-import { allAtOnce, asking, forbidden, packFor, planWorld, whereTo } from '../../support/plans.ts'
+import {
+  allAtOnce,
+  asking,
+  exampleIntent,
+  exampleRegistry,
+  forbidden,
+  packFor,
+  planWorld,
+  whereTo,
+} from '../../support/plans.ts'
 import { scenario } from '../../support/scenario.ts'
 import type { World } from '../../support/world.ts'
 
@@ -234,6 +243,42 @@ describe('who submits', () => {
     expect(await world.sw.plans.list()).toHaveLength(1)
     const other = { ...mine, policy: { ...(policy as object), question_budget: 1 } }
     await expect(world.sw.plans.submit(other)).rejects.toMatchObject({ code: 'key_reused' })
+  })
+
+  test('a submission that is sent again is the same, also when policy and registry have changed since', async () => {
+    const registry = mkdtempSync(join(tmpdir(), 'statewright-registry-'))
+    cpSync(exampleRegistry, registry, { recursive: true })
+    world = await planWorld({ store: 'sqlite', plans: { registry }, secrets: { word: 'hush-hush' } })
+    const { facts } = inputOf()
+    const unsealed = exampleIntent({ title: 'Say hush-hush' })
+    const intent = { ...unsealed, audit: { ...(unsealed.audit as object), checksum: '' } }
+    const mine = { intent, facts, coordination_id: 'coord_mine' }
+    const first = await world.sw.plans.submit(mine)
+    // What is sealed as it is taken in is sealed without its secrets.
+    expect(first).toMatchObject({ state: 'DONE', input: { intent: { title: 'Say [secret:word]' } } })
+    writeFileSync(join(registry, 'broken.yaml'), 'kind: nonsense\n')
+    await world.restart({ plans: { registry, policy: { ...(policy as object), question_budget: 1 } as never } })
+    expect(await world.sw.plans.submit(mine)).toEqual(first)
+    for (const other of [
+      { ...mine, facts: null },
+      { ...mine, policy: { ...(policy as object), question_budget: 2 } as never },
+      { ...mine, intent: exampleIntent() },
+    ])
+      await expect(world.sw.plans.submit(other)).rejects.toMatchObject({ code: 'key_reused' })
+    rmSync(registry, { recursive: true })
+  })
+
+  test('choices under the same key are taken once, whatever became of them', async () => {
+    world = await planWorld()
+    const { coordination_id } = await world.sw.plans.submit(asking(whereTo))
+    const send = (target: string, idempotency_key: string) =>
+      world.sw.plans.answer(coordination_id, { choices: { target }, idempotency_key })
+    const again = await send('production', 'k1')
+    expect(again).toMatchObject({ state: 'AWAITING_ANSWERS', waits_for: { question_pack: { round: 2 } } })
+    expect(await send('production', 'k1')).toEqual(again)
+    expect((await send('staging', 'k2')).state).toBe('DONE')
+    expect((await send('production', 'k1')).state).toBe('DONE')
+    await expect(send('staging', 'k1')).rejects.toMatchObject({ code: 'key_reused' })
   })
 
   test('the same answers under the same key are taken once, whatever became of them', async () => {
