@@ -17,11 +17,12 @@ beforeEach(() => {
   const registry = registryIn(join(folder, 'registry'))
   project = createProject(
     folder,
-    `{ worker, reviewer }, plans: { registry: ${JSON.stringify(registry)} }`,
-    `import { agent, defineConfig, say, scriptedModel } from 'statewright'
+    `{ worker, reviewer, asker }, plans: { registry: ${JSON.stringify(registry)} }`,
+    `import { agent, ask, defineConfig, say, scriptedModel } from 'statewright'
 const worker = agent({ role: 'worker', model: scriptedModel(() => say('Done.')) })
 const finding = { severity: 'suggestion', category: 'style', title: 'Short', description: 'One word.', evidence: ['only'], task: 'only' }
-const reviewer = agent({ role: 'critic', model: scriptedModel(() => say(JSON.stringify({ findings: [finding] }))) })`,
+const reviewer = agent({ role: 'critic', model: scriptedModel(() => say(JSON.stringify({ findings: [finding] }))) })
+const asker = agent({ role: 'critic', model: scriptedModel([ask({ title: 'Which?', fields: [{ name: 'choice', required: true }] }), say('{"findings": []}')]) })`,
   )
   plan = join(folder, 'plan.json')
   writeFileSync(plan, JSON.stringify({ tasks: [note('first'), { ...note('second', 'first'), command: 'cmd_write' }] }))
@@ -60,6 +61,17 @@ test('with --auto nobody is asked for the plan; what is stopped exits 1; JSON is
   const spent = await project.cli(['goal', 'Write it down', '--plan', plan, '--auto', '--tokens', '0'])
   expect(spent.exit).toBe(1)
   expect(spent.out).toContain('of 0 tokens')
+})
+
+test('a critic that asks does not keep whoever watches; what it says is not for who watches its run', async () => {
+  writeFileSync(plan, JSON.stringify({ tasks: [note('only')] }))
+  const asked = await project.cli(['goal', 'Write it down', '--plan', plan, '--auto', '--critic', 'asker', '--json'])
+  expect(asked.exit).toBe(4)
+  const report = JSON.parse(asked.out.split('\n').at(-1) ?? '') as { state: string; waits_for: { run_id: string }[] }
+  expect(report).toMatchObject({ state: 'reviewing', waits_for: [{ interaction_kind: 'ecs' }] })
+  const watched = await project.cli(['watch', report.waits_for[0]?.run_id ?? ''])
+  expect(watched.exit).toBe(0)
+  expect(watched.out + watched.err).toContain('is internal: nothing of it is shown here. It is waiting_user.')
 })
 
 test('a plan is rejected with another one; a goal without plan or planner, and options of other verbs, are refused', async () => {
