@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { say } from '../../../src/runtime/scripted-model.ts'
+import { call, say } from '../../../src/runtime/scripted-model.ts'
 import { content, critic, note, planner, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { chosen, form } from '../../scenarios/props.ts'
+import { heldTool } from '../../scenarios/theatre.ts'
+import { settled } from '../../support/clock.ts'
 import { openQuestion } from '../../support/coordinator.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { asking, packFor, whereTo } from '../../support/plans.ts'
@@ -188,6 +190,27 @@ describe('others in the session of a goal', () => {
     const activated = await world.until(session_id, ({ kind }) => kind === 'session.activated')
     expect(activated.payload).toMatchObject({ root_agent_id: expect.stringMatching(/^agt_/) })
   })
+})
+
+test('a task that waited for a person goes on only when its agent has a place for it', async () => {
+  const held = heldTool('shop.look', { read_only: true })
+  const parts = { ...asks, tb: [call('shop.look'), say('tb is done')] }
+  world = await createWorld({ agents: { worker: worker(parts, { tools: [held.tool] }) }, plans })
+  const plan = planOf(note('ta'), { ...note('tb'), command: 'cmd_look' })
+  const { goal_id } = await world.sw.goals.start({ goal: 'Both', auto: true, plan, per_agent: { worker: 1 } })
+  await held.hasBegun()
+  const running = async () =>
+    (await Promise.all((await showing(goal_id)).tasks.map(({ run_id }) => world.sw.find(run_id ?? '')))).map(
+      ({ run }) => run.status,
+    )
+  const before = await running()
+  const [asked] = await world.sw.inbox()
+  await world.sw.reply(asked?.interaction_id ?? '', { reply: chosen })
+  await settled()
+  const meanwhile = await running()
+  held.begun[0]?.resolve('seen')
+  expect({ before, meanwhile }).toEqual({ before: ['waiting_user', 'running'], meanwhile: ['queued', 'running'] })
+  expect(await world.sw.goals.result(goal_id)).toMatchObject({ state: 'goal_met' })
 })
 
 test('however long answers may take, their deadline can be recorded', async () => {
