@@ -72,6 +72,8 @@ export async function close(
   settled: (session_id: string) => Promise<void>,
 ): Promise<void> {
   await attempt(engine, session_id, (state) => {
+    // Something kept it from being closed before; whoever asks again may have mended that.
+    if (state.subjects.get(session_id)?.state === 'closing') return { answer: () => undefined }
     const batch = createBatch(state, engine.clock.now())
     batch.move('session', session_id, 'close_requested', 'session.closing', { actor: 'human', payload: { reason } })
     return { batch, answer: () => undefined }

@@ -126,7 +126,8 @@ test('questions that a plan asks while its session is being closed are withdrawn
         if (to === 'closing') break
     }),
   )
-  await closed
+  // The first process may be over before it has closed the session; then the next one did.
+  await closed?.catch(() => {})
   expect(first.hasIntercepted()).toBe(true)
   expect({ state, inbox, problems }).toEqual({ state: 'BLOCKED', inbox: [], problems: [] })
   expect(end.toSorted()).toEqual(closedInOrder.toSorted())
@@ -149,19 +150,23 @@ test('an answer that arrives while the session is being closed is still acted on
   expect((await world.runes(session_id)).at(-1)?.kind).toBe('session.closed')
 })
 
-test('what cannot be signed is not sealed over; the others go on, and it is closed when the key is there', async () => {
-  const folder = scratch.fresh()
-  const signing_key = join(folder, 'key.pem')
-  writeFileSync(signing_key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
-  world = await planWorld({ store: 'sqlite', plans: { signing_key } })
-  const { session_id } = await world.sw.plans.submit({ ...asking(whereTo), coordination_id })
-  renameSync(signing_key, `${signing_key}.away`)
-  await expect(world.sw.closeSession(session_id)).rejects.toMatchObject({ code: 'file_unusable' })
-  await world.restart()
-  expect(world.warnings.map(({ message }) => message)).toContain('a session could not be closed yet')
-  expect((await world.runes(session_id)).at(-1)?.kind).not.toBe('session.closed')
-  renameSync(`${signing_key}.away`, signing_key)
-  await world.restart()
-  expect(await world.sw.plans.show(coordination_id)).toMatchObject({ state: 'BLOCKED' })
-  expect((await world.runes(session_id)).at(-1)?.kind).toBe('session.closed')
-})
+test.each(['by the next process', 'by whoever asks again'])(
+  'what cannot be signed is not sealed over, nor keeps others waiting; with the key it is closed %s',
+  async (how) => {
+    const folder = scratch.fresh()
+    const signing_key = join(folder, 'key.pem')
+    writeFileSync(signing_key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
+    world = await planWorld({ store: 'sqlite', plans: { signing_key } })
+    const { session_id } = await world.sw.plans.submit({ ...asking(whereTo), coordination_id })
+    renameSync(signing_key, `${signing_key}.away`)
+    await expect(world.sw.closeSession(session_id)).rejects.toMatchObject({ code: 'file_unusable' })
+    await world.restart()
+    expect(world.warnings.map(({ message }) => message)).toContain('a session could not be closed yet')
+    expect((await world.runes(session_id)).at(-1)?.kind).not.toBe('session.closed')
+    renameSync(`${signing_key}.away`, signing_key)
+    if (how === 'by the next process') await world.restart()
+    else await world.sw.closeSession(session_id)
+    expect(await world.sw.plans.show(coordination_id)).toMatchObject({ state: 'BLOCKED' })
+    expect((await world.runes(session_id)).at(-1)?.kind).toBe('session.closed')
+  },
+)
