@@ -9,7 +9,7 @@ import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import type { Statewright } from '../../../src/statewright.ts'
-import type { Desk } from '../../../src/surface/desk.ts'
+import { createDesk, type Desk } from '../../../src/surface/desk.ts'
 import { localClient } from '../../../src/surface/local-client.ts'
 import { runHistory } from '../../../src/surface/operations/history.ts'
 import { move, opening } from '../../support/drafts.ts'
@@ -42,7 +42,7 @@ async function open() {
 
 const events = (heard: readonly { data: string }[]) => heard.map(({ data }) => JSON.parse(data) as FcmpEvent)
 const desk = (sw: Statewright) =>
-  ({ runelog: sw.runelog, listen: sw.listen, now: Date.now, sha256: hostPorts.sha256 }) as unknown as Desk
+  createDesk({ runelog: sw.runelog, listen: sw.listen, now: Date.now, sha256: hostPorts.sha256 } as unknown as Desk)
 
 test('a run is told from its first event to its end, live and over a restart, without gap or duplicate', async () => {
   const { world, air, approve, run_id, path } = await open()
