@@ -181,6 +181,17 @@ test('a run whose wake was lost altogether is found', async () => {
   expect((await handle.result()).status).toBe('succeeded')
 })
 
+test('a deadline whose wake was lost altogether, as with a queue that was not restored, is applied', async () => {
+  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 1_000 })
+  const first = await join(4)
+  const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  await eventually('it asks', async () => (await sw.inbox())[0])
+  await first.close()
+  await ask(url, 'DELETE FROM statewright_jobs._private_jobs')
+  await join(4)
+  expect(await handle.result()).toMatchObject({ status: 'succeeded', result: 'CANCELLED' })
+})
+
 test('only the first process that comes looks after what waits for people', async () => {
   const { agents, sw, join } = await createWorkplace({ lease_ms: 30_000 })
   const first = await join(4)

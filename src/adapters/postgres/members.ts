@@ -53,6 +53,11 @@ const texts = {
       SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key AND j.attempts < j.max_attempts
       AND (j.locked_by IS NULL OR j.locked_by IN (SELECT pool FROM statewright.worker))
     )`,
+  // A question with a deadline that no job will bring.
+  forgotten: `SELECT count(${jobsSchema}.add_job('deadline', json_build_object('session_id', m.value::json ->> 'session_id',
+      'interaction_id', m.key), job_key := m.key, run_at := to_timestamp((m.value::json ->> 'deadline')::float8 / 1000.0)))
+    FROM statewright.model_row m WHERE m.model = 'open_interactions' AND m.value::json ->> 'deadline' IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key AND j.attempts < j.max_attempts)`,
 
   // A worker that has a deadline may be waiting for it; that is not work under way. A run that nobody holds is.
   due: `SELECT (SELECT count(*) FROM ${jobsSchema}.jobs WHERE run_at <= clock_timestamp()
@@ -110,6 +115,7 @@ export function createMembers(pool: pg.Pool, lease_ms: number) {
     async wakeOverlooked(older_than_ms = overlooked_ms) {
       await ask(texts.strays)
       await ask(texts.overlooked, [older_than_ms])
+      await ask(texts.forgotten)
       await ask(texts.prune)
     },
 
