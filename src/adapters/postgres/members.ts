@@ -1,7 +1,10 @@
 import type pg from 'pg'
+import { deadlineJob } from '../../runtime/dispatch/jobs-for.ts'
 import type { AbandonedRun } from '../../runtime/shared-store.ts'
+import { jobColumns } from './beside.ts'
 import type { HeldRun } from './leases.ts'
 import { jobsSchema } from './shared-schema.ts'
+import { statements } from './statements.ts'
 
 /** Held while a worker registers, so that of two that begin at once one is the first. */
 const joinLock = 0x6a6f696e
@@ -53,10 +56,9 @@ const texts = {
       SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key AND j.attempts < j.max_attempts
       AND (j.locked_by IS NULL OR j.locked_by IN (SELECT pool FROM statewright.worker))
     )`,
-  // A question with a deadline that no job will bring.
-  forgotten: `SELECT count(${jobsSchema}.add_job('deadline', json_build_object('session_id', m.value::json ->> 'session_id',
-      'interaction_id', m.key), job_key := m.key, run_at := to_timestamp((m.value::json ->> 'deadline')::float8 / 1000.0)))
-    FROM statewright.model_row m WHERE m.model = 'open_interactions' AND m.value::json ->> 'deadline' IS NOT NULL
+  // Questions with a deadline that no job will bring. What people are asked is anyone's text, which PostgreSQL need not be able to read as JSON.
+  forgotten: `SELECT m.value FROM statewright.model_row m
+    WHERE m.model = 'open_interactions' AND position('"deadline":null' IN m.value) = 0
     AND NOT EXISTS (SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key AND j.attempts < j.max_attempts)`,
 
   // A worker that has a deadline may be waiting for it; that is not work under way. A run that nobody holds is.
@@ -115,7 +117,10 @@ export function createMembers(pool: pg.Pool, lease_ms: number) {
     async wakeOverlooked(older_than_ms = overlooked_ms) {
       await ask(texts.strays)
       await ask(texts.overlooked, [older_than_ms])
-      await ask(texts.forgotten)
+      const forgotten = (await ask<{ value: string }>(texts.forgotten)).map(({ value }) =>
+        deadlineJob(JSON.parse(value)),
+      )
+      if (forgotten.length > 0) await ask(statements.addJobs, jobColumns(forgotten))
       await ask(texts.prune)
     },
 

@@ -44,14 +44,8 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
       }
       case 'interaction.opened': {
         const interaction_id = rune.subject_id ?? ''
-        const { deadline: run_at } = rune.payload
-        if (run_at !== null)
-          jobs.set(interaction_id, {
-            task: 'deadline',
-            key: interaction_id,
-            payload: { session_id, interaction_id },
-            run_at,
-          })
+        const { deadline } = rune.payload
+        if (deadline !== null) jobs.set(interaction_id, deadlineJob({ session_id, interaction_id, deadline }))
         break
       }
       case 'interaction.answered':
@@ -82,6 +76,11 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
 
 export function runJob(session_id: string, run_id: string): Job {
   return { task: 'run', key: run_id, payload: { session_id, run_id } }
+}
+
+export function deadlineJob(question: { session_id: string; interaction_id: string; deadline: number }): Job {
+  const { session_id, interaction_id, deadline: run_at } = question
+  return { task: 'deadline', key: interaction_id, payload: { session_id, interaction_id }, run_at }
 }
 
 function sessionJob(session_id: string): Job {
