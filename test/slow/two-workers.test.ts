@@ -80,7 +80,7 @@ test('200 payments on two workers, one of them stopped between the record and th
     await delay(50)
   }
   const took = Date.now() - begun
-  // What it had in hand when it stopped, it tried to record when it woke.
+  // What it said when it woke, under the epoch that it had, was refused.
   await stopped.until((s): s is Extract<Said, { said: 'refused' }> => s.said === 'refused' && s.code === 'stale_fence')
   stopped.signal('SIGTERM')
   other.signal('SIGTERM')

@@ -2,7 +2,8 @@ import { writeSync } from 'node:fs'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import { closeStore, openStore } from '../../src/open-store.ts'
-import type { Runelog } from '../../src/runelog/port.ts'
+import type { Append, Runelog } from '../../src/runelog/port.ts'
+import type { Rune } from '../../src/runes/rune.ts'
 import type { Settings } from '../../src/runtime/engine/engine.ts'
 import { createStatewright } from '../../src/statewright.ts'
 import { workerAgents } from './worker-agents.ts'
@@ -55,6 +56,7 @@ function watched(runelog: Runelog): Runelog {
           const { run_id = '', execution_id = '' } = begun
           say({ said: 'stopping', session_id, run_id, execution_id })
           process.kill(process.pid, 'SIGSTOP')
+          await speakLate(runelog, begun, batch)
         }
         return runes
       } catch (error) {
@@ -64,6 +66,30 @@ function watched(runelog: Runelog): Runelog {
       }
     },
   }
+}
+
+/** It wakes, and says something before it looks at any lease. */
+async function speakLate(
+  runelog: Runelog,
+  { run_id = '', agent_id = '', turn_id = '' }: Rune,
+  { session_id, fence }: Append,
+) {
+  if (fence === undefined) return
+  const payload = { content: 'late', channel: 'text', round: 1, offset: 0 } as const
+  const late = {
+    kind: 'turn.assistant_delta',
+    at: Date.now(),
+    actor: 'reasoning',
+    run_id,
+    agent_id,
+    turn_id,
+    payload,
+  } as const
+  const refused = await runelog.append({ session_id, fence, runes: [late] }).then(
+    () => null,
+    (error) => (error as Fault).code,
+  )
+  say({ said: refused === null ? 'recorded' : 'refused', session_id, ...fence, event_ids: [], code: refused })
 }
 
 const store = await openStore(url, hostPorts, {}, { lease_ms: settings.lease_ms, warn })
