@@ -106,7 +106,16 @@ function moved(state: SessionState, run: RunView, { to, trigger, payload, actor 
   if (payload.budget_of !== undefined) run.budget_of = payload.budget_of
   if (payload.message !== undefined) run.message = payload.message
   // A holder that lets go in good order puts nothing at risk; only a lost one counts.
-  if (trigger === 'restart.requeued' && actor === 'recovery') run.requeues_without_progress += 1
+  if (trigger === 'restart.requeued' && actor === 'recovery' && !onlyWaits(state, run))
+    run.requeues_without_progress += 1
+}
+
+/** All it has under way are tasks of other runs, which have a limit of their own and may wait for a person for days. */
+function onlyWaits(state: SessionState, { run_id }: RunView): boolean {
+  const underWay = [...state.calls.values()].filter((call) => call.run_id === run_id && call.contract === 'running')
+  const handedOn = new Set<string | null>()
+  for (const { parent_call_id } of state.openRuns.values()) handedOn.add(parent_call_id)
+  return underWay.length > 0 && underWay.every(({ call_id }) => handedOn.has(call_id))
 }
 
 function requested(run: RunView, { payload }: Rune<'run.requested'>) {

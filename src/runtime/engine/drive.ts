@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts'
 import { readThrown } from '../thrown.ts'
 import { leftBehind } from '../tools/carry-out.ts'
-import { cancelHeld, crash } from './end.ts'
+import { cancelHeld, crash, putBack } from './end.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, callsOf, commit, type Hold, type InHand, isUnderWay, turnOf } from './hold.ts'
 import { reason } from './reason.ts'
@@ -87,12 +87,17 @@ async function step(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
   return work(engine, hold)
 }
 
-/** The process goes down: what is under way may still finish, and what it came to is recorded. */
+/**
+ * The process goes down: what is under way may still finish, and what it came
+ * to is recorded. The run goes back into the queue in good order, so that going
+ * down while it waits, however often, is not taken for a worker that was lost.
+ */
 async function leave(engine: Engine, hold: Hold): Promise<'over'> {
   await settle(engine, [...hold.inHand.values()])
   const batch = batchFor(engine, hold)
   recordOutcomes(engine, hold, batch, callsOf(hold))
-  if (batch.runes.length > 0) await commit(engine, hold, batch)
+  putBack(hold, batch, 'the worker is shutting down')
+  await commit(engine, hold, batch)
   return 'over'
 }
 
