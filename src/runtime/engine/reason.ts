@@ -1,6 +1,7 @@
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../clean-stream.ts'
+import { askPersonName } from '../ecs/ask-person.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -73,12 +74,14 @@ async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' 
       const recorded = said.calls.map(({ name }, i) => ({ name, arguments: read[i]?.args ?? null }))
       if (isRepeated(hold.agent.dialogue.messages, recorded, canonicalJson))
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
-      const over = await stopBefore(engine, hold, said.calls.length, cut)
+      // A step for a person is no tool call, and nobody's budget pays for it.
+      const toolCalls = said.calls.filter(({ name }) => name !== askPersonName).length
+      const over = await stopBefore(engine, hold, toolCalls, cut)
       if (over !== undefined) return over
       try {
         return await receive(engine, hold, said, read)
       } catch (error) {
-        return lastSpent(engine, hold, error, said.calls.length, cut)
+        return lastSpent(engine, hold, error, toolCalls, cut)
       }
     }
   }
