@@ -19,7 +19,6 @@ export function foldCall(state: SessionState, rune: Rune): void {
       return
     case 'contract.opened':
       contractOpened(state, rune)
-      for (const [key, salted] of state.repeats) if (salted === rune.payload.idempotency_key) state.repeats.delete(key)
       return
     case 'contract.repeat_allowed':
       state.repeats.set(rune.payload.idempotency_key, rune.payload.salted_key)

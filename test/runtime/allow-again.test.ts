@@ -5,7 +5,7 @@ import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { createWorld } from '../support/world.ts'
 
-test('what was done is done again only by leave of a person, and once per leave', async () => {
+async function payments() {
   const keys: string[] = []
   const pay = tool({
     name: 'payments.pay',
@@ -27,6 +27,11 @@ test('what was done is done again only by leave of a person, and once per leave'
     await world.sw.submit({ agent: 'payer', input: 'pay', session_id })
     await world.sw.idle()
   }
+  return { keys, world, session_id, again }
+}
+
+test('what was done is done again only by leave of a person, and once per leave', async () => {
+  const { keys, world, session_id, again } = await payments()
   await again()
   expect(keys).toHaveLength(1)
 
@@ -37,5 +42,18 @@ test('what was done is done again only by leave of a person, and once per leave'
   expect(keys).toHaveLength(2)
   expect(new Set(keys).size).toBe(2)
   await expect(world.sw.allowAgain('exe_none')).rejects.toMatchObject({ code: 'not_found' })
+  await world.end()
+})
+
+test('what was done again by leave of a person is done once more by leave to repeat that one', async () => {
+  const { keys, world, session_id, again } = await payments()
+  const last = async () => (await world.runes(session_id)).findLast((r) => r.kind === 'contract.opened')?.execution_id
+  for (const times of [2, 3, 4]) {
+    await world.sw.allowAgain((await last()) ?? '')
+    await again()
+    await again()
+    expect(keys).toHaveLength(times)
+  }
+  expect(new Set(keys).size).toBe(4)
   await world.end()
 })

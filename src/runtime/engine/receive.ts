@@ -120,12 +120,14 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall, asRead: R
   const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
   const claimOn = async (taken: string) =>
     (await engine.runelog.row('claims', `${scope}:${taken}`))?.value as Claim | undefined
-  const claim = await claimOn(key)
-  if (claim === undefined) return { call: planned }
-  const again = hold.state.repeats.get(key)
-  if (again === undefined || (await claimOn(again)) !== undefined)
-    return refused(planned, await alreadyThere(engine, hold, claim))
-  return { call: { ...planned, idempotency_key: again } }
+  // Each time that a person let it be done again gave it one more key, by the one that was taken.
+  let free = key
+  for (let claim = await claimOn(free); claim !== undefined; claim = await claimOn(free)) {
+    const again = hold.state.repeats.get(free)
+    if (again === undefined) return refused(planned, await alreadyThere(engine, hold, claim))
+    free = again
+  }
+  return { call: { ...planned, idempotency_key: free } }
 }
 
 /** A second call for it, with the same arguments, is the same action. */
