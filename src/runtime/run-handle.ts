@@ -33,8 +33,6 @@ export interface RunHandle {
 export function createRunHandle(runtime: Runtime, session_id: string, run_id: string): RunHandle {
   const { engine } = runtime
   const { runelog, closing } = engine
-  /** What came before the run in its session is not read again. */
-  const beginning = async () => (await runtime.find(run_id)).run.submitted_event_id - 1
 
   async function* events({ after }: { after?: number } = {}): AsyncIterable<RunEvent> {
     const leave = new AbortController()
@@ -51,10 +49,16 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
       if (delta.run_id === run_id) add({ type: 'delta', delta })
     })
     const following = (async () => {
-      for await (const rune of runelog.follow(session_id, after ?? (await beginning()), leave.signal)) {
-        if (rune.run_id !== run_id) continue
-        if (rune.visibility === 'public') add({ type: 'rune', rune })
-        if (isEnd(rune)) return
+      const { run } = await runtime.find(run_id)
+      // What came before the run in its session is not read again.
+      const from = after ?? run.submitted_event_id - 1
+      // Of a run that is over nothing more will come: whoever has seen its end already must not wait for it.
+      const last = isEndOfRun(run.status) ? ((await runelog.head(session_id))?.event_id ?? 0) : Number.POSITIVE_INFINITY
+      if (from >= last) return
+      for await (const rune of runelog.follow(session_id, from, leave.signal)) {
+        const isOurs = rune.run_id === run_id
+        if (isOurs && rune.visibility === 'public') add({ type: 'rune', rune })
+        if ((isOurs && isEnd(rune)) || rune.event_id >= last) return
       }
     })()
     following.catch(() => bell.resolve())
