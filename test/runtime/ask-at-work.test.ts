@@ -8,6 +8,7 @@ import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Asked, Tool, ToolContext } from '../../src/runtime/tools/tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
+import { settled } from '../support/clock.ts'
 import { createWorld, type WorldOptions } from '../support/world.ts'
 
 const form = { type: 'form', title: 'Which size?', fields: [{ name: 'size', type: 'number', required: true }] }
@@ -171,4 +172,17 @@ test('a tool that has returned asks nobody any more', async () => {
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(await kept[0]?.ask?.(form)).toEqual({ action: 'silence' })
   expect(await world.sw.inbox()).toEqual([])
+})
+
+test('a question that is refused while nobody waits for it does not end the process', async () => {
+  const { worker } = asking(form, {
+    run: async (_: unknown, { ask }: ToolContext) => {
+      void ask?.({ title: 'A form without fields.' })
+      await settled()
+      return 'did not wait'
+    },
+  })
+  const world = await worldOf(worker)
+  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
 })

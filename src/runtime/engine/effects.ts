@@ -1,6 +1,6 @@
 import type { CallView } from '../../observation/session-state.ts'
 import { about } from '../contracts/about.ts'
-import { carryOut } from '../tools/carry-out.ts'
+import { carryOut, returned } from '../tools/carry-out.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
 import { createAsking } from './ask.ts'
 import type { Engine } from './engine.ts'
@@ -75,7 +75,7 @@ async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortCon
       await until(engine, earliest, signal)
       found = await probeOnce(engine, tool, call, signal)
     }
-    if (found.outcome === 'happened') return { status: 'success', output: found.result ?? null, duration_ms: 0 }
+    if (found.outcome === 'happened') return { ...(await returned(tool, found.result, engine)), duration_ms: 0 }
     // A tool that has still not returned may act yet, however long ago it was given up.
     if (found.outcome !== 'did_not' || engine.atWork.has(call.execution_id ?? '')) return { status: 'unknown' }
     return {

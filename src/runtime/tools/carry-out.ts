@@ -89,6 +89,8 @@ export async function carryOut(
       const over = new AbortController()
       const { signal } = over
       const question = limit.without(() => ask(request, moot === undefined ? signal : AbortSignal.any([signal, moot])))
+      // A tool need not wait for what it asks. That nobody hears of a refusal must not end the process.
+      question.catch(() => {})
       questions.set(question, over)
       return question
     }
@@ -149,9 +151,18 @@ async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole, redactor: R
       return { status: 'unknown', error: message }
     return { status: 'error', error: message, error_kind: kind }
   }
+  return returned(tool, end.value, { keepWhole, redactor })
+}
+
+/** What a tool returned, or a probe found that it had: it becomes a value that can be recorded, and fits its limit. */
+export async function returned(
+  tool: Tool,
+  value: unknown,
+  { keepWhole, redactor }: Pick<CarryOutPorts, 'keepWhole' | 'redactor'>,
+): Promise<Bare<Outcome>> {
   try {
     // A tool that returns nothing has nothing to report.
-    const limited = await limitOutput(end.value ?? null, tool.max_output_bytes, keepWhole, redactor)
+    const limited = await limitOutput(value ?? null, tool.max_output_bytes, keepWhole, redactor)
     return { status: 'success', ...limited }
   } catch (error) {
     return unrecordable(tool, error instanceof RangeError ? 'It is nested too deeply.' : readThrown(error).message)

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import type { Json } from '../../src/kernel/json.ts'
+import { openStore } from '../../src/open-store.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { auditRunes } from '../support/audit-runes.ts'
+import { createWorld } from '../support/world.ts'
+
+/** A worker is lost in the middle of a payment, and the next one asks the bank, which says this. */
+async function afterLoss(found: unknown) {
+  const store = await openStore('memory:', hostPorts)
+  const begun = Promise.withResolvers<void>()
+  let payments = 0
+  const pay = tool({
+    name: 'bank.pay',
+    input: z.object({}),
+    irreversible: true,
+    approval: 'never',
+    max_output_bytes: 300,
+    run: () => {
+      payments++
+      begun.resolve()
+      return new Promise<Json>(() => {})
+    },
+    probe: async () => ({ outcome: 'happened', result: found as Json }),
+  })
+  const worker = agent({ role: 'worker', model: scriptedModel([call('bank.pay'), say('done')]), tools: [pay] })
+  const lost = await createWorld({ agents: { worker }, store })
+  const { session_id, run_id } = await lost.sw.submit({ agent: 'worker', input: 'pay' })
+  await begun.promise
+
+  const world = await createWorld({ agents: { worker }, store })
+  const result = await (await world.sw.run(run_id)).result()
+  const runes = await world.runes(session_id)
+  expect(payments).toBe(1)
+  expect(auditRunes(runes)).toEqual([])
+  await world.end()
+  return { result, told: runes.find((r) => r.kind === 'tool.result')?.payload, output: world.sw.output }
+}
+
+test.each([
+  ['a date', { at: new Date(0) }],
+  ['a part that is undefined', { receipt: undefined }],
+  ['a number that is none', Number.NaN],
+])('a probe that found %s: it happened, and the run goes on', async (_, found) => {
+  const { result, told } = await afterLoss(found)
+  expect(result).toMatchObject({ status: 'succeeded' })
+  expect(told).toMatchObject({ status: 'success', output: expect.stringMatching(/^The action was carried out\. /) })
+})
+
+test('what a probe found is cut like what the tool itself would return, and the whole is kept', async () => {
+  const whole = 'x'.repeat(10_000)
+  const { told, output } = await afterLoss(whole)
+  const { output: shown, output_ref } = told as { output: string; output_ref: string }
+  expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(300)
+  expect(await output(output_ref)).toBe(whole)
+})
