@@ -98,7 +98,7 @@ async function search(root: Root, text: string, path: string, signal: AbortSigna
       if (!entry.isFile()) continue
       const content = await read(root, here).catch(() => '')
       for (const [i, line] of content.split('\n').entries())
-        if (line.includes(text)) found.push({ path: here, line: i + 1, text: line.slice(0, 300) })
+        if (line.includes(text)) found.push({ path: here, line: i + 1, text: line.slice(0, 300).toWellFormed() })
       if (found.length >= most_found) return found.slice(0, most_found)
     }
   }

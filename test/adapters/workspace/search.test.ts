@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { workspaceTools } from '../../../src/adapters/workspace/workspace-tools.ts'
+import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
+import { createWorld } from '../../support/world.ts'
+
+test('a long line that is cut in the middle of a character is found all the same', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'statewright-search-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  writeFileSync(join(root, 'notes.txt'), `${'a'.repeat(299)}😀 and so on`)
+  const model = scriptedModel([call('fs.search', { text: 'and so on' }), say('done')])
+  const worker = agent({ role: 'worker', model, tools: workspaceTools({ root }) })
+  const world = await createWorld({ agents: { worker } })
+  const run = await world.sw.submit({ agent: 'worker', input: 'search' })
+  await run.result()
+  const told = (await world.runes(run.session_id)).find((r) => r.kind === 'tool.result')
+  expect(told?.payload).toMatchObject({ status: 'success', output: [{ path: 'notes.txt', line: 1 }] })
+  await world.end()
+})
