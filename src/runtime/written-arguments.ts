@@ -13,7 +13,9 @@ export function writtenArguments(written: string | Json): { value: Json } | { pr
     const read = checked(JSON.parse(written))
     return 'problem' in read ? { ...read, written: written.toWellFormed() } : read
   } catch (error) {
-    return { problem: `The arguments are not JSON: ${(error as Error).message}.`, written: written.toWellFormed() }
+    // What went wrong is quoted, and the quotation may end in half a character.
+    const problem = `The arguments are not JSON: ${(error as Error).message}.`.toWellFormed()
+    return { problem, written: written.toWellFormed() }
   }
 }
 

@@ -1,7 +1,6 @@
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../clean-stream.ts'
-import { askPersonName } from '../ecs/ask-person.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -13,7 +12,7 @@ import { type Cut, cancelHeld, endTurn, failRun, isActive, isOneTooMany, putBack
 import type { Engine } from './engine.ts'
 import { aboutRun, aboutTurn, batchFor, commit, type Hold, turnOf } from './hold.ts'
 import { toolsFor } from './plan-binding.ts'
-import { receive } from './receive.ts'
+import { isStep, receive } from './receive.ts'
 import { stopBefore } from './stop-before.ts'
 
 /** Lets the model answer once, and records what it said. */
@@ -75,7 +74,7 @@ async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' 
       if (isRepeated(hold.agent.dialogue.messages, recorded, canonicalJson))
         return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
       // A step for a person is no tool call, and nobody's budget pays for it.
-      const toolCalls = said.calls.filter(({ name }) => name !== askPersonName).length
+      const toolCalls = said.calls.filter(({ name }) => !isStep(hold, name)).length
       const over = await stopBefore(engine, hold, toolCalls, cut)
       if (over !== undefined) return over
       try {

@@ -91,8 +91,13 @@ function record(engine: Engine, batch: Batch, { call, problem, duplicate }: Plan
   endings.failed(batch, call, problem, 'invalid_call', engine.clock.now())
 }
 
+/** It is a step for a person. To an agent that may not ask, the tool does not exist. */
+export function isStep({ definition }: Hold, name: string): boolean {
+  return name === askPersonName && definition.may_ask
+}
+
 async function plan(engine: Engine, hold: Hold, received: WrittenCall, asRead: ReadCall): Promise<Planned> {
-  if (received.name === askPersonName) return planStep(engine, hold, received)
+  if (isStep(hold, received.name)) return planStep(engine, hold, received)
   const { registry } = hold.definition
   const read = cleaned(engine, asRead)
   const base = blank(engine, hold, received.name, read.args)

@@ -45,7 +45,7 @@ async function keep(text: string, media_type: Parameters<KeepWhole>[1], keepWhol
   try {
     return { ref: await keepWhole(text, media_type) }
   } catch (error) {
-    return { problem: readThrown(error).message.slice(0, 80) }
+    return { problem: readThrown(error).message.slice(0, 80).toWellFormed() }
   }
 }
 
