@@ -11,6 +11,8 @@ import { settlementQuestion } from './settlement-question.ts'
 
 /** What the calls of a round come to, once everything that can be recorded now is in the batch. */
 export interface Advance {
+  /** Calls whose effect has not come to an end. */
+  readonly underWay: readonly CallView[]
   /** Calls whose effect begins as soon as the batch is committed. */
   readonly begin: CallView[]
   /** Calls that a dead worker began: asked about at the tool, or done again where that is harmless. */
@@ -34,6 +36,7 @@ export interface Advance {
  */
 export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonly CallView[]): Advance {
   const all: Advance = {
+    underWay: calls.filter((call) => isInHand(hold, call)),
     begin: [],
     probe: [],
     held: [],
@@ -45,9 +48,9 @@ export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonl
   for (const call of calls) {
     const status = batch.stateOf(call.execution_id ?? '') ?? call.contract
     if (call.action_type === 'ecs_request') advanceStep(engine, hold, batch, call, status, all)
-    else if (status === 'pending') advancePending(engine, hold, batch, call, calls, all)
+    else if (status === 'pending') advancePending(engine, hold, batch, call, all)
     else if (status === 'running') advanceRunning(engine, hold, batch, call, all)
-    else if (status === 'waiting') advanceWaiting(engine, hold, batch, call, calls, all)
+    else if (status === 'waiting') advanceWaiting(engine, hold, batch, call, all)
   }
   return all
 }
@@ -59,14 +62,7 @@ function isUnknowable(hold: Hold, call: CallView): boolean {
   return answered != null && readSettlement(answered).outcome === 'leave'
 }
 
-function advancePending(
-  engine: Engine,
-  hold: Hold,
-  batch: Batch,
-  call: CallView,
-  calls: readonly CallView[],
-  all: Advance,
-) {
+function advancePending(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
   const judged = judgeCall(engine, hold, call)
   const at = engine.clock.now()
   switch (judged.verdict) {
@@ -84,7 +80,7 @@ function advancePending(
       return
     case 'run':
       all.isBusy = true
-      if (!mayBegin(hold, call, calls, all)) return void all.held.push(call)
+      if (!mayBegin(hold, call, all)) return void all.held.push(call)
       if (judged.isAutoApproved) openings.startedByPolicy(batch, call, judged.digest, 'policy')
       else openings.started(batch, call)
       all.begin.push(call)
@@ -102,14 +98,7 @@ function advanceRunning(engine: Engine, hold: Hold, batch: Batch, call: CallView
   all.probe.push(call)
 }
 
-function advanceWaiting(
-  engine: Engine,
-  hold: Hold,
-  batch: Batch,
-  call: CallView,
-  calls: readonly CallView[],
-  all: Advance,
-) {
+function advanceWaiting(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
   const question = hold.state.interactions.get(call.interaction_id ?? '')
   if (question === undefined || question.state === 'open') {
     all.isAsking = true
@@ -139,7 +128,7 @@ function advanceWaiting(
       at,
     )
   all.isBusy = true
-  if (!mayBegin(hold, call, calls, all)) return void all.held.push(call)
+  if (!mayBegin(hold, call, all)) return void all.held.push(call)
   openings.approved(batch, call, judged.digest, by)
   all.begin.push(call)
 }
@@ -180,14 +169,12 @@ function takeAnswer(batch: Batch, call: CallView, question: InteractionView, at:
 }
 
 /** Calls of parallel-safe tools run side by side; every other call runs alone, in the order of the model. */
-function mayBegin(hold: Hold, call: CallView, calls: readonly CallView[], all: Advance): boolean {
+function mayBegin(hold: Hold, call: CallView, all: Advance): boolean {
   if (hold.run.cancel !== null || hold.isLeaving || all.unknowable !== undefined) return false
   const isParallel = (c: CallView) => hold.definition.registry.find(c.name)?.parallel === true
-  const underWay = calls.filter(
-    (c) => c !== call && (isInHand(hold, c) || all.begin.includes(c) || all.probe.includes(c)),
-  )
-  if (!isParallel(call)) return underWay.length === 0
-  return underWay.every(isParallel) && all.held.every(isParallel)
+  const beside = [all.underWay, all.begin, all.probe]
+  if (!isParallel(call)) return beside.every((some) => some.length === 0)
+  return [...beside, all.held].every((some) => some.every(isParallel))
 }
 
 function isInHand(hold: Hold, call: CallView): boolean {
