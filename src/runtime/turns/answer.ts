@@ -168,10 +168,10 @@ function open(model: Model, request: ModelRequest, { signal, timers, clock, sile
         }
         try {
           iterator ??= model.stream(request, signal)[Symbol.asyncIterator]()
-          Promise.resolve(iterator.next()).then(
-            ({ done, value }) => heard(done === true ? { end: 'truncated' } : { event: value }),
-            (thrown) => heard({ thrown }),
-          )
+          Promise.resolve(iterator.next())
+            .then(({ done, value }) => heard(done === true ? { end: 'truncated' } : { event: value }))
+            // Also when it answers with nothing that could be a step of a stream.
+            .catch((thrown) => heard({ thrown }))
         } catch (thrown) {
           heard({ thrown })
         }

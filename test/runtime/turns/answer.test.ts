@@ -159,6 +159,12 @@ test.each(brokenEvents)('the broken event %j is an error that keeps what was sai
   })
 })
 
+test.each([undefined, null, Promise.resolve(undefined)])('a stream whose step is %s is an error', async (step) => {
+  const { promise, pending } = start(() => ({ [Symbol.asyncIterator]: () => ({ next: () => step as never }) }))
+  expect(await promise).toMatchObject({ kind: 'error', error_type: 'stream_failed', retryable: true })
+  expect(pending()).toBe(0)
+})
+
 test('an abort is known from our signal, whatever the stream makes of it', async () => {
   const reactions: Model['stream'][] = [
     // It ignores the signal and never says anything again.
