@@ -17,6 +17,7 @@ import { stopBefore } from './stop-before.ts'
 
 /** Lets the model answer once, and records what it said. */
 export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
+  if (hold.run.cancel !== null) return cancelHeld(engine, hold)
   const stop = await stopBefore(engine, hold, 0, { partial: '' })
   if (stop !== undefined) return stop
 
@@ -55,13 +56,15 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
 
 async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' | 'over'> {
   const cut = { partial: 'text' in said ? said.text : said.partial, usage: said.usage }
+  // Who was asked to stop is stopped, whatever else its answer would come to.
+  if (hold.run.cancel !== null) return cancelHeld(engine, hold, cut)
   switch (said.kind) {
     case 'aborted':
       return stopped(engine, hold, cut)
     case 'error':
       return broken(engine, hold, said, cut)
     case 'final':
-      return isAskedToStop(hold) ? stopped(engine, hold, cut) : succeed(engine, hold, said)
+      return hold.run.steers.length > 0 ? steer(engine, hold, cut) : succeed(engine, hold, said)
     case 'calls': {
       const { round } = turnOf(hold)
       if (round >= hold.definition.max_rounds) {
@@ -116,7 +119,6 @@ function isAskedToStop(hold: Hold): boolean {
 }
 
 async function stopped(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over'> {
-  if (hold.run.cancel !== null) return cancelHeld(engine, hold, cut)
   if (hold.run.steers.length > 0) return steer(engine, hold, cut)
   return release(engine, hold, 'the worker is shutting down', cut)
 }
