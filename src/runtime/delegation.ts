@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
+import { parentRun } from '../observation/fold-spending.ts'
 import { prepareAgent, spawn } from './agents/spawn.ts'
 import { createBatch } from './batch.ts'
 import { attempt } from './commands/attempt.ts'
@@ -41,9 +42,10 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
     if (parent === undefined || state.calls.get(call_id)?.contract !== 'running')
       throw new Error('Whoever gave the task is over; it was not begun.')
     if (state.runs.has(child)) return { answer: () => undefined }
+    if (parent.cancel !== null) throw new Error('Whoever gave the task was asked to stop; it was not begun.')
     const batch = createBatch(state, engine.clock.now())
     const agent_id = spawn(engine, batch, { name, parent_id: parent.agent_id, problem })
-    const read = [context.execution_id]
+    const read = [context.execution_id, context.run_id]
     if (problem !== undefined) return { batch, read, answer: () => undefined }
     const { mode, strict: interactive_require_user_reply, allowed_tools, visibility } = parent
     const submission = { agent: name, input: task, mode, interactive_require_user_reply }
@@ -82,6 +84,17 @@ export async function withdrawOrphans(engine: Engine, session_id: string): Promi
   for (const { agent_id, parent_call_id } of [...state.openAgents.values()]) {
     if (parent_call_id === null || state.calls.get(parent_call_id)?.contract === 'running') continue
     await dismiss(engine, session_id, agent_id)
+  }
+}
+
+/** A run that is interrupted waits for the tasks that it handed on: they are interrupted with it, or it could wait for days. */
+export async function interruptTasks(engine: Engine, session_id: string, run_id: string, reason: string) {
+  const state = await engine.sessions.load(session_id)
+  for (const task of [...state.runs.values()]) {
+    if (isOver(task) || parentRun(state, task)?.run_id !== run_id) continue
+    await stop(engine, session_id, task.run_id, 'interrupt', reason)
+    engine.wake(session_id, task.run_id)
+    await interruptTasks(engine, session_id, task.run_id, reason)
   }
 }
 

@@ -16,6 +16,7 @@ import { type Resumed, type Resumption, resume } from './commands/resume.ts'
 import { archive, close, goOn, pause, replenish } from './commands/session.ts'
 import { runOf, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
+import { interruptTasks } from './delegation.ts'
 import type { Dispatch, DispatchPorts } from './dispatch/dispatch.ts'
 import { dispatchHere } from './dispatch/dispatch-here.ts'
 import { dispatchShared } from './dispatch/dispatch-shared.ts'
@@ -138,6 +139,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     const { session_id } = await find(run_id)
     const stopped = await stop(engine, session_id, run_id, request, reason)
     engine.wake(session_id, run_id)
+    if (request === 'interrupt') await interruptTasks(engine, session_id, run_id, reason)
     return stopped
   }
 
