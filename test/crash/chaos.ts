@@ -50,13 +50,28 @@ export interface Chaos {
 }
 
 /** What may be answered to a client that comes at a bad moment. Anything else is a mistake of ours. */
-const refusals = ['interaction_closed', 'transition_refused', 'session_over', 'reply_unfit', 'log_sealed', 'too_early']
+const refusals = [
+  'interaction_closed',
+  'transition_refused',
+  'session_over',
+  // Whoever closes a session while the process goes down; the next one finishes it.
+  'session_busy',
+  'reply_unfit',
+  'log_sealed',
+  'too_early',
+  'agent_busy',
+  'agent_over',
+  'not_repeatable',
+  'agent_unfit',
+]
 
 /** One thing that somebody does at any moment, whatever the state of affairs. */
 export async function disturb(chaos: Chaos): Promise<void> {
   const { dice, reached } = chaos
   try {
-    await dice.pick([submit, submit, submit, answer, answer, answer, answer, stop, steer, pause, close])(chaos)
+    await dice.pick([submit, submit, submit, answer, answer, answer, answer, stop, steer, pause, close, kill, again])(
+      chaos,
+    )
   } catch (error) {
     if (!(error instanceof Fault) || !refusals.includes(error.code)) throw error
     reached(`refused: ${error.code}`)
@@ -70,7 +85,7 @@ async function drawRun({ outside, dice }: Chaos): Promise<Extract<Note, { told: 
   return dice.pick(await submitted(outside))
 }
 
-async function submit({ sw, outside, roles, reached }: Chaos) {
+async function submit({ sw, outside, roles, dice, reached }: Chaos) {
   const known = await submitted(outside)
   const role = roles.find(({ tag }) => known.every((n) => n.tag !== tag))
   const joined = known.find((n) => n.tag === role?.with)
@@ -84,6 +99,8 @@ async function submit({ sw, outside, roles, reached }: Chaos) {
     ...(role.mode === undefined ? {} : { mode: role.mode }),
     interactive_require_user_reply: role.silent !== true,
     ...(joined === undefined ? {} : { session_id: joined.session_id }),
+    ...(dice.once(8) ? { budget: { tool_calls: dice.below(5) } } : {}),
+    ...(joined === undefined && dice.once(8) ? { session_budget: { tool_calls: 1 + dice.below(4) } } : {}),
   })
   await outside.note({ told: 'submitted', tag: role.tag, session_id, run_id })
   reached('submitted')
@@ -142,6 +159,28 @@ async function pause(chaos: Chaos) {
   if (run === undefined) return
   await chaos.dice.pick([chaos.sw.pause, chaos.sw.resumeSession])(run.session_id)
   chaos.reached('paused or resumed')
+}
+
+async function kill(chaos: Chaos) {
+  const run = await drawRun(chaos)
+  if (run === undefined || !chaos.dice.once(3)) return
+  const runes = await chaos.sw.runelog.read(run.session_id)
+  const agents = runes.flatMap((r) => (r.kind === 'agent.ready' ? [r.payload.agent_id] : []))
+  await chaos.sw.killAgent(chaos.dice.pick(agents), { force: chaos.dice.once(2) }).catch((error) => {
+    // It may be on record and not be known to the process yet.
+    if (!(error instanceof Fault) || error.code !== 'not_found') throw error
+  })
+  chaos.reached('killed')
+}
+
+async function again(chaos: Chaos) {
+  const run = await drawRun(chaos)
+  if (run === undefined) return
+  const runes = await chaos.sw.runelog.read(run.session_id)
+  const done = runes.flatMap((r) => (r.kind === 'contract.moved' && r.to === 'completed' ? [r.execution_id ?? ''] : []))
+  if (done.length === 0) return
+  await chaos.sw.allowAgain(chaos.dice.pick(done))
+  chaos.reached('allowed again')
 }
 
 async function close(chaos: Chaos) {

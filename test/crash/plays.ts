@@ -1,6 +1,6 @@
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { ModelRequest } from '../../src/runtime/model.ts'
-import { ask, call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { ask, breakOff, call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
 import type { ToolName } from './tools.ts'
 
@@ -166,23 +166,36 @@ export const plays: readonly Play[] = [
 ]
 
 /** The agents of one life: one that runs for clients, and one that it hands tasks to. */
-export function createAgents(roles: readonly Role[], tools: readonly Tool[]) {
-  const model = createModel(roles)
+export function createAgents(roles: readonly Role[], tools: readonly Tool[], hindrances: Hindrances = {}) {
+  const { prepare, beforeDelta, breaks } = hindrances
+  const model = createModel(roles, breaks, beforeDelta)
   return {
     clerk: agent({ role: 'clerk', model, tools, delegates: ['helper'] }),
-    helper: agent({ role: 'helper', model, tools }),
+    helper: agent({ role: 'helper', model, tools, ...(prepare === undefined ? {} : { prepare }) }),
   }
 }
 
+/** What goes wrong with agents, at any moment. */
+export interface Hindrances {
+  readonly prepare?: () => Promise<void>
+  readonly beforeDelta?: (index: number, signal: AbortSignal) => Promise<void>
+  /** Whether the next stream breaks in the middle. */
+  readonly breaks?: () => boolean
+}
+
 /** Plays each role by its script. What was tried and did not happen is tried once more; then it goes on. */
-function createModel(roles: readonly Role[]) {
+function createModel(roles: readonly Role[], breaks = () => false, beforeDelta?: Hindrances['beforeDelta']) {
   const scripts = new Map(roles.flatMap(({ tag, script, tasks = {} }) => [[tag, script], ...Object.entries(tasks)]))
-  return scriptedModel(({ messages }) => {
-    const from = messages.findLastIndex((m) => m.role === 'user' && scripts.has(String(m.content)))
-    const asked = messages[from]
-    const script = asked?.role === 'user' ? scripts.get(String(asked.content)) : undefined
-    return next(script ?? [], messages.slice(from + 1))
-  })
+  return scriptedModel(
+    ({ messages }) => {
+      const from = messages.findLastIndex((m) => m.role === 'user' && scripts.has(String(m.content)))
+      const asked = messages[from]
+      const script = asked?.role === 'user' ? scripts.get(String(asked.content)) : undefined
+      const answer = next(script ?? [], messages.slice(from + 1))
+      return breaks() ? breakOff('It broke.', { text: 'Well' }) : answer
+    },
+    beforeDelta === undefined ? {} : { beforeDelta, pieces: 2 },
+  )
 }
 
 function next(script: readonly Scripted[], messages: ModelRequest['messages']): Scripted {

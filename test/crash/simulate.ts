@@ -9,7 +9,7 @@ import { drive } from './driver.ts'
 import { dyingStore } from './dying-store.ts'
 import { createLife, type Life } from './life.ts'
 import { createOutside } from './outside.ts'
-import { createAgents } from './plays.ts'
+import { createAgents, type Hindrances } from './plays.ts'
 import { quiet } from './quiet.ts'
 import { createTools } from './tools.ts'
 import { verdict } from './verdict.ts'
@@ -45,7 +45,8 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
     }
     const sw = await createStatewright({
       store: dyingStore(disk, life, outside),
-      agents: createAgents(roles, createTools(outside, life)),
+      agents: createAgents(roles, createTools(outside, life), isLast ? {} : hindrances(dice)),
+      max_concurrent_runs: 1 + dice.below(3),
       warn(message, details) {
         // A report that is overtaken by the result it leads to is dropped, and that is said.
         if (message !== 'progress was not recorded') problems.push(`${message}: ${JSON.stringify(details)}`)
@@ -88,7 +89,11 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
     await quiet(life, life.pending)
     await goOn(sw)
     const begun = roles.filter(({ tag }) => outsideKnows.has(tag))
-    await drive({ sw, outside, quiet: () => quiet(life, life.pending), letTimePass }, begun)
+    const goOnInTime = async () => {
+      await letTimePass()
+      await goOn(sw)
+    }
+    await drive({ sw, outside, quiet: () => quiet(life, life.pending), letTimePass: goOnInTime }, begun)
   }
 
   const outsideKnows = new Set<string>()
@@ -111,6 +116,21 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
   return { problems: [...problems, ...(await verdict(disk.runelog, outside, begun))], lives: lives + 1, disk }
 }
 
+/** Streams that break or fall silent, agents that are set up slowly or not at all. */
+function hindrances(dice: Dice): Hindrances {
+  const slow = async () => {
+    for (let left = dice.below(6); left > 0; left--) await settled()
+  }
+  return {
+    breaks: () => dice.once(8),
+    beforeDelta: (_, signal) => (dice.once(30) ? new Promise(() => {}) : signal.aborted ? Promise.resolve() : slow()),
+    async prepare() {
+      await slow()
+      if (dice.once(10)) throw new Error('It cannot be set up.')
+    },
+  }
+}
+
 async function begunTags({ runelog }: Store): Promise<readonly string[]> {
   const rows = await runelog.rows('subjects')
   const sessions = new Set(rows.map((row) => (row.value as { session_id: string }).session_id))
@@ -124,8 +144,9 @@ async function goOn(sw: Statewright) {
     const { machine, state } = row.value as { machine: string; state: string }
     if (machine !== 'session') continue
     if (state === 'paused') await sw.resumeSession(row.key)
-    if (state === 'suspended')
-      await sw.reset(row.key).catch((error) => {
+    if (state !== 'suspended') continue
+    for (const bringBack of [() => sw.replenish(row.key, { tool_calls: 1_000 }), () => sw.reset(row.key)])
+      await bringBack().catch((error) => {
         if (!(error instanceof Fault)) throw error
       })
   }

@@ -11,6 +11,10 @@ type Declared = Partial<Pick<Tool, 'irreversible' | 'idempotent' | 'read_only' |
   readonly refuses?: true
   /** Once it is done, it goes on until it is told to stop. */
   readonly lingers?: true
+  /** Once it is done, it never returns, whatever it is told. */
+  readonly deaf?: true
+  /** Before it does anything it asks so many people at once. */
+  readonly asks?: number
 }
 
 /** One tool of every kind that recovery treats differently. */
@@ -26,6 +30,10 @@ export const declarations = {
   'mail.send': { irreversible: true, approval: 'never', probe: 'truthful' },
   'fax.send': { irreversible: true, approval: 'never', probe: 'cannot_tell' },
   'rockets.launch': { irreversible: true, approval: 'never', lingers: true },
+  'radio.listen': { approval: 'never', deaf: true },
+  'surveys.take': { idempotent: true, approval: 'never', asks: 2 },
+  'deeds.sign': { irreversible: true, approval: 'never', asks: 1 },
+  'deeds.file': { irreversible: true, approval: 'always', asks: 2 },
 } as const satisfies Readonly<Record<string, Declared>>
 
 export type ToolName = keyof typeof declarations
@@ -35,27 +43,32 @@ export function isRepeatable(name: string): boolean {
   return declared.idempotent === true || declared.read_only === true
 }
 
+const question = { title: 'Which?', fields: [{ name: 'which', required: true }] }
+
 const input = z.strictObject({ what: z.string() })
 
 /** The tools of one life: it may die before and after each of their effects, and around each question to the world. */
 export function createTools(outside: Outside, life: Life): readonly Tool[] {
-  return Object.entries(declarations).map(([name, { probe, refuses, lingers, ...declared }]: [string, Declared]) =>
-    tool({
-      name,
-      input,
-      timeout_ms: 600_000,
-      ...declared,
-      ...(probe === undefined ? {} : { probe: (key: string) => ask(outside, life, name, key, probe) }),
-      async run(_args, context) {
-        await life.point(`before effect of ${name}`)
-        if (refuses) throw new Error('The card was refused.')
-        context.progress('on its way')
-        const answer = await outside.receive(effectOf(name, context))
-        await life.point(`after effect of ${name}`)
-        if (lingers) await stopped(context.signal)
-        return answer
-      },
-    }),
+  return Object.entries(declarations).map(
+    ([name, { probe, refuses, lingers, deaf, asks = 0, ...declared }]: [string, Declared]) =>
+      tool({
+        name,
+        input,
+        timeout_ms: 600_000,
+        ...declared,
+        ...(probe === undefined ? {} : { probe: (key: string) => ask(outside, life, name, key, probe) }),
+        async run(_args, context) {
+          await Promise.all(Array.from({ length: asks }, () => context.ask?.(question)))
+          await life.point(`before effect of ${name}`)
+          if (refuses) throw new Error('The card was refused.')
+          context.progress('on its way')
+          const answer = await outside.receive(effectOf(name, context))
+          await life.point(`after effect of ${name}`)
+          if (lingers) await stopped(context.signal)
+          if (deaf) await new Promise(() => {})
+          return answer
+        },
+      }),
   )
 }
 
