@@ -20,6 +20,7 @@ export async function verdict(disk: Runelog, outside: Outside, roles: readonly R
     ...unfinished(runes),
     ...roles.flatMap((role) => endProblems(runes, role)),
     ...callProblems(runes),
+    ...leftOpen(runes),
     ...effectProblems(runes, await outside.effects()),
     ...notes.flatMap((note) => noteProblems(runes, note)),
   ]
@@ -73,6 +74,19 @@ function callProblems(runes: readonly Rune[]): readonly string[] {
     if (rune.kind !== 'tool.call') return []
     const results = count('tool.result', rune.call_id)
     return results === 1 ? [] : [`${rune.call_id} has ${results} results`]
+  })
+}
+
+/** Nobody can use the answer to what a run asked, once it is over; except to what became of an action. */
+function leftOpen(runes: readonly Rune[]): readonly string[] {
+  const open = new Map<string, string | undefined>()
+  return runes.flatMap((rune) => {
+    const { interaction_id = '', run_id, to = '' } = rune
+    if (rune.kind === 'interaction.opened' && rune.payload.interaction_kind !== 'settlement')
+      open.set(interaction_id, run_id)
+    else if (rune.machine === 'interaction') open.delete(interaction_id)
+    if (rune.kind !== 'run.moved' || !endings.run?.includes(to)) return []
+    return [...open].flatMap(([id, of]) => (of === run_id ? [`${id} is left open by ${run_id}, which is ${to}`] : []))
   })
 }
 
