@@ -8,8 +8,8 @@ import { outcomeUnknown, type Question, unknownAsked } from './openings.ts'
 
 /** What the holder knows about an effect that it began itself. */
 export type Known =
-  | { readonly status: 'success'; readonly output: Json }
-  | { readonly status: 'error'; readonly error: string; readonly error_kind: string }
+  | { readonly status: 'success'; readonly output: Json; readonly duration_ms: number; readonly output_ref?: string }
+  | { readonly status: 'error' | 'sandbox_violation'; readonly error: string; readonly error_kind: string }
 
 export interface Closing {
   readonly reason: string
@@ -39,8 +39,11 @@ function closeCall(batch: Batch, state: SessionState, call: CallView, how: Closi
   if (call.contract !== 'running') return
 
   const known = how.knownOf(call)
-  if (known?.status === 'success') return succeeded(batch, call, known.output, {}, at)
-  if (known?.status === 'error') return failed(batch, call, known.error, known.error_kind, at)
+  if (known?.status === 'success') {
+    const { output, duration_ms, output_ref } = known
+    return succeeded(batch, call, output, { duration_ms, ...(output_ref === undefined ? {} : { output_ref }) }, at)
+  }
+  if (known !== undefined) return failed(batch, call, known.error, known.error_kind, at, known.status)
   if (how.isHarmless(call)) return cancelled(batch, call, reason, actor, at)
   unknownAsked(batch, call, how.newInteractionId(), how.settlementFor(call), true)
 }

@@ -187,11 +187,10 @@ function close(engine: Engine, hold: Hold, batch: Batch, reason: string) {
 
 function known(hold: Hold, call: CallView): Known | undefined {
   const outcome = hold.inHand.get(call.call_id)?.outcome
-  if (outcome?.status === 'success') return { status: 'success', output: outcome.output }
-  if (outcome?.status === 'error') return outcome
+  if (outcome?.status === 'success' || outcome?.status === 'error') return outcome
   if (outcome?.status === 'cancelled' && !outcome.began)
     return { status: 'error', error: 'It was stopped before it began.', error_kind: 'not_begun' }
   if (outcome?.status === 'sandbox_violation')
-    return { status: 'error', error: outcome.error, error_kind: 'sandbox_violation' }
+    return { status: 'sandbox_violation', error: outcome.error, error_kind: 'sandbox_violation' }
   return undefined
 }

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Json } from '../../../src/kernel/json.ts'
+import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
+import { tool } from '../../../src/runtime/tools/define-tool.ts'
+import { auditRunes } from '../../support/audit-runes.ts'
+import { createWorld } from '../../support/world.ts'
+
+/** What is recorded of a tool that, told to stop, comes to this. */
+async function toldToStop(ends: () => Json) {
+  const begun = Promise.withResolvers<void>()
+  const search = tool({
+    name: 'files.search',
+    input: z.object({}),
+    approval: 'never',
+    max_output_bytes: 300,
+    run: (_, { signal }) =>
+      new Promise<Json>((resolve, reject) => {
+        begun.resolve()
+        signal.addEventListener('abort', () => {
+          try {
+            resolve(ends())
+          } catch (error) {
+            reject(error)
+          }
+        })
+      }),
+  })
+  const model = scriptedModel([call('files.search'), say('done')])
+  const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, tools: [search] }) } })
+  const run = await world.sw.submit({ agent: 'worker', input: 'search' })
+  await begun.promise
+  await run.cancel('enough')
+  expect(await run.result()).toMatchObject({ status: 'canceled' })
+  const runes = await world.runes(run.session_id)
+  expect(auditRunes(runes)).toEqual([])
+  await world.end()
+  return { told: runes.find((r) => r.kind === 'tool.result')?.payload, output: world.sw.output }
+}
+
+test('the whole of a long output is still found when the run was cancelled meanwhile', async () => {
+  const whole = 'found '.repeat(1_000)
+  const { told, output } = await toldToStop(() => whole)
+  expect(told).toMatchObject({ status: 'success', duration_ms: 0 })
+  expect(await output((told as { output_ref: string }).output_ref)).toBe(whole)
+})
+
+test('what broke out of its place is recorded as that when the run was cancelled meanwhile', async () => {
+  const { told } = await toldToStop(() => {
+    throw Object.assign(new Error('It is outside.'), { sandbox_violation: true })
+  })
+  expect(told).toMatchObject({ status: 'sandbox_violation', error: 'It is outside.' })
+})
