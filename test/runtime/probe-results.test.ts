@@ -7,6 +7,7 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
+import { settled } from '../support/clock.ts'
 import { createWorld } from '../support/world.ts'
 
 /** A worker is lost in the middle of a payment, and the next one asks the bank, which says this. */
@@ -57,4 +58,42 @@ test('what a probe found is cut like what the tool itself would return, and the 
   const { output: shown, output_ref } = told as { output: string; output_ref: string }
   expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(300)
   expect(await output(output_ref)).toBe(whole)
+})
+
+test('a tool that was given up acts while the world is asked about it: it is on record as done', async () => {
+  const slow = Promise.withResolvers<void>()
+  const looked = Promise.withResolvers<void>()
+  const sent: string[] = []
+  const send = tool({
+    name: 'mail.send',
+    input: z.object({}),
+    irreversible: true,
+    approval: 'never',
+    timeout_ms: 1_000,
+    async run(_, { idempotency_key }) {
+      await slow.promise
+      sent.push(idempotency_key)
+      return 'sent'
+    },
+    // The first answer is late: it says what was so before the tool acted.
+    async probe(key) {
+      const isThere = sent.includes(key)
+      looked.resolve()
+      slow.resolve()
+      while (sent.length === 0) await settled()
+      await settled()
+      return isThere ? { outcome: 'happened', result: 'sent' } : { outcome: 'did_not' }
+    },
+  })
+  const model = scriptedModel([call('mail.send'), say('done')])
+  const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, tools: [send] }) } })
+  const run = await world.sw.submit({ agent: 'worker', input: 'send' })
+  await world.until(run.session_id, (r) => r.kind === 'contract.moved' && r.to === 'running')
+  await world.hand.advance(1_000)
+  await looked.promise
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  const runes = await world.runes(run.session_id)
+  expect(runes.find((r) => r.kind === 'tool.result')?.payload).toMatchObject({ status: 'success', output: 'sent' })
+  expect(sent).toHaveLength(1)
+  await world.end()
 })

@@ -68,16 +68,19 @@ export function probe(engine: Engine, hold: Hold, call: CallView) {
 async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
   const { signal } = abort
   try {
+    const isAtWork = () => engine.atWork.has(call.execution_id ?? '')
+    let mayAct = isAtWork()
     let found = await probeOnce(engine, tool, call, signal)
     const earliest = earliestDidNot(engine, call)
-    if (found.outcome === 'did_not' && engine.clock.now() < earliest) {
-      // It may have begun since: what counts is what is so when nobody can begin it any more.
+    // It may have happened since it was looked for: what counts is what is so when nobody can do it any more.
+    if (found.outcome === 'did_not' && (mayAct || engine.clock.now() < earliest)) {
       await until(engine, earliest, signal)
+      mayAct = isAtWork()
       found = await probeOnce(engine, tool, call, signal)
     }
     if (found.outcome === 'happened') return { ...(await returned(tool, found.result, engine)), duration_ms: 0 }
     // A tool that has still not returned may act yet, however long ago it was given up.
-    if (found.outcome !== 'did_not' || engine.atWork.has(call.execution_id ?? '')) return { status: 'unknown' }
+    if (found.outcome !== 'did_not' || mayAct) return { status: 'unknown' }
     return {
       status: 'error',
       error: 'The worker was lost, and it did not happen.',
