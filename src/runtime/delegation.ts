@@ -90,8 +90,8 @@ export async function withdrawOrphans(engine: Engine, session_id: string): Promi
 /** A run that is interrupted waits for the tasks that it handed on: they are interrupted with it, or it could wait for days. */
 export async function interruptTasks(engine: Engine, session_id: string, run_id: string, reason: string) {
   const state = await engine.sessions.load(session_id)
-  for (const task of [...state.runs.values()]) {
-    if (isOver(task) || parentRun(state, task)?.run_id !== run_id) continue
+  for (const task of [...state.openRuns.values()]) {
+    if (parentRun(state, task)?.run_id !== run_id) continue
     await stop(engine, session_id, task.run_id, 'interrupt', reason)
     engine.wake(session_id, task.run_id)
     await interruptTasks(engine, session_id, task.run_id, reason)
