@@ -222,7 +222,7 @@ export const faults = defineFaults({
     says: (d: { execution_id: string; earliest: number }) =>
       Number.isFinite(d.earliest)
         ? `A stopped worker might still carry out ${d.execution_id}; "did not happen" is accepted from ${d.earliest} ms (UTC) on.`
-        : `The tool of ${d.execution_id} has not returned; "did not happen" is accepted once it has.`,
+        : `The tool of ${d.execution_id} has not returned; "did not happen" is accepted once it has. Look again then.`,
   },
   run_not_over: {
     http: 409,

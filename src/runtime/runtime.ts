@@ -88,6 +88,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     isWorking: config.max_concurrent_runs > 0,
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     atWork: new Map(),
+    doneLate: new Set(),
     taking: new Set(),
     turnedAway: new Set(),
     isStopping: () => isStopping,

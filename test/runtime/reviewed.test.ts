@@ -8,6 +8,7 @@ import { cleanStream } from '../../src/runtime/clean-stream.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
+import { settled } from '../support/clock.ts'
 import { createWorld } from '../support/world.ts'
 
 const secret = 'hunter22hunter33'
@@ -264,5 +265,40 @@ test('of a tool that has not returned nobody can say that it did not act', async
   expect((await world.sw.inbox()).map((i) => i.interaction_kind)).toEqual(['settlement'])
   pay()
   expect(begun).toBe(1)
+  await world.end()
+})
+
+test('of a tool that was given up and has acted since nobody can say that it did not, however often', async () => {
+  const slow = Promise.withResolvers<void>()
+  let payments = 0
+  const bank = tool({
+    name: 'bank.pay',
+    input: z.object({}),
+    irreversible: true,
+    approval: 'never',
+    timeout_ms: 1_000,
+    async run() {
+      await slow.promise
+      payments++
+      return 'paid'
+    },
+  })
+  const model = scriptedModel([call('bank.pay'), say('done')])
+  const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [bank] }) } })
+  const run = await world.sw.submit({ agent: 'a', input: 'pay' })
+  await world.until(run.session_id, (r) => r.kind === 'tool.moved')
+  await world.hand.advance(1_000)
+  await world.sw.idle()
+  const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox()
+  const didNot = () => world.sw.reply(interaction_id, { reply: { outcome: 'did_not' } })
+  await expect(didNot()).rejects.toMatchObject({ code: 'too_early' })
+  // Whoever looked before it paid says the same again.
+  slow.resolve()
+  while (payments === 0) await settled()
+  await settled()
+  await expect(didNot()).rejects.toMatchObject({ code: 'reply_unfit' })
+  await world.sw.reply(interaction_id, { reply: { outcome: 'happened', result: 'paid' } })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(payments).toBe(1)
   await world.end()
 })

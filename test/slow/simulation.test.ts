@@ -3,7 +3,7 @@ import { simulate } from '../crash/simulate.ts'
 import { seedOf } from '../support/dice.ts'
 
 const first = seedOf(1)
-const seeds = process.env.STATEWRIGHT_PROOF === '1' ? 20_000 : 400
+const seeds = process.env.STATEWRIGHT_PROOF === '1' ? 20_000 : 300
 
 /** What is never reached is not tested: each of these must come up, however the seeds fall. */
 const sometimes = [

@@ -83,7 +83,8 @@ async function decide(
     idempotency_key: given.idempotency_key ?? null,
   }
   const run = question.run_id === null ? undefined : state.runs.get(question.run_id)
-  if (interaction_kind === 'settlement' && call !== undefined) refuseTooEarly(engine, call, payload.reply, at)
+  if (interaction_kind === 'settlement' && call !== undefined)
+    refuseUnknowing(engine, interaction_id, call, payload.reply, at)
   batch.move(
     'interaction',
     interaction_id,
@@ -148,12 +149,18 @@ function settleLate(
   else settledDidNot(batch, call, settled.reason, true, at)
 }
 
-/** A stopped worker that wakes late could still act: until it cannot, nobody may say that it did not happen. */
-function refuseTooEarly(engine: Engine, call: CallView, given: Json, at: number) {
-  const isAtWork = engine.atWork.has(call.execution_id ?? '')
-  const earliest = isAtWork ? Number.POSITIVE_INFINITY : earliestDidNot(engine, call)
-  if ((given as { outcome?: string }).outcome === 'did_not' && at < earliest)
-    throw faults.too_early({ execution_id: call.execution_id ?? '', earliest })
+/**
+ * A stopped worker that wakes late could still act: until it cannot, nobody may say that it did not happen. Nor may
+ * anybody who looked too early, if the tool has returned since and knows better.
+ */
+function refuseUnknowing(engine: Engine, interaction_id: string, call: CallView, given: Json, at: number) {
+  if ((given as { outcome?: string }).outcome !== 'did_not') return
+  const execution_id = call.execution_id ?? ''
+  const earliest = engine.atWork.has(execution_id) ? Number.POSITIVE_INFINITY : earliestDidNot(engine, call)
+  if (at < earliest) throw faults.too_early({ execution_id, earliest })
+  if (!engine.doneLate.has(execution_id)) return
+  const problem = 'The tool has returned since it was given up, and says that it was done; look again.'
+  throw faults.reply_unfit({ interaction_id, problems: [{ pointer: '/outcome', problem }] })
 }
 
 /** Who was faster, and with what. The winner's own repetition is accepted. */

@@ -29,25 +29,34 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
     ask: asking.ask,
     progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, chunk, stream),
   }
+  const watch = watched(engine, tool, call)
   inHand(hold, call, abort, async () => {
-    const came = await carryOut(watched(engine, tool, call), call.arguments, context, engine)
+    const came = await carryOut(watch.tool, call.arguments, context, engine)
+    watch.end()
     await asking.end()
     return came
   })
 }
 
-/** A tool that was given up may still be at it. Until it returns, it may act. */
-function watched(engine: Engine, tool: Tool, call: CallView): Tool {
+/** A tool that was given up may still be at it. Until it returns, it may act; and if it says that it did, that is known. */
+function watched(engine: Engine, tool: Tool, call: CallView) {
   const execution_id = call.execution_id ?? ''
+  let isOver = false
+  const run: Tool['run'] = async (args, context) => {
+    engine.atWork.set(execution_id, tool)
+    try {
+      const value = await tool.run(args, context)
+      if (isOver && tool.irreversible) engine.doneLate.add(execution_id)
+      return value
+    } finally {
+      engine.atWork.delete(execution_id)
+    }
+  }
   return {
-    ...tool,
-    async run(args, context) {
-      engine.atWork.set(execution_id, tool)
-      try {
-        return await tool.run(args, context)
-      } finally {
-        engine.atWork.delete(execution_id)
-      }
+    tool: { ...tool, run },
+    /** What it came to is known, or nobody waits for that any more. */
+    end() {
+      isOver = true
     },
   }
 }

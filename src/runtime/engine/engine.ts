@@ -32,6 +32,8 @@ export interface Engine {
   readonly settings: Settings
   /** Executions whose tool has been called in this process and has not returned, whether someone still waits for it or not. */
   readonly atWork: Map<string, Tool>
+  /** Irreversible executions whose tool returned without an error after it was given up: they happened, whoever says what. */
+  readonly doneLate: Set<string>
   /** Runs of goals that this process is about to take: each has its place already. */
   readonly taking: Set<string>
   /** Runs of goals that found no place; whoever drives the goal wakes them when there may be one. */
