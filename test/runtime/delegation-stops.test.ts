@@ -1,0 +1,134 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { openStore } from '../../src/open-store.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { auditRunes } from '../support/audit-runes.ts'
+import { settled } from '../support/clock.ts'
+import { createWorld, type World, type WorldOptions } from '../support/world.ts'
+
+const ask = tool({
+  name: 'notes.write',
+  input: z.object({ text: z.string() }),
+  approval: 'always',
+  run: () => 'written',
+})
+
+function team(limit = 64, more: Partial<WorldOptions> = {}) {
+  const lead = agent({
+    role: 'lead',
+    model: scriptedModel([
+      together(call('delegate.scribe', { task: 'one' }), call('delegate.scribe', { task: 'two' })),
+      say('Both are done.'),
+    ]),
+    delegates: ['scribe'],
+  })
+  const scribe = agent({
+    role: 'scribe',
+    model: scriptedModel([call('notes.write', { text: 'a' }), say('I wrote it.')]),
+    tools: [ask],
+  })
+  return createWorld({ agents: { lead, scribe }, max_concurrent_runs: limit, ...more })
+}
+
+describe('delegation over stops and restarts', () => {
+  test('interrupting the parent interrupts what it delegated, also while that waits for a person', async () => {
+    const world = await team()
+    const run = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
+    while ((await world.sw.inbox()).length < 2) await settled()
+    await run.interrupt('enough')
+    expect(await run.result()).toMatchObject({ status: 'canceled', message: 'enough' })
+    await world.sw.idle()
+    const runes = await world.runes(run.session_id)
+    expect(runes.filter((r) => r.kind === 'run.moved' && r.to === 'canceled')).toHaveLength(3)
+    expect(await world.sw.inbox()).toEqual([])
+    expect(auditRunes(runes)).toEqual([])
+    await world.end()
+  })
+
+  test.each(['cancel', 'interrupt'] as const)(
+    'a task whose giver is stopped by %s before its agent is set up is never begun',
+    async (by) => {
+      const isSetUp = Promise.withResolvers<void>()
+      const begun = Promise.withResolvers<void>()
+      const model = scriptedModel([call('delegate.scribe', { task: 'one' }), say('done')])
+      const lead = agent({ role: 'lead', model, delegates: ['scribe'] })
+      const scribe = agent({
+        role: 'scribe',
+        model: scriptedModel([say('I wrote it.')]),
+        prepare: () => {
+          begun.resolve()
+          return isSetUp.promise
+        },
+      })
+      const world = await createWorld({ agents: { lead, scribe } })
+      const run = await world.sw.submit({ agent: 'lead', input: 'write' })
+      await begun.promise
+      await run[by]('enough')
+      // An interrupt waits for what is under way.
+      if (by === 'interrupt') isSetUp.resolve()
+      let isOver = false
+      const over = run.result().then(({ status }) => {
+        isOver = true
+        return status
+      })
+      while (!isOver) await world.hand.advance(1_000)
+      expect(await over).toBe('canceled')
+      await world.sw.idle()
+      isSetUp.resolve()
+      for (let turns = 0; turns < 20; turns++) await settled()
+      await world.sw.idle()
+      const runes = await world.runes(run.session_id)
+      expect(runes.filter((r) => r.kind === 'run.submitted')).toHaveLength(1)
+      expect(runes.at(-1)).toMatchObject({ kind: 'run.moved', to: 'canceled' })
+      await world.end()
+    },
+  )
+
+  const requeues = async (world: World, session_id: string, run_id: string) =>
+    (await world.runes(session_id)).filter((r) => r.run_id === run_id && r.trigger === 'restart.requeued').length
+
+  /** Answers what is asked until the run is over. */
+  async function answerAll(world: World, run_id: string) {
+    const { status } = (await world.sw.find(run_id)).run
+    if (status !== 'running' && status !== 'queued') return status
+    for (const { interaction_id } of await world.sw.inbox())
+      await world.sw.reply(interaction_id, { reply: { decision: 'approve' } })
+    await settled()
+    return answerAll(world, run_id)
+  }
+
+  test('the process ends in good order ever so often while the children wait for people, and the parent goes on', async () => {
+    const world = await team(64, { store: 'sqlite' })
+    onTestFinished(() => world.end())
+    const { session_id, run_id } = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
+    for (let times = 1; times <= 7; times++) {
+      while ((await world.sw.inbox()).length < 2) await settled()
+      let isUp = false
+      const up = world.restart().then(() => {
+        isUp = true
+      })
+      // The parent has its time to end; then the process does not wait for it any longer.
+      while (!isUp) await world.hand.advance(1_000)
+      await up
+      expect(await requeues(world, session_id, run_id)).toBe(times)
+    }
+    expect(await answerAll(world, run_id)).toBe('succeeded')
+    expect(auditRunes(await world.runes(session_id))).toEqual([])
+  })
+
+  test('the process is lost ever so often while the children wait for people, and the parent goes on', async () => {
+    const store = await openStore('memory:', hostPorts)
+    let world = await team(64, { store })
+    const { session_id, run_id } = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
+    while ((await world.sw.inbox()).length < 2) await settled()
+    for (let times = 1; times <= 7; times++) {
+      world = await team(64, { store })
+      expect(await requeues(world, session_id, run_id)).toBe(times)
+    }
+    expect(await answerAll(world, run_id)).toBe('succeeded')
+    await world.end()
+  })
+})
