@@ -47,6 +47,7 @@ test('a session that cannot be read ends the waiting, and so does the signal', a
   const { sessions, listeners, fail } = watched()
   const signal = AbortSignal.abort(new Error('enough'))
   await expect(once(sessions, 'ses_1', third, signal)).rejects.toThrow('enough')
+  expect(await once(sessions, 'ses_1', () => 'here already', signal)).toBe('here already')
   const leave = new AbortController()
   const left = once(sessions, 'ses_1', third, leave.signal)
   leave.abort(new Error('no more'))

@@ -21,8 +21,8 @@ export async function once<T>(
   const leave = () => reject(signal?.reason)
   const deaf = sessions.listen(session_id, () => void lookNow())
   signal?.addEventListener('abort', leave, { once: true })
-  if (signal?.aborted) leave()
-  else void lookNow()
+  // What is there already is seen also by someone who may not wait.
+  void lookNow().then(() => signal?.aborted && leave())
   try {
     return await promise
   } finally {
