@@ -33,8 +33,8 @@ export interface Member {
 export interface AbandonedRun {
   readonly session_id: string
   readonly run_id: string
-  /** As it was when nobody held it: once it has moved, someone else has put it back, and it may be held again. */
-  readonly version: number
+  /** Of the holder that is gone: once it has gone up, someone else has put the run back, and it may be held again. */
+  readonly epoch: number
 }
 
 /** A task that fails is brought again later, here or elsewhere. */

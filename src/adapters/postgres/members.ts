@@ -29,8 +29,9 @@ const texts = {
     UPDATE statewright.lease l SET expires_at = ${inLease('$3')}
     FROM mine WHERE l.run_id = mine.run_id RETURNING l.run_id, l.epoch`,
 
-  abandoned: `SELECT m.key AS run_id, m.value::json ->> 'session_id' AS session_id, (m.value::json ->> 'version')::int AS version
-    FROM statewright.model_row m LEFT JOIN statewright.lease l ON l.run_id = m.key
+  abandoned: `SELECT m.key AS run_id, m.value::json ->> 'session_id' AS session_id, (e.value::json ->> 'epoch')::int AS epoch
+    FROM statewright.model_row m JOIN statewright.model_row e ON e.model = 'epochs' AND e.key = m.key
+    LEFT JOIN statewright.lease l ON l.run_id = m.key
     WHERE m.model = 'subjects' AND m.tag = 'run:running'
     AND (l.run_id IS NULL OR l.expires_at < clock_timestamp()) LIMIT 500`,
 
@@ -70,7 +71,7 @@ const texts = {
 
   drop: `DELETE FROM statewright.lease l USING statewright.model_row m
     WHERE l.worker = $1 AND m.model = 'subjects' AND m.key = l.run_id
-    RETURNING l.run_id, m.value::json ->> 'session_id' AS session_id, (m.value::json ->> 'version')::int AS version`,
+    RETURNING l.run_id, m.value::json ->> 'session_id' AS session_id, l.epoch`,
   deregister: 'DELETE FROM statewright.worker WHERE worker = $1',
 } as const
 

@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts'
+import type { Epoch } from '../../runelog/models/epochs.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -29,7 +30,7 @@ export async function recoverAll(
   abandoned?: readonly AbandonedRun[],
 ): Promise<Recovered> {
   // Who owns the store knows that nobody holds what runs.
-  const running = abandoned ?? (await tagged(engine, 'run:running'))
+  const running = abandoned ?? (await held(engine))
   const waiting = await tagged(engine, 'run:waiting_user')
   const queued = await tagged(engine, 'run:queued')
   const closing = await tagged(engine, 'session:closing')
@@ -52,12 +53,16 @@ export async function recoverAll(
   return { requeued: running.length, waiting: waiting.length, queued: queued.length, closing: closing.length }
 }
 
-async function tagged({ runelog }: Engine, tag: string): Promise<readonly AbandonedRun[]> {
+async function tagged({ runelog }: Engine, tag: string): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {
   const rows = await runelog.rows('subjects', { tag })
-  return rows.map(({ key: run_id, value }) => {
-    const { session_id, version } = value as Subject
-    return { run_id, session_id, version }
-  })
+  return rows.map(({ key: run_id, value }) => ({ run_id, session_id: (value as Subject).session_id }))
+}
+
+async function held(engine: Engine): Promise<readonly AbandonedRun[]> {
+  const epochOf = async (run_id: string) =>
+    ((await engine.runelog.row('epochs', run_id))?.value as Epoch | undefined)?.epoch ?? 0
+  const running = await tagged(engine, 'run:running')
+  return Promise.all(running.map(async (run) => ({ ...run, epoch: await epochOf(run.run_id) })))
 }
 
 async function each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {

@@ -14,11 +14,10 @@ import { failOrphans } from './orphans.ts'
  * its open contracts before anything else. What cannot be continued fails.
  */
 export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engine.isAlone): Promise<void> {
-  const { session_id, run_id, version } = lost
+  const { session_id, run_id, epoch } = lost
   const goes_on = await attempt(engine, session_id, (state) => {
     const run = state.runs.get(run_id)
-    const isLost = run?.status === 'running' && state.subjects.get(run_id)?.version === version
-    if (!isLost) return { answer: () => run?.status === 'queued' }
+    if (run?.status !== 'running' || run.epoch !== epoch) return { answer: () => run?.status === 'queued' }
     const batch = createBatch(state, engine.clock.now())
     const problem = whyNot(engine, run, isAlone)
     if (problem !== undefined) {
