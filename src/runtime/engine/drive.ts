@@ -23,6 +23,8 @@ export async function drive(
   const hold = await take(engine, session_id, run_id)
   if (hold === undefined) return false
   held.set(run_id, hold)
+  // The process may have begun to go down while the run was taken; from here on it tells every hold.
+  hold.isLeaving = engine.isStopping()
   try {
     while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted || isTaken(hold)) return true
   } catch (error) {

@@ -79,7 +79,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     changed: Promise.withResolvers<void>(),
     interruption: new AbortController(),
     over: Promise.withResolvers<void>(),
-    isLeaving: engine.isStopping(),
+    isLeaving: false,
   }
   hold.lease.signal.addEventListener('abort', () => stopEverything(hold), { once: true })
   return hold
