@@ -5,6 +5,9 @@ import { seedOf } from '../support/dice.ts'
 const first = seedOf(1)
 const seeds = process.env.STATEWRIGHT_PROOF === '1' ? 20_000 : 300
 
+/** Where something was found once that the first few do not come by: a task put back whose giver is over, a run taken while the process closes. */
+const remembered = [687, 1416]
+
 /** What is never reached is not tested: each of these must come up, however the seeds fall. */
 const sometimes = [
   'before append',
@@ -35,7 +38,7 @@ test('whatever clients, crashes and time do to a few sessions, nothing is lost, 
 }, async () => {
   const marks = new Map<string, number>()
   let lives = 0
-  for (let seed = first; seed < first + seeds; seed++) {
+  for (const seed of [...remembered, ...Array.from({ length: seeds }, (_, i) => first + i)]) {
     const simulated = await simulate(seed, (mark) => marks.set(mark, (marks.get(mark) ?? 0) + 1))
     expect(simulated.problems, `seed ${seed}`).toEqual([])
     lives += simulated.lives
