@@ -1,37 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/open-store.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
-import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
-import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { settled } from '../support/clock.ts'
-import { createWorld, type World, type WorldOptions } from '../support/world.ts'
-
-const ask = tool({
-  name: 'notes.write',
-  input: z.object({ text: z.string() }),
-  approval: 'always',
-  run: () => 'written',
-})
-
-function team(limit = 64, more: Partial<WorldOptions> = {}) {
-  const lead = agent({
-    role: 'lead',
-    model: scriptedModel([
-      together(call('delegate.scribe', { task: 'one' }), call('delegate.scribe', { task: 'two' })),
-      say('Both are done.'),
-    ]),
-    delegates: ['scribe'],
-  })
-  const scribe = agent({
-    role: 'scribe',
-    model: scriptedModel([call('notes.write', { text: 'a' }), say('I wrote it.')]),
-    tools: [ask],
-  })
-  return createWorld({ agents: { lead, scribe }, max_concurrent_runs: limit, ...more })
-}
+import { team } from '../support/delegating-team.ts'
+import { createWorld, type World } from '../support/world.ts'
 
 describe('delegation over stops and restarts', () => {
   test('interrupting the parent interrupts what it delegated, also while that waits for a person', async () => {

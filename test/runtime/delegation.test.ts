@@ -4,35 +4,12 @@ import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { isEndOfRun } from '../../src/machines/run.ts'
 import { openStore } from '../../src/open-store.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
-import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { settled } from '../support/clock.ts'
+import { team } from '../support/delegating-team.ts'
 import { createWorld, type WorldOptions } from '../support/world.ts'
-
-const ask = tool({
-  name: 'notes.write',
-  input: z.object({ text: z.string() }),
-  approval: 'always',
-  run: () => 'written',
-})
-
-function team(limit = 64) {
-  const lead = agent({
-    role: 'lead',
-    model: scriptedModel([
-      together(call('delegate.scribe', { task: 'one' }), call('delegate.scribe', { task: 'two' })),
-      say('Both are done.'),
-    ]),
-    delegates: ['scribe'],
-  })
-  const scribe = agent({
-    role: 'scribe',
-    model: scriptedModel([call('notes.write', { text: 'a' }), say('I wrote it.')]),
-    tools: [ask],
-  })
-  return createWorld({ agents: { lead, scribe }, max_concurrent_runs: limit })
-}
 
 describe('delegation', () => {
   test('children ask people while the parent waits without a slot, and their answers are its results', async () => {

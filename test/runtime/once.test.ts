@@ -52,6 +52,10 @@ test('a session that cannot be read ends the waiting, and so does the signal', a
   const left = once(sessions, 'ses_1', third, leave.signal)
   leave.abort(new Error('no more'))
   await expect(left).rejects.toThrow('no more')
+  const careless = () => {
+    throw new Error('it looked at nothing')
+  }
+  await expect(once(sessions, 'ses_1', careless)).rejects.toThrow('it looked at nothing')
   const broken = once(sessions, 'ses_1', third)
   fail(new Error('the disk is gone'))
   await expect(broken).rejects.toThrow('the disk is gone')

@@ -95,3 +95,17 @@ export function connect(runelog: Runelog) {
 }
 
 export type Connection = ReturnType<typeof connect>
+
+/** A first life on a connection that may be cut, and how far it came. It is dead afterwards, however it ended. */
+export async function firstLife(
+  runelog: Runelog,
+  live: (connection: Connection) => Promise<unknown>,
+  arrange: (connection: Connection) => void,
+) {
+  const first = connect(runelog)
+  arrange(first)
+  await Promise.race([live(first).catch(() => undefined), first.death])
+  const lived = { first, appends: first.appends(), wasKilled: first.isDead() }
+  await first.die()
+  return lived
+}

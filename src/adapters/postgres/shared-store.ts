@@ -17,7 +17,7 @@ export interface PostgresStore {
   readonly shared: SharedStore
 }
 
-/** The log in PostgreSQL, with leases and a queue beside it: any number of processes work on it together. */
+/** The log in PostgreSQL, with leases and a queue beside it, so that many processes can work on it together. */
 export async function openPostgresStore(
   url: string,
   ports: Ports,

@@ -13,11 +13,14 @@ export async function once<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const lookNow = () =>
-    sessions.load(session_id).then((state) => {
-      const seen = look(state)
+  const lookNow = async () => {
+    try {
+      const seen = look(await sessions.load(session_id))
       if (seen !== undefined) resolve(seen)
-    }, reject)
+    } catch (error) {
+      reject(error)
+    }
+  }
   const leave = () => reject(signal?.reason)
   const deaf = sessions.listen(session_id, () => void lookNow())
   signal?.addEventListener('abort', leave, { once: true })

@@ -33,13 +33,13 @@ export async function recoverAll(
   const running = abandoned ?? (await held(engine))
   const waiting = await tagged(engine, 'run:waiting_user')
   const queued = await tagged(engine, 'run:queued')
-  const closing = await tagged(engine, 'session:closing')
+  const closing = await engine.runelog.rows('subjects', { tag: 'session:closing' })
   const sessions = new Set([...running, ...waiting, ...queued].map(({ session_id }) => session_id))
   await each([...sessions], (session_id) => withdrawOrphans(engine, session_id))
   await each(waiting, ({ run_id, session_id }) => preserve(engine, session_id, run_id))
   await each(running, (lost) => requeue(engine, lost, true))
   await each(queued, ({ run_id, session_id }) => rouse(engine, session_id, run_id))
-  await each(closing, ({ session_id }) =>
+  await each(closing, ({ key: session_id }) =>
     // What keeps one session from being closed, such as a key that is not there, must not keep all others waiting.
     finishClosing(engine, session_id, 'the session was being closed', settled).catch((error) => {
       if (!(error instanceof Fault) || error.code.startsWith('store_')) throw error

@@ -6,7 +6,7 @@ import { createStatewright, type Statewright } from '../../../src/statewright.ts
 import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
 import { openQuestion } from '../../support/coordinator.ts'
-import { type Connection, connect } from '../../support/dying-runelog.ts'
+import { type Connection, connect, firstLife } from '../../support/dying-runelog.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { scenario } from '../../support/scenario.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
@@ -48,12 +48,7 @@ async function play(submission: object, arrange: (connection: Connection, sw: ()
     await sw.idle()
     return sw
   }
-  const first = connect(disk.runelog)
-  arrange(first, () => living as Statewright)
-  await Promise.race([live(first).catch(() => undefined), first.death])
-  const appends = first.appends()
-  const wasKilled = first.isDead()
-  await first.die()
+  const lived = await firstLife(disk.runelog, live, (first) => arrange(first, () => living as Statewright))
   const sw = await live(connect(disk.runelog))
   const goals = await sw.goals.list()
   const inbox = await sw.inbox()
@@ -67,7 +62,7 @@ async function play(submission: object, arrange: (connection: Connection, sw: ()
   const left = [...subjects.values()].filter((one) => !/stopped|goal_met|DONE|BLOCKED|ABORTED/.test(one))
   const last = runes.at(-1)?.kind
   const problems = [...auditRunes(runes), ...warnings.filter((one) => !one.includes('the process was killed'))]
-  return { appends, wasKilled, first, outcome: { left, last, inbox, problems } }
+  return { ...lived, outcome: { left, last, inbox, problems } }
 }
 
 const nothingLeft = { left: [], last: 'session.closed', inbox: [], problems: [] }

@@ -8,7 +8,7 @@ import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
 import { createHandClock } from '../../support/clock.ts'
 import { openQuestion } from '../../support/coordinator.ts'
-import { connect } from '../../support/dying-runelog.ts'
+import { connect, firstLife } from '../../support/dying-runelog.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { scenario } from '../../support/scenario.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
@@ -125,12 +125,7 @@ async function play(arrange: (connection: ReturnType<typeof connect>, sw: () => 
     await sw.idle()
     return sw
   }
-  const first = connect(disk.runelog)
-  arrange(first, () => living as Statewright)
-  await Promise.race([live(first).catch(() => undefined), first.death])
-  const appends = first.appends()
-  const wasKilled = first.isDead()
-  await first.die()
+  const lived = await firstLife(disk.runelog, live, (first) => arrange(first, () => living as Statewright))
   const [own = ''] = await disk.runelog.sessionIds()
   const early = own === '' ? [] : endOf(await disk.runelog.read(own))
   const sw = await live(connect(disk.runelog))
@@ -138,7 +133,7 @@ async function play(arrange: (connection: ReturnType<typeof connect>, sw: () => 
   const runes = await disk.runelog.read(view.session_id)
   await sw.close()
   const problems = [...auditRunes(runes), ...warnings.filter((one) => !one.includes('the process was killed'))]
-  return { appends, wasKilled, first, early, runes, problems }
+  return { ...lived, early, runes, problems }
 }
 
 scenario('GO-06', 'killed at any append, a goal that is given up leaves no question behind', async () => {

@@ -9,7 +9,7 @@ import type { Rune } from '../../../src/runes/rune.ts'
 import { createStatewright, type Statewright } from '../../../src/statewright.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
 import { openQuestion } from '../../support/coordinator.ts'
-import { type Connection, connect } from '../../support/dying-runelog.ts'
+import { type Connection, connect, firstLife } from '../../support/dying-runelog.ts'
 import { asking, bystander, packFor, planWorld, whereTo } from '../../support/plans.ts'
 import { scenario } from '../../support/scenario.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
@@ -79,19 +79,14 @@ async function play(arrange: (connection: Connection, sw: () => Statewright) => 
     await sw.idle()
     return sw
   }
-  const first = connect(disk.runelog)
-  arrange(first, () => living as Statewright)
-  await Promise.race([live(first).catch(() => undefined), first.death])
-  const appends = first.appends()
-  const wasKilled = first.isDead()
-  await first.die()
+  const lived = await firstLife(disk.runelog, live, (first) => arrange(first, () => living as Statewright))
   const sw = await live(connect(disk.runelog))
   const { session_id, state } = await sw.plans.show(coordination_id)
   const inbox = await sw.inbox()
   const runes = await disk.runelog.read(session_id)
   await sw.close()
   const problems = [...auditRunes(runes), ...warnings.filter((one) => !one.includes('the process was killed'))]
-  return { appends, wasKilled, first, state, inbox, end: endOf(runes), problems }
+  return { ...lived, state, inbox, end: endOf(runes), problems }
 }
 
 scenario('CO-07', 'Killed at any append, a session that is closed leaves no plan in the middle', async () => {
