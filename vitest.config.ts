@@ -20,7 +20,7 @@ export default defineConfig({
         test: {
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/slow/**'],
+          exclude: ['test/slow/**', 'test/attack/**'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
           expect: patient,
@@ -33,7 +33,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'slow',
-          include: ['test/slow/**/*.test.ts'],
+          include: ['test/slow/**/*.test.ts', 'test/attack/**/*.test.ts'],
           testTimeout: 120_000,
           expect: patient,
           hookTimeout: 120_000,
