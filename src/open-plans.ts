@@ -13,7 +13,7 @@ import type { Json } from './kernel/json.ts'
 export interface PlanOptions {
   /** The folder of workflows, agents, commands and rules that plans are made of. */
   readonly registry?: string
-  /** What every plan is held to, unless its submission brings a policy. Without it: ask people, change nothing destructive. */
+  /** What every plan and every goal is held to. Without it: ask people, change nothing destructive. */
   readonly policy?: Json
   /** A file with an Ed25519 key in PEM: what is frozen is signed with it. */
   readonly signing_key?: string

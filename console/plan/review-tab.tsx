@@ -4,6 +4,8 @@ import { Empty } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
 import { duration } from '../words.ts'
 
+const within = { yes: '✓ within', no: '✕ over', not_evaluated: '? not every step has an estimate' } as const
+
 /** What a reviewer reads before anything runs. */
 export function ReviewTab({ coordination_id, version }: { coordination_id: string; version: string }) {
   const { value: pack } = useAsked(`review ${coordination_id} ${version}`, (signal) =>
@@ -15,13 +17,16 @@ export function ReviewTab({ coordination_id, version }: { coordination_id: strin
         <p>It is written when the graph is complete.</p>
       </Empty>
     )
-  const { plan_summary, risk, change_impact, rollback_guide, review_gates, warnings } = pack
+  const { plan_summary, risk, change_impact, rollback_guide, review_gates, warnings, red_lines } = pack
   return (
     <div className="prose">
       <h3>{plan_summary.goal}</h3>
       <p>
-        {plan_summary.actions} actions in {plan_summary.phases} phases, about{' '}
-        {duration(plan_summary.estimated_duration_ms)}, complexity {plan_summary.complexity_score} of 100.
+        {plan_summary.actions} actions in {plan_summary.phases} phases,{' '}
+        {plan_summary.estimated_duration_ms === null
+          ? 'duration not estimated'
+          : `about ${duration(plan_summary.estimated_duration_ms)}`}
+        , complexity {plan_summary.complexity_score} of 100.
       </p>
       <h3>Risk: {risk.overall}</h3>
       <ul>
@@ -38,12 +43,20 @@ export function ReviewTab({ coordination_id, version }: { coordination_id: strin
             <tr key={name}>
               <th scope="row">{name}</th>
               <td className="number">
-                {measure.estimated} of {measure.allowed} {measure.is_within ? '✓ within' : '✕ over'}
+                {measure.estimated ?? 'not estimated'} of {measure.allowed} {within[measure.within]}
               </td>
             </tr>
           ))}
         </tbody>
       </table>
+      <h3>Red lines</h3>
+      <ul>
+        {red_lines.map(({ red_line, rule, verdict, reason }) => (
+          <li key={red_line}>
+            {red_line}: {verdict === 'holds' ? `✓ ${rule}` : `✕ ${verdict.replace('_', ' ')}: ${reason}`}
+          </li>
+        ))}
+      </ul>
       <h3>Gates still open</h3>
       {review_gates.length === 0 ? <p>None.</p> : null}
       <ul>

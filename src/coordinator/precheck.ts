@@ -1,6 +1,6 @@
 import { idOf, intentChecksum, isRecord } from './checksum.ts'
 import type { Ports, Progress } from './progress.ts'
-import { executionPayloads } from './red-lines.ts'
+import { executionPayloads, fullAutoRisk, type RedLineFinding, redLinesOf } from './red-lines.ts'
 import { entryChecksum } from './registry/checksum.ts'
 import { indexOf, type Reference, type RegistryIndex, resolve } from './registry/references.ts'
 import { commandEffects, type Effective, effectiveOf } from './rules/effective.ts'
@@ -20,11 +20,11 @@ export function precheck({ input, run_id }: Progress, { sha256 }: Ports): Preche
   const registry = intent === null ? { confirmed: [], problems: [], drift: [] } : lookUp(intent, index, sha256)
   return {
     report_id: idOf('precheck', run_id, sha256),
-    schema_version: '1.0.0',
+    schema_version: '1.1.0',
     intent_schema_version: intentSchemaVersion,
     schema_problems: parsed.success ? [] : problemsOf(parsed.error, 'schema_invalid'),
     checksum: { declared: declaredChecksum(input.intent), computed: intentChecksum(input.intent, sha256) },
-    red_lines: redLines(input.intent, intent, effective, registry.problems),
+    red_lines: redLines(input.intent, effective, policy !== null, registry.problems),
     policy_problems: intent === null || policy === null ? [] : forbidden(intent, policy, index),
     registry: { snapshot_id: input.registry.snapshot_id, ...registry },
     effective_mode: effective?.mode ?? null,
@@ -34,36 +34,25 @@ export function precheck({ input, run_id }: Progress, { sha256 }: Ports): Preche
 
 function redLines(
   raw: Progress['input']['intent'],
-  intent: ExecutionIntent | null,
   effective: Effective | null,
+  isPolicyRead: boolean,
   missing: readonly Problem[],
 ): PrecheckReport['red_lines'] {
-  const risky = effective?.mode === 'full_auto' && (effective.risk === 'high' || effective.risk === 'critical')
-  const line = (
-    red_line: PrecheckReport['red_lines'][number]['red_line'],
-    rule: string,
-    enforced_at: PrecheckReport['red_lines'][number]['enforced_at'],
-    problems: Problem[],
-  ) => ({ red_line, rule, passed: problems.length === 0, enforced_at, problems })
-  return [
-    line('RL1', 'An intent carries nothing to execute.', 'PRECHECKED', executionPayloads(raw)),
-    line('RL2', 'full_auto never asks.', 'QUESTIONS_EMITTED', []),
-    line(
-      'RL3',
-      'High or critical risk is never full_auto.',
-      'PRECHECKED',
-      risky
-        ? [
-            {
-              code: 'full_auto_risk',
-              message: `The plan's risk is ${effective.risk} and its mode is full_auto; nobody could be asked.`,
-            },
-          ]
-        : [],
-    ),
-    line('RL4', 'No action without evidence.', 'GRAPH_DRAFTED', []),
-    line('RL5', 'Only content of the registry is used.', 'PRECHECKED', intent === null ? [] : [...missing]),
-  ]
+  const unread = { not_evaluated: 'The intent does not have the shape of an intent.' }
+  return redLinesOf({
+    RL1: { problems: executionPayloads(raw) },
+    RL2: { not_evaluated: 'No question has been put yet; it is checked before the plan is frozen.' },
+    RL3: effective === null ? unread : riskUnder(effective, isPolicyRead),
+    RL4: { not_evaluated: 'There is no graph yet; it is checked on the draft and before the plan is frozen.' },
+    RL5: effective === null ? unread : { problems: missing },
+  })
+}
+
+/** A policy that cannot be read may still turn the mode into full_auto. */
+function riskUnder({ mode, risk }: Effective, isPolicyRead: boolean): RedLineFinding {
+  const problems = fullAutoRisk(mode, risk)
+  if (problems.length > 0 || isPolicyRead) return { problems }
+  return { not_evaluated: 'The mode is not known: the policy does not have the shape of a policy.' }
 }
 
 function forbidden(intent: ExecutionIntent, policy: ExecutionPolicy, index: RegistryIndex): Problem[] {

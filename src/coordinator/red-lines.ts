@@ -1,6 +1,53 @@
 import type { Json } from '../kernel/json.ts'
 import { isRecord } from './checksum.ts'
+import type { AuditDraft } from './handler.ts'
 import type { Problem } from './schemas/problem.ts'
+import type { RedLine, RedLineName } from './schemas/red-line.ts'
+import type { Mode, RiskLevel } from './schemas/scalars.ts'
+
+/** What a check of one red line found, or why it could not be made yet. */
+export type RedLineFinding = { readonly problems: readonly Problem[] } | { readonly not_evaluated: string }
+
+const rules: Readonly<Record<RedLineName, string>> = {
+  RL1: 'An intent carries nothing to execute.',
+  RL2: 'full_auto never asks.',
+  RL3: 'High or critical risk is never full_auto.',
+  RL4: 'No action without evidence.',
+  RL5: 'Only content of the registry is used.',
+}
+
+/** One entry for each red line. A line that was not checked says so and gives the reason. */
+export function redLinesOf(findings: Readonly<Record<RedLineName, RedLineFinding>>): RedLine[] {
+  return (Object.keys(rules) as RedLineName[]).map((red_line) => {
+    const found = findings[red_line]
+    const rule = rules[red_line]
+    if ('not_evaluated' in found)
+      return { red_line, rule, verdict: 'not_evaluated', reason: found.not_evaluated, problems: [] }
+    const problems = [...found.problems]
+    const reason = problems.map(({ message }) => message).join(' ')
+    return problems.length === 0
+      ? { red_line, rule, verdict: 'holds', reason: rule, problems }
+      : { red_line, rule, verdict: 'crossed', reason, problems }
+  })
+}
+
+/** Red line 3. */
+export function fullAutoRisk(mode: Mode, risk: RiskLevel): Problem[] {
+  if (mode !== 'full_auto' || (risk !== 'high' && risk !== 'critical')) return []
+  const message = `The plan's risk is ${risk} and its mode is full_auto; no person could be asked.`
+  return [{ code: 'full_auto_risk', message }]
+}
+
+/** How the audit log reports each red line. */
+export function redLineChecks(lines: readonly RedLine[]): AuditDraft[] {
+  const said = { holds: 'holds', crossed: 'is crossed', not_evaluated: 'is not evaluated' } as const
+  return lines.map(({ red_line, verdict, reason }) => ({
+    event_type: 'red_line_check',
+    severity: verdict === 'crossed' ? 'critical' : 'info',
+    message: `${red_line} ${said[verdict]}: ${reason}`,
+    refs: [red_line],
+  }))
+}
 
 /** Field names under which something to execute travels. Prose may say what it likes. */
 const payloadKeys: ReadonlySet<string> = new Set([

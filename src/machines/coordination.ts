@@ -3,7 +3,7 @@ import { defineMachine, type GuardOf, type StateOf, type TriggerOf } from '../ke
 /** Specification 003. Guards are evaluated on leaving a state and recorded with that move. */
 export const coordinationMachine = defineMachine({
   name: 'coordination',
-  version: 1,
+  version: 2,
   meaning: 'One pass of the Coordinator from an intent to frozen outputs. It plans and judges; it never executes.',
   initial: 'RECEIVED',
   opens: 'coordination.received',
@@ -65,7 +65,7 @@ export const coordinationMachine = defineMachine({
     { from: 'GRAPH_FINALIZED',   on: 'graph_incomplete',            to: 'BLOCKED',           rune: 'coordination.moved' },
 
     { from: 'REVIEW_PACK_BUILT', on: 'review_pack_ready',           to: 'FROZEN_OUTPUTS',    rune: 'coordination.moved',
-      when: ['review_categories_satisfied', 'impact_within_budgets', 'risk_is_justified'] },
+      when: ['red_lines_satisfied', 'review_categories_satisfied', 'impact_within_budgets', 'risk_is_justified'] },
     { from: 'REVIEW_PACK_BUILT', on: 'budget_violated',             to: 'BLOCKED',           rune: 'coordination.moved' },
 
     { from: 'FROZEN_OUTPUTS',    on: 'all_outputs_frozen',          to: 'DONE',              rune: 'coordination.moved',

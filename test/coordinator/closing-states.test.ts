@@ -11,8 +11,8 @@ describe('REVIEW_PACK_BUILT', () => {
     // GIVEN a plan, WHEN the review pack is built
     const pack = plan().artifacts.review_pack
     // THEN every estimate says where it comes from
-    expect(pack?.change_impact.files).toMatchObject({ estimated: 2, allowed: 10, is_within: true, not_estimated: [] })
-    expect(pack?.change_impact.cost_usd).toMatchObject({ estimated: 0.4, is_within: true })
+    expect(pack?.change_impact.files).toMatchObject({ estimated: 2, allowed: 10, within: 'yes', not_estimated: [] })
+    expect(pack?.change_impact.cost_usd).toMatchObject({ estimated: 0.4, within: 'yes' })
     expect(pack?.change_impact.tokens.basis).toContainEqual({
       step_id: 'cmd_write',
       amount: 5000,

@@ -64,9 +64,13 @@ describe('PRECHECKED', () => {
     const report = artifacts.precheck_report
     expect(report?.schema_problems).toEqual([])
     expect(report?.checksum.declared).toBe(report?.checksum.computed)
-    expect(report?.red_lines.map(({ red_line, passed }) => [red_line, passed])).toEqual(
-      ['RL1', 'RL2', 'RL3', 'RL4', 'RL5'].map((l) => [l, true]),
-    )
+    expect(report?.red_lines.map(({ red_line, verdict }) => `${red_line} ${verdict}`)).toEqual([
+      'RL1 holds',
+      'RL2 not_evaluated',
+      'RL3 holds',
+      'RL4 not_evaluated',
+      'RL5 holds',
+    ])
     expect(report?.registry.confirmed.map(({ kind, id, version }) => `${kind} ${id} ${version}`)).toContain(
       'command cmd_write 1.0.0',
     )

@@ -85,8 +85,18 @@ const cases: { readonly [G in CoordinationGuard]: { holds: Finding; fails: reado
       ...report.red_lines.map((_, i) =>
         precheckGuards.red_lines_satisfied({
           ...report,
-          red_lines: report.red_lines.map((line, j) => (i === j ? { ...line, passed: false, problems: wrong } : line)),
+          red_lines: report.red_lines.map((line, j) =>
+            i === j ? { ...line, verdict: 'crossed' as const, problems: wrong } : line,
+          ),
         }),
+      ),
+      ...review.red_lines.flatMap((_, i) =>
+        (['crossed', 'not_evaluated'] as const).map((verdict) =>
+          reviewGuards.red_lines_satisfied({
+            ...review,
+            red_lines: review.red_lines.map((line, j) => (i === j ? { ...line, verdict } : line)),
+          }),
+        ),
       ),
     ],
   },
@@ -301,7 +311,7 @@ const cases: { readonly [G in CoordinationGuard]: { holds: Finding; fails: reado
     fails: (['files', 'commits', 'tokens', 'cost_usd'] as const).map((what) =>
       reviewGuards.impact_within_budgets({
         ...review,
-        change_impact: { ...review.change_impact, [what]: { ...review.change_impact[what], is_within: false } },
+        change_impact: { ...review.change_impact, [what]: { ...review.change_impact[what], within: 'no' } },
       }),
     ),
   },

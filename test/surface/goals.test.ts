@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 import { getGoalCritiques } from '../../src/surface/operations/goal-critiques.ts'
 import {
@@ -10,7 +12,7 @@ import {
   startGoal,
 } from '../../src/surface/operations/goals.ts'
 import { listRunes } from '../../src/surface/operations/runes.ts'
-import { content, critic, note, planOf, worker } from '../scenarios/goal-cast.ts'
+import { answersJson, content, critic, note, planOf, worker } from '../scenarios/goal-cast.ts'
 import { createDeskWorld } from '../support/desk.ts'
 import { registryIn } from '../support/goal-registry.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
@@ -91,4 +93,55 @@ test('every operation of goals answers with what it declares', async () => {
   const mine = operations.filter(({ path }) => path.startsWith('/api/goals'))
   expect(mine.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([])
   await client.close()
+})
+
+test('F-07 goals: a submitter cannot bring a policy, and the configured one holds', async () => {
+  const forbidding = {
+    schema_version: '1.0.0',
+    mode: 'interactive',
+    constraints: { forbidden_operations: ['cmd_pay'] },
+  }
+  const { client, world } = await createDeskWorld({ worker: worker() }, { plans: { registry, policy: forbidding } })
+  const body = { goal: 'Pay', plan: planOf({ ...note('tp'), command: 'cmd_pay' }), auto: true }
+  const mine = { schema_version: '1.0.0', mode: 'interactive' }
+  await expect(client.call(startGoal, { body: { ...body, policy: mine } as never })).rejects.toMatchObject({
+    code: 'bad_request',
+  })
+  await expect(world.sw.goals.start({ ...body, policy: mine } as never)).rejects.toMatchObject({
+    code: 'bad_definition',
+    message: expect.stringContaining('policy'),
+  })
+  const { goal_id } = await client.call(startGoal, { body })
+  await world.sw.idle()
+  expect(await client.call(getGoal, { params: { goal_id } })).toMatchObject({
+    state: 'stopped',
+    reason: expect.stringContaining('forbids the operation cmd_pay'),
+  })
+  await client.close()
+})
+
+test('F-07 goals: a planner keeps the budget that the operator gave it, whatever the goal says', async () => {
+  const frugal = agent({ role: 'planner', model: answersJson(planOf(note('ta'))), budget: { tokens: 0 } })
+  const agents = { worker: worker(), planner: frugal }
+  const { client, world } = await createDeskWorld(agents, { plans: { registry } })
+  const body = { goal: 'Write', planner: 'planner', auto: true, budget: { tokens: 1_000_000, iterations: 2 } }
+  const { goal_id } = await client.call(startGoal, { body })
+  await world.sw.idle()
+  expect(await client.call(getGoal, { params: { goal_id } })).toMatchObject({
+    state: 'stopped',
+    reason: expect.stringContaining('0 of 0 tokens'),
+  })
+  await client.close()
+})
+
+test('F-07 operations: no body has a field that replaces configuration of the operator', () => {
+  const owned = ['policy', 'registry', 'pre_approved', 'per_tool_overrides', 'settings', 'secrets', 'visibility']
+  const others = ['allowed_tools', 'signing_key', 'tools', 'model', 'limits', 'scope', 'actor', 'approval']
+  const taken = operations.flatMap(({ name, body }) => {
+    if (body === null) return []
+    const { properties = {} } = z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' })
+    return Object.keys(properties).map((field) => `${name}.${field}`)
+  })
+  expect(taken).toContain('start_goal.goal')
+  expect(taken.filter((field) => [...owned, ...others].includes(field.split('.')[1] ?? ''))).toEqual([])
 })

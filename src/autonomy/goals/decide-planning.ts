@@ -107,7 +107,10 @@ function drafted(desk: Desk, draft: number): Json | undefined {
     else if (isGone(desk)) stopGoal(desk, 'user_cancel', 'The agent that drafts its plans was terminated.', 'policy')
     else if (registry === undefined) desk.errands.push({ errand: 'registry', draft })
     else {
-      const submission = { agent: config.planner, input: plannerInput(goal, registry), mode: config.mode }
+      // The head of the goal has the goal's budget, so the planner's own limits its runs.
+      const budget = desk.engine.agents.get(config.planner)?.budget ?? null
+      const input = plannerInput(goal, registry)
+      const submission = { agent: config.planner, input, mode: config.mode, ...(budget === null ? {} : { budget }) }
       openRun(batch, run_id, goal.agent_id, submission, { actor: scheduler, goal_id: goal.goal_id })
     }
     return undefined

@@ -36,7 +36,6 @@ export const goalConfig = closedObject({
   max_drafts: z.int().positive().default(3),
   /** How long it may be blocked before that counts as unresolvable. Null: for ever. */
   max_blocked_ms: z.int().positive().nullable().default(null),
-  policy: jsonValue.optional(),
   facts: jsonValue.optional(),
   memory: jsonValue.optional(),
 })

@@ -46,14 +46,13 @@ export async function judgeDraft(
     if ('problem' in drafted) return failed(`The draft does not have the shape of a plan: ${drafted.problem}`)
     const { goal_id, goal_description, received_at } = goal
     const about = { goal_id, goal: goal_description, draft, received_at, registry }
-    const { policy, facts, memory } = configOf(goal)
+    const { facts, memory } = configOf(goal)
     return plans.submit({
       intent: 'intent' in drafted ? drafted.intent : intentOf(drafted.draft, about, engine.sha256),
       registry,
       session_id,
       goal_id,
       coordination_id,
-      ...(policy === undefined ? {} : { policy }),
       facts: facts ?? factsOf(goal, engine.sha256),
       ...(memory === undefined ? {} : { memory }),
     })

@@ -13,10 +13,15 @@ export const precheckGuards = {
   red_lines_satisfied: ({ red_lines, policy_problems }: PrecheckReport): Finding =>
     unlessProblems(
       [...red_lines.flatMap(({ problems }) => problems), ...policy_problems],
-      'No red line is crossed and the policy forbids nothing in it.',
+      `No red line is crossed and the policy forbids nothing in it.${unevaluated(red_lines)}`,
     ),
   registry_references_active: ({ registry }: PrecheckReport): Finding =>
     unlessProblems(registry.problems, `All ${registry.confirmed.length} pieces of content are active or frozen.`),
   no_version_drift: ({ registry }: PrecheckReport): Finding =>
     unlessProblems(registry.drift, 'Every pinned version is the one in the registry.'),
 } as const
+
+function unevaluated(red_lines: PrecheckReport['red_lines']): string {
+  const open = red_lines.filter(({ verdict }) => verdict === 'not_evaluated').map(({ red_line }) => red_line)
+  return open.length === 0 ? '' : ` Not evaluated yet: ${open.join(', ')}.`
+}

@@ -3,6 +3,12 @@ import type { ReviewPack } from '../schemas/review-pack.ts'
 import { highestRisk } from '../schemas/scalars.ts'
 
 export const reviewGuards = {
+  red_lines_satisfied: ({ red_lines }: ReviewPack): Finding =>
+    unless(
+      red_lines.filter(({ verdict }) => verdict !== 'holds').map(({ red_line, reason }) => `${red_line} (${reason})`),
+      'All five red lines hold on the plan as it will be frozen.',
+      'Crossed, or not evaluated',
+    ),
   review_categories_satisfied: ({ requires_review, review_gates }: ReviewPack): Finding =>
     unless(
       requires_review.filter(
@@ -11,14 +17,18 @@ export const reviewGuards = {
       'Every required review has its gate.',
       'Required and without a gate',
     ),
-  impact_within_budgets: ({ change_impact }: ReviewPack): Finding =>
-    unless(
-      (['files', 'commits', 'tokens', 'cost_usd'] as const)
-        .filter((what) => !change_impact[what].is_within)
+  impact_within_budgets: ({ change_impact }: ReviewPack): Finding => {
+    const amounts = ['files', 'commits', 'tokens', 'cost_usd'] as const
+    const unknown = amounts.filter((what) => change_impact[what].within === 'not_evaluated')
+    const open = unknown.length === 0 ? '' : ` Not every step has an estimate of ${unknown.join(', ')}.`
+    return unless(
+      amounts
+        .filter((what) => change_impact[what].within === 'no')
         .map((what) => `${what} ${change_impact[what].estimated} of ${change_impact[what].allowed}`),
-      'The estimates keep every budget.',
+      `The estimates keep every budget.${open}`,
       'Over budget',
-    ),
+    )
+  },
   risk_is_justified: ({ risk }: ReviewPack): Finding => {
     const bare = risk.justification
       .filter(({ evidence_refs }) => evidence_refs.length === 0)

@@ -1,6 +1,7 @@
 import { checksumOf } from '../checksum.ts'
 import { graphChecksum } from '../graph/build.ts'
 import {
+  actionsWithoutEvidence,
   cycleIn,
   danglingEdges,
   incompleteNodes,
@@ -73,6 +74,7 @@ export function topologyProblems(documents: Documents, sha256: Ports['sha256']):
       ...wrong(unreachableNodes(graph), 'Not to be reached'),
       ...wrong(incompleteNodes(graph), 'Not complete'),
       ...wrong(placeholders(graph), 'Still open'),
+      ...wrong(actionsWithoutEvidence(graph), 'Actions without evidence'),
     ]
   })
 }

@@ -13,13 +13,14 @@ export function changeImpact(
   const targets = scope.targets.files.length
   const measure = (amount: Amount, allowed: number, guess?: (step: PlannedStep) => Basis | null): Measure => {
     const known = steps.flatMap((step) => basisOf(step, amount) ?? guess?.(step) ?? [])
-    const estimated = exact(known.reduce((sum, one) => sum + one.amount, 0))
+    const sum = exact(known.reduce((total, one) => total + one.amount, 0))
+    const not_estimated = steps.map(({ step_id }) => step_id).filter((id) => !known.some((one) => one.step_id === id))
     return {
-      estimated,
+      estimated: known.length === 0 && steps.length > 0 ? null : sum,
       allowed,
-      is_within: estimated <= allowed,
+      within: sum > allowed ? 'no' : not_estimated.length > 0 ? 'not_evaluated' : 'yes',
       basis: known,
-      not_estimated: steps.map(({ step_id }) => step_id).filter((id) => !known.some(({ step_id }) => step_id === id)),
+      not_estimated,
     }
   }
   const scopeFiles = ({ step_id, effects }: PlannedStep) =>

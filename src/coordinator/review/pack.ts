@@ -5,6 +5,7 @@ import type { ExecutionGraph } from '../schemas/execution-graph.ts'
 import type { ReviewPack } from '../schemas/review-pack.ts'
 import { complexityOf, longestPath } from './duration.ts'
 import { changeImpact } from './impact.ts'
+import { finalRedLines } from './red-lines.ts'
 
 /** Writes the plan up for whoever has to approve it. */
 export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256 }: Ports): ReviewPack {
@@ -13,16 +14,16 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
   const actions = graph.nodes.filter(({ node_type }) => node_type === 'action_proposal')
   const planned = steps.filter(({ step_id }) => actions.some(({ step_ref }) => step_ref === step_id))
   const durations = new Map(
-    actions.map(({ node_id, step_ref }) => [
-      node_id,
-      planned.find(({ step_id }) => step_id === step_ref)?.command.estimate.duration_ms ?? 0,
-    ]),
+    actions.flatMap(({ node_id, step_ref }): [string, number][] => {
+      const known = planned.find(({ step_id }) => step_id === step_ref)?.command.estimate.duration_ms
+      return known === undefined ? [] : [[node_id, known]]
+    }),
   )
   const risk = progress.artifacts.risk_assessment.at(-1)
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
   return {
     pack_id: idOf('review', [progress.run_id, graph.checksum], sha256),
-    schema_version: '2.0.0',
+    schema_version: '2.1.0',
     intent_id: intent.id,
     graph_id: graph.graph_id,
     plan_summary: {
@@ -31,7 +32,10 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
       phases: graph.nodes.filter(({ node_type }) => node_type === 'phase').length,
       actions: actions.length,
       dropped_steps: graph.dropped_steps.map(({ step_id, reason }) => ({ step_id, reason })),
-      estimated_duration_ms: longestPath(graph, durations),
+      estimated_duration_ms: durations.size === 0 && actions.length > 0 ? null : longestPath(graph, durations),
+      duration_not_estimated: planned
+        .filter(({ command }) => command.estimate.duration_ms === undefined)
+        .map(({ step_id }) => step_id),
       complexity_score: complexityOf(graph),
     },
     risk: {
@@ -60,6 +64,7 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
           .filter(({ verdict }) => verdict === 'warn')
           .map(({ rule_id, reason }) => ({ step_id, rule_id, reason })),
       ),
+    red_lines: finalRedLines(progress, graph),
   }
 }
 

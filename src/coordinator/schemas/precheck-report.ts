@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { problem } from './problem.ts'
+import { redLine } from './red-line.ts'
 import { contentKind, mode, riskLevel, semver, sha256Hex } from './scalars.ts'
 
 export const registryReference = z.strictObject({
@@ -11,19 +12,11 @@ export const registryReference = z.strictObject({
 
 export const precheckReport = z.strictObject({
   report_id: z.string().regex(/^precheck_[0-9a-f]{16}$/),
-  schema_version: z.literal('1.0.0'),
+  schema_version: z.literal('1.1.0'),
   intent_schema_version: z.string(),
   schema_problems: z.array(problem),
   checksum: z.strictObject({ declared: z.string().nullable(), computed: sha256Hex }),
-  red_lines: z.array(
-    z.strictObject({
-      red_line: z.enum(['RL1', 'RL2', 'RL3', 'RL4', 'RL5']),
-      rule: z.string(),
-      passed: z.boolean(),
-      enforced_at: z.enum(['PRECHECKED', 'GRAPH_DRAFTED', 'QUESTIONS_EMITTED']),
-      problems: z.array(problem),
-    }),
-  ),
+  red_lines: z.array(redLine),
   policy_problems: z.array(problem),
   registry: z.strictObject({
     snapshot_id: sha256Hex,

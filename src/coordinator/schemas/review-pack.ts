@@ -1,20 +1,23 @@
 import { z } from 'zod'
+import { redLine } from './red-line.ts'
 import { contentId, reviewCategory, riskLevel } from './scalars.ts'
 
 const measure = z.strictObject({
-  estimated: z.number().min(0),
+  /** The sum of the steps that have an estimate; null if none has one. */
+  estimated: z.number().min(0).nullable(),
   allowed: z.number().min(0),
-  is_within: z.boolean(),
+  /** `not_evaluated`: the known sum is allowed, and at least one step has no estimate. */
+  within: z.enum(['yes', 'no', 'not_evaluated']),
   /** Where the figure comes from, step by step. */
   basis: z.array(z.strictObject({ step_id: contentId, amount: z.number().min(0), source: z.string() })),
-  /** Steps whose registry entry says nothing about it; they count as nothing. */
+  /** Steps whose registry entry says nothing about it. */
   not_estimated: z.array(contentId),
 })
 
 /** What a reviewer reads before anything runs. */
 export const reviewPack = z.strictObject({
   pack_id: z.string().regex(/^review_[0-9a-f]{16}$/),
-  schema_version: z.literal('2.0.0'),
+  schema_version: z.literal('2.1.0'),
   intent_id: z.string(),
   graph_id: z.string(),
   plan_summary: z.strictObject({
@@ -23,7 +26,9 @@ export const reviewPack = z.strictObject({
     phases: z.int().min(0),
     actions: z.int().min(0),
     dropped_steps: z.array(z.strictObject({ step_id: contentId, reason: z.string() })),
-    estimated_duration_ms: z.int().min(0),
+    /** The longest way through the steps that have an estimate; null if none has one. */
+    estimated_duration_ms: z.int().min(0).nullable(),
+    duration_not_estimated: z.array(contentId),
     /** 0 to 100: nodes, edges that branch, and agents that have to meet. */
     complexity_score: z.int().min(0).max(100),
   }),
@@ -53,6 +58,8 @@ export const reviewPack = z.strictObject({
   ),
   requires_review: z.array(reviewCategory),
   warnings: z.array(z.strictObject({ step_id: contentId, rule_id: contentId, reason: z.string() })),
+  /** All five, on the plan as it is about to be frozen. */
+  red_lines: z.array(redLine).length(5),
 })
 
 export type ReviewPack = z.infer<typeof reviewPack>

@@ -1,8 +1,9 @@
 import type { Failure, FailureCause } from '../failures.ts'
 import { precheckGuards } from '../guards/prechecked.ts'
-import type { AuditDraft, Handler } from '../handler.ts'
+import type { Handler } from '../handler.ts'
 import { precheck } from '../precheck.ts'
 import { readGuards } from '../reading.ts'
+import { redLineChecks } from '../red-lines.ts'
 import type { PrecheckReport } from '../schemas/precheck-report.ts'
 import type { Problem } from '../schemas/problem.ts'
 
@@ -19,7 +20,7 @@ export const prechecked: Handler = (progress, ports) => {
           : 'validation_failed',
     guards,
     produced: [{ type: 'precheck_report', artifact: report }],
-    audit: report.red_lines.filter(({ enforced_at }) => enforced_at === 'PRECHECKED').map(redLineChecked),
+    audit: redLineChecks(report.red_lines),
     ...(failure === null ? {} : { failure }),
   }
 }
@@ -56,15 +57,4 @@ function failureOf(report: PrecheckReport): Failure | null {
   const first = failed[0]
   if (first === undefined) return null
   return { cause: first[0], message: first[2], problems: failed.flatMap(([, problems]) => problems) }
-}
-
-function redLineChecked({ red_line, rule, passed, problems }: PrecheckReport['red_lines'][number]): AuditDraft {
-  return {
-    event_type: 'red_line_check',
-    severity: passed ? 'info' : 'critical',
-    message: passed
-      ? `${red_line} holds: ${rule}`
-      : `${red_line} is crossed: ${problems.map((p) => p.message).join(' ')}`,
-    refs: [red_line],
-  }
 }

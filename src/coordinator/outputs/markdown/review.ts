@@ -10,7 +10,7 @@ export function reviewMarkdown(pack: ReviewPack): string {
     '# Review',
     plain(plan.goal),
     bullets(plan.success_criteria.map(plain)),
-    `${plan.actions} actions in ${plan.phases} phases, about ${plan.estimated_duration_ms} ms, complexity ${plan.complexity_score} of 100.`,
+    `${plan.actions} actions in ${plan.phases} phases, ${durationOf(plan)}, complexity ${plan.complexity_score} of 100.`,
     `## Risk: ${risk.overall}`,
     bullets(
       risk.justification.map(
@@ -24,11 +24,18 @@ export function reviewMarkdown(pack: ReviewPack): string {
         .map((what) => [what, impact[what]] as const)
         .map(([what, m]) => [
           plain(what),
-          String(m.estimated),
+          m.estimated === null ? 'not estimated' : String(m.estimated),
           String(m.allowed),
-          m.is_within ? 'yes' : '**no**',
+          m.within === 'no' ? '**no**' : m.within.replace('_', ' '),
           m.not_estimated.map(plain).join(', '),
         ]),
+    ),
+    '## Red lines',
+    bullets(
+      pack.red_lines.map(
+        ({ red_line, rule, verdict, reason }) =>
+          `${red_line} ${verdict === 'holds' ? `holds: ${plain(rule)}` : `**${verdict.replace('_', ' ')}**: ${plain(reason)}`}`,
+      ),
     ),
     '## Who has to look',
     bullets(
@@ -54,4 +61,10 @@ export function reviewMarkdown(pack: ReviewPack): string {
     '## Left out',
     bullets(plan.dropped_steps.map(({ step_id, reason }) => `${plain(step_id)}: ${plain(reason)}`)),
   )
+}
+
+function durationOf({ estimated_duration_ms, duration_not_estimated }: ReviewPack['plan_summary']): string {
+  if (estimated_duration_ms === null) return 'duration not estimated'
+  const open = duration_not_estimated.length === 0 ? '' : ` without ${duration_not_estimated.map(plain).join(', ')}`
+  return `about ${estimated_duration_ms} ms${open}`
 }
