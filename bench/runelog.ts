@@ -12,7 +12,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { hostPorts } from '../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../src/adapters/sqlite/runelog.ts'
 import type { Draft } from '../src/runes/rune.ts'
-import { createVerifier } from '../src/runes/verify.ts'
+import { verifierOf } from '../test/support/verifier.ts'
 
 const payloadBytes = 1024
 const rounds = Number(process.env.ROUNDS ?? 5)
@@ -193,7 +193,7 @@ async function log(count: number) {
       if ((await store.rebuild()) !== count) throw new Error('The replay missed a rune.')
     })
     const verify = await best(count, async () => {
-      const verifier = createVerifier('ses_1', hostPorts.sha256)
+      const verifier = verifierOf('ses_1')
       for await (const record of store.records('ses_1'))
         if (verifier.take(record) !== undefined) throw new Error('The log does not verify.')
       if (verifier.end() !== undefined || verifier.head().event_id !== count)

@@ -10,7 +10,7 @@ import { machineDigest } from '../src/kernel/digest.ts'
 import { machines } from '../src/machines/all.ts'
 import { openMemoryRunelog } from '../src/runelog/memory.ts'
 import type { Head } from '../src/runelog/port.ts'
-import { bundleHeader, checkpointLine, recordLine } from '../src/runes/bundle.ts'
+import { bundleHeader, headerLine, lastLine, recordLine } from '../src/runes/bundle.ts'
 import { signCheckpoint } from '../src/runes/checkpoint.ts'
 import { everyKind } from '../test/support/every-kind.ts'
 
@@ -18,18 +18,20 @@ const [name, keyFile] = process.argv.slice(2)
 if (name === undefined || keyFile === undefined) throw new TypeError('usage: golden-runelog.ts NAME KEY_FILE')
 
 const session_id = 'ses_golden'
-const runelog = openMemoryRunelog(hostPorts)
+const signer = openSigner(keyFile)
+const runelog = openMemoryRunelog({ ...hostPorts, signer: () => signer })
 for (const runes of everyKind(session_id)) await runelog.append({ session_id, runes })
 await runelog.redact(session_id, 5, 'to have one that is redacted')
 await runelog.archive(session_id)
 
 const { event_id, hash } = (await runelog.head(session_id)) as Head
 const digests = Object.fromEntries(machines.map((m) => [m.name, machineDigest(m, hostPorts.sha256)]))
-const checkpoint = signCheckpoint({ session_id, event_id, hash, at: hostPorts.now() }, openSigner(keyFile))
+const checkpoint = signCheckpoint({ session_id, event_id, hash, at: hostPorts.now() }, signer)
+const header = bundleHeader(session_id, digests)
 const lines = [
-  JSON.stringify(bundleHeader(session_id, digests)),
+  headerLine(header),
   ...(await Array.fromAsync(runelog.records(session_id), recordLine)),
-  checkpointLine(checkpoint),
+  lastLine(header, checkpoint, signer),
 ]
 const rows = Object.fromEntries(
   await Promise.all(

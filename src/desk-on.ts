@@ -1,4 +1,5 @@
 import { hostPorts } from './adapters/host/ports.ts'
+import { checkSignature } from './adapters/host/signing-key.ts'
 import type { Signer } from './runes/checkpoint.ts'
 import type { Statewright } from './statewright.ts'
 import { createDesk, type Desk } from './surface/desk.ts'
@@ -11,6 +12,7 @@ export function deskOn(sw: Statewright, signer: () => Signer, now: () => number 
     now,
     sha256: hostPorts.sha256,
     signer,
+    check: checkSignature,
     agents: sw.agents,
     output: sw.output,
     commands: async () => sw,

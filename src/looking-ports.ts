@@ -1,4 +1,5 @@
 import { hostPorts } from './adapters/host/ports.ts'
+import { checkSignature } from './adapters/host/signing-key.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Desk } from './surface/desk.ts'
 
@@ -9,6 +10,7 @@ export function lookingPorts(runelog: Runelog, signer: Desk['signer']): Omit<Des
     now: hostPorts.now,
     sha256: hostPorts.sha256,
     signer,
+    check: checkSignature,
     agents: () => [],
     output: async () => undefined,
     commands: () => Promise.reject(new Error('A command that only looks has asked for something to be done.')),

@@ -15,6 +15,7 @@ import { budgets } from './runtime/models/budgets.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
 import { summaries } from './runtime/models/summaries.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
+import { signerOf } from './store-key.ts'
 
 export interface Store {
   readonly runelog: Runelog
@@ -48,10 +49,11 @@ const usualSharing: Sharing = {
 /** Opens the store that a URL names. Secrets are taken out of everything before it is written. */
 export async function openStore(
   url: string,
-  ports: Ports,
+  given: Ports,
   secrets: Readonly<Record<string, string>> = {},
   sharing: Sharing = usualSharing,
 ): Promise<Store> {
+  const ports = { ...given, signer: signerOf(url) }
   const redactor = createRedactor({ secrets: new Map(Object.entries(secrets)) })
   const options: RunelogOptions = { models, redactor }
   if (url === 'memory:') {

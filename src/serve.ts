@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { hostPorts } from './adapters/host/ports.ts'
-import { openSigner, passingSigner } from './adapters/host/signing-key.ts'
 import { forgetToken, newToken, openToken } from './adapters/host/token-file.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
@@ -20,6 +19,7 @@ import { createStreams } from './server/streams/streams.ts'
 import { type Token, tokenOf } from './server/tokens.ts'
 import { telling } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
+import { signerOf } from './store-key.ts'
 import { operations } from './surface/operations/all.ts'
 import { tokenFileOf } from './where.ts'
 
@@ -132,15 +132,6 @@ function ownToken(store: string): { token: string; isNew: boolean; file: string 
   if (store === 'memory:') return { token: newToken(), isNew: true, file: null }
   const file = tokenFileOf(store)
   return { ...openToken(file), file }
-}
-
-function signerOf(store: string) {
-  if (store === 'memory:') {
-    const signer = passingSigner()
-    return () => signer
-  }
-  const { STATEWRIGHT_KEY: key = './statewright.key' } = process.env
-  return () => openSigner(store.startsWith('sqlite:') ? `${store.slice('sqlite:'.length)}.key` : key)
 }
 
 function readTls({ cert, key }: { cert: string; key: string }) {

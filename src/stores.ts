@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { hostPorts } from './adapters/host/ports.ts'
-import { openSigner } from './adapters/host/signing-key.ts'
 import { openCheckpoints } from './adapters/sqlite/checkpoints.ts'
 import { copyStore } from './adapters/sqlite/copy.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
@@ -8,6 +7,7 @@ import type { Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
 import { models, segmentsFolder } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
+import { publicKeyOf, signerOf } from './store-key.ts'
 
 /** Opens a store that exists, by its name. Wiring, like `main`: nothing in a room imports this. */
 export async function openStore(url: string): Promise<Store> {
@@ -17,8 +17,9 @@ export async function openStore(url: string): Promise<Store> {
   if (scheme !== 'sqlite') throw refuse('a store is named sqlite:FILE or postgres://HOST/DATABASE.')
   const path = url.slice('sqlite:'.length)
   refuseMissing(url)
-  const runelog = await openSqliteRunelog(path, hostPorts, { models })
-  return { runelog: { ...runelog, redact: withoutTrace(runelog, `${path}.cache`) }, signer: signerOf(url) }
+  const key = keyOf(url)
+  const runelog = await openSqliteRunelog(path, { ...hostPorts, ...key }, { models })
+  return { runelog: { ...runelog, redact: withoutTrace(runelog, `${path}.cache`) }, ...key }
 }
 
 /** What is erased goes from the checkpoints that workers keep beside the store, too. */
@@ -36,14 +37,11 @@ async function openPostgres(url: string): Promise<Store> {
   const segments = segmentsFolder()
   // Only who uses PostgreSQL pays for loading its client.
   const { openPostgresRunelog } = await import('./adapters/postgres/runelog.ts')
-  return { runelog: await openPostgresRunelog(url, hostPorts, { segments, models }), signer: signerOf(url) }
+  const key = keyOf(url)
+  return { runelog: await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models }), ...key }
 }
 
-/** The key that belongs to a store: beside its file, or where the environment says. */
-export function signerOf(url: string): Store['signer'] {
-  if (url.startsWith('sqlite:')) return () => openSigner(`${url.slice('sqlite:'.length)}.key`)
-  return () => openSigner(process.env.STATEWRIGHT_KEY ?? './statewright.key')
-}
+const keyOf = (url: string) => ({ signer: signerOf(url), publicKey: () => publicKeyOf(url) })
 
 /** Copies a store that is a file, and says how the copy is named. */
 export async function backUp(url: string, folder: string): Promise<{ readonly store: string }> {

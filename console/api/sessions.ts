@@ -1,4 +1,5 @@
 import type { Rune } from '../../src/runes/rune.ts'
+import type { Redacted } from '../../src/runes/verify.ts'
 import { type Answer, get, post } from './request.ts'
 import type { Json, Page, SpineEntry } from './types.ts'
 
@@ -85,6 +86,7 @@ export interface Audit {
   readonly events: number
   readonly head: string
   readonly first_bad: { readonly event_id: number; readonly problem: string } | null
+  readonly redactions: readonly Redacted[]
   readonly checkpoint: { readonly event_id: number; readonly at: number; readonly public_key: string } | null
 }
 

@@ -6,7 +6,7 @@ import { Trouble } from '../parts/states.tsx'
 import { At } from '../parts/time.tsx'
 import { count, plural } from '../words.ts'
 import { linesOf } from './lines.ts'
-import { BadEvent } from './on-server.tsx'
+import { BadEvent, Redactions } from './on-server.tsx'
 import { verifyBundle } from './verify-bundle.ts'
 
 type State =
@@ -78,20 +78,26 @@ export function InBrowser({ session_id }: { session_id: string | undefined }) {
 }
 
 function Verdict({ verdict, source }: { verdict: BundleVerdict; source: string }) {
-  const { session_id, events, checkpoint, bad } = verdict
+  const { session_id, events, checkpoint, bad, format, redactions } = verdict
   if (bad !== undefined)
     return <BadEvent session_id={session_id} {...bad} proved={Math.min(events, Math.max(0, bad.event_id - 1))} />
   return (
-    <p className="verdict is-good" role="status">
-      ✓ {plural(events, 'event')} of {session_id} verified from {source}: the chain is intact
-      {checkpoint !== undefined && (
-        <>
-          {' '}
-          and signed by key <code title={checkpoint.public_key}>{checkpoint.public_key.slice(0, 12)}</code> at{' '}
-          <At at={checkpoint.at} />
-        </>
+    <>
+      <p className="verdict is-good" role="status">
+        ✓ {plural(events, 'event')} of {session_id} verified from {source}: the chain is intact
+        {checkpoint !== undefined && (
+          <>
+            {' '}
+            and signed by key <code title={checkpoint.public_key}>{checkpoint.public_key.slice(0, 12)}</code> at{' '}
+            <At at={checkpoint.at} />
+          </>
+        )}
+        .
+      </p>
+      {format === 1 && (
+        <p>It was exported by 0.1, which signed neither redactions nor the list of machines. They prove nothing.</p>
       )}
-      .
-    </p>
+      <Redactions redactions={redactions} />
+    </>
   )
 }

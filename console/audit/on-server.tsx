@@ -1,3 +1,4 @@
+import type { Redacted } from '../../src/runes/verify.ts'
 import { auditSession } from '../api/sessions.ts'
 import { Link } from '../parts/link.tsx'
 import { Loading, Trouble } from '../parts/states.tsx'
@@ -30,6 +31,7 @@ export function OnServer({ session_id }: { session_id: string }) {
           ) : (
             <BadEvent session_id={session_id} {...value.first_bad} proved={value.events} />
           )}
+          <Redactions redactions={value.redactions} />
           <p className="faint">
             hash of the last proved event <code>{value.head}</code>
           </p>
@@ -39,6 +41,20 @@ export function OnServer({ session_id }: { session_id: string }) {
         </>
       )}
     </section>
+  )
+}
+
+/** Every erasure that the log vouches for, and on whose credential. */
+export function Redactions({ redactions }: { redactions: readonly Redacted[] }) {
+  if (redactions.length === 0) return null
+  return (
+    <ul>
+      {redactions.map(({ event_id, recorded_at, redacted_by, reason }) => (
+        <li key={recorded_at}>
+          Event {event_id} was redacted by {redacted_by ?? 'unknown'} in event {recorded_at}: {reason}
+        </li>
+      ))}
+    </ul>
   )
 }
 

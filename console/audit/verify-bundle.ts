@@ -1,79 +1,86 @@
 import { type BundleVerdict, createBundleVerifier } from '../../src/runes/bundle.ts'
-import { checkpointProblem } from '../../src/runes/checkpoint.ts'
+import { firstHashedTexts, genesis, hashedTexts } from '../../src/runes/chain.ts'
+import type { BadEvent } from '../../src/runes/verify.ts'
 
 const encoder = new TextEncoder()
 /** How many records are hashed at once. */
 const atOnce = 500
 
-interface RecordLine {
-  readonly header: string
-  readonly payload: string
-  readonly salt: string | null
-  readonly hash: string
+interface Signed {
+  readonly text: string
+  readonly public_key: string
+  readonly signature: string
 }
 
 /**
  * Checks a bundle in this browser, without the server's word: the same code
  * that the command line runs, with the browser's own hashing and signatures.
- * Those answer later, and the verifier wants its digests at once; so the texts
- * of a few hundred records, which are known beforehand, are hashed first.
+ * Those answer later, and the verifier wants them at once. So the texts of a few
+ * hundred records, which are known beforehand, are hashed first; a signature is
+ * noted with the event at which it was asked for, and checked afterwards.
  */
 export async function verifyBundle(
   lines: AsyncIterable<string>,
   progress: (events: number) => void,
 ): Promise<BundleVerdict> {
   let digests = new Map<string, string>()
-  const signed: { text: string; public_key: string; signature: string }[] = []
+  let asked: (Signed & { readonly event_id: number })[] = []
+  let forged: BadEvent | undefined
+  let texts = hashedTexts
+  let prev_hash = genesis
+  let batch: string[] = []
+  let events = 0
   const verifier = createBundleVerifier({
     sha256: (text) => digests.get(text) ?? 'was not hashed',
     check: (statement) => {
-      signed.push(statement)
+      asked.push({ ...statement, event_id: events })
       return true
     },
     trusted: undefined,
   })
-  let prev_hash = '0'.repeat(64)
-  let batch: string[] = []
-  let events = 0
+
+  function textsOf(line: string): readonly string[] {
+    const { version, header, payload, salt, hash } = parse(line)
+    if (version === 1) texts = firstHashedTexts
+    if (typeof header !== 'string' || typeof payload !== 'string') return []
+    const linked = texts.rune(prev_hash, header)
+    prev_hash = String(hash)
+    return [linked, typeof salt === 'string' ? texts.payload(salt, payload) : texts.remains(payload)]
+  }
 
   async function flush() {
-    const texts = batch.flatMap((line) => {
-      const record = readRecord(line)
-      if (record === undefined) return []
-      const linked = prev_hash + record.header
-      prev_hash = record.hash
-      return [linked, record.salt === null ? record.payload : record.salt + record.payload]
-    })
-    digests = new Map(await Promise.all(texts.map(async (text) => [text, await sha256(text)] as const)))
-    for (const line of batch) verifier.take(line)
-    events += batch.length
+    digests = new Map(
+      await Promise.all(batch.flatMap(textsOf).map(async (text) => [text, await sha256(text)] as const)),
+    )
+    for (const line of batch) {
+      verifier.take(line)
+      events += 1
+    }
+    for (const statement of asked)
+      if (forged === undefined && !(await signatureFits(statement)))
+        forged = { event_id: statement.event_id, problem: 'a signature in it does not fit what it says.' }
+    asked = []
     batch = []
     progress(events)
   }
 
   for await (const line of lines) {
-    if (line === '') continue
     batch.push(line)
     if (batch.length === atOnce) await flush()
   }
   await flush()
   const verdict = verifier.end()
-  if (verdict.bad !== undefined || verdict.checkpoint === undefined) return verdict
-  for (const statement of signed)
-    if (!(await signatureFits(statement))) {
-      const problem = checkpointProblem(verdict.checkpoint, () => false, undefined)
-      const bad = { event_id: verdict.checkpoint.event_id, problem: `its checkpoint does not count. ${problem}` }
-      return { ...verdict, bad }
-    }
-  return verdict
+  return forged === undefined || (verdict.bad?.event_id ?? forged.event_id) < forged.event_id
+    ? verdict
+    : { ...verdict, bad: forged }
 }
 
-function readRecord(line: string): RecordLine | undefined {
+function parse(line: string): Readonly<Record<string, unknown>> {
   try {
-    const value = JSON.parse(line) as Partial<RecordLine>
-    return typeof value.header === 'string' && typeof value.payload === 'string' ? (value as RecordLine) : undefined
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
   } catch {
-    return undefined
+    return {}
   }
 }
 
@@ -81,7 +88,7 @@ async function sha256(text: string): Promise<string> {
   return hex(await crypto.subtle.digest('SHA-256', encoder.encode(text)))
 }
 
-async function signatureFits({ text, public_key, signature }: { text: string; public_key: string; signature: string }) {
+async function signatureFits({ text, public_key, signature }: Signed) {
   try {
     const key = await crypto.subtle.importKey('raw', bytes(public_key), 'Ed25519', false, ['verify'])
     return await crypto.subtle.verify('Ed25519', key, bytes(signature), encoder.encode(text))

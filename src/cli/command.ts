@@ -171,4 +171,6 @@ export interface Store {
   readonly runelog: Runelog
   /** The key that belongs to the store; made on first use. */
   readonly signer: () => Signer
+  /** The public half of that key; undefined if there is none yet. Nothing is made. */
+  readonly publicKey: () => string | undefined
 }

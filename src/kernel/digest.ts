@@ -5,7 +5,48 @@ import type { Machine } from './machine.ts'
 /** SHA-256 of a text, in lower-case hex. Passed in, since the browser has another one than Node. */
 export type Sha256 = (text: string) => string
 
+/** What digests and signatures are taken for. One that was taken for one purpose never serves another. */
+export type Purpose = 'payload' | 'rune' | 'remains' | 'redaction' | 'checkpoint' | 'bundle' | 'cache' | 'id'
+
+/**
+ * The text that is hashed for several parts: the purpose, then each part after
+ * its length in bytes of UTF-8. Different parts always give different texts, so
+ * no byte can move from one part to the next unseen.
+ */
+export function partsText(purpose: Purpose, parts: readonly string[]): string {
+  let text = `statewright/2 ${purpose}\n`
+  for (const part of parts) text += `${utf8Length(part)}:${part}`
+  return text
+}
+
+/** The one way to take a digest of several parts. A single JSON value needs none of this: its canonical text is enough. */
+export function digestOf(purpose: Purpose, parts: readonly string[], sha256: Sha256): string {
+  return sha256(partsText(purpose, parts))
+}
+
+/** An id that follows from what it names: the same parts, the same id. */
+export function hashedId(prefix: string, parts: readonly string[], sha256: Sha256): string {
+  return `${prefix}_${digestOf('id', [prefix, ...parts], sha256).slice(0, 24)}`
+}
+
+/** What a signature covers: a statement, and what it is for. */
+export function statementText(purpose: Purpose, statement: Json): string {
+  return partsText(purpose, [canonicalJson(statement)])
+}
+
 /** Names a declaration by its content: equal digests, equal behaviour. */
 export function machineDigest(machine: Machine, sha256: Sha256): string {
   return sha256(canonicalJson(machine as unknown as Json))
+}
+
+const ascii = /^[\0-\x7f]*$/
+
+function utf8Length(text: string): number {
+  if (ascii.test(text)) return text.length
+  let bytes = 0
+  for (const character of text) {
+    const code = character.codePointAt(0) as number
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+  }
+  return bytes
 }

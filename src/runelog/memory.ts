@@ -72,10 +72,9 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
       yield* log(session_id).slice(after)
     },
 
-    async redact(session_id, event_id, reason, actor: Actor = 'human') {
+    async redact(session_id, event_id, reason, by = {}) {
       const asked = { session_id, event_id, reason }
-      const who = { actor, at: ports.now(), sha256: ports.sha256 }
-      const { rune, payload } = redaction(log(session_id)[event_id - 1], asked, who)
+      const { rune, payload } = redaction(log(session_id)[event_id - 1], asked, by, ports)
       record(prepare({ session_id, runes: [rune] }, preparing, true))
       const records = log(session_id).map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
       logs.set(session_id, records)

@@ -1,13 +1,15 @@
 import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
-import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Actor } from '../runes/actor.ts'
+import { hashedTexts } from '../runes/chain.ts'
 import { erasedPayload } from '../runes/erased-payload.ts'
 import type { Kind } from '../runes/kinds.ts'
 import type { StoredRecord } from '../runes/record.ts'
+import { signRedaction } from '../runes/redaction.ts'
 import type { Draft } from '../runes/rune.ts'
-import type { Head } from './port.ts'
+import type { Head, RedactedBy } from './port.ts'
+import type { Ports } from './ports.ts'
 
 /** The runes that a store writes of its own accord: what it did to a log is itself on the log. */
 
@@ -20,7 +22,8 @@ export interface Redaction {
 export function redaction(
   record: StoredRecord | undefined,
   asked: { readonly session_id: string; readonly event_id: number; readonly reason: string },
-  who: { readonly actor: Actor; readonly at: number; readonly sha256: Sha256 },
+  { actor = 'human', principal = actor }: RedactedBy,
+  { now, sha256, signer }: Ports,
 ): Redaction {
   const { session_id, event_id, reason } = asked
   if (record === undefined) throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
@@ -31,15 +34,11 @@ export function redaction(
     throw refuse(`a ${kind} vouches for what was done to the log, and holds no content of its own.`)
 
   const payload = canonicalJson(erasedPayload(kind, JSON.parse(record.payload) as Readonly<Record<string, Json>>))
-  return {
-    payload,
-    rune: {
-      kind: 'rune.redacted',
-      at: who.at,
-      actor: who.actor,
-      payload: { event_id, reason, remains_sha256: who.sha256(payload) },
-    },
-  }
+  const at = now()
+  const remains_sha256 = sha256(hashedTexts.remains(payload))
+  const { hash } = record
+  const statement = { session_id, event_id, hash, remains_sha256, reason, redacted_by: principal, at }
+  return { payload, rune: { kind: 'rune.redacted', at, actor, payload: signRedaction(statement, signer()) } }
 }
 
 export function archival(

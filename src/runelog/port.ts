@@ -54,7 +54,7 @@ export interface Runelog {
    * processes share the store, `session_busy` while a run of the session is held or can be taken: its worker may have
    * read what is to be erased.
    */
-  redact(session_id: string, event_id: number, reason: string, actor?: Actor): Promise<void>
+  redact(session_id: string, event_id: number, reason: string, by?: RedactedBy): Promise<void>
 
   /** Moves the runes of a closed session to a compressed segment beside the store. Reading goes on as before. */
   archive(session_id: string, actor?: Actor): Promise<void>
@@ -63,6 +63,13 @@ export interface Runelog {
   rebuild(): Promise<number>
 
   close(): Promise<void>
+}
+
+/** Who has something erased. */
+export interface RedactedBy {
+  readonly actor?: Actor
+  /** The name of the credential, or of the person where there is none. The redaction is signed with it. */
+  readonly principal?: string
 }
 
 export interface Append {

@@ -1,4 +1,5 @@
 import type { Sha256 } from '../kernel/digest.ts'
+import type { Signer } from '../runes/checkpoint.ts'
 import type { ReadModel } from './read-model.ts'
 import type { Redactor } from './redactor.ts'
 
@@ -9,6 +10,8 @@ export interface Ports {
   readonly random: (bytes: number) => string
   /** Milliseconds since 1970, UTC. Asked only for the runes that the store writes of its own accord. */
   readonly now: () => number
+  /** The key of the store; it signs what the store did to a log. Asked for only then. */
+  readonly signer: () => Signer
 }
 
 export interface RunelogOptions {

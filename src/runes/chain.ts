@@ -1,4 +1,4 @@
-import type { Sha256 } from '../kernel/digest.ts'
+import { partsText, type Sha256 } from '../kernel/digest.ts'
 import type { Kind } from './kinds.ts'
 import { type Concerns, concernNames, type Header, type RecordedMove } from './rune.ts'
 
@@ -49,11 +49,39 @@ export function headerText(header: ChainedHeader): string {
   return `${text}}`
 }
 
+/** What is hashed for a record, in one format of the log. The hash itself is taken elsewhere: a browser takes it later. */
+export interface HashedTexts {
+  readonly payload: (salt: string, payload: string) => string
+  readonly rune: (prev_hash: string, header: string) => string
+  /** What a redaction left of a payload. */
+  readonly remains: (payload: string) => string
+}
+
 /** A payload is hashed with a salt, so that after erasure its text cannot be guessed from the digest. */
+export const hashedTexts: HashedTexts = {
+  payload: (salt, payload) => partsText('payload', [salt, payload]),
+  rune: (prev_hash, header) => partsText('rune', [prev_hash, header]),
+  remains: (payload) => partsText('remains', [payload]),
+}
+
+/** The format of 0.1, for bundles that were exported from it. It joined parts without their lengths. */
+export const firstHashedTexts: HashedTexts = {
+  payload: (salt, payload) => salt + payload,
+  rune: (prev_hash, header) => prev_hash + header,
+  remains: (payload) => payload,
+}
+
+const saltPattern = /^[0-9a-f]{32}$/
+
+/** Every salt has this form, in every format. Where parts have no lengths, only this keeps salt and payload apart. */
+export function isSalt(salt: string): boolean {
+  return saltPattern.test(salt)
+}
+
 export function payloadDigest(salt: string, payload: string, sha256: Sha256): string {
-  return sha256(salt + payload)
+  return sha256(hashedTexts.payload(salt, payload))
 }
 
 export function link(prev_hash: string, header: string, sha256: Sha256): string {
-  return sha256(prev_hash + header)
+  return sha256(hashedTexts.rune(prev_hash, header))
 }

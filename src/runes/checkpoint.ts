@@ -1,5 +1,6 @@
 import { canonicalJson } from '../kernel/canonical-json.ts'
-import type { Mark } from './verify.ts'
+import { statementText } from '../kernel/digest.ts'
+import type { Mark } from './record.ts'
 
 /**
  * A signed statement that a session's log had this hash at this event. Kept
@@ -32,19 +33,41 @@ export function signCheckpoint(statement: Unsigned, { public_key, sign }: Signer
   return { ...statement, public_key, signature: sign(signedText({ ...statement, public_key })) }
 }
 
+/** What was parsed as a checkpoint, in its one written form; undefined if it is none. */
+export function readCheckpoint(value: unknown): Checkpoint | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { session_id, event_id, hash, at, public_key, signature } = value as Record<string, unknown>
+  if (typeof session_id !== 'string' || !isCount(event_id) || !isCount(at)) return undefined
+  if (!isHex(hash, 64) || !isHex(public_key, 64) || !isHex(signature, 128)) return undefined
+  return { session_id, event_id, hash, at, public_key, signature }
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** Hex can be written in several ways; only the one that we write counts, or a byte could change unseen. */
+export function isHex(value: unknown, digits: number): value is string {
+  return typeof value === 'string' && value.length === digits && /^[0-9a-f]*$/.test(value)
+}
+
 /** What is wrong with a checkpoint as such; whether a log agrees with it is another question. */
 export function checkpointProblem(
   checkpoint: Checkpoint,
   check: CheckSignature,
-  trusted: string | undefined,
+  trusted: readonly string[] | undefined,
+  textOf: typeof signedText = signedText,
 ): string | undefined {
   const { signature, public_key } = checkpoint
-  if (trusted !== undefined && public_key !== trusted)
-    return `It was signed with the key ${public_key}, not with ${trusted}.`
-  if (!check({ text: signedText(checkpoint), public_key, signature })) return 'Its signature does not fit what it says.'
+  if (trusted !== undefined && !trusted.includes(public_key))
+    return `It was signed with the key ${public_key}, not with ${trusted.join(' or ')}.`
+  if (!check({ text: textOf(checkpoint), public_key, signature })) return 'Its signature does not fit what it says.'
   return undefined
 }
 
 function signedText({ session_id, event_id, hash, at, public_key }: Omit<Checkpoint, 'signature'>): string {
+  return statementText('checkpoint', { session_id, event_id, hash, at, public_key })
+}
+
+/** What 0.1 signed: the statement without its purpose. */
+export function firstSignedText({ session_id, event_id, hash, at, public_key }: Omit<Checkpoint, 'signature'>): string {
   return canonicalJson({ session_id, event_id, hash, at, public_key })
 }

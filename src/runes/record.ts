@@ -12,6 +12,12 @@ export interface StoredRecord {
   readonly salt: string | null
 }
 
+/** That a log had this hash at this event. It makes a rewritten past show. */
+export interface Mark {
+  readonly event_id: number
+  readonly hash: string
+}
+
 /** Reads a record back, in the shape that the present version of its kind has. */
 export function toRune(record: StoredRecord, prev_hash: string): Rune {
   const rune = JSON.parse(record.header)

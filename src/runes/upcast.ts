@@ -6,7 +6,9 @@ import type { Kind } from './kinds.ts'
  * stay as they are, since their hash is in the chain; only the reader sees the
  * new shape. A kind without an entry has had one shape from the beginning.
  */
-const steps: { readonly [K in Kind]?: readonly ((payload: Json) => Json)[] } = {}
+const steps: { readonly [K in Kind]?: readonly ((payload: Json) => Json)[] } = {
+  'rune.redacted': [(payload) => ({ ...(payload as object), redacted_by: null, public_key: null, signature: null })],
+}
 
 /** The version that is written today: one more than there are steps. */
 export function schemaVersion(kind: Kind): number {

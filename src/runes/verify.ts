@@ -1,6 +1,8 @@
 import type { Sha256 } from '../kernel/digest.ts'
-import { genesis, headerNames, link, payloadDigest } from './chain.ts'
-import type { StoredRecord } from './record.ts'
+import { firstHashedTexts, genesis, hashedTexts, headerNames, isSalt } from './chain.ts'
+import type { CheckSignature } from './checkpoint.ts'
+import type { Mark, StoredRecord } from './record.ts'
+import { isErased, readRedaction, redactionText } from './redaction.ts'
 
 /** The first event that is not what was recorded, and how that shows. */
 export interface BadEvent {
@@ -8,63 +10,117 @@ export interface BadEvent {
   readonly problem: string
 }
 
-/** That a log had this hash at this event. Whoever holds it notices a rewritten past. */
-export interface Mark {
+/** An erasure that the log vouches for. */
+export interface Redacted {
   readonly event_id: number
-  readonly hash: string
+  /** The event that records the erasure. */
+  readonly recorded_at: number
+  readonly reason: string
+  /** Null in logs of 0.1, which did not sign redactions. */
+  readonly redacted_by: string | null
+  readonly public_key: string | null
+  /** A mark covers the erased event and not the erasure: the payload was there when the mark was made. */
+  readonly is_after_mark: boolean
 }
 
 export interface Verifier {
-  /** Takes the records in order. Once it has named a bad event, the rest proves nothing. */
-  take(record: StoredRecord): BadEvent | undefined
-  /** What only the end can show: events that are missing, and erasures nobody vouched for. */
+  /** Takes the records in order. Once it has named a bad event, the rest proves nothing. Any bytes may come; it never throws. */
+  take(record: unknown): BadEvent | undefined
+  /** What only the end can show: events that are missing, and erasures without a redaction. */
   end(): BadEvent | undefined
   /** How far the log is proved. */
   head(): Mark
+  redactions(): readonly Redacted[]
+}
+
+export interface VerifierPorts {
+  readonly sha256: Sha256
+  readonly check: CheckSignature
+  /** The keys whose redactions count. Undefined: any key does, and the reader looks at `redactions()`. */
+  readonly trusted: readonly string[] | undefined
+  /** The format of the log: 1 is that of 0.1. */
+  readonly format?: 1 | 2
 }
 
 interface Erasure {
+  readonly hash: string
   readonly remains_sha256: string
 }
 
 /**
  * Checks the stored bytes of one session. Deleting, inserting, changing and
- * moving events breaks the chain by itself; cutting off the end, or computing
- * the whole chain anew, shows only against marks that were kept elsewhere.
+ * moving events breaks the chain by itself; cutting off the end, or hashing the
+ * whole chain again, shows only against marks that were kept elsewhere.
  */
-export function createVerifier(session_id: string, sha256: Sha256, marks: readonly Mark[] = []): Verifier {
-  const known = new Map(marks.map((mark) => [mark.event_id, mark.hash]))
+export function createVerifier(session_id: string, ports: VerifierPorts, marks: readonly Mark[] = []): Verifier {
+  const { sha256, check, trusted, format = 2 } = ports
+  const texts = format === 1 ? firstHashedTexts : hashedTexts
+  const marked = Map.groupBy(marks, (mark) => mark.event_id)
   const erased = new Map<number, Erasure>()
+  const redactions: Redacted[] = []
   let event_id = 0
   let hash = genesis
 
-  function take(record: StoredRecord): BadEvent | undefined {
+  function take(record: unknown): BadEvent | undefined {
     const expected = event_id + 1
     const bad = (problem: string) => ({ event_id: expected, problem })
+    if (!isRecord(record)) return bad('it is not a record: it needs event_id, header, payload, salt and hash.')
     const header = readHeader(record.header)
-    if (header === undefined) return bad('its header is not canonical JSON.')
+    if (header === undefined) return bad('its header is not the canonical JSON of a header.')
     if (record.event_id !== expected || header.event_id !== expected)
-      return bad(`in its place stands event ${header.event_id}.`)
+      return bad(`in its place stands event ${record.event_id === expected ? header.event_id : record.event_id}.`)
     if (header.session_id !== session_id) return bad(`it belongs to session ${header.session_id}.`)
-    if (link(hash, record.header, sha256) !== record.hash)
+    if (sha256(texts.rune(hash, record.header)) !== record.hash)
       return bad('its hash does not follow from the event before it.')
-    if (record.salt === null) erased.set(expected, { remains_sha256: sha256(record.payload) })
-    else if (payloadDigest(record.salt, record.payload, sha256) !== header.payload_sha256)
-      return bad('its payload is not the one that was recorded.')
-    if (known.has(expected) && known.get(expected) !== record.hash)
-      return bad('its hash is not the one that was signed; it, or one before it, was written anew.')
+    const problem = payloadProblem(record, header)
+    if (problem !== undefined) return bad(problem)
+    if (marked.get(expected)?.some((mark) => mark.hash !== record.hash))
+      return bad('its hash is not the one that was signed; this event, or one before it, was rewritten.')
 
+    if (record.salt === null)
+      erased.set(expected, { hash: record.hash, remains_sha256: sha256(texts.remains(record.payload)) })
     if (header.kind === 'rune.redacted') {
-      const vouched = JSON.parse(record.payload) as { event_id: number; remains_sha256: string }
-      const erasure = erased.get(vouched.event_id)
-      if (erasure === undefined)
-        return { event_id: vouched.event_id, problem: 'it was redacted, yet its payload is there.' }
-      if (erasure.remains_sha256 !== vouched.remains_sha256)
-        return { event_id: vouched.event_id, problem: 'what its redaction left was changed afterwards.' }
-      erased.delete(vouched.event_id)
+      const found = redactionProblem(record, header)
+      if (found !== undefined) return found
     }
     event_id = expected
     hash = record.hash
+    return undefined
+  }
+
+  function payloadProblem({ salt, payload }: StoredRecord, header: ReadHeader): string | undefined {
+    if (salt === null)
+      return isErased(header.kind, header.schema_version, payload)
+        ? undefined
+        : 'its payload was erased, and what is left is not what a redaction leaves.'
+    if (!isSalt(salt)) return 'its salt is not 32 hex digits.'
+    // An unpaired surrogate is hashed as the replacement character, and would pass for it.
+    if (!payload.isWellFormed() || sha256(texts.payload(salt, payload)) !== header.payload_sha256)
+      return 'its payload is not the one that was recorded.'
+    return undefined
+  }
+
+  function redactionProblem({ payload, event_id: recorded_at }: StoredRecord, header: ReadHeader) {
+    const vouched = readRedaction(payload)
+    if (vouched === undefined) return { event_id: recorded_at, problem: 'it does not say what was redacted.' }
+    const { event_id, reason, remains_sha256, redacted_by, public_key, signature } = vouched
+    const bad = (problem: string) => ({ event_id, problem })
+    const erasure = erased.get(event_id)
+    if (erasure === undefined) return bad('it was redacted, yet its payload is there.')
+    if (erasure.remains_sha256 !== remains_sha256) return bad('what its redaction left was changed afterwards.')
+    if (format === 2) {
+      const by = `the redaction in event ${recorded_at}`
+      if (redacted_by === null || public_key === null || signature === null) return bad(`${by} is not signed.`)
+      if (trusted !== undefined && !trusted.includes(public_key))
+        return bad(`${by} was signed with the key ${public_key}, which is not the key of this store.`)
+      const { hash } = erasure
+      const statement = { session_id, event_id, hash, remains_sha256, reason, redacted_by, at: header.at }
+      if (!check({ text: redactionText(statement, public_key), public_key, signature }))
+        return bad(`the signature of ${by} does not fit what it says.`)
+    }
+    erased.delete(event_id)
+    const is_after_mark = marks.some((mark) => mark.event_id >= event_id && mark.event_id < recorded_at)
+    redactions.push({ event_id, recorded_at, reason, redacted_by, public_key, is_after_mark })
     return undefined
   }
 
@@ -78,17 +134,34 @@ export function createVerifier(session_id: string, sha256: Sha256, marks: readon
     return undefined
   }
 
-  return { take, end, head: () => ({ event_id, hash }) }
+  return { take, end, head: () => ({ event_id, hash }), redactions: () => redactions }
+}
+
+function isRecord(record: unknown): record is StoredRecord {
+  if (typeof record !== 'object' || record === null) return false
+  const { event_id, header, payload, salt, hash } = record as Partial<Record<keyof StoredRecord, unknown>>
+  return (
+    typeof event_id === 'number' &&
+    typeof header === 'string' &&
+    typeof payload === 'string' &&
+    (salt === null || typeof salt === 'string') &&
+    typeof hash === 'string'
+  )
 }
 
 interface ReadHeader {
   readonly event_id: number
   readonly session_id: string
   readonly kind: string
+  readonly at: number
+  readonly schema_version: number
   readonly payload_sha256: string
 }
 
 const places = new Map<string, number>(headerNames.map((name, i) => [name, i]))
+const numbers: ReadonlySet<string> = new Set(['event_id', 'at', 'schema_version'])
+const nullable: ReadonlySet<string> = new Set(['from', 'trigger'])
+const needed = ['event_id', 'session_id', 'kind', 'at', 'schema_version', 'payload_sha256']
 
 /** A header is flat and its names are known, so it is canonical if it prints as it reads and its names are in order. */
 function readHeader(text: string): ReadHeader | undefined {
@@ -98,12 +171,16 @@ function readHeader(text: string): ReadHeader | undefined {
   } catch {
     return undefined
   }
-  if (JSON.stringify(header) !== text) return undefined
+  if (typeof header !== 'object' || header === null || JSON.stringify(header) !== text || !text.isWellFormed())
+    return undefined
   let last = -1
   for (const name in header) {
     const place = places.get(name)
     if (place === undefined || place <= last) return undefined
     last = place
+    const value: unknown = header[name as keyof ReadHeader]
+    if (value === null ? !nullable.has(name) : typeof value !== (numbers.has(name) ? 'number' : 'string'))
+      return undefined
   }
-  return header
+  return needed.every((name) => name in header) ? header : undefined
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
+import { hashedId } from '../kernel/digest.ts'
 import { parentRun } from '../observation/fold-spending.ts'
 import { prepareAgent, spawn } from './agents/spawn.ts'
 import { createBatch } from './batch.ts'
@@ -34,7 +35,7 @@ export function delegateTool(name: string, engineOf: () => Engine): Tool {
 
 async function delegate(engine: Engine, name: string, task: string, context: ToolContext) {
   const { session_id, call_id } = context
-  const child = `run_${engine.sha256(call_id).slice(0, 16)}`
+  const child = hashedId('run', ['delegated', call_id], engine.sha256)
   const problem = await prepareAgent(engine, name)
   await attempt(engine, session_id, (state) => {
     const parent = state.runs.get(context.run_id)

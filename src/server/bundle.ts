@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import { machineDigest } from '../kernel/digest.ts'
 import { machines } from '../machines/all.ts'
-import { bundleHeader, checkpointLine, recordLine } from '../runes/bundle.ts'
+import { bundleHeader, headerLine, lastLine, recordLine } from '../runes/bundle.ts'
 import { signCheckpoint } from '../runes/checkpoint.ts'
 import type { Desk } from '../surface/desk.ts'
 import { id } from '../surface/shapes/id.ts'
@@ -11,16 +11,19 @@ export async function bundleLines(desk: Desk, session_id: string): Promise<Async
   const head = id.safeParse(session_id).success ? await desk.runelog.head(session_id) : undefined
   if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
   const { event_id, hash } = head
-  const checkpoint = signCheckpoint({ session_id, event_id, hash, at: desk.now() }, desk.signer())
+  const signer = desk.signer()
+  const checkpoint = signCheckpoint({ session_id, event_id, hash, at: desk.now() }, signer)
   const digests = Object.fromEntries(machines.map((machine) => [machine.name, machineDigest(machine, desk.sha256)]))
 
+  const header = bundleHeader(session_id, digests)
+
   return (async function* () {
-    yield `${JSON.stringify(bundleHeader(session_id, digests))}\n`
+    yield `${headerLine(header)}\n`
     for await (const record of desk.runelog.records(session_id)) {
       // What came after the head was read is for the next export.
       if (record.event_id > event_id) break
       yield `${recordLine(record)}\n`
     }
-    yield `${checkpointLine(checkpoint)}\n`
+    yield `${lastLine(header, checkpoint, signer)}\n`
   })()
 }

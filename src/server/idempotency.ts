@@ -38,7 +38,7 @@ export function createKeptAnswers({ kept_answers, kept_answers_ms }: Limits, now
       fingerprint: string,
       carryOut: () => Promise<Answer>,
     ): Promise<Answer & { readonly isReplayed: boolean }> {
-      const key = `${place} ${idempotency_key}`
+      const key = JSON.stringify([place, idempotency_key])
       const known = kept.get(key)
       if (known !== undefined) {
         if (known.fingerprint !== fingerprint) throw faults.key_reused({ idempotency_key, what: place })

@@ -3,7 +3,7 @@ import type { Plans } from '../autonomy/plans/plans.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Budget } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
-import type { Signer } from '../runes/checkpoint.ts'
+import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
 import type { EphemeralDelta } from '../runtime/engine/engine.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { createSessionViews, type SessionViews } from './session-views.ts'
@@ -32,6 +32,7 @@ export interface Desk {
   readonly sha256: Sha256
   /** The key that belongs to the store. */
   readonly signer: () => Signer
+  readonly check: CheckSignature
   /** What is going on in each session, kept at hand for those who look. */
   readonly views: SessionViews
   /** The agents that can be given work here; none where a command has only the store. */

@@ -1,9 +1,8 @@
 import { canonicalJson } from '../../src/kernel/canonical-json.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Rune } from '../../src/runes/rune.ts'
-import { createVerifier } from '../../src/runes/verify.ts'
 import { auditRunes } from '../support/audit-runes.ts'
-import { sha256 } from '../support/sha256.ts'
+import { verifierOf } from '../support/verifier.ts'
 import type { Effect, Note, Outside } from './outside.ts'
 import type { Role } from './plays.ts'
 import { declarations, isRepeatable } from './tools.ts'
@@ -35,7 +34,7 @@ async function allLogs(disk: Runelog): Promise<readonly (readonly Rune[])[]> {
 /** The chain holds, and every append that was ever answered is in it. */
 async function chainProblems(disk: Runelog, session_id: string, notes: readonly Note[]): Promise<readonly string[]> {
   const marks = notes.flatMap((n) => (n.told === 'recorded' && n.session_id === session_id ? [n] : []))
-  const verifier = createVerifier(session_id, sha256, marks)
+  const verifier = verifierOf(session_id, marks)
   for await (const record of disk.records(session_id)) {
     const bad = verifier.take(record)
     if (bad !== undefined) return [`${session_id}, event ${bad.event_id}: ${bad.problem}`]

@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import type { RunStatus } from '../../src/machines/run.ts'
 import { fcmpStream } from '../../src/observation/fcmp.ts'
@@ -9,7 +8,6 @@ import { foldSession, newSessionState } from '../../src/observation/fold-session
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Kind } from '../../src/runes/kinds.ts'
 import type { Rune } from '../../src/runes/rune.ts'
-import { createVerifier } from '../../src/runes/verify.ts'
 import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import { type Scripted, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
@@ -17,6 +15,7 @@ import type { Tool } from '../../src/runtime/tools/tool.ts'
 import { settled } from '../support/clock.ts'
 import { type Connection, connect } from '../support/dying-runelog.ts'
 import type { Play } from '../support/scenario.ts'
+import { verifierOf } from '../support/verifier.ts'
 import { createWorld, type WorldOptions } from '../support/world.ts'
 import type { Store } from './stores.ts'
 
@@ -53,7 +52,7 @@ export function on(store: Store, props: Props, act: (theatre: Theatre) => Promis
 }
 
 async function chainProblem(runelog: Runelog, session_id: string) {
-  const verifier = createVerifier(session_id, hostPorts.sha256)
+  const verifier = verifierOf(session_id)
   for await (const record of runelog.records(session_id)) {
     const bad = verifier.take(record)
     if (bad !== undefined) return bad

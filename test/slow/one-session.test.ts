@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import type { Rune } from '../../src/runes/rune.ts'
-import { createVerifier } from '../../src/runes/verify.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { eventually } from '../support/eventually.ts'
+import { verifierOf } from '../support/verifier.ts'
 import { sideBySide } from '../support/worker-agents.ts'
 import { createWorkplace } from '../support/workplace.ts'
 
@@ -32,7 +31,7 @@ test('8 agents work at once in one session, on two workers: no gap, no lost resu
   const log = await sw.runelog.read(session_id)
   expect(log.map((rune) => rune.event_id)).toEqual(log.map((_, i) => i + 1))
   expect(auditRunes(log)).toEqual([])
-  const verifier = createVerifier(session_id, hostPorts.sha256)
+  const verifier = verifierOf(session_id)
   for await (const record of sw.runelog.records(session_id)) expect(verifier.take(record)).toBeUndefined()
   expect(verifier.end()).toBeUndefined()
 

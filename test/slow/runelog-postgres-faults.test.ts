@@ -263,7 +263,7 @@ describe('the database itself', () => {
       code: 'store_unusable',
       message: expect.stringContaining('newer version (schema 9)'),
     })
-    await ask(database, `UPDATE statewright.meta SET value = '1' WHERE name = 'schema'`)
+    await ask(database, `UPDATE statewright.meta SET value = '2' WHERE name = 'schema'`)
     const missing = new URL(database)
     missing.pathname = '/no_such_database'
     missing.password = 'hidden'

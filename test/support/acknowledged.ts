@@ -1,7 +1,7 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
-import { createVerifier } from '../../src/runes/verify.ts'
 import { dump } from '../conformance/runelog/store.ts'
+import { verifierOf } from './verifier.ts'
 
 /**
  * Opens what is left of a store, and compares it with what its writer had
@@ -21,7 +21,7 @@ export async function differences(database: string, told: string): Promise<reado
 
     const hashes = new Map<string, string>()
     for (const session_id of sessions) {
-      const verifier = createVerifier(session_id, hostPorts.sha256)
+      const verifier = verifierOf(session_id)
       for await (const record of runelog.records(session_id)) {
         const bad = verifier.take(record)
         if (bad !== undefined) wrong.push(`${session_id} ${bad.event_id}: ${bad.problem}`)

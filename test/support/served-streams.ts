@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { checkSignature } from '../../src/adapters/host/signing-key.ts'
 import { createServer } from '../../src/server/server.ts'
 import { streamRoutes } from '../../src/server/streams/stream-routes.ts'
 import { createStreams, type StreamLimits, type StreamPorts } from '../../src/server/streams/streams.ts'
@@ -13,7 +14,8 @@ export const secret = 'the-secret-of-a-reader'
 export async function serveStreams({ desk, ...ports }: StreamPorts, port = 0, limits: Partial<StreamLimits> = {}) {
   const whole = createDesk({
     sha256: hostPorts.sha256,
-    signer: () => ({ public_key: '00', sign: () => '11' }),
+    signer: hostPorts.signer,
+    check: checkSignature,
     agents: () => [],
     output: async () => undefined,
     commands: () => Promise.reject(new Error('There is only the log.')),

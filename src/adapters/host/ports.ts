@@ -1,5 +1,7 @@
 import { hash, randomFillSync } from 'node:crypto'
 import type { Ports } from '../../runelog/ports.ts'
+import type { Signer } from '../../runes/checkpoint.ts'
+import { passingSigner } from './signing-key.ts'
 
 const pool = Buffer.allocUnsafe(8192)
 let used = pool.length
@@ -15,9 +17,12 @@ function random(bytes: number): string {
   return text
 }
 
-/** Hashing, randomness and time of the machine we run on. */
+let passing: Signer | undefined
+
+/** Hashing, randomness and time of this machine, and a key that ends with this process: a store that lasts brings its own. */
 export const hostPorts: Ports = {
   sha256: (text) => hash('sha256', text),
   random,
   now: Date.now,
+  signer: () => (passing ??= passingSigner()),
 }

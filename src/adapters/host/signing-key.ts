@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { faults } from '../../faults/catalogue.ts'
 import { fileRefused } from '../../faults/file-refused.ts'
-import type { CheckSignature, Signer } from '../../runes/checkpoint.ts'
+import { type CheckSignature, isHex, type Signer } from '../../runes/checkpoint.ts'
 
 /** The key in this file, which only its owner may read; a new one where there is none. */
 export function openSigner(path: string): Signer {
@@ -15,6 +15,11 @@ export function openSigner(path: string): Signer {
       { cause: error },
     )
   }
+}
+
+/** The public half of the key in this file; undefined if there is no such file. */
+export function publicKeyIn(path: string): string | undefined {
+  return existsSync(path) ? openSigner(path).public_key : undefined
 }
 
 function openPem(path: string): string {
@@ -46,7 +51,7 @@ export const checkSignature: CheckSignature = ({ text, public_key, signature }) 
   try {
     const x = Buffer.from(public_key, 'hex').toString('base64url')
     const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
-    return verify(null, Buffer.from(text), key, Buffer.from(signature, 'hex'))
+    return isHex(signature, 128) && verify(null, Buffer.from(text), key, Buffer.from(signature, 'hex'))
   } catch {
     return false
   }

@@ -1,6 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { archival, redaction } from '../../runelog/own-runes.ts'
+import type { RedactedBy } from '../../runelog/port.ts'
 import type { Ports } from '../../runelog/ports.ts'
 import { type Preparing, prepare } from '../../runelog/prepare.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
@@ -31,15 +32,14 @@ async function locked({ connection }: Transaction, session_id: string, segments:
 export async function redactIn(
   transaction: Transaction,
   asked: { readonly session_id: string; readonly event_id: number; readonly reason: string },
-  actor: Actor,
+  by: RedactedBy,
   { models, segments, ...ports }: KeepingPorts,
 ): Promise<{ readonly replaced: string | null } | Fault> {
   const { session_id, event_id } = asked
   const { place, records } = await locked(transaction, session_id, segments)
   const [busy] = await transaction.connection.send<{ run_id: string }>('underWay', session_id)
   if (busy !== undefined) throw faults.session_busy({ session_id, ...busy, asked: 'redact something in it' })
-  const who = { actor, at: ports.now(), sha256: ports.sha256 }
-  const { rune, payload } = redaction(records[event_id - 1], asked, who)
+  const { rune, payload } = redaction(records[event_id - 1], asked, by, ports)
   const result = await transaction.record(prepare({ session_id, runes: [rune] }, ports, true))
   if (result instanceof Fault) return result
 

@@ -58,6 +58,11 @@ export function createOwnership(ports: OwnerPorts) {
     const [present] = await connection.text<{ found: string | null }>(`SELECT to_regclass('statewright.meta') AS found`)
     if (present?.found == null) await connection.text(schema)
     const [version] = await connection.send<{ value: string }>('meta', 'schema')
+    if (Number(version?.value) < schemaNumber)
+      throw faults.store_unusable({
+        store,
+        problem: `it was written by 0.1 (schema ${version?.value}), and this version cannot continue its log. Export its sessions with 0.1; "statewright verify --bundle" reads those files.`,
+      })
     if (Number(version?.value) > schemaNumber)
       throw faults.store_unusable({
         store,

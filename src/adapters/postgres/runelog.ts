@@ -118,11 +118,11 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     records: reader.records,
     sessionIds: reader.sessionIds,
 
-    async redact(session_id, event_id, reason, actor = 'human') {
+    async redact(session_id, event_id, reason, by = {}) {
       check()
       const asked = { session_id, event_id, reason }
       const { replaced } = await laneOf(session_id).alone(session_id, (transaction) =>
-        redactIn(transaction, asked, actor, keeping),
+        redactIn(transaction, asked, by, keeping),
       )
       if (replaced !== null) await segments?.remove(replaced)
     },

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
-import { applicationId, schema, schemaNumber, upgrades } from './schema.ts'
+import { applicationId, schema, schemaNumber } from './schema.ts'
 
 /** The log is emptied into the database whenever it has this many pages; so it needs no more room than that. */
 const logPages = 500
@@ -32,6 +32,10 @@ function prepareDatabase(db: DatabaseSync, path: string): void {
   const isNew = number('page_count') === 0 || (version === 0 && tableCount(db) === 0)
   if (!isNew && number('application_id') !== applicationId)
     throw refuse('it is a database of something else; choose another file.')
+  if (!isNew && version < schemaNumber)
+    throw refuse(
+      `it was written by 0.1 (schema ${version}), and this version cannot continue its log. Export its sessions with 0.1; "statewright verify --bundle" reads those files.`,
+    )
   if (version > schemaNumber)
     throw refuse(
       `it was written by a newer version (schema ${version}); this one knows schema ${schemaNumber}. Upgrade first.`,
@@ -45,7 +49,6 @@ function prepareDatabase(db: DatabaseSync, path: string): void {
   // A file that cannot be written is found now and not at the first append.
   db.exec('BEGIN IMMEDIATE')
   if (isNew) db.exec(schema)
-  else for (const upgrade of upgrades.slice(version - 1)) db.exec(upgrade)
   db.exec(`PRAGMA user_version = ${schemaNumber}; COMMIT`)
   layOutLog(`${path}-wal`)
 }

@@ -206,14 +206,13 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       return reader.records(session_id, after)
     },
 
-    redact: (session_id, event_id, reason, actor = 'human') =>
+    redact: (session_id, event_id, reason, by = {}) =>
       alone(() =>
         group.hold(async (submit) => {
           const session = reader.key(session_id) ?? 0
           const segment = reader.segmentOf(session)
           const records = [...(await reader.cold(session)), ...reader.positioned(session)]
-          const who = { actor, at: ports.now(), sha256: ports.sha256 }
-          const { rune, payload } = redaction(records[event_id - 1], { session_id, event_id, reason }, who)
+          const { rune, payload } = redaction(records[event_id - 1], { session_id, event_id, reason }, by, ports)
           const erased = records.map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
           const isCold = segment !== undefined && event_id <= segment.runes
           const written = isCold ? await segments.write(session_id, erased.slice(0, segment.runes)) : undefined

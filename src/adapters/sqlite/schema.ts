@@ -1,16 +1,11 @@
 /** Says that a file is ours: "rune" in ASCII. */
 export const applicationId = 0x72756e65
 
-export const schemaNumber = 3
+/** Files of 0.1 have numbers up to 3. Their hashes follow other rules, and nothing converts them. */
+export const schemaNumber = 4
 
 /** Rows without a tag are listed nowhere, and most are without: in the index they would cost a page of each commit. */
 const rowsByTag = 'CREATE INDEX model_row_by_tag ON model_row (model, tag, sort, key) WHERE tag IS NOT NULL'
-
-/** What files of older schemas need, one after the other: the first entry is for schema 1. */
-export const upgrades: readonly string[] = [
-  `DROP INDEX model_row_by_tag; ${rowsByTag};`,
-  "INSERT INTO meta (name, value) SELECT 'folded', coalesce(max(position), 0) FROM rune;",
-]
 
 /**
  * `position` is the order of all commits: a rebuild folds in it, since a row

@@ -1,6 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
+import { hashedId } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import type { SessionState } from '../../observation/session-state.ts'
@@ -31,7 +32,8 @@ export interface GoalSet {
 export async function setGoal(engine: Engine, submission: GoalSubmission): Promise<GoalSet> {
   const { goal, session_id, idempotency_key, ...rest } = submission
   const config = checked(goal, rest)
-  const goal_id = idempotency_key === undefined ? engine.ids.next('goal') : keyed(engine, 'goal', idempotency_key)
+  const goal_id =
+    idempotency_key === undefined ? engine.ids.next('goal') : hashedId('goal', [idempotency_key], engine.sha256)
   const before = await setBefore(engine, goal_id, goal, config, idempotency_key)
   if (before !== undefined) return before
   refuseStrangers(engine, goal, config)
@@ -39,7 +41,8 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
   const name = config.planner ?? config.critic ?? ([...engine.agents.keys()][0] as string)
   const problem = await prepareAgent(engine, name)
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
-  const own = idempotency_key === undefined ? engine.ids.next('ses') : keyed(engine, 'ses', `goal ${idempotency_key}`)
+  const own =
+    idempotency_key === undefined ? engine.ids.next('ses') : hashedId('ses', ['goal', idempotency_key], engine.sha256)
   const write = (batch: Batch, state: SessionState) => {
     const agent_id = goalIds(goal_id, engine.sha256).head()
     const { tokens, tool_calls, cost_usd } = config.budget
@@ -81,8 +84,6 @@ function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string
   const said = { actor: 'graph_runner' as const, payload: { root_agent_id } }
   batch.move('session', session_id, 'agent_ready', 'session.activated', said)
 }
-
-const keyed = ({ sha256 }: Engine, prefix: string, key: string) => `${prefix}_${sha256(key).slice(0, 16)}`
 
 /** The goal that this key set before; refused if that was another one. */
 async function setBefore(

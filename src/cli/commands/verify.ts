@@ -1,13 +1,13 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
-import type { Runelog } from '../../runelog/port.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
-import { type Checkpoint, checkpointProblem } from '../../runes/checkpoint.ts'
-import { type BadEvent, createVerifier, type Mark } from '../../runes/verify.ts'
+import { type Checkpoint, checkpointProblem, readCheckpoint } from '../../runes/checkpoint.ts'
+import type { Mark } from '../../runes/record.ts'
+import { type BadEvent, createVerifier, type Redacted, type VerifierPorts } from '../../runes/verify.ts'
 import type { Client } from '../../surface/client.ts'
 import { auditSession } from '../../surface/operations/runes.ts'
 import { busy } from '../busy.ts'
-import type { Arguments, Command, Io } from '../command.ts'
+import type { Arguments, Command, Io, Store } from '../command.ts'
 import { everySession } from '../every-session.ts'
 import { exits } from '../exits.ts'
 import { isHeld } from '../here-or-there.ts'
@@ -25,7 +25,7 @@ export const verifyCommand: Command = {
     server: { type: 'string', summary: 'let this server verify its store' },
     bundle: { type: 'string', summary: 'verify this exported file; no store is needed' },
     checkpoints: { type: 'string', summary: 'compare with checkpoints that were kept elsewhere, one per line' },
-    key: { type: 'string', summary: 'accept only signatures of this key' },
+    key: { type: 'string', summary: 'accept only signatures of this key, or of these, separated by commas' },
     ...jsonOption,
   },
 
@@ -52,11 +52,12 @@ export const verifyCommand: Command = {
           throw faults.not_found({ what: 'session', id: session_id })
         const verdicts: Verdict[] = []
         let events = 0
+        const ports = { sha256: io.host.sha256, check: io.host.checkSignature, trusted: keysOf(args) ?? ownKey(store) }
         const doing = () => `verifying: ${verdicts.length} of ${asked.length} sessions, ${events} events`
         await busy(io, doing, async () => {
           for (const id of asked)
             verdicts.push(
-              await verifySession(runelog, id, marks.get(id) ?? [], io, () => {
+              await verifySession(store, id, marks.get(id) ?? [], ports, () => {
                 events += 1
               }),
             )
@@ -80,6 +81,9 @@ interface Verdict {
   readonly checkpoints: number
   readonly public_key: string | null
   readonly first_bad: BadEvent | null
+  readonly redactions: readonly Redacted[]
+  /** 1: a bundle that 0.1 exported. */
+  readonly format: 1 | 2
 }
 
 function report(verdicts: readonly Verdict[], { values }: Arguments, { out, err }: Io): number {
@@ -89,27 +93,38 @@ function report(verdicts: readonly Verdict[], { values }: Arguments, { out, err 
     out(JSON.stringify({ is_sound: bad.length === 0, sessions: verdicts }, null, 2))
     return exit
   }
-  for (const { session_id, events, head, checkpoints, public_key, first_bad } of verdicts) {
+  for (const { session_id, events, head, checkpoints, public_key, first_bad, redactions, format } of verdicts) {
     if (first_bad !== null) err(`${session_id} event ${first_bad.event_id}: ${first_bad.problem}`)
     else if (public_key !== null) out(`${session_id}: ${events} events, signed with the key ${public_key}`)
     else out(`${session_id}: ${events} events, ${checkpoints} checkpoints, head ${head}`)
+    for (const one of redactions) out(redactionLine(session_id, one))
+    if (format === 1)
+      out(
+        `${session_id}: exported by 0.1, which signed neither redactions nor the list of machines. They prove nothing.`,
+      )
   }
   if (bad.length === 0 && values.bundle === undefined)
     out(`${verdicts.length} ${verdicts.length === 1 ? 'session' : 'sessions'} verified.`)
   return exit
 }
 
+function redactionLine(session_id: string, { event_id, redacted_by, reason, is_after_mark, recorded_at }: Redacted) {
+  const after = is_after_mark ? ', after a checkpoint that covers it' : ''
+  return `${session_id} event ${event_id}: redacted by ${redacted_by ?? 'unknown'} in event ${recorded_at}${after} (${reason})`
+}
+
 async function verifySession(
-  runelog: Runelog,
+  { runelog }: Store,
   session_id: string,
   marks: readonly Mark[],
-  { host }: Io,
+  ports: VerifierPorts,
   seen: () => void,
 ): Promise<Verdict> {
-  const verifier = createVerifier(session_id, host.sha256, marks)
+  const verifier = createVerifier(session_id, ports, marks)
   const first_bad = (await firstBad()) ?? null
   const { event_id: events, hash: head } = verifier.head()
-  return { session_id, events, head, checkpoints: marks.length, public_key: null, first_bad }
+  const redactions = verifier.redactions()
+  return { session_id, events, head, checkpoints: marks.length, public_key: null, first_bad, redactions, format: 2 }
 
   async function firstBad(): Promise<BadEvent | undefined> {
     try {
@@ -132,17 +147,17 @@ async function verifyThere(client: Client, given: string | undefined): Promise<r
     given === undefined ? await everySession(client) : [(await resolveId(client, given, 'session')).session_id]
   const verdicts: Verdict[] = []
   for (const session_id of asked) {
-    const { events, head, first_bad } = await client.call(auditSession, { params: { session_id } })
-    verdicts.push({ session_id, events, head, checkpoints: 0, public_key: null, first_bad })
+    const { events, head, first_bad, redactions } = await client.call(auditSession, { params: { session_id } })
+    verdicts.push({ session_id, events, head, checkpoints: 0, public_key: null, first_bad, redactions, format: 2 })
   }
   return verdicts
 }
 
-async function verifyBundle(path: string, { values }: Arguments, { host }: Io): Promise<Verdict> {
-  const trusted = values.key as string | undefined
+async function verifyBundle(path: string, args: Arguments, { host }: Io): Promise<Verdict> {
+  const trusted = keysOf(args)
   const verifier = createBundleVerifier({ sha256: host.sha256, check: host.checkSignature, trusted })
   for await (const line of lines(path)) verifier.take(line)
-  const { session_id, events, checkpoint, bad } = verifier.end()
+  const { session_id, events, checkpoint, bad, redactions, format } = verifier.end()
   return {
     session_id: session_id ?? path,
     events,
@@ -150,23 +165,34 @@ async function verifyBundle(path: string, { values }: Arguments, { host }: Io): 
     checkpoints: checkpoint === undefined ? 0 : 1,
     public_key: checkpoint?.public_key ?? '',
     first_bad: bad ?? null,
+    redactions,
+    format,
   }
 }
 
-async function readMarks({ values }: Arguments, { host }: Io): Promise<ReadonlyMap<string, readonly Checkpoint[]>> {
-  if (values.checkpoints === undefined) return new Map()
-  const path = values.checkpoints as string
+async function readMarks(args: Arguments, { host }: Io): Promise<ReadonlyMap<string, readonly Checkpoint[]>> {
+  const { checkpoints } = args.values
+  if (checkpoints === undefined) return new Map()
+  const path = checkpoints as string
   const all: Checkpoint[] = []
   for await (const line of lines(path)) {
     const refuse = (problem: string) =>
       faults.file_unusable({ file: path, problem: `Line ${all.length + 1}: ${problem}` })
-    const { checkpoint } = parse(line) as { checkpoint?: Checkpoint }
+    const checkpoint = readCheckpoint((parse(line) as { checkpoint?: unknown }).checkpoint)
     if (checkpoint === undefined) throw refuse('It is not a checkpoint.')
-    const problem = checkpointProblem(checkpoint, host.checkSignature, values.key as string | undefined)
+    const problem = checkpointProblem(checkpoint, host.checkSignature, keysOf(args))
     if (problem !== undefined) throw refuse(problem)
     all.push(checkpoint)
   }
   return Map.groupBy(all, (checkpoint) => checkpoint.session_id)
+}
+
+const keysOf = ({ values }: Arguments) => (values.key as string | undefined)?.split(',')
+
+/** Redactions of a store count if its own key signed them. */
+function ownKey({ publicKey }: Store): readonly string[] {
+  const key = publicKey()
+  return key === undefined ? [] : [key]
 }
 
 function parse(line: string): unknown {
@@ -177,9 +203,29 @@ function parse(line: string): unknown {
   }
 }
 
+async function* parts(path: string): AsyncGenerator<string, void, void> {
+  try {
+    const file = await open(path)
+    for await (const part of file.createReadStream({ encoding: 'utf8' })) yield part as string
+  } catch (error) {
+    throw faults.file_unusable({ file: path, problem: (error as Error).message })
+  }
+}
+
+/** No line of ours is longer. What is longer is given up on as one line, which then is not JSON. */
+const longestLine = 2 ** 27
+
+/** Lines end with a line feed and with nothing else, so that no other byte can stand for one. */
 async function* lines(path: string): AsyncGenerator<string, void, void> {
-  const file = await open(path).catch((error: Error) => {
-    throw faults.file_unusable({ file: path, problem: error.message })
-  })
-  yield* file.readLines()
+  let rest = ''
+  for await (const part of parts(path)) {
+    const [first = '', ...more] = part.split('\n')
+    rest += first
+    for (const line of more) {
+      yield rest
+      rest = line
+    }
+    if (rest.length > longestLine) break
+  }
+  if (rest !== '') yield rest
 }

@@ -10,8 +10,13 @@ type Claimed = { readonly claim: string }
 
 const releasing: ReadonlySet<string> = new Set<ContractStatus>(['failed', 'rejected', 'cancelled'])
 
-/** Ids have no blanks, so these keys never meet those of the claims. */
+/** The first word of a key says what it is, and ids have no blanks: so no two keys meet, however a session is called. */
 const holder = (execution_id: string) => `of ${execution_id}`
+
+/** The key under which an idempotency key is claimed. */
+export function claimKey(key_scope: 'session' | 'global', session_id: string, idempotency_key: string): string {
+  return key_scope === 'global' ? `global ${idempotency_key}` : `session ${session_id} ${idempotency_key}`
+}
 
 /**
  * Idempotency keys of irreversible contracts. A second contract with the same
@@ -19,7 +24,7 @@ const holder = (execution_id: string) => `of ${execution_id}`
  */
 export const claims: ReadModel = {
   name: 'claims',
-  version: 1,
+  version: 2,
   shared: true,
 
   keys(rune, look) {
@@ -53,5 +58,5 @@ function claimOf(rune: FoldableRune): string | undefined {
   if (rune.kind !== 'contract.opened') return undefined
   const { irreversible, idempotency_key, key_scope } = rune.payload
   if (!irreversible || idempotency_key === null) return undefined
-  return `${key_scope === 'global' ? 'global' : rune.session_id}:${idempotency_key}`
+  return claimKey(key_scope, rune.session_id, idempotency_key)
 }

@@ -23,5 +23,13 @@ export const sessionKinds = {
    * The payload of an earlier rune was erased. Its header, and so the chain, is
    * untouched; what is left of the payload is vouched for by this digest instead.
    */
-  'rune.redacted': z.strictObject({ event_id: z.int(), reason: z.string(), remains_sha256: z.string() }),
+  'rune.redacted': z.strictObject({
+    event_id: z.int(),
+    reason: z.string(),
+    remains_sha256: z.string(),
+    /** Who asked for it, and the signature of the store's key. Null in logs of 0.1. */
+    redacted_by: z.string().nullable(),
+    public_key: z.string().nullable(),
+    signature: z.string().nullable(),
+  }),
 }

@@ -1,5 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
+import { hashedId } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
@@ -86,7 +87,7 @@ export async function submit(engine: Engine, submission: Submission): Promise<Su
 
 /** A key names what it makes, so that whoever comes with it again finds that, also after a crash. */
 function nameOf(engine: Engine, prefix: 'run' | 'ses', { idempotency_key: key }: Pick<Submission, 'idempotency_key'>) {
-  return key === undefined ? engine.ids.next(prefix) : `${prefix}_${engine.sha256(`${prefix} ${key}`).slice(0, 24)}`
+  return key === undefined ? engine.ids.next(prefix) : hashedId(prefix, [key], engine.sha256)
 }
 
 /** The run that this submission made before; refused if the key made another one. */
@@ -222,7 +223,7 @@ function agentFor(state: SessionState, { agent: name, agent_id: named }: Submiss
 /** The same for two messages that come at once, so that both of them cannot spawn the agent they miss. */
 function nextId(engine: Engine, state: SessionState, name: string): string {
   const earlier = [...state.agents.values()].filter(({ agent }) => agent === name).length
-  return `agt_${engine.sha256(JSON.stringify([state.session_id, name, earlier])).slice(0, 16)}`
+  return hashedId('agt', [state.session_id, name, `${earlier}`], engine.sha256)
 }
 
 /** Who has a run done, where it is not whoever submits it. */

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { consequenceView, contractHistories } from '../../observation/contract.ts'
 import { summary } from '../../observation/summary.ts'
-import type { Claim } from '../../runelog/models/claims.ts'
+import { type Claim, claimKey } from '../../runelog/models/claims.ts'
 import { runesOf } from '../../runelog/runes-of.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
@@ -122,9 +122,10 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall, asRead: R
     timeout_ms: tool.timeout_ms,
   }
   if (!isOneAction(tool)) return { call: planned }
-  const scope = tool.key_scope === 'global' ? 'global' : hold.state.session_id
   const claimOn = async (taken: string) =>
-    (await engine.runelog.row('claims', `${scope}:${taken}`))?.value as Claim | undefined
+    (await engine.runelog.row('claims', claimKey(tool.key_scope, hold.state.session_id, taken)))?.value as
+      | Claim
+      | undefined
   // Each time that a person let it be done again gave it one more key, by the one that was taken.
   let free = key
   for (let claim = await claimOn(free); claim !== undefined; claim = await claimOn(free)) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import { hashedId } from '../../kernel/digest.ts'
 import { jsonObject, jsonValue } from '../../runes/json-value.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -38,7 +39,7 @@ export const submitPlan = defineOperation({
     const given = withoutUndefined({
       ...submission,
       recovers: recovers === undefined ? undefined : await plans.recovery(recovers),
-      coordination_id: key === undefined ? undefined : `coord_${desk.sha256(key).slice(0, 24)}`,
+      coordination_id: key === undefined ? undefined : hashedId('coord', [key], desk.sha256),
     })
     return planCard(await plans.submit(given))
   },

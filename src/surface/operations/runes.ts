@@ -125,6 +125,17 @@ export const auditSession = defineOperation({
     head: z.string(),
     /** The first event that is not what was recorded, and how that shows. */
     first_bad: z.object({ event_id: z.int(), problem: z.string() }).nullable(),
+    /** Every event whose content was erased, by whom and why. */
+    redactions: z.array(
+      z.object({
+        event_id: z.int(),
+        recorded_at: z.int(),
+        reason: z.string(),
+        redacted_by: z.string().nullable(),
+        public_key: z.string().nullable(),
+        is_after_mark: z.boolean(),
+      }),
+    ),
     /** A signed statement to keep elsewhere; null if the log is not sound. */
     checkpoint: z
       .object({
@@ -137,13 +148,15 @@ export const auditSession = defineOperation({
       })
       .nullable(),
   }),
-  async run({ runelog, sha256, signer, now }, { params: { session_id } }) {
+  async run({ runelog, sha256, check, signer, now }, { params: { session_id } }) {
     if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const verifier = createVerifier(session_id, sha256)
+    const key = signer()
+    const verifier = createVerifier(session_id, { sha256, check, trusted: [key.public_key] })
     const first_bad = (await firstBad()) ?? null
     const { event_id, hash } = verifier.head()
-    const checkpoint = first_bad === null ? signCheckpoint({ session_id, event_id, hash, at: now() }, signer()) : null
-    return { session_id, is_sound: first_bad === null, events: event_id, head: hash, first_bad, checkpoint }
+    const checkpoint = first_bad === null ? signCheckpoint({ session_id, event_id, hash, at: now() }, key) : null
+    const redactions = [...verifier.redactions()]
+    return { session_id, is_sound: first_bad === null, events: event_id, head: hash, first_bad, redactions, checkpoint }
 
     async function firstBad() {
       try {

@@ -1,13 +1,13 @@
 import { expect, onTestFinished } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import type { Runelog } from '../../../src/runelog/port.ts'
 import type { RunelogOptions } from '../../../src/runelog/ports.ts'
 import type { Row } from '../../../src/runelog/read-model.ts'
 import type { Draft, Rune } from '../../../src/runes/rune.ts'
-import { type BadEvent, createVerifier } from '../../../src/runes/verify.ts'
+import type { BadEvent } from '../../../src/runes/verify.ts'
 import { created } from '../../support/drafts.ts'
+import { verifierOf } from '../../support/verifier.ts'
 
 export interface StoreUnderTest {
   readonly runelog: Runelog
@@ -38,7 +38,7 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]>
 }
 
 export async function verify(runelog: Runelog, session_id: string): Promise<BadEvent | undefined> {
-  const verifier = createVerifier(session_id, hostPorts.sha256)
+  const verifier = verifierOf(session_id)
   for await (const record of runelog.records(session_id)) {
     const bad = verifier.take(record)
     if (bad !== undefined) return bad

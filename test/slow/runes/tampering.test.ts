@@ -3,9 +3,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { openMemoryRunelog } from '../../../src/runelog/memory.ts'
 import { genesis, link, payloadDigest } from '../../../src/runes/chain.ts'
-import type { StoredRecord } from '../../../src/runes/record.ts'
-import { type BadEvent, createVerifier, type Mark } from '../../../src/runes/verify.ts'
+import type { Mark, StoredRecord } from '../../../src/runes/record.ts'
+import type { BadEvent } from '../../../src/runes/verify.ts'
 import { created, plain } from '../../support/drafts.ts'
+import { verifierOf } from '../../support/verifier.ts'
 
 const { sha256 } = hostPorts
 const size = process.env.STATEWRIGHT_PROOF === '1' ? 2000 : 300
@@ -30,7 +31,7 @@ const at = (event_id: number, records = log) => records[event_id - 1] as StoredR
 const put = (event_id: number, change: Partial<StoredRecord>) => log.with(event_id - 1, { ...at(event_id), ...change })
 
 function firstBad(records: readonly StoredRecord[], against: readonly Mark[] = []): BadEvent | undefined {
-  const verifier = createVerifier('ses_1', sha256, against)
+  const verifier = verifierOf('ses_1', against)
   for (const record of records) {
     const bad = verifier.take(record)
     if (bad !== undefined) return bad

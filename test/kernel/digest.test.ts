@@ -1,0 +1,39 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { digestOf, hashedId, partsText } from '../../src/kernel/digest.ts'
+import { requestKey } from '../../src/surface/request-key.ts'
+import { sha256 } from '../support/sha256.ts'
+
+const parts = fc.array(fc.string({ unit: 'grapheme', maxLength: 6 }), { maxLength: 4 })
+
+test('F-81 digest: different parts never give the same text, wherever one ends and the next begins', () => {
+  fc.assert(
+    fc.property(parts, parts, (a, b) => {
+      expect(partsText('payload', a) === partsText('payload', b)).toBe(JSON.stringify(a) === JSON.stringify(b))
+    }),
+    { seed: 1, numRuns: 500 },
+  )
+  const joined = ['aé', '1:b', '']
+  for (const other of [
+    ['aé1:b', '', ''],
+    ['aé', '1:b'],
+    ['a', 'é1:b', ''],
+    ['aé', '', '1:b'],
+  ])
+    expect(digestOf('payload', other, sha256)).not.toBe(digestOf('payload', joined, sha256))
+})
+
+test('F-81 digest: the length of a part is that of its UTF-8, so any other tool can compute it', () => {
+  const text = 'aé€😀'
+  expect(partsText('rune', [text])).toBe(`statewright/2 rune\n${Buffer.byteLength(text)}:${text}`)
+})
+
+test('F-81 digest: what was taken for one purpose does not serve another', () => {
+  expect(digestOf('payload', ['a'], sha256)).not.toBe(digestOf('remains', ['a'], sha256))
+  expect(hashedId('run', ['a'], sha256).slice(4)).not.toBe(hashedId('ses', ['a'], sha256).slice(4))
+})
+
+test('F-81 request key: a blank in a token name or in a key does not make two requests one', () => {
+  const asked = (by: string, idempotency_key: string) => ({ params: {}, query: {}, body: {}, by, idempotency_key })
+  expect(requestKey('submit_run', asked('ann', 'b k'))).not.toBe(requestKey('submit_run', asked('ann b', 'k')))
+})

@@ -1,0 +1,223 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { checkSignature, passingSigner } from '../../src/adapters/host/signing-key.ts'
+import { canonicalJson } from '../../src/kernel/canonical-json.ts'
+import { openMemoryRunelog } from '../../src/runelog/memory.ts'
+import {
+  type BundleVerdict,
+  bundleHeader,
+  checkpointLine,
+  createBundleVerifier,
+  headerLine,
+  lastLine,
+  recordLine,
+} from '../../src/runes/bundle.ts'
+import { hashedTexts, link, payloadDigest } from '../../src/runes/chain.ts'
+import { type Checkpoint, firstSignedText, signCheckpoint } from '../../src/runes/checkpoint.ts'
+import type { Mark, StoredRecord } from '../../src/runes/record.ts'
+import { signRedaction } from '../../src/runes/redaction.ts'
+import { type BadEvent, createVerifier } from '../../src/runes/verify.ts'
+import { created, plain } from '../support/drafts.ts'
+
+const { sha256 } = hostPorts
+const signer = passingSigner()
+const session_id = 'ses_1'
+let log: readonly StoredRecord[]
+
+beforeAll(async () => {
+  const runelog = openMemoryRunelog({ ...hostPorts, signer: () => signer })
+  await runelog.append({ session_id, runes: [created(session_id)] })
+  for (let i = 2; i <= 6; i++)
+    await runelog.append({ session_id, runes: [plain('turn.assistant_delta', { content: `piece ${i}` })] })
+  await runelog.redact(session_id, 3, 'a slip', { principal: 'ann' })
+  log = await Array.fromAsync(runelog.records(session_id))
+})
+
+const at = (event_id: number) => log[event_id - 1] as StoredRecord
+const put = (event_id: number, change: object) => log.with(event_id - 1, { ...at(event_id), ...change })
+
+function verified(records: readonly unknown[], marks: readonly Mark[] = []) {
+  const ports = { sha256, check: checkSignature, trusted: [signer.public_key] }
+  const verifier = createVerifier(session_id, ports, marks)
+  let bad: BadEvent | undefined
+  for (const record of records) bad ??= verifier.take(record)
+  return { bad: bad ?? verifier.end(), redactions: verifier.redactions() }
+}
+
+/** What an attacker adds who has the database and not the key: an event that is linked to the one before it. */
+function linked(records: readonly StoredRecord[], kind: string, payload: object): readonly StoredRecord[] {
+  const last = records.at(-1) as StoredRecord
+  const salt = 'ab'.repeat(16)
+  const text = canonicalJson({ ...payload })
+  const event_id = last.event_id + 1
+  const header = canonicalJson({
+    ...JSON.parse(at(7).header),
+    event_id,
+    kind,
+    rune_id: 'rune_forged',
+    payload_sha256: payloadDigest(salt, text, sha256),
+  })
+  return [...records, { event_id, header, payload: text, salt, hash: link(last.hash, header, sha256) }]
+}
+
+describe('payload digest', () => {
+  test('F-81 payload digest: characters cannot move between salt and payload', () => {
+    const { salt, payload } = at(4)
+    for (const moved of [
+      { salt: `${salt}${payload}`, payload: '' },
+      { salt: `${salt}{`, payload: payload.slice(1) },
+      { salt: salt?.slice(0, 31), payload: `${salt?.slice(31)}${payload}` },
+    ])
+      expect(verified(put(4, moved)).bad).toMatchObject({ event_id: 4 })
+  })
+
+  test('F-81 payload digest: an unpaired surrogate does not pass for the replacement character', async () => {
+    const runelog = openMemoryRunelog(hostPorts)
+    await runelog.append({ session_id, runes: [created(session_id)] })
+    await runelog.append({ session_id, runes: [plain('turn.assistant_delta', { content: '\ufffd' })] })
+    const [first, second] = await Array.fromAsync(runelog.records(session_id))
+    const changed = { ...second, payload: second?.payload.replace('\ufffd', '\ud800') }
+    expect(verified([first, changed]).bad).toEqual({
+      event_id: 2,
+      problem: 'its payload is not the one that was recorded.',
+    })
+  })
+})
+
+describe('redaction', () => {
+  test('F-82 redaction: one that the key of the store signed is accepted, and listed with its principal', () => {
+    expect(verified(log, [{ event_id: 5, hash: at(5).hash }])).toEqual({
+      bad: undefined,
+      redactions: [
+        {
+          event_id: 3,
+          recorded_at: 7,
+          reason: 'a slip',
+          redacted_by: 'ann',
+          public_key: signer.public_key,
+          is_after_mark: true,
+        },
+      ],
+    })
+    expect(verified(log, [{ event_id: 7, hash: at(7).hash }]).redactions).toMatchObject([{ is_after_mark: false }])
+  })
+
+  test.each([
+    ['another text', { content: 'forged' }],
+    ['a field more', { content: '[redacted]', offset: 'forged' }],
+    ['no JSON', null],
+  ])('F-82 redaction: what it leaves is the marker and nothing else (%s)', (_, remains) => {
+    const payload = remains === null ? 'forged' : canonicalJson(remains)
+    const forged = put(4, { payload, salt: null })
+    const found = verified(
+      linked(forged, 'rune.redacted', { event_id: 4, reason: 'r', remains_sha256: '0'.repeat(64) }),
+    )
+    expect(found.bad).toEqual({
+      event_id: 4,
+      problem: 'its payload was erased, and what is left is not what a redaction leaves.',
+    })
+  })
+
+  test('F-82 redaction: one that is not signed, or signed by another key, or for another event, does not count', () => {
+    const payload = canonicalJson({ ...JSON.parse(at(4).payload), content: '[redacted]' })
+    const erased = put(4, { payload, salt: null })
+    const header = JSON.parse(at(7).header) as { at: number }
+    const statement = {
+      session_id,
+      event_id: 4,
+      hash: at(4).hash,
+      remains_sha256: sha256(hashedTexts.remains(payload)),
+      reason: 'r',
+      redacted_by: 'ann',
+      at: header.at,
+    }
+    const judged = (signed: object) => verified(linked(erased, 'rune.redacted', signed)).bad
+    const { event_id, reason, remains_sha256 } = statement
+    expect(judged(signRedaction(statement, signer))).toBeUndefined()
+    expect(judged({ event_id, reason, remains_sha256 })?.problem).toBe('the redaction in event 8 is not signed.')
+    expect(judged(signRedaction(statement, passingSigner()))?.problem).toContain('which is not the key of this store')
+    for (const other of [{ hash: at(5).hash }, { reason: 'x' }, { redacted_by: 'bob' }, { session_id: 'ses_2' }])
+      expect(judged({ ...signRedaction({ ...statement, ...other }, signer), reason, redacted_by: 'ann' })).toEqual({
+        event_id: 4,
+        problem: 'the signature of the redaction in event 8 does not fit what it says.',
+      })
+  })
+})
+
+describe('garbage', () => {
+  const junk = [null, 1, 'x', [], {}, { event_id: 4 }, { ...{}, header: 1 }]
+
+  test('F-95 verify: whatever stands in the place of a record is named and not thrown', () => {
+    for (const record of junk) expect(verified(log.with(3, record as StoredRecord)).bad).toMatchObject({ event_id: 4 })
+    for (const header of ['', 'null', '[]', '1', '{}', '{"event_id":4}', at(4).header.replace('"at":', '"At":')])
+      expect(verified(put(4, { header })).bad).toMatchObject({ event_id: 4 })
+    for (const change of [{ salt: 7 }, { hash: null }, { payload: 5 }, { event_id: '4' }])
+      expect(verified(put(4, change)).bad).toMatchObject({ event_id: 4 })
+  })
+
+  test('F-95 verify: a redaction that says nothing is named at its own event', () => {
+    for (const payload of [{}, { event_id: 'x' }, { event_id: 3, reason: 1 }])
+      expect(verified(linked(log, 'rune.redacted', payload)).bad).toEqual({
+        event_id: 8,
+        problem: 'it does not say what was redacted.',
+      })
+  })
+})
+
+describe('bundle', () => {
+  const machines = { run: 'a'.repeat(64) }
+  const header = bundleHeader(session_id, machines)
+  const checkpoint = () => signCheckpoint({ session_id, event_id: 7, hash: at(7).hash, at: 1 }, signer)
+  const bundle = () => [headerLine(header), ...log.map(recordLine), lastLine(header, checkpoint(), signer)]
+
+  function judged(lines: readonly string[], trusted?: readonly string[]): BundleVerdict {
+    const verifier = createBundleVerifier({ sha256, check: checkSignature, trusted })
+    for (const line of lines) verifier.take(line)
+    return verifier.end()
+  }
+
+  test('F-96 bundle: the list of machines is signed', () => {
+    expect(judged(bundle())).toMatchObject({ bad: undefined, format: 2, events: 7 })
+    const other = headerLine(bundleHeader(session_id, { run: 'b'.repeat(64) }))
+    expect(judged(bundle().with(0, other)).bad?.problem).toContain('The signature of the bundle does not fit')
+  })
+
+  test('F-95 bundle: a checkpoint that is null or garbage is named', () => {
+    for (const line of [
+      '{"checkpoint":null}',
+      '{"checkpoint":{}}',
+      '{"checkpoint":7,"signature":"x"}',
+      'null',
+      '7',
+      '',
+    ])
+      expect(judged(bundle().with(-1, line)).bad).toMatchObject({ event_id: 8 })
+    for (const line of ['', 'null', '[]', '{"format":"statewright-bundle","version":2}'])
+      expect(judged(bundle().with(0, line)).bad).toMatchObject({ event_id: 0 })
+  })
+
+  test('F-95 bundle: a line is what an export writes, to the character', () => {
+    const lines = bundle()
+    for (let i = 0; i < lines.length; i++)
+      for (const change of [(line: string) => `${line} `, (line: string) => line.replace('"', ' "')])
+        expect(judged(lines.with(i, change(lines[i] as string))).bad, lines[i]).toBeDefined()
+    const upper = lines.at(-1)?.replace(/"signature":"[^"]*"/, (found) => found.toUpperCase()) ?? ''
+    expect(judged(lines.with(-1, upper)).bad).toBeDefined()
+  })
+
+  test('F-82 bundle: a redaction that another key signed counts only if that key is trusted too', () => {
+    const other = passingSigner()
+    const mine: Checkpoint = signCheckpoint({ session_id, event_id: 7, hash: at(7).hash, at: 1 }, other)
+    const lines = bundle().with(-1, lastLine(header, mine, other))
+    expect(judged(lines).bad).toMatchObject({ event_id: 3 })
+    expect(judged(lines, [other.public_key, signer.public_key]).bad).toBeUndefined()
+  })
+
+  test('F-81 bundle: a checkpoint of this format does not pass under the rules of 0.1', () => {
+    const first = JSON.stringify({ ...header, version: 1 })
+    expect(judged(bundle().with(0, first)).bad).toBeDefined()
+    const { signature: _, ...statement } = checkpoint()
+    const forged = { ...statement, signature: signer.sign(firstSignedText(statement)) }
+    expect(judged(bundle().with(-1, checkpointLine(forged))).bad).toBeDefined()
+  })
+})
