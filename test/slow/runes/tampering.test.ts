@@ -87,7 +87,7 @@ describe('flip', () => {
       const hash = link(at(19).hash, text, sha256)
       expect(firstBad(put(20, { header: text, hash }))).toEqual({
         event_id: 20,
-        problem: 'its header is not canonical JSON.',
+        problem: 'its header is not the canonical JSON of a header.',
       })
     }
   })
