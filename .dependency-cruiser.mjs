@@ -5,6 +5,7 @@ const acting = ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog
 const rooms = {
   kernel: [],
   faults: [],
+  wire: [],
   machines: ['kernel'],
   runes: ['kernel', 'machines'],
   observation: ['kernel', 'machines', 'runes'],
@@ -14,11 +15,11 @@ const rooms = {
   autonomy: acting,
   adapters: acting,
   surface: [...acting, 'autonomy'],
-  server: [...acting, 'autonomy', 'surface'],
+  server: [...acting, 'autonomy', 'surface', 'wire'],
   cli: [...acting, 'autonomy', 'surface', 'server'],
 }
 
-const pure = 'kernel|faults|machines|runes|observation|coordinator'
+const pure = 'kernel|faults|wire|machines|runes|observation|coordinator'
 const src = (room) => `^src/${room}/`
 
 export default {

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
+import { type ConsoleAddress, consoleAddresses } from '../src/wire/console-addresses.ts'
 import { Frame } from './frame.tsx'
 import { match } from './match.ts'
 import { AuditPage } from './pages/audit.tsx'
@@ -18,32 +19,31 @@ import { usePlace } from './route.ts'
 
 type Names = Readonly<Record<string, string>>
 
-/** Every address of the console. */
-const routes: readonly (readonly [string, (names: Names) => ReactNode])[] = [
-  ['/', () => <SessionsPage />],
-  ['/sessions', () => <SessionsPage />],
-  ['/s/:id', ({ id = '' }) => <SessionPage key={id} session_id={id} />],
-  ['/s/:id/replay', ({ id = '' }) => <ReplayPage key={id} session_id={id} />],
-  ['/inbox', () => <InboxPage />],
-  ['/inbox/:id', ({ id = '' }) => <InboxPage only={id} />],
-  ['/c/:id', ({ id = '' }) => <ContractPage key={id} execution_id={id} />],
-  ['/p', () => <PlansPage />],
-  ['/p/:id', ({ id = '' }) => <PlanPage key={id} coordination_id={id} />],
-  ['/goals', () => <GoalsPage />],
-  ['/g/:id', ({ id = '' }) => <GoalPage key={id} goal_id={id} />],
-  ['/machines', () => <MachinesPage />],
-  ['/machines/:name', ({ name = '' }) => <MachinePage key={name} name={name} />],
-  ['/audit', () => <AuditPage />],
-  ['/audit/:id', ({ id = '' }) => <AuditPage key={id} session_id={id} />],
-]
+const pages: { readonly [A in ConsoleAddress]: (names: Names) => ReactNode } = {
+  '/': () => <SessionsPage />,
+  '/sessions': () => <SessionsPage />,
+  '/s/:id': ({ id = '' }) => <SessionPage key={id} session_id={id} />,
+  '/s/:id/replay': ({ id = '' }) => <ReplayPage key={id} session_id={id} />,
+  '/inbox': () => <InboxPage />,
+  '/inbox/:id': ({ id = '' }) => <InboxPage only={id} />,
+  '/c/:id': ({ id = '' }) => <ContractPage key={id} execution_id={id} />,
+  '/p': () => <PlansPage />,
+  '/p/:id': ({ id = '' }) => <PlanPage key={id} coordination_id={id} />,
+  '/goals': () => <GoalsPage />,
+  '/g/:id': ({ id = '' }) => <GoalPage key={id} goal_id={id} />,
+  '/machines': () => <MachinesPage />,
+  '/machines/:name': ({ name = '' }) => <MachinePage key={name} name={name} />,
+  '/audit': () => <AuditPage />,
+  '/audit/:id': ({ id = '' }) => <AuditPage key={id} session_id={id} />,
+}
 
 export function App() {
   const { path } = usePlace()
   // Another page begins at its top.
   useEffect(() => void scrollTo(0, 0), [path])
-  for (const [pattern, show] of routes) {
-    const names = match(pattern, path)
-    if (names !== undefined) return <Frame>{show(names)}</Frame>
+  for (const address of consoleAddresses) {
+    const names = match(address, path)
+    if (names !== undefined) return <Frame>{pages[address](names)}</Frame>
   }
   return (
     <Frame>

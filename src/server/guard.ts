@@ -5,7 +5,6 @@ import type { Scope } from '../surface/operation.ts'
 import { usualHeaders } from './headers.ts'
 import type { Limits } from './limits.ts'
 import { type Names, refusedOrigin } from './origin.ts'
-import { type Page, pageAt } from './pages.ts'
 import { allows, createGatekeeper, type Token } from './tokens.ts'
 
 declare module 'fastify' {
@@ -15,12 +14,17 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     readonly name?: string
-    readonly scope?: Scope
+    /** A route that does not declare its access answers as if it did not exist. */
+    readonly access?: Access
   }
 }
 
-/** These answer anyone, and tell nothing. */
-const open: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
+/**
+ * Who may use a route. `open`: anyone, under any host name; it tells nothing.
+ * `page`: anyone; it is a file of the console and holds no data. Otherwise a
+ * token with this scope.
+ */
+export type Access = 'open' | 'page' | Scope
 
 const tokenNames = /^(access_?token|token|api_?key|key|auth|authorization|bearer)$/i
 
@@ -28,15 +32,15 @@ interface Doors {
   readonly tokens: readonly Token[]
   readonly names: Names
   readonly limits: Limits
-  readonly pages: ReadonlyMap<string, Page>
 }
 
 /**
  * What stands before every route, also before those that do not exist: where
  * the request comes from, who sends it, and whether that one may. It is decided
- * before a byte of the body is read.
+ * before a byte of the body is read, and only from the route that the router
+ * matched: the router decodes paths, so the raw path says nothing about the route.
  */
-export function guard(app: FastifyInstance, { tokens, names, limits, pages }: Doors): void {
+export function guard(app: FastifyInstance, { tokens, names, limits }: Doors): void {
   const tokenFor = createGatekeeper(tokens)
   const surplus = watchConnections(app, limits.connections)
   app.decorateRequest('token', null)
@@ -57,22 +61,51 @@ export function guard(app: FastifyInstance, { tokens, names, limits, pages }: Do
   })
 
   function pass(request: FastifyRequest) {
-    const { url, method, headers } = request
-    const query = url.indexOf('?')
-    const path = query === -1 ? url : url.slice(0, query)
-    if (open.has(path)) return
-    const isPage = (method === 'GET' || method === 'HEAD') && pageAt(pages, path) !== undefined
-    const refused = refusedOrigin(headers, names, isPage)
+    const { method, headers } = request
+    const { name = '', access } = request.routeOptions.config
+    refuseOtherTargets(request)
+    if (access === 'open') return
+    refuseTwice(request)
+    const refused = refusedOrigin(headers, names, access === 'page')
     if (refused !== undefined) throw refused
-    if (query !== -1) refuseTokenInUrl(request)
-    if (isPage) return
+    refuseTokenInUrl(request)
+    if (access === 'page') return
+    if (access === undefined) throw noRoute(request)
 
     const token = tokenFor(headers.authorization)
     request.token = token
-    const { name = 'It', scope } = request.routeOptions.config
-    if (scope !== undefined && !allows(token.scope, scope))
-      throw faults.scope_missing({ operation: name, needs: scope, has: token.scope, token: token.name })
+    if (!allows(token.scope, access))
+      throw faults.scope_missing({ operation: name, needs: access, has: token.scope, token: token.name })
     if (method !== 'GET' && method !== 'HEAD') refuseOtherContent(request)
+  }
+}
+
+/** The same for everyone, with a token or without: an address that no route has. */
+export function noRoute({ method, url }: FastifyRequest) {
+  const [path = ''] = url.split('?', 1)
+  return faults.no_route({ method, path: path.slice(0, 200) })
+}
+
+/**
+ * The router would cut `http://name/` off a target and ignore the name in it,
+ * which outranks the Host header; and it would cut off a fragment. Clients send
+ * the first only to proxies, and the second to nobody.
+ */
+function refuseOtherTargets({ raw: { url = '' } }: FastifyRequest) {
+  if (!url.startsWith('/') || url.includes('#'))
+    throw faults.http_refused({ problem: 'its target must be a path that begins with "/", without "#".' })
+}
+
+/** Headers that decide. Node keeps the first of several; something in front may have judged the last. */
+const decisive: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type', 'origin', 'sec-fetch-site'])
+
+function refuseTwice({ raw: { rawHeaders } }: FastifyRequest) {
+  const seen = new Set<string>()
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] ?? '').toLowerCase()
+    if (!decisive.has(name)) continue
+    if (seen.has(name)) throw faults.http_refused({ problem: `it has more than one "${name}" header.` })
+    seen.add(name)
   }
 }
 

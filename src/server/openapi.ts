@@ -1,17 +1,9 @@
 import { z } from 'zod'
 import type { Operation } from '../surface/operation.ts'
+import type { OtherRoute } from './other-routes.ts'
 import type { StreamRoute } from './stream-route.ts'
 
 type Schema = Readonly<Record<string, unknown>>
-
-/** Something that answers with neither JSON nor a stream of events. */
-export interface OtherRoute {
-  readonly name: string
-  readonly path: string
-  readonly summary: string
-  readonly scope: string | null
-  readonly content_type: string
-}
 
 /** The published contract, made from the declarations that the server itself runs on. */
 export function openApi(

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
+import { consoleAddresses } from '../wire/console-addresses.ts'
 
 export interface Page {
   readonly bytes: Buffer
@@ -39,8 +40,9 @@ export function readPages(folder: string | undefined): ReadonlyMap<string, Page>
   )
 }
 
-/** The file of that name; for an address that the console itself understands, its first page. */
-export function pageAt(pages: ReadonlyMap<string, Page>, path: string): Page | undefined {
-  if (path === '/api' || path.startsWith('/api/')) return undefined
-  return pages.get(path) ?? (extname(path) === '' ? pages.get('/index.html') : undefined)
+/** A route for each file under its own name, and for each address of the console with its first page. */
+export function pageRoutes(pages: ReadonlyMap<string, Page>): readonly (readonly [string, Page])[] {
+  const first = pages.get('/index.html')
+  const addresses = first === undefined ? [] : consoleAddresses.map((address) => [address, first] as const)
+  return [...pages, ...addresses]
 }

@@ -14,7 +14,7 @@ export function answerErrors(app: FastifyInstance, limits: Limits): void {
     const { name } = request.routeOptions.config
     const { method, token } = request
     const ms = Math.round(reply.elapsedTime)
-    request.log.info({ method, name: name ?? 'page', status: reply.statusCode, ms, by: token?.name }, 'answered')
+    request.log.info({ method, name: name ?? 'none', status: reply.statusCode, ms, by: token?.name }, 'answered')
   })
 
   // What is not even a request gets its answer on the bare connection.

@@ -7,18 +7,18 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import { faults } from '../faults/catalogue.ts'
 import type { Desk } from '../surface/desk.ts'
 import type { Operation } from '../surface/operation.ts'
 import { answering, isKnown, jsonType } from './answer.ts'
 import { bundleLines } from './bundle.ts'
-import { guard } from './guard.ts'
+import { guard, noRoute } from './guard.ts'
 import { pagePolicy } from './headers.ts'
 import { createKeptAnswers } from './idempotency.ts'
 import { type Limits, usualLimits } from './limits.ts'
-import { type OtherRoute, openApi } from './openapi.ts'
+import { openApi } from './openapi.ts'
 import { loopbackNames } from './origin.ts'
-import { pageAt, readPages } from './pages.ts'
+import { exportBundle, getOpenApi, healthz, type OtherRoute, otherRoutes, readyz } from './other-routes.ts'
+import { pageRoutes, readPages } from './pages.ts'
 import { readJson } from './read-json.ts'
 import { answerErrors, sendProblem } from './refusals.ts'
 import type { StreamRoute } from './stream-route.ts'
@@ -44,44 +44,16 @@ export interface ServerOptions {
   readonly isLeaving?: () => boolean
 }
 
-const others: readonly OtherRoute[] = [
-  {
-    name: 'export_bundle',
-    path: '/api/sessions/{session_id}/bundle',
-    scope: 'admin',
-    summary: 'A session as a file that proves itself, hidden runes included: every record, and a signed checkpoint.',
-    content_type: 'application/x-ndjson',
-  },
-  {
-    name: 'get_openapi',
-    path: '/api/openapi.json',
-    scope: 'read',
-    summary: 'This document.',
-    content_type: 'application/json',
-  },
-  {
-    name: 'healthz',
-    path: '/healthz',
-    scope: null,
-    summary: 'The process is there.',
-    content_type: 'application/json',
-  },
-  {
-    name: 'readyz',
-    path: '/readyz',
-    scope: null,
-    summary: 'The store answers and the process takes requests.',
-    content_type: 'application/json',
-  },
-]
-
 /** The HTTP server over a desk: a route for each operation and each stream. It listens to nobody yet. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { desk, operations, streams = [], tokens, version, newId, logger, tls } = options
   const limits = { ...usualLimits, ...options.limits }
-  const names = { hosts: [...loopbackNames, ...(options.hosts ?? [])], origins: options.origins ?? [] }
+  const names = {
+    hosts: [...loopbackNames, ...(options.hosts ?? []).map((host) => host.toLowerCase())],
+    origins: options.origins ?? [],
+  }
   const kept = createKeptAnswers(limits, desk.now)
-  const document = JSON.stringify(openApi(version, operations, streams, others))
+  const document = JSON.stringify(openApi(version, operations, streams, otherRoutes))
   const pages = readPages(options.console_folder)
 
   const http = {
@@ -105,7 +77,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     ...(tls === undefined ? { http } : { https: { ...tls, ...http } }),
   } as object) as unknown as FastifyInstance
   answerErrors(app, limits)
-  guard(app, { tokens, names, limits, pages })
+  guard(app, { tokens, names, limits })
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -118,14 +90,19 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   for (const operation of operations) {
     const { method, path, name, scope } = operation
-    app.route({ method, url: urlOf(path), config: { name, scope }, handler: answering({ desk, kept }, operation) })
+    app.route({
+      method,
+      url: urlOf(path),
+      config: { name, access: scope },
+      handler: answering({ desk, kept }, operation),
+    })
   }
   for (const { path, name, scope, open } of streams)
     app.route({
       method: 'GET',
       url: urlOf(path),
       exposeHeadRoute: false,
-      config: { name, scope },
+      config: { name, access: scope },
       async handler(request, reply) {
         const begin = await open({
           params: request.params as Record<string, string>,
@@ -139,12 +116,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
       },
     })
 
-  app.get('/api/openapi.json', { config: { name: 'get_openapi', scope: 'read' } }, async (_request, reply) =>
+  app.get(urlOf(getOpenApi.path), declared(getOpenApi), async (_request, reply) =>
     reply.type(jsonType).header('cache-control', 'public, max-age=3600').send(document),
   )
   app.get<{ Params: { session_id: string } }>(
-    '/api/sessions/:session_id/bundle',
-    { config: { name: 'export_bundle', scope: 'admin' }, exposeHeadRoute: false },
+    urlOf(exportBundle.path),
+    { ...declared(exportBundle), exposeHeadRoute: false },
     async ({ params: { session_id } }, reply) => {
       const lines = await bundleLines(desk, session_id)
       return reply
@@ -153,27 +130,38 @@ export function createServer(options: ServerOptions): FastifyInstance {
         .send(Readable.from(lines, { objectMode: false }))
     },
   )
-  app.get('/healthz', async (_request, reply) => reply.type(jsonType).send('{"status":"ok"}'))
-  app.get('/readyz', async (_request, reply) => {
+  app.get(urlOf(healthz.path), declared(healthz), async (_request, reply) =>
+    reply.type(jsonType).send('{"status":"ok"}'),
+  )
+  app.get(urlOf(readyz.path), declared(readyz), async (_request, reply) => {
     if (options.isLeaving?.()) return reply.code(503).type(jsonType).send('{"status":"leaving"}')
     // Whatever it answers, it answers: a store that was lost throws.
     await desk.runelog.head('ses_0')
     return reply.type(jsonType).send('{"status":"ready"}')
   })
 
-  app.setNotFoundHandler(async (request, reply) => {
-    const [path = ''] = request.url.split('?', 1)
-    const page = request.method === 'GET' || request.method === 'HEAD' ? pageAt(pages, path) : undefined
-    if (page === undefined) throw faults.no_route({ method: request.method, path: path.slice(0, 200) })
-    void reply
-      .header('content-security-policy', pagePolicy)
-      .header('etag', page.etag)
-      .header('cache-control', page.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
-    return isKnown(request, page.etag) ? reply.code(304).send() : reply.type(page.type).send(page.bytes)
+  for (const [address, page] of pageRoutes(pages))
+    app.get(urlOf(address), { config: { name: 'page', access: 'page' } }, async (request, reply) => {
+      void reply
+        .header('content-security-policy', pagePolicy)
+        .header('etag', page.etag)
+        .header('cache-control', page.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
+      return isKnown(request, page.etag) ? reply.code(304).send() : reply.type(page.type).send(page.bytes)
+    })
+  app.setNotFoundHandler(async (request) => {
+    throw noRoute(request)
   })
   return app
 }
 
+function declared({ name, scope }: OtherRoute) {
+  return { config: { name, access: scope ?? 'open' } } as const
+}
+
+/** What a parameter in a path can be: an id as we give them, never empty and never a dot segment. */
+const parameter = '(^\\w[\\w.:-]{0,199}$)'
+
+/** A declared path as the router has it. A path whose parameters cannot be ids matches no route. */
 function urlOf(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+  return path.replaceAll(/\{(\w+)\}|:(\w+)/g, (_, braced, named) => `:${braced ?? named}${parameter}`)
 }

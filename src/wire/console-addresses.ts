@@ -1,0 +1,23 @@
+/**
+ * Every address of the console. The console shows a page for each, and the
+ * server answers these addresses, and no others, with the console's first page.
+ */
+export const consoleAddresses = [
+  '/',
+  '/sessions',
+  '/s/:id',
+  '/s/:id/replay',
+  '/inbox',
+  '/inbox/:id',
+  '/c/:id',
+  '/p',
+  '/p/:id',
+  '/goals',
+  '/g/:id',
+  '/machines',
+  '/machines/:name',
+  '/audit',
+  '/audit/:id',
+] as const
+
+export type ConsoleAddress = (typeof consoleAddresses)[number]
