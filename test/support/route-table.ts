@@ -60,9 +60,9 @@ export interface Resolved {
 export function resolveRoute(routes: readonly DeclaredRoute[], method: string, target: string): Resolved | undefined {
   if (!target.startsWith('/') || target.includes('#')) return undefined
   const [raw = ''] = target.split('?', 1)
-  const path = raw.replaceAll(/%[0-9a-f]{2}/gi, (escape) => {
-    const char = String.fromCharCode(Number.parseInt(escape.slice(1), 16))
-    return /[\w.~-]/.test(char) ? char : escape
+  const path = raw.replaceAll(/%[0-9a-f]{2}/gi, (escaped) => {
+    const char = String.fromCharCode(Number.parseInt(escaped.slice(1), 16))
+    return /[\w.~-]/.test(char) ? char : escaped
   })
   const fits = routes.filter(
     (route) =>
