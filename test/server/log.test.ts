@@ -20,7 +20,8 @@ test('a request leaves one line that says who, what and how long, and no secret'
   const server = await startServer(broken, { logger })
   const sent = encodeURIComponent(canary)
 
-  expect((await server.ask(`/api/runs/${sent}?q=${sent}`)).status).toBe(422)
+  expect((await server.ask(`/api/runs/${sent}?q=${sent}`)).status).toBe(404)
+  expect((await server.ask(`/api/runs/run_1?q=${sent}`)).status).toBe(422)
   expect((await server.ask('/api/runs', { body: { agent: 'support', input: canary } })).status).toBe(200)
   expect((await server.ask('/api/runs', { body: { agent: canary, input: '' } })).status).toBe(404)
   expect((await server.ask(`/api/sessions?token=${secretOf('admin')}`)).status).toBe(400)
@@ -32,6 +33,7 @@ test('a request leaves one line that says who, what and how long, and no secret'
   const read = lines.map((line) => JSON.parse(line))
   const answered = read.filter(({ msg }) => msg === 'answered')
   expect(answered).toMatchObject([
+    { name: 'none', method: 'GET', status: 404 },
     {
       name: 'get_run',
       method: 'GET',

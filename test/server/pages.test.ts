@@ -2,9 +2,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { say } from '../../src/runtime/scripted-model.ts'
+import { createServer } from '../../src/server/server.ts'
+import { tokenOf } from '../../src/server/tokens.ts'
+import { consoleAddresses } from '../../src/wire/console-addresses.ts'
 import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
+import { createRawClient } from '../support/raw-http.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
-import { startServer } from '../support/server.ts'
+import { secretOf, startServer } from '../support/server.ts'
 
 const scratch = scratchFolder('pages')
 const open: (() => Promise<unknown>)[] = []
@@ -19,7 +23,7 @@ async function served(options: Parameters<typeof startServer>[1] = {}) {
   })
   const server = await startServer(desk, options)
   open.push(() => world.end(), server.close)
-  return { world, ...server }
+  return { world, desk, ...server }
 }
 
 test('lists go on where the page before ended, whatever happens in between, and can be narrowed', async () => {
@@ -93,7 +97,7 @@ test('the console is served without a token, with its rules, and nothing else of
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>console</title>')
   writeFileSync(join(folder, 'assets', 'index-a1b2c3d4.js'), 'console.log(1)')
   writeFileSync(join(folder, 'assets', 'notes.txt'), 'not for you')
-  writeFileSync(join(folder, '..', 'secret.html'), 'secret')
+  writeFileSync(join(folder, '..', 'secret.html'), 'not for you either')
   const { ask, url } = await served({ console_folder: folder })
   const anyone = { token: null }
 
@@ -108,7 +112,7 @@ test('the console is served without a token, with its rules, and nothing else of
   expect(page.headers.get('cache-control')).toBe('no-cache')
   // An address that only the console understands is answered with its first page; a link from elsewhere may lead there.
   const linked = { ...anyone, headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' } }
-  expect((await ask('/sessions/ses_1?tab=raw', linked)).text).toBe(page.text)
+  expect((await ask('/s/ses_1?tab=raw', linked)).text).toBe(page.text)
   const script = await ask('/assets/index-a1b2c3d4.js', anyone)
   expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
   expect(script.headers.get('cache-control')).toContain('immutable')
@@ -122,10 +126,63 @@ test('the console is served without a token, with its rules, and nothing else of
     '/..%2fsecret.html',
     '/%2e%2e/secret.html',
   ])
-    expect((await ask(path, anyone)).text, path).not.toContain('secret')
-  expect((await ask('/assets/notes.txt', anyone)).status).toBe(401)
-  expect(await ask('/assets/none.js')).toMatchObject({ status: 404, json: { code: 'no_route' } })
-  expect((await ask('/api/none', anyone)).status).toBe(401)
+    expect((await ask(path, anyone)).text, path).not.toContain('not for you')
+  expect((await ask('/assets/notes.txt', anyone)).status).toBe(404)
   expect((await ask('/', { ...anyone, headers: { host: 'evil.example' } })).status).toBe(403)
-  expect((await fetch(`${url}/`, { method: 'POST' })).status).toBe(401)
+  expect((await fetch(`${url}/`, { method: 'POST' })).status).toBe(404)
+
+  // F-77 pages: an address that is neither a file nor a page of the console is not there, with a token or without.
+  for (const path of [
+    '/metrics',
+    '/health',
+    '/livez',
+    '/api',
+    '/api/none',
+    '/sessions/',
+    '/s',
+    '/s/',
+    '/s/..',
+    '/S/ses_1',
+  ])
+    for (const token of [null, secretOf('admin')])
+      expect(await ask(path, { token }), path).toMatchObject({ status: 404, json: { code: 'no_route' } })
+  for (const address of consoleAddresses)
+    expect((await ask(address.replaceAll(/:\w+/g, 'a_1'), anyone)).text, address).toBe(page.text)
+})
+
+test('F-80 guard: it judges the route that the router matched, and a route without a declared access is not there', async () => {
+  const { ask, url, desk } = await served()
+  for (const path of ['/%61pi/sessions', '/ap%69/sessions', '/%61%70%69/%73%65%73%73%69%6f%6e%73'])
+    for (const method of ['GET', 'HEAD']) expect((await ask(path, { token: null, method })).status, path).toBe(401)
+  expect((await ask('/%61pi/sessions')).status).toBe(200)
+  expect(await ask('/%61pi/sessions', { token: secretOf('read'), body: {} })).toMatchObject({ status: 403 })
+
+  const tokens = [tokenOf('admin', 'admin', secretOf('admin'))]
+  const careless = createServer({ desk, operations: [], tokens, version: '1.2.3', newId: () => 'req_1' })
+  careless.get('/forgotten', async () => 'data')
+  const headers = { host: 'localhost', authorization: `Bearer ${secretOf('admin')}` }
+  expect((await careless.inject({ url: '/forgotten', headers })).json()).toMatchObject({
+    status: 404,
+    code: 'no_route',
+  })
+
+  // The name in an absolute target would outrank the Host header, and of two headers a proxy may read the other one.
+  const client = createRawClient(Number(new URL(url).port))
+  open.push(async () => client.close())
+  const host = ['Host', new URL(url).host] as const
+  const who = ['Authorization', `Bearer ${secretOf('admin')}`] as const
+  const sent = async (target: string, headers: readonly (readonly [string, string])[]) =>
+    (await client.send({ method: 'GET', target, headers })).status
+  expect(await sent('/api/sessions', [host, who])).toBe(200)
+  expect(await sent('http://evil.example/api/sessions', [host, who])).toBe(400)
+  expect(await sent('/api/sessions#x', [host, who])).toBe(400)
+  expect(await sent('/api/sessions', [host, ['Host', 'evil.example'], who])).toBe(400)
+  expect(await sent('/api/sessions', [host, ['Authorization', 'Bearer guessed'], who])).toBe(400)
+  expect(await sent('/api/sessions?%74oken=x', [host, who])).toBe(400)
+})
+
+test('a name of the server counts however it is capitalised', async () => {
+  const { ask } = await served({ hosts: ['Ops.Example.com'] })
+  for (const host of ['ops.example.com', 'OPS.example.com:443'])
+    expect((await ask('/api/sessions', { headers: { host } })).status, host).toBe(200)
 })
