@@ -24,7 +24,7 @@ export const httpPage: Page = {
         '- A list is `{ "items": […], "next_cursor": "…" | null }`; send `cursor` for the next page.',
         '- `Idempotency-Key` with any POST: the same key and the same content make the same request. What it brings about is brought about once, also when the first answer was lost in a crash.',
         '- A refusal is a problem (RFC 9457): `{ type, title, status, detail, code, retry, outcome, details, request_id }`. Branch on `code`: [faults](faults.md).',
-        '- `GET /healthz` (alive), `GET /readyz` (takes requests) and the console’s files need no token.',
+        '- `GET /healthz` (alive), `GET /readyz` (takes requests) and the console’s pages and files need no token. Any other address answers 404.',
       ].join('\n'),
       table(
         ['scope', 'may'],
