@@ -12,6 +12,7 @@ import type { Fault } from './faults/fault.ts'
 import { fileRefused } from './faults/file-refused.ts'
 import { type Config, loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
+import { type Limits, usualLimits } from './server/limits.ts'
 import { createLogger } from './server/log.ts'
 import { createServer } from './server/server.ts'
 import { streamRoutes } from './server/streams/stream-routes.ts'
@@ -58,7 +59,10 @@ export async function serveConfig(
     const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
     const desk = deskOn(sw, signerOf(config.store))
-    const streams = createStreams({ desk, timers: systemTimers, warn })
+    const streams = createStreams(
+      { desk, timers: systemTimers, warn },
+      streamLimits({ ...usualLimits, ...server.limits }),
+    )
     const app = createServer({
       desk,
       operations,
@@ -115,6 +119,10 @@ async function listen(
   }
   const { port: bound } = app.server.address() as AddressInfo
   return `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${bound}`
+}
+
+function streamLimits({ stream_bytes, streams_bytes, streams }: Limits) {
+  return { waiting_bytes: stream_bytes, total_waiting_bytes: streams_bytes, max_streams: streams }
 }
 
 function tokensOf(own: string, more: NonNullable<Config['server']>['tokens'] = []): readonly Token[] {

@@ -270,6 +270,12 @@ export const faults = defineFaults({
     retry: 'later',
     says: (d: { limit: number }) => `${d.limit} streams are open, which is the limit; close some, or come back later.`,
   },
+  too_many_requests: {
+    http: 429,
+    retry: 'later',
+    says: (d: { token: string; limit: number }) =>
+      `${d.limit} requests of the token "${d.token}" wait already, which is the limit; send fewer at once, or raise server.limits.queued_per_token.`,
+  },
   not_plain_json: {
     http: 422,
     retry: 'never',

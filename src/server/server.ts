@@ -15,6 +15,7 @@ import { guard, noRoute } from './guard.ts'
 import { pagePolicy } from './headers.ts'
 import { createKeptAnswers } from './idempotency.ts'
 import { type Limits, usualLimits } from './limits.ts'
+import { boundLoad } from './load.ts'
 import { openApi } from './openapi.ts'
 import { loopbackNames } from './origin.ts'
 import { exportBundle, getOpenApi, healthz, type OtherRoute, otherRoutes, readyz } from './other-routes.ts'
@@ -78,6 +79,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   } as object) as unknown as FastifyInstance
   answerErrors(app, limits)
   guard(app, { tokens, names, limits })
+  const load = boundLoad(app, limits)
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -110,6 +112,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
           last_event_id: [request.headers['last-event-id'] ?? []].flat()[0],
         })
         if (begin === undefined) return reply.code(204).send()
+        load.stream(request)
         reply.hijack()
         begin(request.raw.socket, reply.getHeaders() as Record<string, string>)
         return reply

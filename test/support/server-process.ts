@@ -42,6 +42,7 @@ export async function startServerProcess(config: string, database: string, args:
     url,
     token,
     ask: (path: string, request: Parameters<typeof ask>[1] = {}) => ask(path, { token, ...request }),
+    pid: child.pid ?? 0,
     kill: (signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL') => {
       child.kill(signal)
       return over

@@ -1,21 +1,24 @@
 import type { Socket } from 'node:net'
+import type { Ledger } from './ledger.ts'
 
 /** One reader of a stream, on the raw socket of an answer that has not begun. */
 export interface Connection {
   /** Writes the head of the answer. Everything else is events. */
   begin(headers: Readonly<Record<string, string>>): void
-  /** Passes the same bytes on that all others get. A reader who is too far behind is cut off instead. */
+  /** Queues bytes that all readers share. A reader that is too far behind is cut off instead. */
   send(bytes: Uint8Array): void
-  /** As `send`, for what may be missed: someone who lags does not get it. */
+  /** As `send`, for what may be missed: a reader that lags does not get it. */
   offer(bytes: Uint8Array): void
   /** Resolves when the reader has taken what was sent, or is gone. */
   drained(): Promise<void>
-  /** Asked again and again: cuts off who takes nothing, or talks where there is nothing to say. */
+  /** Called at each heartbeat: cuts off a reader that takes nothing, or that talks although it has nothing to say. */
   check(): void
   /** Ends the stream after what was sent. */
   end(): void
   cut(): void
   readonly isOver: () => boolean
+  /** How many bytes wait for this reader. */
+  readonly waiting: () => number
   onOver(listener: () => void): void
 }
 
@@ -29,29 +32,78 @@ export interface ConnectionLimits {
 /** A reader of a stream has nothing to say after its request. */
 const loquacity = 64 * 1024
 
+/** The socket gets this much at a time. The rest stays in the shared buffer. */
+const sliceBytes = 64 * 1024
+
 /**
- * The socket, not the response object: one buffer is serialised once and handed
- * to every reader as it is, without framing of its own. The end of the answer is
- * the end of the connection, so there is no length and no chunk.
+ * Writes to the socket, not to the response object: bytes are serialised once
+ * and shared by every reader. The queue holds references, and the socket gets
+ * slices of them, so a reader that stalls costs no copy. The end of the answer
+ * is the end of the connection, so there is no length and no chunk.
  */
-export function createConnection(socket: Socket, { waiting_bytes, stalled_checks }: ConnectionLimits): Connection {
+export function createConnection(
+  socket: Socket,
+  { waiting_bytes, stalled_checks }: ConnectionLimits,
+  ledger: Ledger,
+): Connection {
   const listeners: (() => void)[] = []
   const heard = socket.bytesRead
+  const queue: Uint8Array[] = []
+  let drained: PromiseWithResolvers<void> | undefined
+  /** How much of the first buffer in the queue the socket has. */
+  let offset = 0
+  let queued = 0
+  let isEnding = false
   let isOver = socket.destroyed
   let taken = 0
   let stalled = 0
 
+  const waiting = () => queued + socket.writableLength
+
   function over() {
     if (isOver) return
     isOver = true
-    for (const listener of listeners) listener()
+    for (const bytes of queue.splice(0)) ledger.release(bytes)
+    queued = 0
+    drained?.resolve()
+    for (const listener of listeners.splice(0)) listener()
   }
   function cut() {
     socket.destroy()
     over()
   }
+  function pump() {
+    while (!isOver && !socket.writableNeedDrain) {
+      const [bytes] = queue
+      if (bytes === undefined) {
+        drained?.resolve()
+        drained = undefined
+        if (isEnding) socket.end()
+        return
+      }
+      const slice = bytes.subarray(offset, offset + sliceBytes)
+      offset += slice.length
+      queued -= slice.length
+      if (offset < bytes.length) {
+        socket.write(slice)
+        continue
+      }
+      queue.shift()
+      offset = 0
+      // The slice keeps the whole buffer alive, so it counts until the slice is gone. Called also when the socket dies.
+      socket.write(slice, () => ledger.release(bytes))
+    }
+  }
+  function add(bytes: Uint8Array) {
+    if (bytes.length === 0) return
+    queue.push(bytes)
+    queued += bytes.length
+    ledger.hold(bytes)
+    pump()
+  }
   socket.once('close', over)
-  // A reader who goes away in the middle of a write is no error of ours.
+  socket.on('drain', pump)
+  // A reader that goes away in the middle of a write is no error of ours.
   socket.on('error', cut)
   socket.setTimeout(0)
   socket.setNoDelay(true)
@@ -64,35 +116,30 @@ export function createConnection(socket: Socket, { waiting_bytes, stalled_checks
     },
     send(bytes) {
       if (isOver) return
-      if (socket.writableLength > waiting_bytes) cut()
-      else socket.write(bytes)
+      if (waiting() > waiting_bytes) cut()
+      else add(bytes)
     },
     offer(bytes) {
-      if (!isOver && socket.writableLength <= waiting_bytes / 4) socket.write(bytes)
+      if (!isOver && waiting() <= waiting_bytes / 4) add(bytes)
     },
     drained() {
-      if (isOver || !socket.writableNeedDrain) return Promise.resolve()
-      return new Promise((resolve) => {
-        const done = () => {
-          socket.off('drain', done)
-          socket.off('close', done)
-          resolve()
-        }
-        socket.on('drain', done)
-        socket.on('close', done)
-      })
+      if (isOver || (queue.length === 0 && !socket.writableNeedDrain)) return Promise.resolve()
+      drained ??= Promise.withResolvers<void>()
+      return drained.promise
     },
     check() {
       const now = socket.bytesWritten - socket.writableLength
-      stalled = socket.writableLength > 0 && now === taken ? stalled + 1 : 0
+      stalled = waiting() > 0 && now === taken ? stalled + 1 : 0
       taken = now
       if (stalled >= stalled_checks || socket.bytesRead - heard > loquacity) cut()
     },
     end() {
-      if (!isOver) socket.end()
+      isEnding = true
+      pump()
     },
     cut,
     isOver: () => isOver,
+    waiting,
     onOver(listener) {
       if (isOver) listener()
       else listeners.push(listener)

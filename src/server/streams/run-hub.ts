@@ -34,8 +34,9 @@ export function createRunHub(
 ): RunHub {
   const fcmp = createFcmp(run_id)
   const frames: Buffer[] = []
-  /** Each with the number of the last event that it has. */
-  const readers = new Map<Connection, number>()
+  const readers = new Set<Connection>()
+  /** Readers that have every frame, and get each new one as it comes. */
+  const live = new Set<Connection>()
   let at = after
   let isOver = false
   let isRung = false
@@ -54,7 +55,7 @@ export function createRunHub(
           else if (rune.kind === 'run.moved' && rune.subject_id === run_id) isOver ||= isEndOfRun(rune.to)
         }
         if (fresh.length > 0) spread(fresh)
-        else if (isOver) for (const connection of readers.keys()) connection.end()
+        else if (isOver) for (const connection of live) connection.end()
         isRung ||= runes.length === atOnce
         // A long log is read in one go; others get their turn in between.
         if (isRung) await setImmediate()
@@ -66,20 +67,25 @@ export function createRunHub(
 
   function spread(events: readonly FcmpEvent[]) {
     const before = frames.length
-    const bytes = events.map((event) => Buffer.from(frame(event.type, event, event.seq)))
-    frames.push(...bytes)
+    frames.push(...events.map((event) => Buffer.from(frame(event.type, event, event.seq))))
     isOver ||= events.some(({ type, data }) => type === 'conversation.state.changed' && 'terminal' in data)
-    const all = Buffer.concat(bytes)
-    for (const [connection, seq] of readers) {
-      if (seq === before) connection.send(all)
-      else sendFrom(connection, seq)
-      readers.set(connection, Math.max(seq, frames.length))
+    const fresh = frames.slice(before)
+    const bytes = fresh.length === 1 ? (fresh[0] as Buffer) : Buffer.concat(fresh)
+    for (const connection of live) {
+      connection.send(bytes)
       if (isOver) connection.end()
     }
   }
 
-  function sendFrom(connection: Connection, seq: number) {
-    if (seq < frames.length) connection.send(Buffer.concat(frames.slice(seq)))
+  /** A past may be long: each frame goes out when the reader has taken the one before. Readers share the frames. */
+  async function bring(connection: Connection, seq: number) {
+    for (let next = seq; next < frames.length && !connection.isOver(); next++) {
+      connection.send(frames[next] as Buffer)
+      await connection.drained()
+    }
+    if (connection.isOver()) return
+    live.add(connection)
+    if (isOver) connection.end()
   }
 
   /** One at a time: who comes while the log is read is served by that reading. */
@@ -91,7 +97,7 @@ export function createRunHub(
   }
 
   function cut() {
-    for (const connection of readers.keys()) connection.cut()
+    for (const connection of readers) connection.cut()
   }
 
   return {
@@ -99,13 +105,13 @@ export function createRunHub(
     length: () => frames.length,
     isOver: () => isOver,
     join(connection, seq) {
-      readers.set(connection, Math.max(seq, frames.length))
+      readers.add(connection)
       connection.onOver(() => {
         readers.delete(connection)
+        live.delete(connection)
         if (readers.size === 0) empty()
       })
-      sendFrom(connection, seq)
-      if (isOver) connection.end()
+      void bring(connection, seq)
     },
     wake() {
       readOn().catch((error) => {
@@ -115,10 +121,9 @@ export function createRunHub(
     },
     beat() {
       const bytes = Buffer.from(heartbeat(frames.length))
-      for (const connection of readers.keys()) {
-        connection.check()
-        connection.offer(bytes)
-      }
+      for (const connection of readers) connection.check()
+      // It carries the number of the last frame, so only readers that have that frame get it.
+      for (const connection of live) connection.offer(bytes)
     },
     cut,
   }

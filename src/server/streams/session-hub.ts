@@ -26,9 +26,22 @@ interface Reader {
   cursor: number
 }
 
-/** How many runes are read at once, and how many bytes of a past are sent before the reader has to take them. */
+/** How many runes are read at once. A rune may have megabytes, so a past is read a few at a time. */
 const atOnce = 64
+const pastAtOnce = 8
+
+/** A page of the past ends here; a reader takes it before it gets the next one. */
 const pageBytes = 64 * 1024
+
+/** For how many places of the past it is known where their page is. */
+const keptPlaces = 10_000
+
+/** A part of the past, in bytes that every reader shares who comes by there. */
+interface Page {
+  readonly bytes: Buffer
+  /** The last rune in it. */
+  readonly to: number
+}
 
 /**
  * The log is the only source: whoever is behind reads it at his own pace, up to
@@ -44,8 +57,13 @@ export function createSessionHub(
   const openings = createOpenings(runelog, session_id)
   const readers = new Set<Reader>()
   const live = new Set<Reader>()
+  /** Pages that some reader still waits for, by view and place. One that is being made is awaited by all. */
+  const pages = new Map<string, { readonly bytes: WeakRef<Buffer>; readonly to: number }>()
+  const making = new Map<string, Promise<Page>>()
   let at = head
   let step = Promise.withResolvers<void>()
+  let redactions = 0
+  let looked = Promise.withResolvers<void>()
   let isReading = false
   let isRung = false
 
@@ -73,6 +91,13 @@ export function createSessionHub(
         isRung = false
         const runes = await runelog.read(session_id, { after: at, limit: atOnce })
         const last = runes.at(-1)
+        if (runes.some(({ kind }) => kind === 'rune.redacted')) {
+          redactions += 1
+          pages.clear()
+          making.clear()
+        }
+        looked.resolve()
+        looked = Promise.withResolvers<void>()
         if (last === undefined) continue
         const texts = await toldOf(runes, new Set([...readers].map(({ view }) => view)))
         spread(texts, last.event_id)
@@ -83,7 +108,40 @@ export function createSessionHub(
       cut()
     } finally {
       isReading = false
+      looked.resolve()
+      looked = Promise.withResolvers<void>()
     }
+  }
+
+  /** The next part of the past after a rune. What the hub has not read yet may be a redaction, so that is read first. */
+  async function pageAfter(after: number, view: View): Promise<Page> {
+    if (isReading) await looked.promise
+    const place = `${view} ${after}`
+    const known = pages.get(place)
+    const bytes = known?.bytes.deref()
+    if (known !== undefined && bytes !== undefined) return { bytes, to: known.to }
+    const made = making.get(place) ?? makePage(after, view).finally(() => making.delete(place))
+    making.set(place, made)
+    const before = redactions
+    const page = await made
+    if (pages.size >= keptPlaces) pages.clear()
+    if (redactions === before) pages.set(place, { bytes: new WeakRef(page.bytes), to: page.to })
+    return page
+  }
+
+  async function makePage(after: number, view: View): Promise<Page> {
+    let text = ''
+    let to = after
+    while (text.length <= pageBytes && to < at && to < after + atOnce) {
+      const runes = await runelog.read(session_id, { after: to, before: at + 1, limit: pastAtOnce })
+      if (runes.length === 0) break
+      for (const rune of runes) {
+        text += told(rune, await eventsOf(rune), view)
+        to = rune.event_id
+        if (text.length > pageBytes) break
+      }
+    }
+    return { bytes: Buffer.from(text), to }
   }
 
   function spread(texts: ReadonlyMap<View, string>, to: number) {
@@ -128,14 +186,9 @@ export function createSessionHub(
         await step.promise
         continue
       }
-      const runes = await runelog.read(session_id, { after: reader.cursor, before: at + 1, limit: atOnce })
-      let page = ''
-      for (const rune of runes) {
-        page += told(rune, await eventsOf(rune), view)
-        reader.cursor = rune.event_id
-        if (page.length > pageBytes) break
-      }
-      if (page !== '') connection.send(Buffer.from(page))
+      const { bytes, to } = await pageAfter(reader.cursor, view)
+      reader.cursor = to
+      connection.send(bytes)
       await connection.drained()
       await setImmediate()
     }

@@ -6,6 +6,7 @@ import type { Timers } from '../../runtime/ports.ts'
 import type { Desk } from '../../surface/desk.ts'
 import type { BeginStream } from '../stream-route.ts'
 import { type Connection, createConnection } from './connection.ts'
+import { createLedger } from './ledger.ts'
 import { createRunHub, type RunHub } from './run-hub.ts'
 import { createSessionHub, type SessionHub } from './session-hub.ts'
 import { createSummariesHub, type SummariesHub } from './summaries-hub.ts'
@@ -21,6 +22,8 @@ export interface StreamLimits {
   readonly heartbeat_ms: number
   /** How many bytes may wait for one reader before it is cut off. It can come back to where it was. */
   readonly waiting_bytes: number
+  /** How many bytes may wait for all readers together. Then those with the most are cut off. */
+  readonly total_waiting_bytes: number
   /** How many heartbeats in a row a reader may miss. */
   readonly stalled_checks: number
   readonly max_streams: number
@@ -29,6 +32,7 @@ export interface StreamLimits {
 export const usualLimits: StreamLimits = {
   heartbeat_ms: 15_000,
   waiting_bytes: 256 * 1024,
+  total_waiting_bytes: 32 * 1024 * 1024,
   stalled_checks: 4,
   max_streams: 12_000,
 }
@@ -49,6 +53,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
   /** By session, and there by run: a commit wakes those whom it concerns, not all. */
   const runs = new Map<string, Map<string, RunHub>>()
   const connections = new Set<Connection>()
+  const ledger = createLedger(limits.total_waiting_bytes, cutLongest)
   let summaries: SummariesHub | undefined
   let stopBeating = () => {}
 
@@ -78,7 +83,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
   }
 
   function connect(socket: Socket, headers: Readonly<Record<string, string>>): Connection {
-    const connection = createConnection(socket, limits)
+    const connection = createConnection(socket, limits, ledger)
     if (connections.size === 0) stopBeating = timers.after(limits.heartbeat_ms, beat)
     connections.add(connection)
     connection.onOver(() => {
@@ -92,6 +97,15 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
   /** Cuts everyone off. They can come back. */
   function cut() {
     for (const connection of connections) connection.cut()
+  }
+
+  /** Those with the most waiting, until the rest is within the limit. */
+  function cutLongest() {
+    const longest = [...connections].sort((a, b) => b.waiting() - a.waiting())
+    for (const connection of longest) {
+      if (ledger.total() <= limits.total_waiting_bytes) return
+      connection.cut()
+    }
   }
 
   function room() {

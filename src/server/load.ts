@@ -1,0 +1,161 @@
+import type { Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { faults } from '../faults/catalogue.ts'
+import type { Limits } from './limits.ts'
+
+type Bounds = Pick<
+  Limits,
+  | 'requests_per_token'
+  | 'queued_per_token'
+  | 'streams_per_token'
+  | 'pipelined'
+  | 'answer_bytes'
+  | 'answers_bytes'
+  | 'answer_ms'
+>
+
+export interface Load {
+  /** Counts a stream for the token that asked, until its socket closes. Refused over the limit. */
+  stream(request: FastifyRequest): void
+}
+
+/** The requests of one token: some are carried out, the others wait in line. */
+interface Line {
+  underWay: number
+  readonly queue: (() => void)[]
+  streams: number
+}
+
+/**
+ * Bounds what clients can make the server hold at once, however they send:
+ * a socket has one request carried out at a time, a token has a few, and
+ * answers that wait for slow clients are limited in bytes and time.
+ */
+export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
+  const lines = new Map<string, Line>()
+  /** The last request of each socket: it resolves when its answer has left. */
+  const last = new WeakMap<Socket, Promise<void>>()
+  const pipelined = new WeakMap<Socket, number>()
+  /** Answers that are being sent, oldest first. */
+  const sending = new Map<Socket, number>()
+  let waiting = 0
+
+  const nameOf = ({ token }: FastifyRequest) => token?.name ?? ''
+
+  function lineOf(name: string): Line {
+    const line = lines.get(name) ?? { underWay: 0, queue: [], streams: 0 }
+    lines.set(name, line)
+    return line
+  }
+
+  function tidy(name: string, { underWay, queue, streams }: Line) {
+    if (underWay === 0 && queue.length === 0 && streams === 0) lines.delete(name)
+  }
+
+  /** Each request begins in a turn of the event loop of its own: others get a turn between two, however many come at once. */
+  let turn: Promise<void> = Promise.resolve()
+  function nextTurn(): Promise<void> {
+    turn = turn.then(() => setImmediate())
+    return turn
+  }
+
+  async function enter(name: string): Promise<() => void> {
+    const line = lineOf(name)
+    if (line.underWay >= limits.requests_per_token) {
+      if (line.queue.length >= limits.queued_per_token)
+        throw faults.too_many_requests({ token: name, limit: limits.queued_per_token })
+      await new Promise<void>((resolve) => line.queue.push(resolve))
+    } else line.underWay += 1
+    let hasLeft = false
+    return () => {
+      if (hasLeft) return
+      hasLeft = true
+      const next = line.queue.shift()
+      // The next one takes the place.
+      if (next !== undefined) return next()
+      line.underWay -= 1
+      tidy(name, line)
+    }
+  }
+
+  /** Waits until the answer before this one on the same socket has left. A client that sends on meanwhile is not read. */
+  async function oneAtATime(socket: Socket, closed: Promise<void>) {
+    const before = last.get(socket)
+    last.set(socket, closed)
+    const ahead = (pipelined.get(socket) ?? 0) + 1
+    pipelined.set(socket, ahead)
+    if (ahead > limits.pipelined) socket.pause()
+    void closed.then(() => {
+      const left = (pipelined.get(socket) ?? 1) - 1
+      pipelined.set(socket, left)
+      if (left <= limits.pipelined && socket.isPaused()) socket.resume()
+    })
+    await before
+  }
+
+  /** Those that wait longest go first, until the rest is within the limit. */
+  function cutSlow() {
+    for (const socket of sending.keys()) {
+      if (waiting <= limits.answers_bytes) return
+      socket.destroy()
+      drop(socket)
+    }
+  }
+
+  function drop(socket: Socket) {
+    waiting -= sending.get(socket) ?? 0
+    sending.delete(socket)
+  }
+
+  app.decorateRequest('leave', null)
+  app.addHook('onRequest', async (request, reply) => {
+    const { socket } = request.raw
+    const { promise: closed, resolve } = Promise.withResolvers<void>()
+    reply.raw.once('close', resolve)
+    await oneAtATime(socket, closed)
+    if (socket.destroyed || request.token === null) return
+    const leave = await enter(nameOf(request))
+    request.leave = leave
+    void closed.then(leave)
+    await nextTurn()
+  })
+
+  app.addHook('onSend', async (request, reply, payload) => {
+    // The work is done. What is left is up to the client, and others need not wait for that.
+    request.leave?.()
+    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
+    const { socket } = request.raw
+    const bytes = Buffer.byteLength(payload)
+    if (bytes <= limits.answer_bytes) return payload
+    // A client that takes nothing for that long loses its connection.
+    socket.setTimeout(limits.answer_ms)
+    sending.set(socket, bytes)
+    waiting += bytes
+    reply.raw.once('close', () => drop(socket))
+    cutSlow()
+    return payload
+  })
+
+  return {
+    stream(request) {
+      const name = nameOf(request)
+      const line = lineOf(name)
+      const { streams_per_token: limit } = limits
+      if (line.streams >= limit) throw faults.too_many_streams({ limit })
+      line.streams += 1
+      request.leave?.()
+      request.raw.socket.once('close', () => {
+        line.streams -= 1
+        tidy(name, line)
+      })
+    },
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Frees the place among the requests of its token; null where none was taken. */
+    leave: (() => void) | null
+  }
+}
