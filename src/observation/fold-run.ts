@@ -76,6 +76,7 @@ function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
     submitted_event_id: event_id,
     visibility,
     status: 'queued',
+    since: at,
     attempt: 0,
     epoch: 0,
     turn_id: null,
@@ -96,8 +97,9 @@ function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
   state.openRuns.set(run_id, run)
 }
 
-function moved(state: SessionState, run: RunView, { to, trigger, payload, actor }: Rune<'run.moved'>) {
+function moved(state: SessionState, run: RunView, { at, to, trigger, payload, actor }: Rune<'run.moved'>) {
   run.status = to as RunStatus
+  run.since = at
   if (isEndOfRun(run.status)) state.openRuns.delete(run.run_id)
   if (payload.epoch !== undefined) run.epoch = payload.epoch
   if (payload.attempt !== undefined) run.attempt = payload.attempt

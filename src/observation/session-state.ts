@@ -88,6 +88,8 @@ export interface RunView {
   /** As it was submitted. All that it says, and all that becomes of it, is for the same eyes. */
   readonly visibility: Visibility
   status: RunStatus
+  /** When it last moved. */
+  since: number
   attempt: number
   epoch: number
   turn_id: string | null

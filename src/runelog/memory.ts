@@ -66,6 +66,14 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     sessionIds: async () => [...heads.keys()],
     row: async (model, key) => look(model, key),
     rows: async (model, query) => selectRows(tables.get(model)?.values() ?? [], query),
+    async tags(model) {
+      const tags = [...(tables.get(model)?.values() ?? [])].flatMap(({ tag }) => (tag === null ? [] : [tag]))
+      return [...new Set(tags)].sort()
+    },
+    async count(model, tag, limit) {
+      const rows = selectRows(tables.get(model)?.values() ?? [], { tag, limit })
+      return { count: rows.length, first: rows[0]?.sort ?? null }
+    },
     watch: bell.listen,
 
     async *records(session_id, after = 0) {

@@ -43,6 +43,12 @@ export interface Runelog {
   /** Rows of a read model by tag, ordered by `sort` and key. */
   rows(model: string, query?: ModelQuery): Promise<readonly Row[]>
 
+  /** The tags that rows of a read model are listed under, each once. The work follows from the tags, not from the rows. */
+  tags(model: string): Promise<readonly string[]>
+
+  /** How many rows are listed under a tag, counted up to a limit, and where the first of them stands. */
+  count(model: string, tag: string, limit: number): Promise<Counted>
+
   /** Calls back after each commit, with the sessions it wrote to and whose commit it was. Returns the way to stop. */
   watch(listener: Listener): () => void
 
@@ -70,6 +76,12 @@ export interface RedactedBy {
   readonly actor?: Actor
   /** The name of the credential, or of the person where there is none. The redaction is signed with it. */
   readonly principal?: string
+}
+
+export interface Counted {
+  readonly count: number
+  /** The least `sort`; null if there is no row, or the row has none. */
+  readonly first: number | null
 }
 
 export interface Append {

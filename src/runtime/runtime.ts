@@ -4,12 +4,14 @@ import type { Json } from '../kernel/json.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
+import { rowOrder } from '../runelog/select-rows.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
 import { type Beside, nothingBeside } from './beside.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
 import { allowAgain } from './commands/allow-again.ts'
 import { listSessions, type SessionQuery } from './commands/list-sessions.ts'
+import { preserve } from './commands/recover.ts'
 import type { Recovered } from './commands/recover-all.ts'
 import { type Replied, type Reply, reply } from './commands/reply.ts'
 import { type Resumed, type Resumption, resume } from './commands/resume.ts'
@@ -27,6 +29,7 @@ import { createErasing } from './erasing.ts'
 import { type Leases, leasesOfOneProcess } from './leases.ts'
 import type { OpenInteraction } from './models/interactions.ts'
 import type { Clock, Ids, Timers } from './ports.ts'
+import { createPreserving } from './preserving.ts'
 import { createSessions } from './session-cache.ts'
 import type { Member } from './shared-store.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
@@ -87,6 +90,11 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     isAlone: ports.member === undefined,
     isWorking: config.max_concurrent_runs > 0,
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
+    preserving: createPreserving({
+      isWorking: config.max_concurrent_runs > 0,
+      isAlone: ports.member === undefined,
+      preserve: (session_id, run_id) => preserve(engine, session_id, run_id),
+    }),
     atWork: new Map(),
     doneLate: new Set(),
     taking: new Set(),
@@ -195,7 +203,9 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
     find,
     async inbox(): Promise<readonly OpenInteraction[]> {
-      return (await runelog.rows('open_interactions')).map((row) => row.value as OpenInteraction)
+      const lists = await Promise.all(['open', 'due'].map((tag) => runelog.rows('open_interactions', { tag })))
+      const rows = lists.flat().toSorted(rowOrder)
+      return rows.map((row) => row.value as OpenInteraction)
     },
     /** Text on its way. Returns the way to stop listening. */
     listen(listener: (delta: EphemeralDelta) => void): () => void {

@@ -102,7 +102,9 @@ test.each([
   for (const socket of [warm, ...sockets]) socket.destroy()
 })
 
-test('F-87 pipelining: 200 lists on each of 20 sockets are answered one at a time, and healthz at once', async () => {
+const lists = isProof ? 200 : 40
+
+test(`F-87 pipelining: ${lists} lists on each of 20 sockets are answered one at a time, and healthz at once`, async () => {
   const server = await serve()
   await Promise.all(Array.from({ length: 100 }, () => server.ask('/api/sessions', { body: { agent: 'talker' } })))
   const before = rssOf(server)
@@ -112,12 +114,12 @@ test('F-87 pipelining: 200 lists on each of 20 sockets are answered one at a tim
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     let own = 0
     const socket = connect(server.port, '127.0.0.1', () =>
-      socket.write(request(server, '/api/sessions?limit=100').repeat(200)),
+      socket.write(request(server, '/api/sessions?limit=100').repeat(lists)),
     )
     socket.on('error', reject)
     socket.setEncoding('latin1').on('data', (piece) => {
       own += String(piece).split('HTTP/1.1 200 OK').length - 1
-      if (own < 200) return
+      if (own < lists) return
       answers += own
       socket.destroy()
       resolve()
@@ -139,9 +141,9 @@ test('F-87 pipelining: 200 lists on each of 20 sockets are answered one at a tim
   })
   const growth = (peak - before) / mb
   const longest = Math.max(...waits)
-  tally.count('pipelined requests', 4_000, growth > 128 || longest > 3_000 ? 1 : 0)
-  console.log(`4,000 pipelined lists: ${growth.toFixed(1)} MB, healthz took up to ${longest.toFixed(0)} ms`)
-  expect(answers).toBe(4_000)
+  tally.count('pipelined requests', 20 * lists, growth > 128 || longest > 3_000 ? 1 : 0)
+  console.log(`${20 * lists} pipelined lists: ${growth.toFixed(1)} MB, healthz took up to ${longest.toFixed(0)} ms`)
+  expect(answers).toBe(20 * lists)
   expect(growth).toBeLessThan(128)
   // The client is busy reading, too, on a machine that may have two cores.
   expect(longest).toBeLessThan(3_000)

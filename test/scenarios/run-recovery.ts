@@ -21,14 +21,18 @@ export function runRecoveryPlays(store: Store) {
       // WHEN the process is restarted, three times
       for (const _ of [1, 2, 3]) await t.restart()
 
-      // THEN each start wrote restart.preserve_waiting, and the run waits
-      const kept = 'waiting_user → waiting_user (restart.preserve_waiting)'
-      expect((await t.moves(run.session_id, run.run_id)).slice(-3)).toEqual([kept, kept, kept])
+      // THEN no start touched the run, and it waits
+      const before = await t.moves(run.session_id, run.run_id)
+      expect(before.at(-1)).toBe('running → waiting_user (turn.needs_input)')
       expect(await t.status(run.run_id)).toBe('waiting_user')
 
-      // AND the answer, given to the third process, still reaches exactly that question
+      // AND the answer, given to the last process, finds it preserved and reaches exactly that question
       await t.reply(interaction_id, chosen)
       expect(await (await t.sw.run(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
+      expect((await t.moves(run.session_id, run.run_id)).slice(before.length, before.length + 2)).toEqual([
+        'waiting_user → waiting_user (restart.preserve_waiting)',
+        'waiting_user → queued (interaction.reply.accepted)',
+      ])
     }),
   )
 

@@ -64,6 +64,8 @@ export function connect(runelog: Runelog) {
     sessionIds: later(runelog.sessionIds),
     row: later(runelog.row),
     rows: later(runelog.rows),
+    tags: later(runelog.tags),
+    count: later(runelog.count),
     watch: runelog.watch,
     records: alive(runelog.records),
     redact: later(runelog.redact),

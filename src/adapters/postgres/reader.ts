@@ -1,4 +1,4 @@
-import type { Head, Range } from '../../runelog/port.ts'
+import type { Counted, Head, Range } from '../../runelog/port.ts'
 import type { ModelQuery, Row } from '../../runelog/read-model.ts'
 import type { ArchivedRecord, Segments } from '../../runelog/segment.ts'
 import { genesis } from '../../runes/chain.ts'
@@ -114,7 +114,15 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
     return (await ask<{ session_id: string }>('sessionIds')).map(({ session_id }) => session_id)
   }
 
-  return { place, head, whole, read, records, row, rows, sessionIds }
+  const tags = async (model: string) => (await ask<{ tag: string }>('tags', model)).map(({ tag }) => tag)
+
+  async function count(model: string, tag: string, limit: number): Promise<Counted> {
+    const [found] = await ask<{ count: number; first: number | null }>('count', model, tag, limit)
+    const first = found?.first ?? null
+    return { count: found?.count ?? 0, first: first === Number.NEGATIVE_INFINITY ? null : first }
+  }
+
+  return { place, head, whole, read, records, row, rows, tags, count, sessionIds }
 }
 
 /** Every record of the store in the order of the commits, cold ones in their old places. */

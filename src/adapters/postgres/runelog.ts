@@ -114,6 +114,8 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     head: reader.head,
     row: reader.row,
     rows: reader.rows,
+    tags: reader.tags,
+    count: reader.count,
     watch: bell.listen,
     records: reader.records,
     sessionIds: reader.sessionIds,

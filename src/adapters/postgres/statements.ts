@@ -73,6 +73,14 @@ export const statements = {
   allRunes: `SELECT event_id, header, payload, salt, hash, position::float8 AS position FROM statewright.rune
     WHERE position > $1 ORDER BY position LIMIT $2`,
   segments: 'SELECT file, first_position::float8 AS first_position FROM statewright.segment ORDER BY first_position',
+  // Goes from tag to tag in the index; a DISTINCT would go through every row.
+  tags: `WITH RECURSIVE found (tag) AS (
+      (SELECT tag FROM statewright.model_row WHERE model = $1 AND tag IS NOT NULL ORDER BY tag LIMIT 1)
+      UNION ALL SELECT (SELECT r.tag FROM statewright.model_row r WHERE r.model = $1 AND r.tag > found.tag ORDER BY r.tag LIMIT 1)
+      FROM found WHERE found.tag IS NOT NULL)
+    SELECT tag FROM found WHERE tag IS NOT NULL`,
+  count: `SELECT count(*)::int AS count, min(sort) AS first FROM (
+      SELECT sort FROM statewright.model_row WHERE model = $1 AND tag = $2 ORDER BY sort LIMIT $3) AS listed`,
   row: 'SELECT key, tag, sort, value FROM statewright.model_row WHERE model = $1 AND key = $2',
 } as const
 

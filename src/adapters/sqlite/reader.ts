@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Json } from '../../kernel/json.ts'
-import type { Range } from '../../runelog/port.ts'
+import type { Counted, Range } from '../../runelog/port.ts'
 import type { ModelQuery, Row } from '../../runelog/read-model.ts'
 import type { ArchivedRecord, Segments } from '../../runelog/segment.ts'
 import { genesis } from '../../runes/chain.ts'
@@ -143,6 +143,12 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     }
   }
 
+  const tags = (model: string) => (statements.tags.all(model) as unknown as [string][]).map(([tag]) => tag)
+  function count(model: string, tag: string, limit: number): Counted {
+    const [found, first] = statements.count.get(model, tag, limit) as unknown as [number, number | null]
+    return { count: found, first }
+  }
+
   const meta = (name: string) => (statements.meta.get(name) as unknown as [string] | undefined)?.[0]
   const lastSession = () => (statements.lastSession.get() as unknown as [number])[0]
   const sessionIds = () => (statements.sessionIds.all() as unknown as [string][]).map(([id]) => id)
@@ -153,6 +159,8 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     lastRune,
     row,
     rows,
+    tags,
+    count,
     read,
     records,
     positioned,

@@ -199,6 +199,18 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       return reader.rows(model, query)
     },
 
+    async tags(model) {
+      group.check()
+      settleRows()
+      return reader.tags(model)
+    },
+
+    async count(model, tag, limit) {
+      group.check()
+      settleRows()
+      return reader.count(model, tag, limit)
+    },
+
     watch: bell.listen,
 
     records(session_id, after) {

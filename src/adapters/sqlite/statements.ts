@@ -41,6 +41,14 @@ const reading = {
   allRunes:
     'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE position > ? ORDER BY position LIMIT ?',
   row: 'SELECT tag, sort, value FROM model_row WHERE model = ? AND key = ?',
+  // Goes from tag to tag in the index; a DISTINCT would go through every row.
+  tags: `WITH RECURSIVE found (tag) AS (
+    SELECT (SELECT tag FROM model_row WHERE model = ?1 AND tag IS NOT NULL ORDER BY tag LIMIT 1)
+    UNION ALL SELECT (SELECT tag FROM model_row WHERE model = ?1 AND tag > found.tag ORDER BY tag LIMIT 1)
+    FROM found WHERE found.tag IS NOT NULL)
+    SELECT tag FROM found WHERE tag IS NOT NULL`,
+  count:
+    'SELECT count(*), min(sort) FROM (SELECT sort FROM model_row WHERE model = ? AND tag = ? ORDER BY sort LIMIT ?)',
   segment: 'SELECT file, runes FROM segment WHERE session = ?',
   segments: 'SELECT file, first_position FROM segment ORDER BY first_position',
   meta: 'SELECT value FROM meta WHERE name = ?',

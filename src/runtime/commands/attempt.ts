@@ -26,6 +26,7 @@ export async function attempt<A>(
 ): Promise<A> {
   for (let left = tries; ; left--) {
     const state = await engine.sessions.load(session_id)
+    await engine.preserving.touch(state)
     const looked = state.event_id
     const { batch, read = [], answer } = await decide(state)
     if (batch === undefined) return answer([])

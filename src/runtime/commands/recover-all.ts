@@ -1,16 +1,18 @@
 import { Fault } from '../../faults/fault.ts'
 import type { Epoch } from '../../runelog/models/epochs.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
+import type { Row } from '../../runelog/read-model.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { Delegated } from '../models/delegated.ts'
 import type { OpenInteraction } from '../models/interactions.ts'
+import type { WaitingRun } from '../models/waiting-runs.ts'
 import type { AbandonedRun } from '../shared-store.ts'
 import { preserve, requeue, rouse } from './recover.ts'
 import { finishClosing } from './session.ts'
 
 export interface Recovered {
   readonly requeued: number
-  readonly waiting: number
   readonly queued: number
   readonly closing: number
 }
@@ -18,9 +20,11 @@ export interface Recovered {
 /** Their appends share commits, and a store is not asked for everything at once. */
 const atOnce = 64
 
+const pageRows = 1_000
+
 /**
  * Takes up whatever the last process left: what ran is queued again, what
- * waited goes on waiting, deadlines are kept, and a session that was being
+ * waited goes on waiting without being touched, deadlines are kept, and a session that was being
  * closed is closed. It can itself be killed anywhere: what it did is on record,
  * and the next start does the rest.
  */
@@ -31,12 +35,13 @@ export async function recoverAll(
 ): Promise<Recovered> {
   // Who owns the store knows that nobody holds what runs.
   const running = abandoned ?? (await held(engine))
-  const waiting = await tagged(engine, 'run:waiting_user')
   const queued = await tagged(engine, 'run:queued')
   const closing = await engine.runelog.rows('subjects', { tag: 'session:closing' })
-  const sessions = new Set([...running, ...waiting, ...queued].map(({ session_id }) => session_id))
+  const handedOn = (await engine.runelog.rows('delegated', { tag: 'open' })).map(({ value }) => value as Delegated)
+  const sessions = new Set([...running, ...queued, ...handedOn].map(({ session_id }) => session_id))
   await each([...sessions], (session_id) => withdrawOrphans(engine, session_id))
-  await each(waiting, ({ run_id, session_id }) => preserve(engine, session_id, run_id))
+  const lost = await withoutAgent(engine)
+  await each(lost, ({ run_id, session_id }) => preserve(engine, session_id, run_id))
   await each(running, (lost) => requeue(engine, lost, true))
   await each(queued, ({ run_id, session_id }) => rouse(engine, session_id, run_id))
   await each(closing, ({ key: session_id }) =>
@@ -46,11 +51,32 @@ export async function recoverAll(
       engine.warn('a session could not be closed yet', { session_id, error: error.message })
     }),
   )
-  for (const row of await engine.runelog.rows('open_interactions')) {
-    const { interaction_id, session_id, deadline } = row.value as OpenInteraction
-    if (deadline !== null) engine.deadline(interaction_id, session_id, deadline)
+  if (engine.isAlone) await keepDeadlines(engine)
+  engine.preserving.begin(engine.clock.now())
+  return { requeued: running.length, queued: queued.length, closing: closing.length }
+}
+
+/** Waiting runs whose agent is not configured any more. All others go on waiting, and a start does not look at them. */
+async function withoutAgent({ runelog, agents, isWorking }: Engine): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {
+  if (!isWorking) return []
+  const gone = (await runelog.tags('waiting_runs')).filter((agent) => !agents.has(agent))
+  const rows = (await Promise.all(gone.map((tag) => runelog.rows('waiting_runs', { tag })))).flat()
+  return rows.map(({ key: run_id, value }) => ({ run_id, session_id: (value as WaitingRun).session_id }))
+}
+
+/** Where a queue keeps deadlines they are in it already. */
+async function keepDeadlines({ runelog, deadline: keep }: Engine) {
+  let after: Pick<Row, 'sort' | 'key'> | undefined
+  for (;;) {
+    const page = { tag: 'due', limit: pageRows, ...(after !== undefined && { after }) }
+    const rows = await runelog.rows('open_interactions', page)
+    for (const { value } of rows) {
+      const { interaction_id, session_id, deadline } = value as OpenInteraction
+      if (deadline !== null) keep(interaction_id, session_id, deadline)
+    }
+    after = rows.at(-1)
+    if (rows.length < pageRows) return
   }
-  return { requeued: running.length, waiting: waiting.length, queued: queued.length, closing: closing.length }
 }
 
 async function tagged({ runelog }: Engine, tag: string): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {

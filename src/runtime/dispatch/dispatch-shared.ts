@@ -98,7 +98,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
     /** The first process takes up all that was left behind. To any other, what runs is someone's until its lease is over. */
     async start() {
       const engine = engineOf()
-      const nothing = { requeued: 0, waiting: 0, queued: 0, closing: 0 }
+      const nothing = { requeued: 0, queued: 0, closing: 0 }
       if (limit === 0) return nothing
       const { isFirst } = await member.join(engine.settings.worker)
       // Others may begin beside it, and take what it puts back.

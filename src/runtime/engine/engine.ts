@@ -7,6 +7,7 @@ import type { AgentDefinition } from '../agents/define-agent.ts'
 import type { Beside } from '../beside.ts'
 import type { Leases } from '../leases.ts'
 import type { Clock, Ids, Timers } from '../ports.ts'
+import type { Preserving } from '../preserving.ts'
 import type { Sessions } from '../session-cache.ts'
 import type { KeepWhole } from '../tools/limit-output.ts'
 import type { Policy } from '../tools/policy.ts'
@@ -41,6 +42,8 @@ export interface Engine {
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void
   readonly beside: Beside
+  /** Which waiting runs were there before this process, and have not been touched since. */
+  readonly preserving: Preserving
   /** Tells the dispatcher that a run may be taken. */
   readonly wake: (session_id: string, run_id: string) => void
   /** Gives the worker's place to others while a run only waits. Returns the way to take it back. */

@@ -74,6 +74,7 @@ export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<
   for (const [id, version] of batch.moved)
     if (id === run_id || id === hold.state.session_id || hold.state.interactions.has(id)) expect[id] = version
   const runes = await engine.sessions.commit(hold.state, batch, { fence, expect })
+  if (batch.stateOf(run_id) === 'waiting_user') engine.preserving.parked(run_id)
   for (const call_id of hold.inHand.keys())
     if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes

@@ -67,6 +67,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     if (!(error instanceof Fault) || !['stale_write', 'transition_refused'].includes(error.code)) throw error
     return 'stale'
   }
+  engine.preserving.taken(run_id)
   const hold: Hold = {
     state,
     run,

@@ -16,9 +16,10 @@ export type OpenInteraction = {
   readonly opened_at: number
 }
 
+/** Those with a deadline are listed apart: a start has to keep these, and only these. */
 export const openInteractions: ReadModel = {
   name: 'open_interactions',
-  version: 2,
+  version: 3,
   keys: (rune) => (rune.machine === 'interaction' && rune.subject_id !== undefined ? [rune.subject_id] : []),
   fold(_row, rune, key) {
     if (rune.kind !== 'interaction.opened') return undefined
@@ -36,6 +37,6 @@ export const openInteractions: ReadModel = {
       deadline,
       opened_at: rune.at,
     }
-    return { key, tag: 'open', sort: rune.at, value }
+    return { key, tag: deadline === null ? 'open' : 'due', sort: rune.at, value }
   },
 }

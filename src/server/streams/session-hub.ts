@@ -189,6 +189,8 @@ export function createSessionHub(
       const { bytes, to } = await pageAfter(reader.cursor, view)
       reader.cursor = to
       connection.send(bytes)
+      // A reader that has nearly all of it is live at once, and misses no text that is not recorded yet.
+      if (to === at && connection.waiting() <= 2 * pageBytes) continue
       await connection.drained()
       await setImmediate()
     }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
+import { mergedRows } from '../../runelog/merged-rows.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import type { OpenInteraction } from '../../runtime/models/interactions.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
@@ -26,7 +27,8 @@ export const listInbox = defineOperation({
   returns: pageOf(openInteractionShape),
   async run({ runelog }, { query: { limit, cursor } }) {
     const after = readCursor('list_inbox', cursor)
-    const rows = await runelog.rows('open_interactions', { limit: limit + 1, ...(after !== undefined && { after }) })
+    const page = { limit: limit + 1, ...(after !== undefined && { after }) }
+    const rows = await mergedRows(runelog, 'open_interactions', ['open', 'due'], page)
     const shown = rows.slice(0, limit)
     const items = shown.map(async ({ value }) => {
       const open = value as OpenInteraction

@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { ask, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
+import { createStatewright } from '../../../src/statewright.ts'
+import { eventually } from '../../support/eventually.ts'
+import { isProof } from '../../support/sampling.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
+
+const scratch = scratchFolder('many-waiting')
+const waiting = isProof ? 10_000 : 300
+
+const model = () =>
+  scriptedModel(({ messages }) =>
+    messages.length > 1 ? say('Done.') : ask({ title: 'Which?', fields: [{ name: 'choice' }] }),
+  )
+
+test(`F-110 start: ${waiting} waiting runs cost no rune and no time of their own, and are preserved when they go on`, async () => {
+  const store = `sqlite:${join(scratch.fresh(), 'store.db')}`
+  const open = (names: readonly string[]) =>
+    createStatewright({
+      store,
+      agents: Object.fromEntries(names.map((name) => [name, agent({ role: 'asks', model: model() })])),
+    })
+  const first = await open(['clerk', 'leaving'])
+  const gone = await first.submit({ agent: 'leaving', input: 'go' })
+  let last = gone
+  for (let i = 0; i < waiting; i += 100)
+    [last] = (await Promise.all(Array.from({ length: 100 }, () => first.submit({ agent: 'clerk', input: 'go' })))) as [
+      typeof gone,
+    ]
+  await eventually(
+    'all of them wait',
+    async () =>
+      (await first.runelog.count('subjects', 'run:waiting_user', 100_000)).count === waiting + 1 ? true : undefined,
+    isProof ? 300_000 : 30_000,
+  )
+  const countRunes = async ({ runelog }: typeof first) => {
+    let runes = 0
+    for (const session_id of await runelog.sessionIds()) runes += (await runelog.head(session_id))?.event_id ?? 0
+    return runes
+  }
+  const before = await countRunes(first)
+  await first.close()
+
+  const begun = performance.now()
+  const second = await open(['clerk', 'leaving'])
+  const took = performance.now() - begun
+  console.log(
+    `${waiting + 1} waiting runs: started in ${took.toFixed(0)} ms, ${(await countRunes(second)) - before} runes`,
+  )
+  expect(await countRunes(second)).toBe(before)
+  expect(took).toBeLessThan(1_000)
+
+  // A run that goes on was preserved first.
+  const question = (await second.inbox()).find(({ run_id }) => run_id === last.run_id)
+  await second.reply(question?.interaction_id ?? '', { reply: { action: 'approve', data: { choice: 'a' } } })
+  expect((await (await second.run(last.run_id)).result()).status).toBe('succeeded')
+  const moves = (await second.runelog.read(last.session_id)).flatMap(({ machine, trigger }) =>
+    machine === 'run' ? [trigger] : [],
+  )
+  expect(moves).toEqual([
+    null,
+    'turn.started',
+    'turn.needs_input',
+    'restart.preserve_waiting',
+    'interaction.reply.accepted',
+    'turn.started',
+    'turn.succeeded',
+  ])
+  await second.close()
+
+  // A start without the agent of one run fails that run, and no other.
+  const third = await open(['clerk'])
+  expect((await (await third.run(gone.run_id)).result()).error_code).toBe('SESSION_RESUME_FAILED')
+  expect((await third.runelog.count('subjects', 'run:waiting_user', 100_000)).count).toBe(waiting - 1)
+  await third.close()
+}, 600_000)
