@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { claimOwnFile } from './adapters/workspace/own-files.ts'
 import { configProblems } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import { Fault } from './faults/fault.ts'
@@ -20,6 +21,7 @@ export async function loadConfig(file: string = usualConfig): Promise<Config> {
     const more = file === usualConfig ? '; "statewright init" writes one, and --config names another' : ''
     throw faults.file_unusable({ file, problem: `there is no such file${more}.` })
   }
+  claimOwnFile(path)
   const config = await exported(file, path)
   if (config === undefined)
     throw faults.file_unusable({

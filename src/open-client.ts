@@ -4,12 +4,13 @@ import type { Use, Where } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
 import { Fault } from './faults/fault.ts'
 import { lookingPorts } from './looking-ports.ts'
+import { tokenFileOf } from './secret-files.ts'
 import { openStore } from './stores.ts'
 import type { Client } from './surface/client.ts'
 import { createDesk } from './surface/desk.ts'
 import { localClient } from './surface/local-client.ts'
 import { remoteClient } from './surface/remote-client.ts'
-import { storeOf, tokenFileOf } from './where.ts'
+import { storeOf } from './where.ts'
 
 /** How a command reaches the operations. Wiring, like `main`: nothing in a room imports this. */
 export async function openClient(where: Where, use: Use): Promise<Client> {

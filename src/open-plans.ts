@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { writePlan } from './adapters/files/plan-folder.ts'
+import { claimOwnFile } from './adapters/workspace/own-files.ts'
 import { createPlans } from './autonomy/plans/create-plans.ts'
 import type { Plans } from './autonomy/plans/plans.ts'
 import type { PlanPorts } from './autonomy/plans/ports.ts'
@@ -49,6 +50,7 @@ export function openPlans(
   { registry, policy = usualPolicy, signing_key }: PlanOptions,
   { sha256, ...ports }: Pick<PlanPorts, 'engine' | 'blobs'> & { readonly sha256: Sha256 },
 ) {
+  if (signing_key !== undefined) claimOwnFile(signing_key)
   async function registryNow(): Promise<RegistrySnapshot> {
     if (registry !== undefined) return readRegistry(registry, sha256)
     const message = 'none is configured; name a folder as plans.registry, or submit the plan with a registry.'

@@ -3,6 +3,7 @@ import { openCheckpoints } from './adapters/sqlite/checkpoints.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { systemTimers } from './adapters/system/timers.ts'
+import { claimOwnFile } from './adapters/workspace/own-files.ts'
 import { coordinations } from './autonomy/plans/coordinations.ts'
 import { faults } from './faults/catalogue.ts'
 import { openMemoryRunelog } from './runelog/memory.ts'
@@ -30,6 +31,8 @@ export interface Store {
   readonly announce?: (address: string) => void
   /** What several processes need to work on it together. */
   readonly shared?: SharedStore
+  /** Lets go of what the store claims beside its log. */
+  readonly release?: () => void
 }
 
 /** How a process takes part in a store that it does not own. */
@@ -71,9 +74,10 @@ export async function openStore(
   if (url.startsWith('sqlite:')) {
     const path = url.slice('sqlite:'.length)
     const runelog = await openSqliteRunelog(path, ports, options)
+    const release = claimOwnFile(path)
     const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
     const checkpoints = openCheckpoints(`${path}.cache`)
-    return { runelog, blobs, checkpoints, redactor, isExclusive: true, announce: runelog.announce }
+    return { runelog, blobs, checkpoints, redactor, isExclusive: true, announce: runelog.announce, release }
   }
   if (url.startsWith('postgres://') || url.startsWith('postgresql://')) {
     // Only who uses PostgreSQL pays for loading its client.
@@ -88,6 +92,7 @@ export async function openStore(
       checkpoints: noCheckpoints,
       redactor,
       isExclusive: false,
+      release: claimOwnFile(segmentsFolder()),
     }
   }
   throw faults.bad_usage({
@@ -101,7 +106,8 @@ export function segmentsFolder(): string {
   return process.env.STATEWRIGHT_SEGMENTS ?? './statewright.segments'
 }
 
-export async function closeStore({ runelog, checkpoints, shared }: Store): Promise<void> {
+export async function closeStore({ runelog, checkpoints, shared, release }: Store): Promise<void> {
+  release?.()
   checkpoints.close()
   await shared?.close()
   await runelog.close()

@@ -12,6 +12,7 @@ import type { Fault } from './faults/fault.ts'
 import { fileRefused } from './faults/file-refused.ts'
 import { type Config, loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
+import { tokenFileOf } from './secret-files.ts'
 import { type Limits, usualLimits } from './server/limits.ts'
 import { createLogger } from './server/log.ts'
 import { createServer } from './server/server.ts'
@@ -22,7 +23,6 @@ import { telling } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { signerOf } from './store-key.ts'
 import { operations } from './surface/operations/all.ts'
-import { tokenFileOf } from './where.ts'
 
 /** Where it listens unless someone says otherwise; if that is taken, on any port that is free. */
 const usualPort = 4400

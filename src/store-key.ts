@@ -1,6 +1,7 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import { openSigner, publicKeyIn } from './adapters/host/signing-key.ts'
 import type { Signer } from './runes/checkpoint.ts'
+import { keyFileOf } from './secret-files.ts'
 
 /** The key that belongs to a store: beside its file, or where the environment says. Made on first use. */
 export function signerOf(url: string): () => Signer {
@@ -10,9 +11,4 @@ export function signerOf(url: string): () => Signer {
 /** The key that signatures of this store are compared with; undefined if there is no key file. Nothing is made. */
 export function publicKeyOf(url: string): string | undefined {
   return publicKeyIn(keyFileOf(url))
-}
-
-function keyFileOf(url: string): string {
-  if (url.startsWith('sqlite:')) return `${url.slice('sqlite:'.length)}.key`
-  return process.env.STATEWRIGHT_KEY ?? './statewright.key'
 }

@@ -17,8 +17,3 @@ export async function configOf(named: string | undefined): Promise<Config | unde
 export function hasConfig(named: string | undefined): boolean {
   return named !== undefined || existsSync(usualConfig)
 }
-
-/** Where the token of a store is, for a server and for a command that asks it. */
-export function tokenFileOf(store: string): string {
-  return store.startsWith('sqlite:') ? `${store.slice('sqlite:'.length)}.token` : './statewright.token'
-}

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
+import { isOwnFile } from './own-files.ts'
 import type { Root } from './root.ts'
 
 const path = z.string().min(1).describe('Relative to the workspace.')
@@ -80,7 +81,7 @@ async function write(root: Root, path: string, content: string): Promise<Json> {
 }
 
 async function entriesOf(folder: string): Promise<Dirent[]> {
-  const entries = await readdir(folder, { withFileTypes: true })
+  const entries = (await readdir(folder, { withFileTypes: true })).filter(({ name }) => !isOwnFile(join(folder, name)))
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 

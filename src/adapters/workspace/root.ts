@@ -2,6 +2,8 @@ import { constants, realpathSync } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { breach } from './breach.ts'
+import { isOwnFile } from './own-files.ts'
+import type { Owner } from './owner.ts'
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 const folderFlags = O_RDONLY | O_DIRECTORY
@@ -11,9 +13,11 @@ const through = (folder: FileHandle, name: string) => `/proc/self/fd/${folder.fd
 
 export interface Root {
   readonly path: string
+  /** Whether a real path lies in it. */
+  contains(real: string): boolean
   /** Opens a file for reading, or creates or replaces it for writing. Whoever opens it closes it. */
   open(given: string, purpose: 'read' | 'write'): Promise<FileHandle>
-  /** The real path of something that is there and is inside. */
+  /** The real path of something that is there, is inside, and is not ours. */
   find(given: string): Promise<string>
 }
 
@@ -23,7 +27,7 @@ export interface Root {
  * a folder for a link in between gets the file refused before a byte of it is
  * read or written.
  */
-export function openRoot(folder: string): Root {
+export function openRoot(folder: string, owner?: Owner): Root {
   const path = realpathSync(folder)
 
   function within(given: string): string {
@@ -43,7 +47,13 @@ export function openRoot(folder: string): Root {
   async function find(given: string): Promise<string> {
     const real = await realpath(within(given))
     if (!isInside(real)) throw breach(`${given} leads out of the workspace.`)
+    refuseOwn(real, given)
     return real
+  }
+
+  /** The store, its key and its token are none of an agent's business, even where they lie in its folder. */
+  function refuseOwn(real: string, given: string) {
+    if (isOwnFile(real)) throw breach(`${given} belongs to the store of this program, which no tool may touch.`)
   }
 
   /** An open folder inside. What is made through it is made there, wherever its name leads by then. */
@@ -52,10 +62,16 @@ export function openRoot(folder: string): Root {
     for (const name of way.split(sep).filter(Boolean)) {
       const parent = folder
       try {
-        await mkdir(through(parent, name)).catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== 'EEXIST') throw error
-        })
+        refuseOwn(join(await placeOf(parent), name), given)
+        const isNew = await mkdir(through(parent, name)).then(
+          () => true,
+          (error: NodeJS.ErrnoException) => {
+            if (error.code !== 'EEXIST') throw error
+            return false
+          },
+        )
         folder = await open(through(parent, name), folderFlags)
+        if (isNew && owner !== undefined) await folder.chown(owner.uid, owner.gid)
       } finally {
         await parent.close()
       }
@@ -64,10 +80,17 @@ export function openRoot(folder: string): Root {
     return folder
   }
 
+  const placeOf = (file: FileHandle) => readlink(`/proc/self/fd/${file.fd}`)
+
   async function closeUnlessInside(file: FileHandle, given: string) {
-    if (isInside(await readlink(`/proc/self/fd/${file.fd}`))) return
-    await file.close()
-    throw breach(`${given} leads out of the workspace.`)
+    const real = await placeOf(file)
+    try {
+      if (!isInside(real)) throw breach(`${given} leads out of the workspace.`)
+      refuseOwn(real, given)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
   }
 
   async function openToWrite(given: string): Promise<FileHandle> {
@@ -76,11 +99,14 @@ export function openRoot(folder: string): Root {
     const folder = await openFolder(relative(path, dirname(whole)), given)
     try {
       const here = through(folder, basename(whole))
+      refuseOwn(join(await placeOf(folder), basename(whole)), given)
       const known = await lstat(here).catch(() => undefined)
       // A link is written to where it leads; one that leads nowhere yet could be made to lead anywhere.
       if (known?.isSymbolicLink()) return await openToWrite(relative(path, await find(given)))
       if (known !== undefined && !known.isFile()) throw breach(`${given} is not a plain file.`)
-      return await open(here, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644)
+      const file = await open(here, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644)
+      if (known === undefined && owner !== undefined) await file.chown(owner.uid, owner.gid)
+      return file
     } finally {
       await folder.close()
     }
@@ -88,6 +114,7 @@ export function openRoot(folder: string): Root {
 
   return {
     path,
+    contains: isInside,
     find,
     async open(given, purpose) {
       const file =

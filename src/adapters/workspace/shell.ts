@@ -1,10 +1,12 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { z } from 'zod'
-import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
 import type { Tool, ToolContext } from '../../runtime/tools/tool.ts'
+import { breach } from './breach.ts'
+import { ownFiles } from './own-files.ts'
 import type { Root } from './root.ts'
+import { openSandbox } from './sandbox.ts'
 
 export interface ShellOptions {
   /** Without it, a command gets a network of its own with nothing in it. */
@@ -13,17 +15,14 @@ export interface ShellOptions {
   readonly max_output_bytes?: number
 }
 
-/** New namespaces of network and processes: whatever a command starts ends with it. */
-const isolated = ['--net', '--pid', '--fork', '--kill-child', '--mount-proc']
-
 /**
- * Runs commands in the workspace. It has the rights of this process on the
- * disk: it keeps a command off the network and within its time, and not within
- * the folder. So it is off unless someone asks for it, and asks each time.
+ * Runs commands in the workspace, without privileges and in namespaces of their
+ * own. A command may read what its user may read anywhere on the disk, so the
+ * tool is off unless it is configured, and asks each time.
  */
 export function shellTool(root: Root, options: ShellOptions): Tool {
   const { network = false, timeout_ms = 60_000, max_output_bytes = 64_000 } = options
-  const isolation = network ? [] : isolationHere()
+  const sandbox = openSandbox(root.path, network)
   return tool({
     name: 'shell.exec',
     description: `Runs a shell command in the workspace${network ? '' : ', without a network'}.`,
@@ -33,33 +32,24 @@ export function shellTool(root: Root, options: ShellOptions): Tool {
     approval: 'always',
     timeout_ms,
     max_output_bytes,
-    run: ({ command }, context) => execute(root.path, command, isolation, max_output_bytes, context),
+    run: ({ command }, context) => {
+      refuseBeside(root)
+      return execute(root.path, sandbox(command), max_output_bytes, context)
+    },
   })
 }
 
-/** The words that take the network away: as the superuser, or as whoever may become one in a namespace. */
-function isolationHere(): readonly string[] {
-  let problem = ''
-  for (const words of [isolated, ['--map-root-user', ...isolated]]) {
-    const { status, error } = spawnSync('unshare', [...words, 'true'], { timeout: 10_000 })
-    if (status === 0) return ['unshare', ...words, '--']
-    problem = error?.message ?? `exit ${status}`
-  }
-  throw faults.bad_definition({
-    what: 'tool',
-    name: 'shell.exec',
-    problem: `It may not have the network, and unshare cannot take it away here (${problem}). Allow it with network: true, or leave the tool out.`,
-  })
+/** A command could plant a token or a journal beside a store, which nothing covers before it is there. */
+function refuseBeside(root: Root) {
+  const [inside] = ownFiles().filter((path) => root.contains(path))
+  if (inside !== undefined)
+    throw breach(
+      `${inside} belongs to the store of this program and lies in the workspace. No command runs beside it; give the workspace a folder of its own.`,
+    )
 }
 
-function execute(
-  cwd: string,
-  command: string,
-  isolation: readonly string[],
-  most: number,
-  context: ToolContext,
-): Promise<Json> {
-  const [program = '', ...args] = [...isolation, '/bin/sh', '-c', command]
+function execute(cwd: string, words: readonly string[], most: number, context: ToolContext): Promise<Json> {
+  const [program = '', ...args] = words
   // A group of its own, so that everything it started can be ended at once. Nothing of our environment is handed on.
   const env = { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: cwd, LANG: 'C.UTF-8' }
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })

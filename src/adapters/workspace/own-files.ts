@@ -1,0 +1,94 @@
+import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+
+/** A path that is ours, with everything beside it that is named after it: `x.db` covers `x.db-wal` and `x.db.key`. */
+interface Claim {
+  readonly folder: string
+  readonly name: string
+}
+
+const claims = new Map<string, { readonly claim: Claim; count: number }>()
+
+/**
+ * Declares that a file or folder belongs to this program: a store, a key, a
+ * token, a config. The tools of a workspace refuse it wherever it lies, also
+ * before it exists. Call the answer to give it up.
+ */
+export function claimOwnFile(path: string): () => void {
+  const whole = resolve(path)
+  const held = claims.get(whole) ?? {
+    claim: { folder: realOr(dirname(whole)), name: folded(basename(whole)) },
+    count: 0,
+  }
+  held.count += 1
+  claims.set(whole, held)
+  let isHeld = true
+  return () => {
+    if (!isHeld) return
+    isHeld = false
+    held.count -= 1
+    if (held.count === 0) claims.delete(whole)
+  }
+}
+
+/**
+ * Whether a real path is ours or lies in a folder that is. A path is compared by
+ * its name, so that one which is not there yet is covered, and by device and
+ * inode, so that another name of the same file is.
+ */
+export function isOwnFile(real: string): boolean {
+  if (claims.size === 0) return false
+  const existing = ownFiles().flatMap((path) => statOr(path) ?? [])
+  for (let at = real; ; at = dirname(at)) {
+    const stat = statOr(at)
+    if (isNamedAsOurs(at)) return true
+    if (stat !== undefined && existing.some((one) => isSame(one, stat))) return true
+    if (dirname(at) === at) return false
+  }
+}
+
+/** Every file and folder that is ours and is there. */
+export function ownFiles(): readonly string[] {
+  const found = [...claims.values()].flatMap(({ claim: { folder, name } }) => {
+    try {
+      return readdirSync(folder)
+        .filter((entry) => isNamedAfter(folded(entry), name))
+        .map((entry) => join(folder, entry))
+    } catch {
+      return []
+    }
+  })
+  return [...new Set(found)]
+}
+
+function isNamedAsOurs(path: string): boolean {
+  const name = folded(basename(path))
+  const near = [...claims.values()].filter(({ claim }) => isNamedAfter(name, claim.name))
+  if (near.length === 0) return false
+  const folder = statOr(dirname(path))
+  return near.some(({ claim }) => {
+    if (claim.folder === dirname(path)) return true
+    const claimed = statOr(claim.folder)
+    return folder !== undefined && claimed !== undefined && isSame(folder, claimed)
+  })
+}
+
+const isNamedAfter = (name: string, own: string) =>
+  name === own || (name.startsWith(own) && /[-.]/.test(name[own.length] ?? ''))
+
+/** File systems differ in what they take for the same name; the widest reading is used. */
+const folded = (name: string) => name.normalize('NFKC').toLowerCase()
+
+const isSame = (a: Stats, b: Stats) => a.dev === b.dev && a.ino === b.ino
+
+function statOr(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
+
+function realOr(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
