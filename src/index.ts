@@ -14,5 +14,6 @@ export type { AnyModel, Model, ModelEvent, ModelRequest, ProviderModel } from '.
 export type { RunEvent, RunHandle, RunResult } from './runtime/run-handle.ts'
 export { ask, breakOff, call, say, scriptedModel, together } from './runtime/scripted-model.ts'
 export { tool } from './runtime/tools/define-tool.ts'
+export { DidNotHappen } from './runtime/tools/did-not-happen.ts'
 export type { Probed, Tool, ToolContext } from './runtime/tools/tool.ts'
 export { createStatewright, defineConfig, type Statewright, type StatewrightOptions } from './statewright.ts'

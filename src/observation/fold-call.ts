@@ -23,6 +23,9 @@ export function foldCall(state: SessionState, rune: Rune): void {
     case 'contract.repeat_allowed':
       state.repeats.set(rune.payload.idempotency_key, rune.payload.salted_key)
       return
+    case 'contract.evidence_added':
+      state.calls.get(rune.call_id ?? '')?.evidence.push(rune.payload)
+      return
     case 'contract.moved': {
       const call = state.calls.get(rune.call_id ?? '')
       if (call === undefined) return
@@ -118,5 +121,6 @@ function blankCall(rune: Rune, call_id: string, action_type: CallView['action_ty
     started_at: 0,
     opened_at: rune.at,
     interaction_id: null,
+    evidence: [],
   }
 }

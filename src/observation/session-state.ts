@@ -6,6 +6,7 @@ import type { InteractionState } from '../machines/interaction.ts'
 import type { RunStatus } from '../machines/run.ts'
 import type { ToolState } from '../machines/tool.ts'
 import type { TurnState } from '../machines/turn.ts'
+import type { Evidence } from '../runes/kinds/contract.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Visibility } from '../runes/rune.ts'
 import type { Dialogue } from './dialogue.ts'
@@ -140,6 +141,8 @@ export interface CallView {
   started_at: number
   opened_at: number
   interaction_id: string | null
+  /** Why its outcome is unknown, oldest first. */
+  readonly evidence: Evidence[]
 }
 
 export interface InteractionView {

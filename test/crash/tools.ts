@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { DidNotHappen } from '../../src/runtime/tools/did-not-happen.ts'
 import type { Tool, ToolContext } from '../../src/runtime/tools/tool.ts'
 import type { Life } from './life.ts'
 import { answerTo, type Outside } from './outside.ts'
@@ -60,7 +61,7 @@ export function createTools(outside: Outside, life: Life): readonly Tool[] {
         async run(_args, context) {
           await Promise.all(Array.from({ length: asks }, () => context.ask?.(question)))
           await life.point(`before effect of ${name}`)
-          if (refuses) throw new Error('The card was refused.')
+          if (refuses) throw new DidNotHappen('The card was refused.')
           context.progress('on its way')
           const answer = await outside.receive(effectOf(name, context))
           await life.point(`after effect of ${name}`)

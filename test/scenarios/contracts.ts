@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { graphState } from '../../src/observation/graph-state.ts'
 import type { ModelRequest } from '../../src/runtime/model.ts'
 import { ask, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { DidNotHappen } from '../../src/runtime/tools/did-not-happen.ts'
 import { scenario } from '../support/scenario.ts'
 import { counting, heldTool, on, refundTool } from './stage.ts'
 import type { Store } from './stores.ts'
@@ -135,7 +136,7 @@ export function contractPlays(store: Store) {
         tools: [
           refundTool({
             run() {
-              throw Object.assign(new Error('The bank said no.'), { code: 'declined' })
+              throw Object.assign(new DidNotHappen('The bank said no.'), { code: 'declined' })
             },
           }),
           counting({ name: 'later', input: z.object({}), run: () => Promise.reject(new Error('Not today.')) }),
@@ -349,7 +350,7 @@ function failuresAndSuccesses() {
     return [refund, call('payments.refund', { order: '43', cents: 1 }), say('Done.')][answered] ?? say('?')
   })
   const run = ({ order }: { order: string }) => {
-    if (order === '43') throw new Error('There is no such order.')
+    if (order === '43') throw new DidNotHappen('There is no such order.')
     return 'ERROR: status FAILED'
   }
   return { requests, model, tools: [refundTool({ run })] }

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { ModelRequest } from '../../src/runtime/model.ts'
 import { call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { DidNotHappen } from '../../src/runtime/tools/did-not-happen.ts'
 import { scenario } from '../support/scenario.ts'
 import { createGate } from './gate.ts'
 import { heldTool, on, play, refundTool } from './stage.ts'
@@ -189,7 +190,7 @@ export function irreversiblePlays(store: Store) {
       () => {
         let times = 0
         const run = () => {
-          if (++times === 1) throw new Error('The bank was closed.')
+          if (++times === 1) throw new DidNotHappen('The bank was closed.')
           return 'paid'
         }
         const tool = refundTool({ run })

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { consequenceView, contractHistories, transitionRecords } from '../../src/observation/contract.ts'
 import { renderConsequence } from '../../src/observation/render-consequence.ts'
 import { ask, call, say } from '../../src/runtime/scripted-model.ts'
+import { DidNotHappen } from '../../src/runtime/tools/did-not-happen.ts'
 import { scenario } from '../support/scenario.ts'
 import { heldTool, on, refundTool } from './stage.ts'
 import type { Store } from './stores.ts'
@@ -18,7 +19,7 @@ function approved() {
 }
 
 function broken(error = 'The bank is closed.') {
-  const run = () => Promise.reject(new Error(error))
+  const run = () => Promise.reject(new DidNotHappen(error))
   return { tools: [refundTool({ run })], ...talkingModel([refund, say('Sorry.')], { holds: () => false }) }
 }
 

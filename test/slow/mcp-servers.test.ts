@@ -246,6 +246,22 @@ describe('a server that is not to be trusted', () => {
     expect(calls()).toHaveLength(1)
   })
 
+  test('F-02 MCP: an answer that cannot be read leaves the outcome unknown, and says why', async () => {
+    const { server, calls } = oddServer(free)
+    const { runes } = await played(await worldOf({ odd: server }, [call('odd.garble')]), { mode: 'auto' })
+    expect(resultsIn(runes)).toEqual([expect.objectContaining({ status: 'unknown' })])
+    const asked = runes.find((r) => r.kind === 'interaction.opened')
+    const said = expect.stringContaining('odd answered with what cannot be read')
+    expect(asked?.payload).toMatchObject({ evidence: [{}, { source: 'tool', message: said }] })
+    expect(calls()).toHaveLength(1)
+  })
+
+  test("F-01 MCP: a result with isError is the server's own statement, and the call has failed", async () => {
+    const { server } = oddServer(free)
+    const { runes } = await played(await worldOf({ odd: server }, [call('odd.fail')]))
+    expect(resultsIn(runes)).toEqual([expect.objectContaining({ status: 'error', error: 'The card is blocked.' })])
+  })
+
   test('what it describes anew while it runs is not called under the old description', async () => {
     const { server, calls } = oddServer(free)
     const world = await worldOf({ odd: server }, [call('odd.turn'), call('odd.charge')])

@@ -62,6 +62,7 @@ export const payloads: { readonly [K in Kind]: Payload<K> } = {
   'turn.interrupted': { reason: 'r', partial_output: '' },
   'turn.error': { error_type: 'e', message: 'm', retryable: false },
   'tool.call': { call_id: 'cal_1', tool_name: 't', arguments: {}, definition_sha256: null },
+  'contract.evidence_added': { source: 'tool', message: 'socket hang up' },
   'tool.moved': { call_id: 'cal_1' },
   'tool.approval_requested': { call_id: 'cal_1', policy_reason: 'r', digest: 'd' },
   'tool.approved': { call_id: 'cal_1', approver: 'ann', digest: null },

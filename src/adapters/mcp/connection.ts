@@ -131,7 +131,7 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
           `${name} changed its definition of ${listed.name}; it was not called. The new one counts after a restart.`,
           'definition_changed',
         )
-      context.signal.throwIfAborted()
+      if (context.signal.aborted) throw marked(`It was called off before ${name} got it.`, 'not_begun')
       underWay.add(context)
       made.calls++
       const lost = Promise.withResolvers<never>()

@@ -1,4 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
+import { DidNotHappen } from '../../runtime/tools/did-not-happen.ts'
 
 /** Nothing has reached the server when one of these is thrown. */
 const neverSent: readonly string[] = [
@@ -8,24 +9,41 @@ const neverSent: readonly string[] = [
 ]
 const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
 
+/** Answers that a gateway may give while the server goes on: the request ran out of time, or its client was gone. */
+const answeredLate = [408, 499]
+/** The server answered, but with something else than the result of a call. */
+const unreadable: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType]
+
 /**
  * What a call that brought no result comes to. A server that said no is
  * believed, and so is a request that never left. Of everything else nobody
  * knows whether it was carried out: the server may have died after doing it.
  */
 export function failureOf(thrown: unknown, server: string): Error {
-  if (thrown instanceof ProtocolError) return marked(`${thrown.message} (code ${thrown.code})`, 'protocol')
-  if (thrown instanceof SdkHttpError && thrown.status >= 400 && thrown.status < 500)
-    return marked(`${server} answered ${thrown.status}: ${thrown.message}`, 'protocol')
+  if (thrown instanceof ProtocolError) return marked(`${thrown.message} (code ${thrown.code})`, 'protocol', thrown)
+  if (thrown instanceof SdkHttpError && isRefusal(thrown.status))
+    return marked(`${server} answered ${thrown.status}: ${thrown.message}`, 'protocol', thrown)
   const isUnsent =
     (thrown instanceof SdkError && neverSent.includes(thrown.code)) || neverConnected.includes(codeOf(thrown))
-  if (isUnsent) return marked(`${server} could not be reached: ${messageOf(thrown)}`, 'unavailable')
-  const lost = marked(`The connection to ${server} was lost during the call: ${messageOf(thrown)}`, 'connection_lost')
-  return Object.assign(lost, { outcome_unknown: true })
+  if (isUnsent) return marked(`${server} could not be reached: ${messageOf(thrown)}`, 'unavailable', thrown)
+  if (thrown instanceof SdkError && unreadable.includes(thrown.code))
+    return unclear(`${server} answered with what cannot be read: ${messageOf(thrown)}`, 'unreadable_answer', thrown)
+  return unclear(
+    `The connection to ${server} was lost during the call: ${messageOf(thrown)}`,
+    'connection_lost',
+    thrown,
+  )
 }
 
-export function marked(message: string, error_kind: string): Error {
-  return Object.assign(new Error(message), { error_kind })
+const isRefusal = (status: number) => status >= 400 && status < 500 && !answeredLate.includes(status)
+
+/** The call has failed: the server said so, or it never got it. */
+export function marked(message: string, error_kind: string, cause?: unknown): Error {
+  return Object.assign(new DidNotHappen(message, { cause }), { error_kind })
+}
+
+function unclear(message: string, error_kind: string, cause: unknown): Error {
+  return Object.assign(new Error(message, { cause }), { error_kind, outcome_unknown: true })
 }
 
 export function messageOf(thrown: unknown): string {

@@ -1,13 +1,15 @@
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { Json } from '../../kernel/json.ts'
+import { marked } from './failure.ts'
 
 /**
  * What a server answered, as a value: what is structured before what is text,
  * and everything else as the blocks it came in. An answer that calls itself an
- * error is thrown, with the server's own words.
+ * error is the server's own statement that the call failed: it is thrown, with
+ * the server's words.
  */
 export function readResult({ content, structuredContent, isError }: CallToolResult): Json {
-  if (isError === true) throw Object.assign(new Error(textOf(content) || 'It failed.'), { error_kind: 'tool' })
+  if (isError === true) throw marked(textOf(content) || 'It failed.', 'tool')
   if (structuredContent !== undefined) return structuredContent as Json
   const isText = content.every((block) => block.type === 'text')
   return isText ? textOf(content) : (content as unknown as Json)

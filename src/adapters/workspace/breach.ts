@@ -1,4 +1,6 @@
-/** Something tried to leave the place it was given. The runtime records it as a violation, not as a failure. */
+import { DidNotHappen } from '../../runtime/tools/did-not-happen.ts'
+
+/** Something tried to leave the place it was given, and was stopped. The runtime records it as a violation, not as a failure. */
 export function breach(message: string): Error {
-  return Object.assign(new Error(message), { sandbox_violation: true })
+  return Object.assign(new DidNotHappen(message), { sandbox_violation: true })
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
+import { DidNotHappen } from '../../runtime/tools/did-not-happen.ts'
 import type { Tool, ToolContext } from '../../runtime/tools/tool.ts'
 import { breach } from './breach.ts'
 import { ownFiles } from './own-files.ts'
@@ -71,7 +72,10 @@ function execute(cwd: string, words: readonly string[], most: number, context: T
       if (part !== '') context.progress(part, stream)
     })
   return new Promise<Json>((resolve, reject) => {
-    child.on('error', reject)
+    // Without a process nothing was run; with one, the error says nothing about what it did.
+    child.on('error', (error) =>
+      reject(child.pid === undefined ? new DidNotHappen(error.message, { cause: error }) : error),
+    )
     child.on('close', (exit_code, signal) => {
       context.signal.removeEventListener('abort', end)
       end()

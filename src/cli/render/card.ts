@@ -14,6 +14,8 @@ export interface Asking {
   readonly on_silence: string
   readonly digest: string | null
   readonly opened_at: number
+  /** What is known about an action whose outcome is unknown. */
+  readonly evidence?: readonly Json[]
 }
 
 const silences: Readonly<Record<string, string>> = {
@@ -59,10 +61,40 @@ function details(asking: Asking, paint: Paint): readonly (readonly [string, stri
       ['arguments', written(request.arguments ?? null)],
       ['execution', String(request.execution_id)],
       ['key', String(request.idempotency_key ?? 'none')],
+      ...(asking.evidence ?? []).flatMap(evidenceLines),
     ]
   return Object.entries(request)
     .filter(([name]) => name !== 'title')
     .map(([name, value]) => [safeLine(name), typeof value === 'string' ? safe(value) : written(value)])
+}
+
+const sources: Readonly<Record<string, string>> = {
+  tool: 'tool error',
+  timeout: 'timeout',
+  cancel: 'cancelled',
+  probe: 'probe',
+  worker: 'worker',
+  definition: 'definition',
+}
+
+/** One piece of evidence: when the action began, or what was heard of it afterwards. */
+function evidenceLines(piece: Json): readonly (readonly [string, string])[] {
+  const { started_at, source, message, code, causes = [], response } = piece as Evidence
+  if (started_at !== undefined) return [['began', fullTime(started_at)]]
+  const lines = [safe(code === undefined ? `${message}` : `${message} (${code})`)]
+  for (const cause of causes)
+    lines.push(safe(`caused by: ${cause.message}${cause.code === undefined ? '' : ` (${cause.code})`}`))
+  if (response !== undefined) lines.push(safe(`answered: ${[response.status, response.body].join(' ').trim()}`))
+  return [[sources[source ?? ''] ?? safeLine(`${source}`), lines.join('\n')]]
+}
+
+interface Evidence {
+  readonly started_at?: number
+  readonly source?: string
+  readonly message?: string
+  readonly code?: string
+  readonly causes?: readonly { readonly message: string; readonly code?: string }[]
+  readonly response?: { readonly status?: number; readonly body?: string }
 }
 
 function silence({ deadline, on_silence }: Asking, now: number): string {

@@ -39,6 +39,7 @@ const tellers: Tellers = {
   'tool.result': toolResult,
 
   'contract.moved': contractMoved,
+  'contract.evidence_added': ({ payload }) => `Its outcome is unclear (${payload.source}): ${quoted(payload.message)}`,
   'contract.repeat_allowed': ({ payload }) => `${payload.allowed_by} lets the action be done once more.`,
 
   'interaction.opened': ({ interaction_id, payload }) =>

@@ -1,6 +1,21 @@
 import { z } from 'zod'
 import { jsonObject, jsonValue } from '../json-value.ts'
 
+const cause = z.strictObject({ message: z.string(), code: z.string().exactOptional() })
+
+export const evidence = z.strictObject({
+  source: z.enum(['tool', 'timeout', 'cancel', 'probe', 'worker', 'definition']),
+  message: z.string(),
+  /** The code that the error carried, such as `ECONNRESET`. */
+  code: z.string().exactOptional(),
+  /** What caused the error, nearest first. */
+  causes: z.array(cause).exactOptional(),
+  /** What the other side answered, as far as the error carried it. */
+  response: z.strictObject({ status: z.int().exactOptional(), body: z.string().exactOptional() }).exactOptional(),
+})
+
+export type Evidence = z.infer<typeof evidence>
+
 export const contractKinds = {
   'contract.opened': z.strictObject({
     action_type: z.enum(['tool_call', 'ecs_request']),
@@ -11,6 +26,11 @@ export const contractKinds = {
     key_scope: z.enum(['session', 'global']),
     timeout_ms: z.int().nullable(),
   }),
+  /**
+   * Why the outcome of an action is unknown: what the tool threw and what the other side answered, a timeout, a lost
+   * worker, what a probe said. All of it is shown to the person who settles the outcome.
+   */
+  'contract.evidence_added': evidence,
   /** A person wants an irreversible action done once more. The next call for it gets the salted key, once. */
   'contract.repeat_allowed': z.strictObject({
     idempotency_key: z.string(),

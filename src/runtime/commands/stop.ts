@@ -111,7 +111,7 @@ export function closeOpenCalls(
     actor,
     at: engine.clock.now(),
     newInteractionId: () => engine.ids.next('int'),
-    settlementFor: settlementQuestion,
+    settlementFor: (call) => settlementQuestion(call, batch),
     knownOf: () => undefined,
     isHarmless: (call) => !call.irreversible,
   })

@@ -1,5 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
+import type { Evidence } from '../../runes/kinds/contract.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import { about, executionOf } from './about.ts'
@@ -67,6 +68,11 @@ export function approved(batch: Batch, call: CallView, digest: string, approver:
     { actor: 'graph_runner', payload: {} },
     about(call),
   )
+}
+
+/** Why nobody can tell yet whether it happened. */
+export function evidenceAdded(batch: Batch, call: CallView, evidence: Evidence) {
+  batch.say('contract.evidence_added', { actor: 'tool_node', payload: evidence }, about(call))
 }
 
 export type Question = Payload<'interaction.opened'>

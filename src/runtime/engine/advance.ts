@@ -89,7 +89,9 @@ function advancePending(engine: Engine, hold: Hold, batch: Batch, call: CallView
 
 function advanceRunning(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
   if (hold.unknown.has(call.call_id)) {
-    all.ask.push(() => openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call), false))
+    all.ask.push(() =>
+      openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call, batch), false),
+    )
     return
   }
   all.isBusy = true

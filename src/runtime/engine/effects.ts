@@ -1,5 +1,7 @@
 import type { CallView } from '../../observation/session-state.ts'
+import type { Evidence } from '../../runes/kinds/contract.ts'
 import { about } from '../contracts/about.ts'
+import { evidenceOf } from '../thrown.ts'
 import { carryOut, returned } from '../tools/carry-out.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
 import { createAsking } from './ask.ts'
@@ -69,10 +71,17 @@ export function probe(engine: Engine, hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   if (tool !== undefined && (tool.read_only || tool.idempotent)) return begin(engine, hold, call)
   const abort = new AbortController()
-  inHand(hold, call, abort, async () =>
-    tool?.probe === undefined ? { status: 'unknown' } : asked(engine, tool, call, abort),
-  )
+  inHand(hold, call, abort, async () => (tool?.probe === undefined ? unclear(call) : asked(engine, tool, call, abort)))
 }
+
+/** Nobody can tell. If there is no evidence yet, the reason is that the worker which began it was lost. */
+function unclear(call: CallView, probed?: Evidence): Outcome {
+  const lost: Evidence = { source: 'worker', message: 'The worker was lost while the action was under way.' }
+  const evidence = probed ?? (call.evidence.length === 0 ? lost : undefined)
+  return { status: 'unknown', ...(evidence !== undefined && { evidence }) }
+}
+
+const probeSaid = (message: string): Evidence => ({ source: 'probe', message })
 
 async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
   const { signal } = abort
@@ -89,25 +98,37 @@ async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortCon
     }
     if (found.outcome === 'happened') return { ...(await returned(tool, found.result, engine)), duration_ms: 0 }
     // A tool that has still not returned may act yet, however long ago it was given up.
-    if (found.outcome !== 'did_not' || mayAct) return { status: 'unknown' }
+    if (found.outcome !== 'did_not')
+      return unclear(call, probeSaid(found.outcome === 'late' ? found.message : 'The probe cannot tell.'))
+    if (mayAct)
+      return unclear(call, probeSaid('The probe found nothing, but the tool has not returned and may act yet.'))
+    const why = call.evidence.at(-1)?.message ?? 'The worker was lost.'
     return {
       status: 'error',
-      error: 'The worker was lost, and it did not happen.',
+      error: `${why} The probe says that it did not happen.`,
       error_kind: 'did_not_happen',
       duration_ms: 0,
     }
   } catch (error) {
     engine.warn('a probe failed', { call_id: call.call_id, error: String(error) })
-    return { status: 'unknown' }
+    return unclear(
+      call,
+      evidenceOf('probe', error, (text) => engine.redactor.clean(text).value as string),
+    )
   }
 }
 
+interface Late {
+  readonly outcome: 'late'
+  readonly message: string
+}
+
 /** A probe may take as long as the tool itself; one that does not answer cannot tell. */
-async function probeOnce(engine: Engine, tool: Tool, call: CallView, signal: AbortSignal): Promise<Probed> {
-  const enough = Promise.withResolvers<Probed>()
+async function probeOnce(engine: Engine, tool: Tool, call: CallView, signal: AbortSignal): Promise<Probed | Late> {
+  const enough = Promise.withResolvers<Late>()
   const late = new AbortController()
   const cancel = engine.timers.after(tool.timeout_ms, () => {
-    enough.resolve({ outcome: 'cannot_tell' })
+    enough.resolve({ outcome: 'late', message: `The probe did not answer within ${tool.timeout_ms} ms.` })
     late.abort()
   })
   try {

@@ -2,6 +2,7 @@ import type { CallView, SessionState } from '../../observation/session-state.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import { closeCalls, type Known } from '../contracts/closing.ts'
+import { evidenceAdded } from '../contracts/openings.ts'
 import { readThrown } from '../thrown.ts'
 import type { Exhausted } from './budget.ts'
 import type { Engine } from './engine.ts'
@@ -174,15 +175,24 @@ function interruptTurn(engine: Engine, hold: Hold, batch: Batch, reason: string,
 }
 
 function close(engine: Engine, hold: Hold, batch: Batch, reason: string) {
-  closeCalls(batch, hold.state, callsOf(hold), {
+  const calls = callsOf(hold)
+  for (const call of calls) recordEvidence(hold, batch, call)
+  closeCalls(batch, hold.state, calls, {
     reason,
     actor: 'graph_runner',
     at: engine.clock.now(),
     newInteractionId: () => engine.ids.next('int'),
-    settlementFor: settlementQuestion,
+    settlementFor: (call) => settlementQuestion(call, batch),
     knownOf: (call) => known(hold, call),
     isHarmless: (call) => !call.irreversible,
   })
+}
+
+/** What the tool or the probe said while the run was being ended, and is not on record yet. */
+function recordEvidence(hold: Hold, batch: Batch, call: CallView) {
+  const outcome = hold.inHand.get(call.call_id)?.outcome
+  if (hold.unknown.has(call.call_id) || outcome === undefined || !('evidence' in outcome)) return
+  if (outcome.evidence !== undefined) evidenceAdded(batch, call, outcome.evidence)
 }
 
 function known(hold: Hold, call: CallView): Known | undefined {

@@ -1,4 +1,5 @@
 import type { AgentView, CallView, RunView, SessionState, TurnView } from '../../observation/session-state.ts'
+import type { Evidence } from '../../runes/kinds/contract.ts'
 import type { Concerns, Rune } from '../../runes/rune.ts'
 import type { AgentDefinition } from '../agents/define-agent.ts'
 import { type Batch, createBatch } from '../batch.ts'
@@ -35,7 +36,7 @@ export interface InHand {
 }
 
 /** What the tool came to, or what a probe found out: also that nobody can tell. */
-export type Outcome = Carried | { readonly status: 'unknown' }
+export type Outcome = Carried | { readonly status: 'unknown'; readonly evidence?: Evidence }
 
 export function turnOf(hold: Hold): TurnView {
   const turn = hold.state.turns.get(hold.run.turn_id ?? '')

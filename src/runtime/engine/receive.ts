@@ -222,6 +222,7 @@ function blank(engine: Engine, hold: Hold, name: string, args: Json): openings.P
     started_at: now,
     opened_at: now,
     interaction_id: null,
+    evidence: [],
   }
 }
 

@@ -1,8 +1,15 @@
 import type { CallView } from '../../observation/session-state.ts'
+import type { Batch } from '../batch.ts'
 import type { Question } from '../contracts/openings.ts'
 
-/** What a person is asked when nobody can know whether an action happened. Silence never settles it. */
-export function settlementQuestion(call: CallView): Question {
+/**
+ * What a person is asked when nobody can know whether an action happened, with all the evidence there is: what is on
+ * record, and what the batch adds. Silence never settles it.
+ */
+export function settlementQuestion(call: CallView, batch: Batch): Question {
+  const late = batch.runes.flatMap((rune) =>
+    rune.kind === 'contract.evidence_added' && rune.call_id === call.call_id ? [rune.payload] : [],
+  )
   return {
     interaction_kind: 'settlement',
     prompt: `Nobody can know whether ${call.action_summary} happened. Did it?`,
@@ -13,7 +20,7 @@ export function settlementQuestion(call: CallView): Question {
       idempotency_key: call.idempotency_key,
       options: ['happened', 'did_not', 'leave'],
     },
-    evidence: [{ started_at: call.started_at }],
+    evidence: [{ started_at: call.started_at }, ...call.evidence, ...late],
     deadline: null,
     on_silence: 'wait',
     digest: null,

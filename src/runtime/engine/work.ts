@@ -3,6 +3,7 @@ import { consequenceLabels } from '../../observation/contract-status.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
+import * as openings from '../contracts/openings.ts'
 import { advance } from './advance.ts'
 import { begin, probe } from './effects.ts'
 import { failRun } from './end.ts'
@@ -98,16 +99,25 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
         break
       case 'timeout':
         if (isSafeToDrop(hold, call)) endings.timedOut(batch, call, at)
-        // It is as if its worker were gone: the tool is asked about it, if it can be.
-        else hold.inHand.delete(call.call_id)
+        else {
+          const message = `It took longer than ${call.timeout_ms} ms.`
+          openings.evidenceAdded(batch, call, { source: 'timeout', message })
+          hold.inHand.delete(call.call_id)
+        }
         break
       case 'cancelled':
         // The lease or the cancel came first: the tool was never called.
-        if (outcome.began) hold.unknown.add(call.call_id)
-        else endings.failed(batch, call, 'It was stopped before it began.', 'not_begun', at)
+        if (!outcome.began) endings.failed(batch, call, 'It was stopped before it began.', 'not_begun', at)
+        else {
+          if (outcome.evidence !== undefined) openings.evidenceAdded(batch, call, outcome.evidence)
+          hold.unknown.add(call.call_id)
+        }
         break
       case 'unknown':
-        hold.unknown.add(call.call_id)
+        if (outcome.evidence !== undefined) openings.evidenceAdded(batch, call, outcome.evidence)
+        // As after a timeout, the probe is asked next. What the probe could not tell either is for a person.
+        if (outcome.evidence?.source === 'tool') hold.inHand.delete(call.call_id)
+        else hold.unknown.add(call.call_id)
     }
   }
 }

@@ -1,8 +1,9 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
+import type { Evidence } from '../../runes/kinds/contract.ts'
 import { cleanStream } from '../clean-stream.ts'
 import type { Cancel, Clock, Timers } from '../ports.ts'
-import { isAbort, isMarked, readThrown } from '../thrown.ts'
+import { type Clean, evidenceOf, isAbort, isMarked, readThrown } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { type KeepWhole, limitOutput } from './limit-output.ts'
 import { stopwatch } from './stopwatch.ts'
@@ -13,10 +14,10 @@ export type Outcome = { readonly duration_ms: number } & (
   | { readonly status: 'error'; readonly error: string; readonly error_kind: string }
   | { readonly status: 'timeout' }
   /** `began` tells whether the tool was called: if it was not, nothing can have happened. */
-  | { readonly status: 'cancelled'; readonly began: boolean }
+  | { readonly status: 'cancelled'; readonly began: boolean; readonly evidence?: Evidence }
   | { readonly status: 'sandbox_violation'; readonly error: string }
-  /** The tool itself cannot tell whether it happened. */
-  | { readonly status: 'unknown'; readonly error: string }
+  /** The tool ended without saying whether it happened; this is what it said instead. */
+  | { readonly status: 'unknown'; readonly evidence: Evidence }
 )
 
 export interface CarryOutPorts {
@@ -36,7 +37,7 @@ type End =
   | { readonly by: 'return'; readonly value: unknown }
   | { readonly by: 'throw'; readonly thrown: unknown }
   | { readonly by: 'timeout' }
-  | { readonly by: 'cancel' }
+  | { readonly by: 'cancel'; readonly thrown?: unknown }
 
 /**
  * Calls a tool once and says what came of it: exactly one outcome, and never
@@ -105,7 +106,7 @@ export async function carryOut(
     (value) => endWith({ by: 'return', value }),
     (thrown) => {
       const wasCancelled = context.signal.aborted && isOfCancel(tool, thrown, controller.signal)
-      endWith(wasCancelled ? { by: 'cancel' } : { by: 'throw', thrown })
+      endWith({ by: wasCancelled ? 'cancel' : 'throw', thrown })
     },
   )
 
@@ -133,6 +134,17 @@ function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boole
   return (tool.irreversible && !tool.idempotent) || isAbort(thrown, reason)
 }
 
+/**
+ * Whether nobody can tell, after this error, what became of the action. What may be repeated has failed, whatever
+ * became of it: the model may call again. What cannot be undone may have happened before the tool threw, unless the
+ * error or the tool's definition says otherwise.
+ */
+function leavesUnknown(tool: Tool, thrown: unknown): boolean {
+  if (tool.read_only || tool.idempotent) return false
+  if (isMarked(thrown, 'outcome_unknown')) return true
+  return tool.irreversible && tool.on_error === 'unknown' && !isMarked(thrown, 'did_not_happen')
+}
+
 /** Async, so that a tool that throws at once is a tool that rejects. */
 async function call(tool: Tool, args: Json, context: ToolContext): Promise<unknown> {
   return await tool.run(args, context)
@@ -142,13 +154,16 @@ type Bare<O> = O extends unknown ? Omit<O, 'duration_ms'> : never
 
 async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole, redactor: Redactor): Promise<Bare<Outcome>> {
   if (end.by === 'timeout') return { status: 'timeout' }
-  if (end.by === 'cancel') return { status: 'cancelled', began: true }
+  const clean: Clean = (text) => redactor.clean(text).value as string
+  if (end.by === 'cancel') {
+    const evidence = 'thrown' in end ? { evidence: evidenceOf('cancel', end.thrown, clean) } : {}
+    return { status: 'cancelled', began: true, ...evidence }
+  }
   if (end.by === 'throw') {
-    const { message, kind } = readThrown(end.thrown)
-    if (isMarked(end.thrown, 'sandbox_violation')) return { status: 'sandbox_violation', error: message }
-    // What may be repeated has failed, whatever became of it: the model may call again.
-    if (isMarked(end.thrown, 'outcome_unknown') && !tool.read_only && !tool.idempotent)
-      return { status: 'unknown', error: message }
+    const { thrown } = end
+    if (leavesUnknown(tool, thrown)) return { status: 'unknown', evidence: evidenceOf('tool', thrown, clean) }
+    const { message, kind } = readThrown(thrown, clean)
+    if (isMarked(thrown, 'sandbox_violation')) return { status: 'sandbox_violation', error: message }
     return { status: 'error', error: message, error_kind: kind }
   }
   return returned(tool, end.value, { keepWhole, redactor })

@@ -25,6 +25,7 @@ export function tool<I extends z.ZodType>(definition: ToolDefinition<I>): Tool<I
     max_output_bytes: 64_000,
     key_scope: 'session',
     dedupe: true,
+    on_error: 'unknown',
     ...definition,
     read_only,
     idempotent: read_only || (definition.idempotent ?? false),
@@ -45,6 +46,7 @@ const choices: { readonly [F in keyof Tool]?: readonly unknown[] } = {
   parallel: yesOrNo,
   key_scope: ['session', 'global'],
   dedupe: yesOrNo,
+  on_error: ['unknown', 'failed'],
   key: [],
   probe: [],
 }
@@ -115,6 +117,7 @@ export function definitionDigest(tool: Tool, sha256: Sha256): string {
       max_output_bytes: tool.max_output_bytes,
       key_scope: tool.key_scope,
       dedupe: tool.dedupe,
+      on_error: tool.on_error,
       version: tool.version ?? null,
       has_key: tool.key !== undefined,
       has_probe: tool.probe !== undefined,

@@ -36,9 +36,14 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   /** Asks the outside whether the action with this key happened. */
   probe?(key: string, args: z.output<I>, signal: AbortSignal): Promise<Probed>
   /**
-   * What it throws is a failure, after which it may be called again. An error with `outcome_unknown: true` says that
-   * nobody can tell. After `signal` has fired, an error of what cannot be undone says nothing about what happened,
-   * unless it carries `did_not_happen: true`.
+   * What an error of an irreversible tool means. `unknown`: the action may have happened, so the probe is asked, then a
+   * person; only `DidNotHappen` says that it failed. `failed`: the tool throws only if the action did not happen.
+   */
+  readonly on_error: 'unknown' | 'failed'
+  /**
+   * An error of a tool that can be undone or repeated is a failure, after which it may be called again. An error of an
+   * irreversible one leaves its outcome unknown, unless it is `DidNotHappen` or `on_error` says otherwise. An error
+   * with `outcome_unknown: true` always does.
    */
   run(args: z.output<I>, context: ToolContext): Promise<Json> | Json
 }

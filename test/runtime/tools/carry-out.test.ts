@@ -157,7 +157,12 @@ test('a tool that fails because it was aborted has timed out, or was cancelled; 
   const cancelled = stopped.go()
   await stopped.advance(10)
   stopped.cancel.abort()
-  expect(await cancelled).toEqual({ status: 'cancelled', began: true, duration_ms: 10 })
+  expect(await cancelled).toEqual({
+    status: 'cancelled',
+    began: true,
+    evidence: { source: 'cancel', message: 'It was cancelled.' },
+    duration_ms: 10,
+  })
   expect(stopped.pending()).toBe(0)
 })
 

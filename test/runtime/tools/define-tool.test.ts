@@ -29,6 +29,7 @@ test('what is not said about a tool has a default on the safe side', () => {
     parallel: false,
     max_output_bytes: 64_000,
     key_scope: 'session',
+    on_error: 'unknown',
     dedupe: true,
   })
 })

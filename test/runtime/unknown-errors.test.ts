@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { DidNotHappen } from '../../src/index.ts'
+import type { Json } from '../../src/kernel/json.ts'
+import { openStore } from '../../src/open-store.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { type ToolDefinition, tool } from '../../src/runtime/tools/define-tool.ts'
+import { auditRunes } from '../support/audit-runes.ts'
+import { createWorld, type WorldOptions } from '../support/world.ts'
+
+const input = z.object({})
+
+type Declared = Partial<ToolDefinition<typeof input>>
+
+/** An agent pays, and its tool throws this the first time; the model tries once more. */
+async function paying(thrown: unknown, declared: Declared = {}, options: Partial<WorldOptions> = {}, ends = true) {
+  const keys: string[] = []
+  const pay = tool({
+    name: 'bank.pay',
+    input,
+    irreversible: true,
+    approval: 'never',
+    run(_, { idempotency_key }) {
+      keys.push(idempotency_key)
+      if (keys.length === 1) throw thrown
+      return 'paid'
+    },
+    ...declared,
+  })
+  const model = scriptedModel([call('bank.pay'), call('bank.pay'), say('done')])
+  const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, tools: [pay] }) }, ...options })
+  const run = await world.sw.submit({ agent: 'worker', input: 'pay' })
+  if (ends) await world.sw.idle()
+  const runes = await world.runes(run.session_id)
+  expect(auditRunes(runes)).toEqual([])
+  const asked = runes.find((rune) => rune.kind === 'interaction.opened')
+  const evidence = asked?.kind === 'interaction.opened' ? asked.payload.evidence.slice(1) : undefined
+  const recorded = runes.flatMap((rune) => (rune.kind === 'contract.evidence_added' ? [rune.payload] : []))
+  return { world, run, keys, runes, evidence, recorded }
+}
+
+const hungUp = () => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+
+describe('F-01 irreversible tool: an error', () => {
+  test('leaves its outcome unknown: it is not called again, and a person is asked', async () => {
+    const { world, run, keys } = await paying(hungUp())
+    expect(keys).toHaveLength(1)
+    expect((await world.sw.find(run.run_id)).run.status).toBe('waiting_user')
+    const [{ interaction_id, interaction_kind } = { interaction_id: '', interaction_kind: '' }] = await world.sw.inbox()
+    expect(interaction_kind).toBe('settlement')
+    await world.sw.reply(interaction_id, { reply: { outcome: 'happened' } })
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    expect(keys).toHaveLength(1)
+    await world.end()
+  })
+
+  test.each([
+    ['DidNotHappen', new DidNotHappen('card declined')],
+    ['an error of another copy of the package', Object.assign(new Error('declined'), { did_not_happen: true })],
+  ])('that is %s is a failure, and the model may call again with the same key', async (_, thrown) => {
+    const { world, run, keys } = await paying(thrown)
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    expect(keys).toHaveLength(2)
+    expect(new Set(keys).size).toBe(1)
+    await world.end()
+  })
+
+  test.each<[string, Declared]>([
+    ["of a tool with on_error: 'failed'", { on_error: 'failed' }],
+    ['of a tool that may be repeated', { idempotent: true }],
+    ['of a tool that can be undone', { irreversible: false }],
+  ])('%s is a failure', async (_, declared) => {
+    const { world, run, keys } = await paying(hungUp(), declared)
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    expect(keys).toHaveLength(2)
+    await world.end()
+  })
+
+  test("of a tool with on_error: 'failed' that says outcome_unknown is unknown", async () => {
+    const { world, keys } = await paying(Object.assign(hungUp(), { outcome_unknown: true }), { on_error: 'failed' })
+    expect(keys).toHaveLength(1)
+    expect(await world.sw.inbox()).toHaveLength(1)
+    await world.end()
+  })
+
+  test('asks the probe first: what it knows is the result, and no person is asked', async () => {
+    const happened = await paying(hungUp(), { probe: async () => ({ outcome: 'happened', result: 'R-1' }) })
+    expect(await happened.run.result()).toMatchObject({ status: 'succeeded' })
+    expect(happened.keys).toHaveLength(1)
+    expect(happened.evidence).toBeUndefined()
+    // Why the probe was asked is on record all the same.
+    expect(happened.recorded).toMatchObject([{ source: 'tool', message: 'socket hang up', code: 'ECONNRESET' }])
+    await happened.world.end()
+
+    const did_not = await paying(hungUp(), { probe: async () => ({ outcome: 'did_not' }) })
+    expect(await did_not.run.result()).toMatchObject({ status: 'succeeded' })
+    expect(did_not.keys).toHaveLength(2)
+    const failed = did_not.runes.find((rune) => rune.kind === 'tool.result')
+    expect(failed?.payload).toMatchObject({ error: 'socket hang up The probe says that it did not happen.' })
+    await did_not.world.end()
+  })
+
+  test.each<[string, NonNullable<Declared['probe']>, string]>([
+    ['cannot tell', async () => ({ outcome: 'cannot_tell' }), 'The probe cannot tell.'],
+    ['throws', () => Promise.reject(new Error('bank is closed')), 'bank is closed'],
+  ])('asks a person when the probe %s', async (_, probe, message) => {
+    const { world, evidence, keys } = await paying(hungUp(), { probe })
+    expect(keys).toHaveLength(1)
+    expect(evidence).toMatchObject([{ source: 'tool' }, { source: 'probe', message }])
+    await world.end()
+  })
+})
+
+describe('F-02 unknown outcome: the evidence', () => {
+  test('has message, code, causes and what the other side answered', async () => {
+    const thrown = Object.assign(new Error('refund failed', { cause: hungUp() }), {
+      outcome_unknown: true,
+      response: { status: 504, data: { message: 'upstream timed out', reference: 'ZX-81' } },
+    })
+    const { world, evidence, recorded } = await paying(thrown)
+    const expected = {
+      source: 'tool',
+      message: 'refund failed',
+      causes: [{ message: 'socket hang up', code: 'ECONNRESET' }],
+      response: { status: 504, body: '{"message":"upstream timed out","reference":"ZX-81"}' },
+    }
+    expect(evidence).toEqual([expected])
+    expect(recorded).toEqual([expected])
+    await world.end()
+  })
+
+  test('holds no registered secret, and none is torn by the limit of its size', async () => {
+    const secret = 'sk-very-secret-token'
+    const thrown = Object.assign(new Error(`${'x'.repeat(3_990)}${secret}`), { body: `${secret} ${'y'.repeat(9_000)}` })
+    const { world, evidence } = await paying(thrown, {}, { secrets: { bank: secret } })
+    const [{ message = '', response = { body: '' } } = {}] = evidence as [
+      { message?: string; response?: { body: string } }?,
+    ]
+    expect(message.length).toBe(4_000)
+    expect(response.body.length).toBe(2_000)
+    expect(response.body).toMatch(/^\[secret:bank\] yyy/)
+    expect(JSON.stringify(evidence)).not.toContain('sk-ver')
+    await world.end()
+  })
+
+  test('is there whatever is thrown', async () => {
+    const hostile = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('nothing to be read here')
+        },
+      },
+    )
+    const ring = new Error('ring')
+    ring.cause = ring
+    for (const thrown of [undefined, 0, hostile, ring, { response: { data: 10n ** 3n } }]) {
+      const { world, evidence } = await paying(thrown)
+      expect(evidence).toMatchObject([{ source: 'tool', message: expect.any(String) }])
+      await world.end()
+    }
+  })
+
+  test('survives the worker that heard it: the next one shows it', async () => {
+    const probed = Promise.withResolvers<void>()
+    const pay = tool({
+      name: 'bank.pay',
+      input,
+      irreversible: true,
+      approval: 'never',
+      run: () => Promise.reject(new Error('bank answered 504, reference ZX-81')),
+      // The worker is lost while it waits for this.
+      probe: () => {
+        probed.resolve()
+        return new Promise<never>(() => {})
+      },
+    })
+    const agents = (...tools: (typeof pay)[]) => ({
+      worker: agent({ role: 'worker', model: scriptedModel([call('bank.pay'), say('done')]), tools }),
+    })
+    const store = await openStore('memory:', hostPorts)
+    const lost = await createWorld({ agents: agents(pay), store })
+    const { session_id } = await lost.sw.submit({ agent: 'worker', input: 'pay' })
+    await probed.promise
+    const other = tool({ ...pay, probe: async () => ({ outcome: 'cannot_tell' }) })
+    const world = await createWorld({ agents: agents(other), store })
+    const asked = await world.until(session_id, (rune) => rune.kind === 'interaction.opened')
+    const { evidence } = asked.payload as { evidence: Json[] }
+    expect(evidence).toMatchObject([
+      { started_at: expect.any(Number) },
+      { source: 'tool', message: 'bank answered 504, reference ZX-81' },
+      { source: 'probe' },
+    ])
+    await world.end()
+  })
+
+  test('of a timeout says so', async () => {
+    const late = await paying(undefined, { timeout_ms: 1_000, run: () => new Promise<Json>(() => {}) }, {}, false)
+    await late.world.until(late.run.session_id, (rune) => rune.kind === 'contract.moved')
+    await late.world.hand.advance(1_000)
+    const asked = await late.world.until(late.run.session_id, (rune) => rune.kind === 'interaction.opened')
+    expect(asked.payload).toMatchObject({
+      evidence: [{}, { source: 'timeout', message: 'It took longer than 1000 ms.' }],
+    })
+    await late.world.end()
+  })
+})
