@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import type { Io } from './cli/command.ts'
 import { commands } from './cli/commands/all.ts'
 import { run } from './cli/run.ts'
+import { printable } from './kernel/printable.ts'
 import { systemHost } from './system-host.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -10,7 +12,15 @@ export function main(args: readonly string[]): Promise<number> {
     version: string
   }
   leaveWithReader()
-  return run({ commands, version }, args, {
+  return run({ commands, version }, args, io()).catch((error) => {
+    // A bug. Its message may hold what others wrote.
+    process.stderr.write(`${printable(error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`)
+    return 1
+  })
+}
+
+function io(): Omit<Io, 'command'> {
+  return {
     out: (text) => process.stdout.write(`${text}\n`),
     err: (text) => process.stderr.write(`${text}\n`),
     write: (text) => process.stdout.write(text),
@@ -18,7 +28,7 @@ export function main(args: readonly string[]): Promise<number> {
     // Whoever came through npm has no command of this name on his path.
     program: process.env.npm_command === undefined ? 'statewright' : 'npx statewright',
     host: systemHost,
-  })
+  }
 }
 
 /** Whoever read the output has left, as `head` does when it has enough: this process leaves too, in its usual way. */

@@ -15,6 +15,7 @@ import { refuseMissing } from './stores.ts'
 import type { Client } from './surface/client.ts'
 import { createDesk } from './surface/desk.ts'
 import { localClient } from './surface/local-client.ts'
+import { warnOnStderr } from './warn-on-stderr.ts'
 import { configOf } from './where.ts'
 
 /**
@@ -29,8 +30,7 @@ export async function openPlanClient(
   return orThroughServer(where, async (url) => {
     if (!creates) refuseMissing(url)
     const config = await configOf(where.config)
-    const warn = (message: string, details: object) =>
-      void process.stderr.write(`${message}: ${JSON.stringify(details)}\n`)
+    const warn = warnOnStderr
     const { settings: { lease_ms = usual_lease_ms } = {}, secrets } = config ?? {}
     const store = await openStore(url, hostPorts, secrets, { lease_ms, warn })
     const { runelog, blobs, redactor, isExclusive } = store

@@ -19,6 +19,7 @@ import { summaries } from './runtime/models/summaries.ts'
 import { waitingRuns } from './runtime/models/waiting-runs.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
 import { signerOf } from './store-key.ts'
+import { warnOnStderr } from './warn-on-stderr.ts'
 
 export interface Store {
   readonly runelog: Runelog
@@ -48,7 +49,7 @@ export const usual_lease_ms = 5_000
 
 const usualSharing: Sharing = {
   lease_ms: usual_lease_ms,
-  warn: (message, details) => console.error(message, details),
+  warn: warnOnStderr,
 }
 
 /** Opens the store that a URL names. Secrets are taken out of everything before it is written. */

@@ -10,6 +10,7 @@ import { refuseMissing } from './stores.ts'
 import type { Client } from './surface/client.ts'
 import { createDesk } from './surface/desk.ts'
 import { localClient } from './surface/local-client.ts'
+import { warnOnStderr } from './warn-on-stderr.ts'
 import { configOf } from './where.ts'
 
 const noConfig: Omit<StatewrightOptions, 'store'> = { agents: {} }
@@ -22,7 +23,7 @@ const noConfig: Omit<StatewrightOptions, 'store'> = { agents: {} }
  */
 export async function openWorkingClient(url: string, { config: file }: Where, use: Use): Promise<Client> {
   const config = (use === 'act' ? await configOf(file) : await loadConfig(file)) ?? noConfig
-  const warn = config.warn ?? ((message, details) => process.stderr.write(`${message}: ${JSON.stringify(details)}\n`))
+  const warn = config.warn ?? warnOnStderr
   if (use === 'work') {
     const sw = await createStatewright({ ...config, store: url, warn })
     return localClient(deskOn(sw, signerOf(url)), () => sw.close())

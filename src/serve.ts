@@ -10,6 +10,7 @@ import { deskOn } from './desk-on.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Fault } from './faults/fault.ts'
 import { fileRefused } from './faults/file-refused.ts'
+import { printableJson } from './kernel/printable.ts'
 import { type Config, loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { tokenFileOf } from './secret-files.ts'
@@ -44,7 +45,7 @@ export async function serveConfig(
   const host = asked.host ?? server.host ?? '127.0.0.1'
   if (!loopback.has(host) && asked.tls === undefined && !asked.allow_plain_http) throw faults.bind_refused({ host })
 
-  const warn = config.warn ?? ((message, details) => io.warn(`${message}: ${JSON.stringify(details)}`))
+  const warn = config.warn ?? ((message, details) => io.warn(`${message}: ${printableJson(details)}`))
   const broken = Promise.withResolvers<Fault>()
   const tls = asked.tls === undefined ? {} : { tls: readTls(asked.tls) }
   const own = ownToken(config.store)

@@ -1,6 +1,7 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import type { Working, WorkingIo } from './cli/command.ts'
 import { Fault } from './faults/fault.ts'
+import { printableJson } from './kernel/printable.ts'
 import { loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -10,7 +11,7 @@ import { createStatewright } from './statewright.ts'
 export async function startWorker(file: string | undefined, io: WorkingIo): Promise<Working> {
   const config = await loadConfig(file)
   const { settings: { lease_ms = usual_lease_ms } = {}, max_concurrent_runs = 64 } = config
-  const warn = config.warn ?? ((message, details) => io.warn(`${message}: ${JSON.stringify(details)}`))
+  const warn = config.warn ?? ((message, details) => io.warn(`${message}: ${printableJson(details)}`))
   const broken = Promise.withResolvers<Fault>()
   const store = await openStore(config.store, hostPorts, config.secrets, { lease_ms, warn })
   try {

@@ -28,6 +28,7 @@ import type { Limits } from './server/limits.ts'
 import { usualSettings } from './settings.ts'
 import type { AgentCard } from './surface/desk.ts'
 import type { Scope } from './surface/operation.ts'
+import { warnOnStderr } from './warn-on-stderr.ts'
 
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
@@ -93,7 +94,7 @@ export function defineConfig(options: StatewrightOptions): StatewrightOptions {
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   // Before anything is opened or started: a config that is refused leaves nothing behind.
   const { policy, servers } = checkConfig(options)
-  const warn = options.warn ?? ((message, details) => console.error(message, details))
+  const warn = options.warn ?? warnOnStderr
   const mcp = await openServers(servers, warn)
   try {
     return await openWith(mcp, policy, { ...options, warn })

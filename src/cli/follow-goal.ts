@@ -8,6 +8,7 @@ import { exits } from './exits.ts'
 import { next } from './hint.ts'
 import { goalChanges, goalLines } from './render/goal.ts'
 import { paintFor } from './render/paint.ts'
+import { safeJson } from './render/safe.ts'
 
 /**
  * Shows a goal until it is over, or until it waits for a person and nobody is
@@ -27,7 +28,7 @@ export async function followGoal(
   const { session_id } = await client.call(getGoal, { params })
   const { event_id } = await client.call(getSession, { params: { session_id } })
   let last = await client.call(getGoal, { params })
-  if (args.values.json) io.out(JSON.stringify(last))
+  if (args.values.json) io.out(safeJson(last))
   else for (const line of goalLines(last, paint)) io.out(line)
 
   const settled = async () => {
@@ -44,7 +45,7 @@ export async function followGoal(
         const changes = goalChanges(last, now, paint)
         last = now
         if (changes.length === 0) continue
-        if (args.values.json) io.out(JSON.stringify(now))
+        if (args.values.json) io.out(safeJson(now))
         else for (const line of changes) io.out(line)
         if (await settled()) break
       }

@@ -1,8 +1,9 @@
 import type { Arguments, Io } from './command.ts'
 import { inOrder } from './render/in-order.ts'
+import { safeJson } from './render/safe.ts'
 
 /** A result as a program wants it, or as a person does. */
 export function print(io: Io, { values }: Arguments, result: unknown, lines: () => readonly string[]): void {
-  if (values.json) io.out(JSON.stringify(inOrder(result), null, 2))
+  if (values.json) io.out(safeJson(inOrder(result), 2))
   else for (const line of lines()) io.out(line)
 }

@@ -4,6 +4,7 @@ import { Fault } from '../faults/fault.ts'
 import type { Arguments, Command, Io } from './command.ts'
 import { exitFor, exits } from './exits.ts'
 import { helpFor, overview } from './help.ts'
+import { guarded, safeJson } from './render/safe.ts'
 
 export interface Cli {
   readonly commands: readonly Command[]
@@ -12,7 +13,11 @@ export interface Cli {
 
 /** Finds the command, reads its arguments, and turns a refusal into a sentence and an exit code. */
 export async function run(cli: Cli, args: readonly string[], given: Omit<Io, 'command'>): Promise<number> {
-  const io: Io = { ...given, command: (words, changes) => run(cli, words, { ...given, ...changes }) }
+  const io: Io = {
+    ...given,
+    ...guarded(given),
+    command: (words, changes) => run(cli, words, { ...given, ...changes }),
+  }
   const [name, ...rest] = args
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     const command = cli.commands.find((c) => c.name === rest[0])
@@ -32,7 +37,7 @@ export async function run(cli: Cli, args: readonly string[], given: Omit<Io, 'co
     return await command.run(read(command, rest), io)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    io.err(args.includes('--json') ? JSON.stringify(error) : error.message)
+    io.err(args.includes('--json') ? safeJson(error) : error.message)
     return exits[exitFor(error)]
   }
 }

@@ -1,9 +1,10 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { printableJson } from '../kernel/printable.ts'
 import type { Redactor } from '../runelog/redactor.ts'
 
 /** One line of JSON per request and per failure. Registered secrets are taken out of each line before it is written. */
 export function createLogger(redactor: Pick<Redactor, 'clean'>, stream: DestinationStream, isQuiet = false): Logger {
-  const clean = (line: string) => `${JSON.stringify(redactor.clean(JSON.parse(line)).value)}\n`
+  const clean = (line: string) => `${printableJson(redactor.clean(JSON.parse(line)).value)}\n`
   return pino(
     {
       base: null,

@@ -2,7 +2,7 @@ import type { Command, Finding } from '../command.ts'
 import { exits } from '../exits.ts'
 import { columns } from '../render/columns.ts'
 import { paintFor } from '../render/paint.ts'
-import { safeLine } from '../render/safe.ts'
+import { safeJson, safeLine } from '../render/safe.ts'
 import { jsonOption, whereOf, whereOptions } from '../with-client.ts'
 import { take } from '../with-store.ts'
 
@@ -16,7 +16,7 @@ export const doctorCommand: Command = {
     take(this, args, 0)
     const findings = await host.examine(whereOf(args))
     const ill = findings.filter(({ verdict }) => verdict === 'bad')
-    if (args.values.json) out(JSON.stringify({ is_well: ill.length === 0, findings }, null, 2))
+    if (args.values.json) out(safeJson({ is_well: ill.length === 0, findings }, 2))
     else {
       const paint = paintFor(terminal.hasColor)
       const verdicts = { good: paint.good('ok'), odd: paint.warn('look'), bad: paint.bad('bad') }

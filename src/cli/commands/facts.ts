@@ -2,6 +2,7 @@ import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Command } from '../command.ts'
 import { exits } from '../exits.ts'
+import { safeJson } from '../render/safe.ts'
 import { take } from '../with-store.ts'
 
 export const factsCommand: Command = {
@@ -23,7 +24,7 @@ export const factsCommand: Command = {
       await host.planning.writeNew(file, `${text}\n`)
       err(`Wrote ${file}.`)
     }
-    if (args.values.json === true) out(text)
+    if (args.values.json === true) out(safeJson(JSON.parse(text)))
     else
       for (const { id, source_file, line, description } of facts.evidence)
         out(`${id.padEnd(5)}  ${source_file}:${line}  ${description}`)

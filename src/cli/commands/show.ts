@@ -10,6 +10,7 @@ import { columns } from '../render/columns.ts'
 import { inOrder } from '../render/in-order.ts'
 import { paintFor } from '../render/paint.ts'
 import { runLines } from '../render/run.ts'
+import { safeJson } from '../render/safe.ts'
 import { sessionLines } from '../render/session.ts'
 import { recordLine } from '../render/story.ts'
 import { clockTime } from '../render/when.ts'
@@ -62,7 +63,7 @@ async function printEvents(client: Client, session_id: string, run_id: string | 
   for (let after: number | null = 0; after !== null; ) {
     const page: RunePage = await client.call(listRunes, { params: { session_id }, query: { after, limit: 1_000 } })
     const runes = page.items.filter((rune) => run_id === undefined || rune.run_id === run_id)
-    if (args.values.json) for (const rune of runes) io.out(JSON.stringify(inOrder(rune)))
+    if (args.values.json) for (const rune of runes) io.out(safeJson(inOrder(rune)))
     else
       for (const line of columns(runes.map((r) => [String(r.event_id), clockTime(r.at), r.actor, recordLine(r)])))
         io.out(line)

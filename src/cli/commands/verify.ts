@@ -11,6 +11,7 @@ import type { Arguments, Command, Io, Store } from '../command.ts'
 import { everySession } from '../every-session.ts'
 import { exits } from '../exits.ts'
 import { isHeld } from '../here-or-there.ts'
+import { safeJson } from '../render/safe.ts'
 import { resolveId } from '../resolve-id.ts'
 import { badUsage } from '../usage.ts'
 import { jsonOption, withClient } from '../with-client.ts'
@@ -90,7 +91,7 @@ function report(verdicts: readonly Verdict[], { values }: Arguments, { out, err 
   const bad = verdicts.filter(({ first_bad }) => first_bad !== null)
   const exit = bad.length === 0 ? exits.ok : exits.unproved
   if (values.json) {
-    out(JSON.stringify({ is_sound: bad.length === 0, sessions: verdicts }, null, 2))
+    out(safeJson({ is_sound: bad.length === 0, sessions: verdicts }, 2))
     return exit
   }
   for (const { session_id, events, head, checkpoints, public_key, first_bad, redactions, format } of verdicts) {

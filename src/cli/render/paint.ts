@@ -9,6 +9,9 @@ export interface Paint {
 
 const codes = { strong: [1, 22], faint: [2, 22], good: [32, 39], bad: [31, 39], warn: [33, 39] } as const
 
+/** Every code that this program prints, in one group. */
+export const colourCodes = new RegExp(`(\\u001b\\[(?:${Object.values(codes).flat().join('|')})m)`)
+
 export function paintFor(hasColor: boolean): Paint {
   const brush = ([on, off]: readonly [number, number]) =>
     hasColor ? (text: string) => `\u001b[${on}m${text}\u001b[${off}m` : (text: string) => text

@@ -1,15 +1,34 @@
-/** What moves a cursor, turns text around, or cannot be seen: all but the end of a line. */
-const treacherous = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+import { printable, printableJson } from '../../kernel/printable.ts'
+import type { Io } from '../command.ts'
+import { colourCodes } from './paint.ts'
 
-/**
- * What anyone else wrote, fit for a terminal: it cannot move the cursor, colour
- * itself, hide, or read in another order than it will be carried out.
- */
-export function safe(text: string): string {
-  return text.replace(treacherous, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
-}
+/** Foreign text, fit for a terminal. Every renderer passes what it did not write itself through this. */
+export const safe = printable
 
 /** The same on one line. */
 export function safeLine(text: string): string {
   return safe(text.replaceAll(/\s+/g, ' ').trim())
+}
+
+/** A result for a program: JSON with escapes where a terminal would act on the character. */
+export const safeJson = printableJson
+
+type Printing = Pick<Io, 'out' | 'err' | 'write' | 'terminal'>
+
+/**
+ * The last guard before the terminal: whatever a command prints, only the
+ * colours of this program get through, and those only where there are colours.
+ * A renderer that forgets `safe` can garble a line, and no more than that.
+ */
+export function guarded(io: Printing): Printing {
+  const { terminal } = io
+  const guard = (text: string) => (terminal.hasColor ? text.split(colourCodes).map(spare).join('') : safe(text))
+  // A pattern with one group splits into texts at even places and colours at odd ones.
+  const spare = (part: string, place: number) => (place % 2 === 0 ? safe(part) : part)
+  return {
+    out: (text) => io.out(guard(text)),
+    err: (text) => io.err(guard(text)),
+    write: (text) => io.write(guard(text)),
+    terminal: { ...terminal, ask: (question, signal) => terminal.ask(guard(question), signal) },
+  }
 }

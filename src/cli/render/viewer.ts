@@ -4,7 +4,7 @@ import type { Io } from '../command.ts'
 import { columns } from './columns.ts'
 import { inOrder } from './in-order.ts'
 import { paintFor } from './paint.ts'
-import { safe } from './safe.ts'
+import { safe, safeJson } from './safe.ts'
 import { recordLine, storyLine } from './story.ts'
 import { clockTime } from './when.ts'
 
@@ -66,7 +66,7 @@ export function createViewer({ out, err, write, terminal }: Io, detail: Detail):
 
   return {
     show(heard) {
-      if (detail === 'json') out(JSON.stringify(inOrder(heard)))
+      if (detail === 'json') out(safeJson(inOrder(heard)))
       else if (heard.type === 'rune') showRune(heard.rune)
       else if (heard.delta.channel === 'text') {
         const { turn_id, round, offset, text } = heard.delta

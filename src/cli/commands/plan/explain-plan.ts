@@ -6,6 +6,7 @@ import { getPlan, getPlanRules, getPlanTape } from '../../../surface/operations/
 import type { Arguments, Command, Io } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import { type Explained, explainLines } from '../../render/explain.ts'
+import { safeJson } from '../../render/safe.ts'
 import { resolveId } from '../../resolve-id.ts'
 import { take } from '../../with-store.ts'
 import { planOffline } from './offline.ts'
@@ -14,7 +15,7 @@ import { withPlans } from './with-plans.ts'
 export async function explainPlan(command: Command, args: Arguments, io: Io): Promise<number> {
   const [target = ''] = take(command, args, 1)
   const explained = await explain(command, target, args, io)
-  if (args.values.json === true) io.out(JSON.stringify(explained))
+  if (args.values.json === true) io.out(safeJson(explained))
   else for (const line of explainLines(explained)) io.out(line)
   return exits.ok
 }

@@ -3,6 +3,7 @@ import { submitPlan } from '../../../surface/operations/plan-commands.ts'
 import type { Arguments, Command, Io } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import { planLines, questionLines, storyOf } from '../../render/plan.ts'
+import { safeJson } from '../../render/safe.ts'
 import { badUsage, countOf } from '../../usage.ts'
 import { take } from '../../with-store.ts'
 import { planOffline, readGiven } from './offline.ts'
@@ -30,7 +31,7 @@ async function makeHere(file: string, args: Arguments, io: Io): Promise<number> 
   if (args.values.json === true) {
     const failure = artifacts.failure_pack ?? null
     const names = files === null ? [] : Object.keys(files).sort()
-    io.out(JSON.stringify({ state, run_id, question_pack: waits_for, failure, folder: folder ?? null, files: names }))
+    io.out(safeJson({ state, run_id, question_pack: waits_for, failure, folder: folder ?? null, files: names }))
     return planExit(state)
   }
   if (waits_for !== null) {

@@ -5,6 +5,7 @@ import type { PlanCard } from '../../../surface/shapes/plan.ts'
 import type { Arguments, Io } from '../../command.ts'
 import { next } from '../../hint.ts'
 import { planLines, questionLines } from '../../render/plan.ts'
+import { safeJson } from '../../render/safe.ts'
 import { planExit } from './plan-exit.ts'
 
 /** Says where a plan stands, writes what it left behind if that is asked for, and what to do next. */
@@ -14,7 +15,7 @@ export async function tellPlan(client: Client, card: PlanCard, args: Arguments, 
   const isOver = state === 'DONE' || failure !== null
   if (folder !== undefined && isOver) await io.host.planning.writePlan(folder, await filesOf(client, coordination_id))
   if (args.values.json === true) {
-    io.out(JSON.stringify(card))
+    io.out(safeJson(card))
     return planExit(state)
   }
   const lines = waits_for === null ? planLines(await storyFrom(client, card)) : questionLines(waits_for.question_pack)

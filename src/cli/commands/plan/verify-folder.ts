@@ -2,6 +2,7 @@ import type { PlanProblem } from '../../../coordinator/outputs/plan-problem.ts'
 import { verifyPlan } from '../../../coordinator/outputs/verify.ts'
 import type { Arguments, Command, Io } from '../../command.ts'
 import { exits } from '../../exits.ts'
+import { safeJson } from '../../render/safe.ts'
 import { take } from '../../with-store.ts'
 
 export async function verifyFolder(command: Command, args: Arguments, { host, out, err }: Io): Promise<number> {
@@ -14,7 +15,7 @@ export async function verifyFolder(command: Command, args: Arguments, { host, ou
     ...verifyPlan(files, host, check),
   ]
   const is_sound = problems.length === 0
-  if (args.values.json === true) out(JSON.stringify({ is_sound, files: Object.keys(files).length, problems }))
+  if (args.values.json === true) out(safeJson({ is_sound, files: Object.keys(files).length, problems }))
   else if (is_sound)
     out(`${folder}: ${Object.keys(files).length} files verified${key === undefined ? '' : ', signed'}.`)
   else for (const { file, check: kind, message } of problems) err(`${file} (${kind}): ${message}`)

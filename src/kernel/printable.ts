@@ -1,0 +1,20 @@
+/** Characters that move a cursor, turn text around, or cannot be seen: all but the end of a line. */
+const treacherous = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/**
+ * A text that is fit for a terminal or a log: it cannot move the cursor, colour
+ * itself, hide, or read in another order than it is written.
+ */
+export function printable(text: string): string {
+  return text.replace(treacherous, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+}
+
+/** JSON that is fit for a terminal and reads back as the same value: what cannot be printed stands as an escape. */
+export function printableJson(value: unknown, indent?: number): string {
+  const text = JSON.stringify(value, null, indent) ?? 'null'
+  return text.replace(treacherous, (character) => {
+    let escaped = ''
+    for (let i = 0; i < character.length; i++) escaped += `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
+    return escaped
+  })
+}
