@@ -6,18 +6,23 @@ import type { Json } from './json.ts'
  * system is taken over this text.
  *
  * Strict: what is not JSON is refused with its path, never dropped or bent into
- * shape, since two different values with one text would share a checksum.
+ * shape, since two different values with one text would share a checksum. A
+ * value that is nested deeper than `deepest` is refused as well, and so is one
+ * that contains itself: no record may exhaust the stack of its readers.
  */
 export function canonicalJson(value: Json): string {
-  const canonical = text(value)
-  if (canonical === failed) throw problemOf(value, '$') ?? new TypeError('The value changed while it was read.')
+  const canonical = text(value, 0)
+  if (canonical === failed) throw problemOf(value, '$', 0) ?? new TypeError('The value changed while it was read.')
   return canonical
 }
+
+/** Values from outside have a lower limit (`jsonLimits`), so that a record with one inside it stays below this. */
+const deepest = 256
 
 /** No JSON text is empty. Where a value fails is looked for afterwards, so that a good one costs no paths. */
 const failed = ''
 
-function text(value: unknown): string {
+function text(value: unknown, depth: number): string {
   switch (typeof value) {
     case 'string':
       return value.isWellFormed() ? JSON.stringify(value) : failed
@@ -27,23 +32,24 @@ function text(value: unknown): string {
       return value ? 'true' : 'false'
     case 'object':
       if (value === null) return 'null'
-      return Array.isArray(value) ? list(value) : record(value)
+      if (depth >= deepest) return failed
+      return Array.isArray(value) ? list(value, depth + 1) : record(value, depth + 1)
     default:
       return failed
   }
 }
 
-function list(values: readonly unknown[]): string {
+function list(values: readonly unknown[], depth: number): string {
   let out = '['
   for (let i = 0; i < values.length; i++) {
-    const item = i in values ? text(values[i]) : failed
+    const item = i in values ? text(values[i], depth) : failed
     if (item === failed) return failed
     out += i === 0 ? item : `,${item}`
   }
   return hasNamedMembers(values) ? failed : `${out}]`
 }
 
-function record(value: object): string {
+function record(value: object, depth: number): string {
   if (!isPlain(value)) return failed
   const members = value as Readonly<Record<string, unknown>>
   const keys = Object.keys(members)
@@ -51,7 +57,7 @@ function record(value: object): string {
   let out = ''
   for (const key of sorted(keys)) {
     const label = labels.get(key) ?? labelOf(key)
-    const member = text(members[key])
+    const member = text(members[key], depth)
     if (label === failed || member === failed) return failed
     out += out === '' ? label + member : `,${label}${member}`
   }
@@ -90,7 +96,7 @@ function hasNamedMembers(values: readonly unknown[]): boolean {
 }
 
 /** What keeps a value from being JSON, and where it stands: the first in the order of the text. */
-function problemOf(value: unknown, path: string): TypeError | undefined {
+function problemOf(value: unknown, path: string, depth: number): TypeError | undefined {
   const notJson = (where: string, what: string) => new TypeError(`${where} is ${what}, which JSON cannot express.`)
   switch (typeof value) {
     case 'string':
@@ -105,9 +111,10 @@ function problemOf(value: unknown, path: string): TypeError | undefined {
       return notJson(path, typeof value)
   }
   if (value === null) return undefined
+  if (depth >= deepest) return new TypeError(`The value is nested deeper than ${deepest} levels.`)
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
-      const found = i in value ? problemOf(value[i], `${path}[${i}]`) : notJson(`${path}[${i}]`, 'a hole')
+      const found = i in value ? problemOf(value[i], `${path}[${i}]`, depth + 1) : notJson(`${path}[${i}]`, 'a hole')
       if (found !== undefined) return found
     }
     return hasNamedMembers(value) ? notJson(path, 'a list with named members') : undefined
@@ -117,7 +124,7 @@ function problemOf(value: unknown, path: string): TypeError | undefined {
   if (Reflect.ownKeys(value).length > keys.length) return notJson(path, 'an object with hidden members')
   for (const key of keys.sort()) {
     if (!key.isWellFormed()) return notJson(`a key of ${path}`, 'a string with a lone surrogate')
-    const found = problemOf((value as Readonly<Record<string, unknown>>)[key], `${path}.${key}`)
+    const found = problemOf((value as Readonly<Record<string, unknown>>)[key], `${path}.${key}`, depth + 1)
     if (found !== undefined) return found
   }
   return undefined

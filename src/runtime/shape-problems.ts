@@ -30,8 +30,15 @@ export function pointerTo(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-/** All of them in one sentence, without its full stop. */
+const named = 20
+const longest = 400
+
+/** The first 20 of them in one sentence, without its full stop. Both texts may be quotations, so each is cut. */
 export function problemSentence(problems: readonly Problem[]): string {
-  const each = problems.map(({ pointer, problem }) => `${pointer === '' ? '' : `${pointer}: `}${problem}`)
-  return each.map((says) => says.replace(/\.$/, '')).join('; ')
+  const each = problems.slice(0, named).map(({ pointer, problem }) => {
+    const says = `${pointer === '' ? '' : `${pointer}: `}${problem}`
+    return says.length <= longest ? says.replace(/\.$/, '') : `${says.slice(0, longest).toWellFormed()}…`
+  })
+  const more = problems.length - each.length
+  return [...each, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
 }

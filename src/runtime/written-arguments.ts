@@ -1,4 +1,4 @@
-import { canonicalJson } from '../kernel/canonical-json.ts'
+import { boundedJson, jsonLimits } from '../kernel/bounded-json.ts'
 import type { Json } from '../kernel/json.ts'
 
 /**
@@ -6,26 +6,32 @@ import type { Json } from '../kernel/json.ts'
  * value. With a problem comes what can still be recorded of them. Never throws.
  */
 export function writtenArguments(written: string | Json): { value: Json } | { problem: string; written: Json } {
-  if (typeof written !== 'string') return checked(written)
+  if (typeof written !== 'string') return checked(written, null)
+  const { characters } = jsonLimits.arguments
+  if (written.length > characters)
+    return {
+      problem: `The arguments have ${written.length} characters; at most ${characters} are allowed. Write less.`,
+      written: beginning(written),
+    }
   // Several providers send nothing at all for a tool without arguments.
   if (written.trim() === '') return { value: {} }
   try {
-    const read = checked(JSON.parse(written))
-    return 'problem' in read ? { ...read, written: written.toWellFormed() } : read
+    return checked(JSON.parse(written), beginning(written))
   } catch (error) {
     // What went wrong is quoted, and the quotation may end in half a character.
     const problem = `The arguments are not JSON: ${(error as Error).message}.`.toWellFormed()
-    return { problem, written: written.toWellFormed() }
+    return { problem, written: beginning(written) }
   }
 }
 
-function checked(value: Json): { value: Json } | { problem: string; written: Json } {
-  try {
-    canonicalJson(value)
-    return { value }
-  } catch (error) {
-    // A value nested too deeply exhausts the stack; anything else names its place.
-    const why = error instanceof RangeError ? 'They are nested too deeply.' : (error as Error).message
-    return { problem: `The arguments cannot be recorded: ${why}`, written: null }
-  }
+function checked(value: unknown, written: Json): { value: Json } | { problem: string; written: Json } {
+  const read = boundedJson(value, jsonLimits.arguments)
+  return 'value' in read ? read : { problem: `The arguments cannot be recorded: ${read.problem}`, written }
+}
+
+/** So much of arguments that cannot be used is recorded. */
+const shown = 4_000
+
+function beginning(text: string): string {
+  return text.length <= shown ? text.toWellFormed() : `${text.slice(0, shown)}…`.toWellFormed()
 }

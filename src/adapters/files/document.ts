@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { parseDocument } from 'yaml'
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
+import { readYaml } from './yaml.ts'
 
 /** Reads a file in JSON or YAML 1.2. JSON is YAML, so one reader serves both, and names the line of a mistake. */
 export async function readDocument(file: string): Promise<Json> {
@@ -9,11 +9,11 @@ export async function readDocument(file: string): Promise<Json> {
     if (error.code === 'ENOENT') throw faults.not_found({ what: 'file', id: file })
     throw faults.file_unusable({ file, problem: error.message })
   })
-  const document = parseDocument(text, { version: '1.2', schema: 'core', uniqueKeys: true })
-  const [mistake] = [...document.errors, ...document.warnings]
-  if (mistake !== undefined)
-    throw faults.file_unusable({ file, problem: mistake.message.split('\n')[0] ?? 'It cannot be read.' })
-  return document.toJS({ maxAliasCount: 100 }) as Json
+  const [document = { value: null }, ...more] = readYaml(text)
+  const problem =
+    more.length > 0 ? 'It has several documents; put one into each file.' : 'problem' in document && document.problem
+  if (problem) throw faults.file_unusable({ file, problem })
+  return (document as { value: Json }).value
 }
 
 /** Writes a file that is not there yet; one that is there stays as it is. */

@@ -6,9 +6,11 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { ToolContext } from '../../runtime/tools/tool.ts'
+import { boundedFetch } from './bounded-fetch.ts'
 import { hearComplaints } from './complaints.ts'
 import { elicit } from './elicitation.ts'
 import { failureOf, marked, messageOf } from './failure.ts'
@@ -82,7 +84,10 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
     )
     const transport =
       'url' in server
-        ? new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers: server.headers } })
+        ? new StreamableHTTPClientTransport(new URL(server.url), {
+            requestInit: { headers: server.headers },
+            fetch: boundedFetch,
+          })
         : new StdioClientTransport({
             command: server.command,
             args: server.args,
@@ -113,7 +118,7 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
   function toolsOf(made: Live): Promise<readonly Listed[]> {
     made.tools ??= made.client
       .listTools(undefined, { timeout: server.connect_timeout_ms, cacheMode: 'refresh' })
-      .then(({ tools }) => tools)
+      .then(({ tools }) => bounded(tools))
     return made.tools.catch((error) => {
       made.tools = undefined
       throw marked(`${name} does not say which tools it has: ${messageOf(error)}`, 'unavailable')
@@ -175,6 +180,23 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
       )
     },
   }
+}
+
+/** So many tools a server may have: a model is told of each of them with every request. */
+const mostTools = 500
+
+/** Copies of what the server listed, each within `jsonLimits.schema`. */
+function bounded(tools: readonly Listed[]): readonly Listed[] {
+  if (tools.length > mostTools) throw new Error(`it lists ${tools.length} tools; at most ${mostTools} are allowed`)
+  return tools.map((tool) => {
+    // The library adds members that are undefined, which is not JSON.
+    const given = Object.fromEntries(Object.entries(tool).filter(([, value]) => value !== undefined))
+    const read = boundedJson(given, jsonLimits.schema)
+    if ('problem' in read)
+      throw new Error(`its tool ${JSON.stringify(tool.name.slice(0, 80))} is refused: ${read.problem}`)
+    const copy: unknown = read.value
+    return copy as Listed
+  })
 }
 
 /** What a person approves of a tool: its words, its arguments and what it says about itself. */

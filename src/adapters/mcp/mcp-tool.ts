@@ -3,21 +3,27 @@ import { z } from 'zod'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
+import { foreignShape } from '../../runtime/tools/foreign-schema.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import type { Connection } from './connection.ts'
 import { propertiesOf } from './properties.ts'
 import { readResult } from './read-result.ts'
 import type { McpServer } from './server-config.ts'
 
+interface Ports {
+  readonly connection: Connection
+  readonly warn: (problem: string) => void
+}
+
 /** A tool of a server as one of ours. Models are told the server's own schema, word for word. */
-export function mcpTool(server_name: string, server: McpServer, listed: Listed, connection: Connection): Tool {
+export function mcpTool(server_name: string, server: McpServer, listed: Listed, { connection, warn }: Ports): Tool {
   const properties = propertiesOf(server, listed)
   const { $schema, ...input_schema } = listed.inputSchema as Record<string, Json>
   return tool({
     ...properties,
     name: nameOf(server_name, listed.name),
     description: listed.description ?? '',
-    input: shapeOf(listed.inputSchema),
+    input: shapeOf(listed.inputSchema, (problem) => warn(`${listed.name}: ${problem}`)),
     input_schema,
     version: versionOf(server),
     parallel: properties.read_only,
@@ -33,13 +39,15 @@ export function nameOf(server_name: string, tool_name: string): string {
   return `${server_name}.${tool_name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
 }
 
-/** A schema that cannot be read here is left to the server, which checks its arguments anyway. */
-function shapeOf(schema: Listed['inputSchema']): z.ZodType {
-  try {
-    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
-  } catch {
-    return z.looseObject({})
-  }
+/**
+ * A schema that cannot be checked here is left to the server, which checks its arguments anyway. The config's owner is
+ * told why, since a call may then be approved with arguments that the server refuses.
+ */
+function shapeOf(schema: Listed['inputSchema'], warn: (problem: string) => void): z.ZodType {
+  const read = foreignShape(schema)
+  if ('shape' in read) return read.shape
+  warn(`its input schema is left to the server: ${read.problem}`)
+  return z.looseObject({})
 }
 
 /** An approval counts for what stands behind the name: another command line or address needs a new one. */

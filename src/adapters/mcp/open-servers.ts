@@ -17,18 +17,19 @@ export async function openServers(
   servers: Readonly<Record<string, McpServer>>,
   warn: (message: string, details: object) => void,
 ): Promise<McpServers> {
+  const warnOf = (name: string) => (problem: string) => warn('an MCP server has trouble', { server: name, problem })
   const connections = new Map(
-    Object.entries(servers).map(([name, server]) => {
-      const told = (problem: string) => warn('an MCP server has trouble', { server: name, problem })
-      return [name, connectionTo(name, server, told)] as const
-    }),
+    Object.entries(servers).map(([name, server]) => [name, connectionTo(name, server, warnOf(name))] as const),
   )
   const close = async () => {
     await Promise.all([...connections.values()].map((connection) => connection.close()))
   }
   try {
     const listed = await Promise.all(
-      Object.entries(servers).map(async ([name, server]) => [name, await toolsOf(name, server, connections)] as const),
+      Object.entries(servers).map(async ([name, server]) => {
+        const connection = connections.get(name) as Connection
+        return [name, await toolsOf(name, server, { connection, warn: warnOf(name) })] as const
+      }),
     )
     return { tools: new Map(listed), connections, close }
   } catch (error) {
@@ -37,9 +38,8 @@ export async function openServers(
   }
 }
 
-async function toolsOf(name: string, server: McpServer, connections: ReadonlyMap<string, Connection>) {
-  const connection = connections.get(name) as Connection
-  const listed = await connection.list().catch((error) => {
+async function toolsOf(name: string, server: McpServer, ports: Parameters<typeof mcpTool>[3]) {
+  const listed = await ports.connection.list().catch((error) => {
     throw faults.server_unusable({ server: name, problem: messageOf(error) })
   })
   const unknown = Object.keys(server.tools).find((tool) => !listed.some((l) => l.name === tool))
@@ -48,5 +48,5 @@ async function toolsOf(name: string, server: McpServer, connections: ReadonlyMap
       server: name,
       problem: `mcp.${name}.tools.${unknown}: It has no such tool; it has ${listed.map((l) => l.name).join(', ')}.`,
     })
-  return listed.map((each) => mcpTool(name, server, each, connection))
+  return listed.map((each) => mcpTool(name, server, each, ports))
 }

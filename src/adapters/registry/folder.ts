@@ -1,10 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseAllDocuments } from 'yaml'
 import type { Ports } from '../../coordinator/progress.ts'
 import { type Admission, admitRegistry, type RegistrySource } from '../../coordinator/registry/admission.ts'
 import type { Problem } from '../../coordinator/schemas/problem.ts'
-import type { Json } from '../../kernel/json.ts'
+import { readYaml } from '../files/yaml.ts'
 
 /**
  * Reads a registry from a folder of `.yaml`, `.yml` and `.json` files, each with
@@ -28,14 +27,13 @@ export async function loadRegistry(folder: string, ports: Pick<Ports, 'sha256' |
 function readSource(name: string, text: string): { sources: RegistrySource[]; problems: Problem[] } {
   const sources: RegistrySource[] = []
   const problems: Problem[] = []
-  const documents = parseAllDocuments(text, { version: '1.2', schema: 'core', uniqueKeys: true })
-  const list = 'empty' in documents ? [] : documents
-  if (list.length === 0) problems.push({ code: 'registry_file_invalid', message: 'The file is empty.', path: name })
-  list.forEach((document, i) => {
-    const at = list.length === 1 ? name : `${name}#${i + 1}`
-    for (const { message } of [...document.errors, ...document.warnings])
-      problems.push({ code: 'registry_file_invalid', message: message.split('\n')[0] ?? message, path: at })
-    if (document.errors.length === 0) sources.push({ name: at, content: document.toJS({ maxAliasCount: 100 }) as Json })
+  const documents = readYaml(text)
+  if (documents.length === 0)
+    problems.push({ code: 'registry_file_invalid', message: 'The file is empty.', path: name })
+  documents.forEach((document, i) => {
+    const at = documents.length === 1 ? name : `${name}#${i + 1}`
+    if ('value' in document) sources.push({ name: at, content: document.value })
+    else problems.push({ code: 'registry_file_invalid', message: document.problem, path: at })
   })
   return { sources, problems }
 }

@@ -1,12 +1,14 @@
 import type { z } from 'zod'
-import type { Json } from '../../kernel/json.ts'
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { type Problem, problemSentence, shapeProblems } from '../shape-problems.ts'
 import { fieldProblems } from './field-problems.ts'
 import { type EcsRequest, ecsInput, type Field, type field, type option } from './shapes.ts'
 
-/** Reads what a model asked of a person. A form that nobody could answer is refused before anybody sees it. */
-export function readEcsRequest(args: Json): { readonly request: EcsRequest } | { readonly problem: string } {
-  const parsed = ecsInput.safeParse(args)
+/** Reads what a model or a tool asked of a person. A form that nobody could answer is refused before anybody sees it. */
+export function readEcsRequest(args: unknown): { readonly request: EcsRequest } | { readonly problem: string } {
+  const given = boundedJson(args, jsonLimits.arguments)
+  if ('problem' in given) return refused([{ pointer: '', problem: given.problem }])
+  const parsed = ecsInput.safeParse(given.value)
   if (!parsed.success) return refused(shapeProblems(parsed.error))
   const { fields = [], ...rest } = parsed.data
   const request: EcsRequest = { ...rest, fields: fields.map(named) }

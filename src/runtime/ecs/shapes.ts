@@ -14,10 +14,16 @@ export const fieldTypes = [
   'boolean',
 ] as const
 
+/** What one question may hold: a person has to read it. */
+const most = { name: 64, label: 500, title: 2_000, text: 20_000, fields: 100, options: 1_000, displays: 20 } as const
+
+const label = z.string().max(most.label)
+const text = z.string().max(most.text)
+
 export const option = z.union([
-  z.strictObject({ value: z.string(), label: z.string().optional() }),
+  z.strictObject({ value: label, label: label.optional() }),
   // Models like to write the bare words.
-  z.string(),
+  label,
 ])
 
 /**
@@ -25,20 +31,27 @@ export const option = z.union([
  * the count of chosen options, or a date.
  */
 export const field = z.strictObject({
-  name: z.string().regex(/^[a-zA-Z][a-zA-Z0-9_]*$/, 'A field name is letters, digits and underscores.'),
+  name: z
+    .string()
+    .max(most.name)
+    .regex(/^[a-zA-Z][a-zA-Z0-9_]*$/, 'A field name is letters, digits and underscores.'),
   type: z.enum(fieldTypes).default('text'),
-  label: z.string().optional(),
+  label: label.optional(),
   required: z.boolean().default(false),
-  placeholder: z.string().optional(),
-  default: z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]).optional(),
-  options: z.array(option).optional().describe('For select, multiselect, radio, and checkbox as a group.'),
-  min: z.union([z.number(), z.string()]).optional(),
-  max: z.union([z.number(), z.string()]).optional(),
+  placeholder: text.optional(),
+  default: z.union([text, z.number(), z.boolean(), z.array(label).max(most.options)]).optional(),
+  options: z
+    .array(option)
+    .max(most.options)
+    .optional()
+    .describe('For select, multiselect, radio, and checkbox as a group.'),
+  min: z.union([z.number(), label]).optional(),
+  max: z.union([z.number(), label]).optional(),
   step: z.number().positive().optional(),
 })
 
 const button = z.strictObject({
-  label: z.string(),
+  label,
   style: z.enum(['primary', 'default', 'secondary', 'danger']).default('default'),
 })
 
@@ -50,12 +63,12 @@ const display = z.strictObject({
 /** What a model writes to hand a step to a person. One flat shape, since providers refuse unions at the top. */
 export const ecsInput = z.strictObject({
   type: z.enum(['form', 'confirmation', 'display']).default('form'),
-  title: z.string().min(1).describe('What the person is asked, in a few words.'),
-  description: z.string().optional().describe('What the person must know to decide.'),
-  fields: z.array(field).optional().describe('The fields of a form.'),
-  displays: z.array(display).optional().describe('What a display shows.'),
+  title: z.string().min(1).max(most.title).describe('What the person is asked, in a few words.'),
+  description: text.optional().describe('What the person must know to decide.'),
+  fields: z.array(field).max(most.fields).optional().describe('The fields of a form.'),
+  displays: z.array(display).max(most.displays).optional().describe('What a display shows.'),
   actions: z.strictObject({ approve: button, edit: button, reject: button }).partial().optional(),
-  dismiss_label: z.string().optional(),
+  dismiss_label: label.optional(),
   context: z.record(z.string(), z.json()).optional(),
 })
 

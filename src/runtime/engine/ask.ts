@@ -1,3 +1,4 @@
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { inputWithdrawn } from '../contracts/endings.ts'
@@ -53,17 +54,18 @@ async function askWhileAtWork(
   engine: Engine,
   hold: Hold,
   call: CallView,
-  given: Json,
+  asked: Json,
   signal: AbortSignal,
   opened: () => void,
 ): Promise<Asked> {
-  const read = readEcsRequest(given)
-  if ('problem' in read) throw new Error(read.problem)
+  const copied = boundedJson(asked, jsonLimits.arguments)
+  const read = readEcsRequest('value' in copied ? copied.value : asked)
+  if ('problem' in copied || 'problem' in read) throw new Error('problem' in read ? read.problem : 'It cannot be read.')
   if (hold.run.mode === 'auto') return silenceOf(read.request)
   signal.throwIfAborted()
 
   const interaction_id = engine.ids.next('int')
-  const question = questionOf(engine, hold, given, read.request)
+  const question = questionOf(engine, hold, copied.value, read.request)
   const batch = batchFor(engine, hold)
   inputAsked(batch, call, interaction_id, question)
   await commit(engine, hold, batch)

@@ -1,10 +1,9 @@
-import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
 import { askPersonName } from '../ecs/ask-person.ts'
 import type { ToolDescription } from '../model.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
-import { readThrown } from '../thrown.ts'
+import { foreignShape } from '../tools/foreign-schema.ts'
 import type { Hold } from './hold.ts'
 
 /** What the model is told of: a run that a plan binds knows only the tools of its plan, and can always ask a person. */
@@ -28,10 +27,8 @@ export function outsidePlan(allowed: readonly AllowedTool[] | null, name: string
 
 /** A schema that cannot be read allows nothing: what nobody understands, nobody has judged. */
 function misfit(schema: Readonly<Record<string, Json>>, args: Json): string | undefined {
-  try {
-    const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(args)
-    return read.success ? undefined : `its arguments fit: ${problemSentence(shapeProblems(read.error))}`
-  } catch (error) {
-    return `its schema can be read: ${readThrown(error).message}`
-  }
+  const read = foreignShape(schema)
+  if ('problem' in read) return `its schema can be read: ${read.problem}`
+  const fits = read.shape.safeParse(args)
+  return fits.success ? undefined : `its arguments fit: ${problemSentence(shapeProblems(fits.error))}`
 }

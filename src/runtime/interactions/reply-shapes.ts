@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import { canonicalJson } from '../../kernel/canonical-json.ts'
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { jsonObject, jsonValue } from '../../runes/json-value.ts'
 import { checkAnswer } from '../ecs/answers.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { type Problem, shapeProblems } from '../shape-problems.ts'
-import { readThrown } from '../thrown.ts'
 
 /** What a person may say to each kind of interaction. */
 export const replyShapes = {
@@ -60,10 +59,6 @@ export function checkReply(kind: ReplyKind, request: Json, reply: unknown): Chec
 /** A caller in the same process may hand over what no record can hold. */
 function recordable(reply: object): Checked {
   const said = Object.fromEntries(Object.entries(reply).filter(([, value]) => value !== undefined))
-  try {
-    canonicalJson(said)
-    return { reply: said }
-  } catch (error) {
-    return { problems: [{ pointer: '', problem: readThrown(error).message }] }
-  }
+  const read = boundedJson(said, jsonLimits.result)
+  return 'value' in read ? { reply: read.value } : { problems: [{ pointer: '', problem: read.problem }] }
 }

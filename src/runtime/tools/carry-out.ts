@@ -63,6 +63,7 @@ export async function carryOut(
     for (const stream of ['stdout', 'stderr', 'message'] as const) progress.add(stream, clean[stream].end())
     progress.finish()
   }
+  const reports = allowance(longestReports, '\n[The limit of progress reports is reached; the rest is not recorded.]\n')
   const { promise: end, resolve: endWith } = Promise.withResolvers<End>()
 
   // Why it ends is settled before the tool hears of it: a tool that fails
@@ -99,7 +100,7 @@ export async function carryOut(
   const running = call(tool, args, {
     ...context,
     signal: controller.signal,
-    progress: (chunk, stream = 'message') => progress.add(stream, clean[stream].add(String(chunk))),
+    progress: (chunk, stream = 'message') => progress.add(stream, clean[stream].add(reports.take(String(chunk)))),
     ...(ask === undefined ? {} : { ask: askedWithin(ask) }),
   })
   running.then(
@@ -122,6 +123,22 @@ export async function carryOut(
   }
   const duration_ms = Math.max(0, Math.round(clock.monotonic() - began))
   return { ...(await outcomeOf(tool, ended, keepWhole, redactor)), duration_ms }
+}
+
+/** How many characters of progress are recorded for one call. */
+const longestReports = 1_000_000
+
+/** Passes text on until it was so much, then says so once and passes nothing more. */
+function allowance(characters: number, notice: string) {
+  let left = characters
+  return {
+    take(text: string): string {
+      if (left < 0) return ''
+      const passed = text.slice(0, left)
+      left -= text.length
+      return left < 0 ? passed + notice : passed
+    },
+  }
 }
 
 /**
@@ -178,9 +195,9 @@ export async function returned(
   try {
     // A tool that returns nothing has nothing to report.
     const limited = await limitOutput(value ?? null, tool.max_output_bytes, keepWhole, redactor)
-    return { status: 'success', ...limited }
+    return 'problem' in limited ? unrecordable(tool, limited.problem) : { status: 'success', ...limited }
   } catch (error) {
-    return unrecordable(tool, error instanceof RangeError ? 'It is nested too deeply.' : readThrown(error).message)
+    return unrecordable(tool, readThrown(error).message)
   }
 }
 

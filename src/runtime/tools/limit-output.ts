@@ -1,3 +1,4 @@
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import { readThrown } from '../thrown.ts'
@@ -13,24 +14,26 @@ export interface Limited {
 /**
  * What a tool returned, as a value that can be recorded. A value that is longer
  * than the limit is shown to the model as its beginning, and the whole is kept.
+ * A value beyond `jsonLimits.result` is a problem, and nothing of it is kept.
  */
 export async function limitOutput(
   returned: unknown,
   max_output_bytes: number,
   keepWhole: KeepWhole,
   redactor: Redactor,
-): Promise<Limited> {
+): Promise<Limited | { readonly problem: string }> {
+  // A copy: the tool may change the object after it has returned it.
+  const read = boundedJson(typeof returned === 'string' ? returned.toWellFormed() : returned, jsonLimits.result)
+  if ('problem' in read) return read
   // Cleaned before it is cut: half a secret would not be found.
-  const text =
-    typeof returned === 'string'
-      ? (redactor.clean(returned.toWellFormed()).value as string)
-      : redactor.clean(returned as Json).text
+  const clean = redactor.clean(read.value)
+  const text = typeof clean.value === 'string' ? clean.value : clean.text
   // A character takes three bytes at most; only what may be too long is counted.
   const bytes = text.length * 3 <= max_output_bytes ? 0 : byteLength(text)
-  // Read back from the text: the tool may go on changing the object it returned.
-  if (bytes <= max_output_bytes) return { output: typeof returned === 'string' ? text : JSON.parse(text) }
+  // Read back from the text, so that the model sees the same before and after a restart.
+  if (bytes <= max_output_bytes) return { output: typeof clean.value === 'string' ? text : JSON.parse(text) }
 
-  const kept = await keep(text, typeof returned === 'string' ? 'text/plain' : 'application/json', keepWhole)
+  const kept = await keep(text, typeof read.value === 'string' ? 'text/plain' : 'application/json', keepWhole)
   const where = 'ref' in kept ? `the whole is stored as ${kept.ref}` : `the whole was not stored: ${kept.problem}`
   const note = (shown: number) => `\n[Cut: ${shown} of ${bytes} bytes are shown; ${where}.]`
   const shown = beginningOf(text, max_output_bytes - byteLength(note(bytes)))

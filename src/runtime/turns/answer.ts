@@ -1,8 +1,10 @@
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { isMarked, readThrown } from '../thrown.ts'
 import { eventProblem } from './event-problem.ts'
+import { breathe, eventsPerBreath, streamLimits } from './stream-limits.ts'
 
 export interface Usage {
   readonly input_tokens: number
@@ -70,11 +72,16 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
   let usage: Usage = { input_tokens: 0, output_tokens: 0 }
   const calls: WrittenCall[] = []
   let state: { provider_state?: Json } = {}
+  let characters = 0
+  let emotions = 0
   const said = () => text.toWellFormed()
+  // Asking again would cost as much again, and most likely come to the same.
+  const tooMuch = (what: string, limit: number) =>
+    broken('answer_too_long', `The answer has more than ${limit} ${what}, which is the limit for one answer.`, false)
   const broken = (error_type: string, message: string, retryable: boolean): StreamError => ({
     kind: 'error',
-    error_type: error_type.toWellFormed(),
-    message: message.toWellFormed(),
+    error_type: error_type.slice(0, streamLimits.name).toWellFormed(),
+    message: message.slice(0, longestMessage).toWellFormed(),
     retryable,
     partial: said(),
     usage,
@@ -82,7 +89,9 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
 
   const stream = open(model, request, options)
   try {
-    for (;;) {
+    for (let events = 1; ; events++) {
+      if (events % eventsPerBreath === 0) await breathe()
+      if (events > streamLimits.events) return tooMuch('events', streamLimits.events)
       const step = await stream.next()
       if (signal.aborted) return { kind: 'aborted', partial: said(), usage }
       if ('thrown' in step) {
@@ -95,26 +104,34 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
           : broken('stream_truncated', 'The stream ended before the answer was complete.', true)
 
       const { event } = step
-      const problem = eventProblem(event)
+      const problem = problemWith(event)
       if (problem !== undefined) return broken('bad_event', problem, true)
       switch (event.type) {
         case 'alive':
           break
         case 'delta':
+          characters += event.text.length
+          if (characters > streamLimits.characters) return tooMuch('characters', streamLimits.characters)
           if (event.channel === 'text') text += event.text
           onDelta(event.channel, event.text)
           break
         case 'emotion': {
+          if (++emotions > streamLimits.emotions) return tooMuch('emotions', streamLimits.emotions)
           const { primary, category, confidence } = event
           options.onEmotion?.({ primary: primary.toWellFormed(), category: category.toWellFormed(), confidence })
           break
         }
         case 'tool_call':
+          if (calls.length === streamLimits.calls) return tooMuch('tool calls', streamLimits.calls)
           calls.push({ name: event.name.toWellFormed(), arguments: event.arguments })
           break
-        case 'provider_state':
-          state = { provider_state: event.state }
+        case 'provider_state': {
+          const read = boundedJson(event.state, jsonLimits.arguments)
+          if ('problem' in read)
+            return broken('bad_event', `The state that the provider wants back cannot be kept: ${read.problem}`, true)
+          state = { provider_state: read.value }
           break
+        }
         case 'usage':
           usage = { input_tokens: event.input_tokens, output_tokens: event.output_tokens }
           break
@@ -134,6 +151,18 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
     }
   } finally {
     stream.close()
+  }
+}
+
+/** Some providers put a whole response into a message. */
+const longestMessage = 4_000
+
+/** An event may be an object of any kind, whose members throw when they are read. */
+function problemWith(event: ModelEvent): string | undefined {
+  try {
+    return eventProblem(event)
+  } catch {
+    return 'An event of the stream cannot be read: reading it throws an error.'
   }
 }
 

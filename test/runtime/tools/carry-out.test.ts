@@ -282,7 +282,7 @@ test('output that is not JSON is an error that names the place', async () => {
   ring.ring = ring
   expect(await once({ run: () => ring as never })).toMatchObject({
     status: 'error',
-    error: expect.stringContaining('nested too deeply'),
+    error: expect.stringContaining('nested deeper than 64 levels'),
   })
 })
 

@@ -1,0 +1,89 @@
+import { isScalar, parseAllDocuments, visit } from 'yaml'
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
+import type { Json } from '../../kernel/json.ts'
+
+export type ReadDocument = { readonly value: Json } | { readonly problem: string }
+
+type Parsed = Exclude<ReturnType<typeof parseAllDocuments>, { empty: true }>[number]
+
+/** Longer texts are not parsed. */
+const longest = 200_000
+
+/** Collections in each other, before the parser is asked: it is recursive, and slow over what is nested deeply. */
+const deepest = 200
+
+/**
+ * The documents of a text in JSON or YAML 1.2, each with its value or the first mistake in it. JSON is YAML, so one
+ * reader serves both. A value is within `jsonLimits.result`, so that aliases cannot make a large value of a small text.
+ * Never throws.
+ */
+export function readYaml(text: string): readonly ReadDocument[] {
+  if (text.length > longest)
+    return [{ problem: `The file has ${text.length} characters; at most ${longest} are allowed.` }]
+  if (mayBeDeep(text)) return [{ problem: `The file is nested deeper than ${deepest} levels.` }]
+  try {
+    const documents = parseAllDocuments(text, {
+      version: '1.2',
+      schema: 'core',
+      uniqueKeys: false,
+      prettyErrors: false,
+    })
+    return 'empty' in documents ? [] : documents.map((document) => valueOf(document, text))
+  } catch (error) {
+    return [{ problem: sentence(error) }]
+  }
+}
+
+function valueOf(document: Parsed, text: string): ReadDocument {
+  const [mistake] = [...document.errors, ...document.warnings]
+  if (mistake !== undefined) return { problem: `${sentence(mistake)} at ${placeOf(text, mistake.pos[0])}` }
+  try {
+    const twice = repeatedKey(document)
+    if (twice !== undefined) return { problem: `The key ${JSON.stringify(twice.slice(0, 80))} is there twice.` }
+    return boundedJson(document.toJS({ maxAliasCount: 100 }), jsonLimits.result)
+  } catch (error) {
+    return { problem: sentence(error) }
+  }
+}
+
+/** The parser compares each key with each other one, which takes minutes over 60,000 of them. */
+function repeatedKey(document: Parameters<typeof visit>[0]): string | undefined {
+  let found: string | undefined
+  visit(document, {
+    Map(_, { items }) {
+      const keys = new Set<string>()
+      for (const { key } of items) {
+        const text = String(isScalar(key) ? key.value : key)
+        if (keys.has(text)) found ??= text
+        keys.add(text)
+      }
+      return found === undefined ? undefined : visit.BREAK
+    },
+  })
+  return found
+}
+
+/** By hand, and for the first mistake only: the parser draws a picture of each, which takes a minute over 200,000. */
+function placeOf(text: string, position: number): string {
+  const before = text.slice(0, position).split('\n')
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
+}
+
+function sentence(error: unknown): string {
+  if (error instanceof RangeError) return 'The file is nested too deeply.'
+  const message = error instanceof Error ? error.message : String(error)
+  if (message.startsWith('Maximum call stack')) return 'The file is nested too deeply.'
+  return message.split('\n')[0]?.slice(0, 400) || 'The file cannot be read.'
+}
+
+/** Counts brackets that are open, and dashes that begin lists in one line. Texts with brackets in them count as well. */
+function mayBeDeep(text: string): boolean {
+  let open = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 91 || code === 123) open += 1
+    else if (code === 93 || code === 125) open = Math.max(0, open - 1)
+    if (open > deepest) return true
+  }
+  return /^(?:[ \t]*[-?:][ \t]+){200}/m.test(text) || /^ {2000}/m.test(text)
+}

@@ -1,0 +1,166 @@
+import { RE2JS } from 're2js'
+import { z } from 'zod'
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
+import type { Json } from '../../kernel/json.ts'
+
+type Schema = Readonly<Record<string, Json>>
+
+/** A pattern, and the way from the root of a value to the texts that it binds. */
+interface Rule {
+  readonly way: readonly Step[]
+  readonly pattern: RE2JS
+  readonly source: string
+}
+
+/** The member of that name, every item, or every member. */
+type Step = { readonly member: string } | 'items' | 'members'
+
+/**
+ * The shape of a JSON Schema that somebody else wrote, or why there is none.
+ *
+ * No pattern of it reaches the backtracking engine of the language, which can take years over 40 characters: patterns
+ * run in RE2, in time linear in the text. What RE2 cannot express (look-around, back references) is a problem, and so
+ * is a pattern below `anyOf`, `oneOf`, `not`, `if` or `contains`, where it cannot be checked apart from the rest.
+ */
+export function foreignShape(given: unknown): { readonly shape: z.ZodType } | { readonly problem: string } {
+  const read = boundedJson(given, jsonLimits.schema)
+  if ('problem' in read) return read
+  const rules: Rule[] = []
+  try {
+    measure(read.value)
+    const plain = withoutPatterns(read.value, [], (rule) => rules.push(rule))
+    const shape = z.fromJSONSchema(plain as Parameters<typeof z.fromJSONSchema>[0])
+    return { shape: rules.length === 0 ? shape : shape.superRefine((value, context) => check(value, rules, context)) }
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** Schemas stand in these places: one, a list of them, or one for each name. */
+const single = [
+  'additionalProperties',
+  'additionalItems',
+  'contains',
+  'else',
+  'if',
+  'items',
+  'not',
+  'propertyNames',
+  'then',
+]
+const listed = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems']
+const named = ['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']
+
+/** Steps on the way down that leave a check of its own possible: what stands there must hold in any case. */
+const unconditional: ReadonlySet<string> = new Set(['additionalProperties', 'allOf', 'items', 'properties'])
+
+function* children(schema: Schema): Generator<readonly [place: string, child: Json]> {
+  for (const place of single) {
+    const child = schema[place]
+    if (child !== undefined && !Array.isArray(child)) yield [place, child]
+  }
+  for (const place of listed) {
+    const children = schema[place]
+    if (Array.isArray(children)) for (const child of children as readonly Json[]) yield [place, child]
+  }
+  for (const place of named) for (const child of Object.values(Object(schema[place]) as Schema)) yield [place, child]
+}
+
+/**
+ * Counts what a check would have to go through, with every reference followed. A schema that refers to itself has no
+ * end, and one of 30 definitions that each name the next one twice has a billion parts.
+ */
+function measure(root: Json): void {
+  const left: Json[] = [root]
+  let size = 0
+  for (let schema = left.pop(); schema !== undefined; schema = left.pop()) {
+    if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) continue
+    size += 1
+    if (size > jsonLimits.schema.values)
+      throw new Error('It refers to itself, or it is too large once its references are followed.')
+    const { $ref } = schema as Schema
+    if (typeof $ref === 'string') left.push(at(root, $ref))
+    for (const [place, child] of children(schema as Schema))
+      if (place !== '$defs' && place !== 'definitions') left.push(child)
+  }
+}
+
+function at(root: Json, ref: string): Json {
+  if (!ref.startsWith('#'))
+    throw new Error(`It refers to ${JSON.stringify(ref.slice(0, 80))}, which is not part of it.`)
+  let found: Json | undefined = root
+  for (const step of ref.slice(1).split('/').slice(1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    found = Object.hasOwn(Object(found), key) ? (Object(found) as Schema)[key] : undefined
+  }
+  if (found === undefined) throw new Error(`It refers to ${JSON.stringify(ref.slice(0, 80))}, which it does not have.`)
+  return found
+}
+
+/** The schema without its patterns; each of them goes to `found`. */
+function withoutPatterns(schema: Json, way: readonly Step[] | null, found: (rule: Rule) => void): Json {
+  if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) return schema
+  const { pattern, patternProperties, ...rest } = schema as Schema
+  if (patternProperties !== undefined)
+    throw new Error('It has patternProperties, which cannot be checked apart from the rest.')
+  if (pattern !== undefined) {
+    if (way === null) throw new Error('It has a pattern below a part that need not hold, where it cannot be checked.')
+    found({ way, pattern: compiled(String(pattern)), source: String(pattern) })
+  }
+  const out: Record<string, Json> = { ...rest }
+  const { properties, prefixItems } = rest as { properties?: Json; prefixItems?: Json }
+  for (const place of new Set([...single, ...listed, ...named])) {
+    const part = rest[place]
+    if (part === undefined || part === null || typeof part !== 'object') continue
+    const holds = way !== null && unconditional.has(place)
+    const below = (key: string): readonly Step[] | null => {
+      if (!holds) return null
+      if (place === 'allOf') return way
+      if (place === 'properties') return [...way, { member: key }]
+      // Beside named members or a tuple, it binds only what those leave over.
+      if (place === 'additionalProperties') return properties === undefined ? [...way, 'members'] : null
+      return prefixItems === undefined && !Array.isArray(part) ? [...way, 'items'] : null
+    }
+    if (Array.isArray(part)) out[place] = part.map((child: Json) => withoutPatterns(child, below(''), found))
+    else if (named.includes(place))
+      out[place] = Object.fromEntries(
+        Object.entries(part as Schema).map(([key, child]) => [key, withoutPatterns(child, below(key), found)]),
+      )
+    else out[place] = withoutPatterns(part, below(''), found)
+  }
+  return out
+}
+
+const longestPattern = 1_000
+
+function compiled(pattern: string): RE2JS {
+  if (pattern.length > longestPattern) throw new Error(`It has a pattern of more than ${longestPattern} characters.`)
+  try {
+    return RE2JS.compile(pattern)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`RE2 cannot read its pattern ${JSON.stringify(pattern.slice(0, 80))}: ${why.slice(0, 200)}.`)
+  }
+}
+
+function check(value: unknown, rules: readonly Rule[], context: z.RefinementCtx): void {
+  for (const { way, pattern, source } of rules)
+    for (const { path, text } of textsAt(value, way, []))
+      if (!pattern.matcher(text).find())
+        context.addIssue({ code: 'custom', path: [...path], message: `It must match ${source.slice(0, 100)}.` })
+}
+
+function* textsAt(
+  value: unknown,
+  [step, ...rest]: readonly Step[],
+  path: readonly (string | number)[],
+): Generator<{ readonly path: readonly (string | number)[]; readonly text: string }> {
+  if (step === undefined) {
+    if (typeof value === 'string') yield { path, text: value }
+  } else if (step === 'items') {
+    if (Array.isArray(value)) for (const [i, item] of value.entries()) yield* textsAt(item, rest, [...path, i])
+  } else if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    for (const [key, member] of Object.entries(value))
+      if (step === 'members' || step.member === key) yield* textsAt(member, rest, [...path, key])
+  }
+}
