@@ -14,6 +14,8 @@ export type Message =
       readonly calls: readonly ModelCall[]
       /** What the model that gave this answer wants to see again with it. */
       readonly provider_state?: Json
+      /** The id of that model. */
+      readonly provider_model?: string
       /** The answer was cut short: by an interrupt, a steer, or an error. */
       readonly partial?: true
     }
@@ -86,9 +88,15 @@ export function tell(dialogue: Dialogue, rune: Draft): void {
   if (rune.call_id !== undefined) tellCall(dialogue, rune.call_id, rune)
 }
 
-function called(dialogue: Dialogue, { text, provider_state }: Payload<'turn.tool_calls_received'>): void {
+function called(
+  dialogue: Dialogue,
+  { text, provider_state, provider_model }: Payload<'turn.tool_calls_received'>,
+): void {
   dialogue.calls = []
-  const state = provider_state !== undefined && { provider_state }
+  const state = provider_state !== undefined && {
+    provider_state,
+    ...(provider_model !== undefined && { provider_model }),
+  }
   dialogue.messages.push({ role: 'assistant', text, calls: dialogue.calls, ...state })
 }
 

@@ -32,7 +32,10 @@ export interface ModelRequest {
   readonly instructions: string
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDescription[]
-  /** What earlier turns of this session did to the world. */
+  /**
+   * What was done to the world before. It contains text that tools, files and models wrote: show it to the model as
+   * quoted data in the dialogue, and never in the system message.
+   */
   readonly memories: readonly string[]
 }
 
@@ -53,7 +56,7 @@ export type ModelEvent =
   | { readonly type: 'tool_call'; readonly name: string; readonly arguments: string | Json }
   /**
    * What the provider wants to see again with an answer that calls tools. It is recorded, and stands in the answer's
-   * message at later requests; only the model that sent it reads it.
+   * message at later requests, as long as they go to a model with the same id.
    */
   | { readonly type: 'provider_state'; readonly state: Json }
   | { readonly type: 'usage'; readonly input_tokens: number; readonly output_tokens: number }

@@ -3,6 +3,7 @@ import type { ConsequenceLabel, ConsequenceView } from '../../observation/conseq
 import type { Message, ModelCall } from '../../observation/dialogue.ts'
 import { renderConsequence } from '../../observation/render-consequence.ts'
 import type { ModelRequest } from '../../runtime/model.ts'
+import { quoted, untrustedNotice } from '../../runtime/untrusted.ts'
 import type { CallPart, PromptMessage, ResultPart } from './provider-shapes.ts'
 import { asGiven } from './provider-state.ts'
 import type { WireNames } from './wire-names.ts'
@@ -13,18 +14,24 @@ export function toPrompt(
   names: WireNames,
   model: string,
 ): PromptMessage[] {
-  const system = [instructions, remembered(memories)].filter((part) => part !== '').join('\n\n')
   const outcomes = new Map<string, ConsequenceView>()
   for (const message of messages) if (message.role === 'tool') outcomes.set(message.call_id, message.consequence)
+  // Before the message that is answered, and not at the end: a model answers what it was told last.
+  const asked = messages.findLastIndex((message) => message.role === 'user')
   return [
-    ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
-    ...messages.flatMap((message, i) => said(message, messages[i + 1], outcomes, names, model)),
+    // Only what the developer wrote. Memories hold text of tools, which must not speak with the voice of the system.
+    ...(instructions === '' ? [] : [{ role: 'system', content: instructions } as const]),
+    ...messages.flatMap((message, i) => [
+      ...(i === asked ? remembered(memories) : []),
+      ...said(message, messages[i + 1], outcomes, names, model),
+    ]),
   ]
 }
 
-function remembered(memories: readonly string[]): string {
-  if (memories.length === 0) return ''
-  return ['What was done in this session before:', ...memories.map((fact) => `- ${fact}`)].join('\n')
+function remembered(memories: readonly string[]): PromptMessage[] {
+  if (memories.length === 0) return []
+  const lines = [`What was done before. ${untrustedNotice}`, ...memories.map((fact) => `- ${quoted(fact)}`)]
+  return [{ role: 'user', content: [{ type: 'text', text: lines.join('\n') }] }]
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
 import { foreignShape } from '../../runtime/tools/foreign-schema.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
+import { quoted } from '../../runtime/untrusted.ts'
 import type { Connection } from './connection.ts'
 import { propertiesOf } from './properties.ts'
 import { readResult } from './read-result.ts'
@@ -22,7 +23,7 @@ export function mcpTool(server_name: string, server: McpServer, listed: Listed, 
   return tool({
     ...properties,
     name: nameOf(server_name, listed.name),
-    description: listed.description ?? '',
+    description: descriptionOf(server_name, server, listed.description ?? ''),
     input: shapeOf(listed.inputSchema, (problem) => warn(`${listed.name}: ${problem}`)),
     input_schema,
     version: versionOf(server),
@@ -32,6 +33,14 @@ export function mcpTool(server_name: string, server: McpServer, listed: Listed, 
     dedupe: Object.hasOwn(server.tools, listed.name) && server.tools[listed.name]?.irreversible === true,
     run: async (args, context) => readResult(await connection.call(listed, args as Json, context)),
   })
+}
+
+const longestDescription = 4_000
+
+/** The words of a server that is not trusted are quoted: a provider shows them to its model beside our instructions. */
+function descriptionOf(server_name: string, { trusted }: McpServer, given: string): string {
+  const said = given.slice(0, longestDescription).toWellFormed()
+  return trusted || said === '' ? said : `The MCP server ${server_name} describes it in its own words: ${quoted(said)}`
 }
 
 /** Servers may use any character; our names may not. */

@@ -1,6 +1,7 @@
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { GoalView, TaskView } from '../../observation/goal-state.ts'
+import { quoted, untrustedNotice } from '../../runtime/untrusted.ts'
 import { latestTasks } from './critique.ts'
 
 const draftShape =
@@ -24,7 +25,7 @@ export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): str
     `Agents that may own a task:\n${agents.join('\n')}`,
     `Answer with one JSON object and nothing else: ${draftShape}`,
     failure === null ? '' : `The last draft was not accepted: ${JSON.stringify(failure)}`,
-    goal.revise === null ? '' : `The last plan has to be revised: ${goal.revise}`,
+    goal.revise === null ? '' : `The last plan has to be revised. ${untrustedNotice}\n${listOf([goal.revise])}`,
   )
 }
 
@@ -32,15 +33,17 @@ export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): str
 export function taskInput(goal: GoalView, { planned }: TaskView, settled: readonly string[]): string {
   const results = goal.tasks
     .filter((other) => planned.depends_on.includes(other.planned.task_id) && other.planned.kind === 'work')
-    .map((other) => `- ${other.planned.key}: ${textOf(other.result)}`)
+    .map((other) => `- ${other.planned.key}: ${quoted(textOf(other.result))}`)
   return paragraphs(
     `Task ${planned.key}: ${planned.description || planned.title}`,
     `It is part of this goal: ${goal.goal_description}`,
-    results.length === 0 ? '' : `What it builds on:\n${results.join('\n')}`,
-    planned.notes.length === 0 ? '' : `It was done before, and this was found:\n- ${planned.notes.join('\n- ')}`,
+    results.length === 0 ? '' : `What it builds on. ${untrustedNotice}\n${results.join('\n')}`,
+    planned.notes.length === 0
+      ? ''
+      : `It was done before, and this was found. ${untrustedNotice}\n${listOf(planned.notes)}`,
     settled.length === 0
       ? ''
-      : `An earlier attempt ended because nobody knew whether something had happened. That is settled:\n- ${settled.join('\n- ')}`,
+      : `An earlier attempt ended because nobody knew whether something had happened. That is settled. ${untrustedNotice}\n${listOf(settled)}`,
   )
 }
 
@@ -48,16 +51,18 @@ export function taskInput(goal: GoalView, { planned }: TaskView, settled: readon
 export function criticInput(goal: GoalView): string {
   const tasks = [...latestTasks(goal).values()].filter(({ planned }) => planned.kind === 'work')
   const lines = tasks.map(({ planned, state, result, reason, evidence }) => {
-    const outcome = state === 'completed' ? textOf(result) : (reason ?? '')
+    const outcome = quoted(state === 'completed' ? textOf(result) : (reason ?? ''))
     const events = evidence.length === 0 ? '' : ` [events ${evidence.join(', ')}]`
-    return `- ${planned.key} (${planned.description}): ${state}. ${outcome}${events}`
+    return `- ${planned.key} (${quoted(planned.description)}): ${state}. ${outcome}${events}`
   })
   return paragraphs(
     `Examine whether this goal is met: ${goal.goal_description}`,
-    `Tasks and what they came to:\n${lines.join('\n')}`,
+    `Tasks and what they came to. ${untrustedNotice}\n${lines.join('\n')}`,
     'Answer with one JSON object and nothing else: {"summary", "needs_replan"?: boolean, "findings": [{"severity": error|warning|suggestion|info, "category": correctness|security|performance|style|completeness, "title", "description", "evidence": [..], "task": the task it is about or null, "suggested_fix"?}]}. No findings: the goal is met.',
   )
 }
+
+const listOf = (texts: readonly string[]) => texts.map((text) => `- ${quoted(text)}`).join('\n')
 
 function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)

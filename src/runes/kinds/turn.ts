@@ -25,7 +25,8 @@ export const turnKinds = {
   }),
   /**
    * `text` is all the model said in this round, so that nobody has to gather deltas. `provider_state` is what the model
-   * wants to see again with this answer, such as signatures of its reasoning; only that model reads it.
+   * wants to see again with this answer, such as signatures of its reasoning; only `provider_model`, which sent it, gets
+   * it back.
    */
   'turn.tool_calls_received': z.strictObject({
     call_ids: z.array(z.string()),
@@ -33,6 +34,7 @@ export const turnKinds = {
     text: z.string(),
     usage,
     provider_state: jsonValue.optional(),
+    provider_model: z.string().optional(),
   }),
   'turn.tools_finished': z.strictObject({
     results: z.array(z.strictObject({ call_id: z.string(), label: z.string(), summary: z.string() })),

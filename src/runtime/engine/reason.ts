@@ -26,6 +26,7 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
     messages: hold.agent.dialogue.messages,
     tools: toolsFor(hold),
     memories: hold.agent.facts,
+    model: hold.definition.model.id,
   })
   hold.interruption = new AbortController()
   // A worker that slept past its lease has the session as it was before: others may have changed or erased what it would show.

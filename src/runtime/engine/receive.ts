@@ -61,7 +61,7 @@ async function receiveOnce(
   markDuplicates(planned)
   const batch = batchFor(engine, hold)
   const { turn_id, round } = turnOf(hold)
-  const state = provider_state !== undefined && { provider_state }
+  const state = provider_state !== undefined && { provider_state, provider_model: hold.definition.model.id }
   const payload = { call_ids: planned.map((p) => p.call.call_id), round: round + 1, text, usage, ...state }
   batch.move(
     'turn',

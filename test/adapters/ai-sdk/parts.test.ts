@@ -6,6 +6,7 @@ import type { ConsequenceView } from '../../../src/observation/consequence.ts'
 import type { Message } from '../../../src/observation/dialogue.ts'
 import type { ModelEvent, ModelRequest } from '../../../src/runtime/model.ts'
 import { answer } from '../../../src/runtime/turns/answer.ts'
+import { untrustedNotice } from '../../../src/runtime/untrusted.ts'
 import { createHandClock } from '../../support/clock.ts'
 import { gist, request } from '../../support/hear-model.ts'
 
@@ -153,7 +154,7 @@ test('a dialogue in the words of the AI SDK', async () => {
     { instructions: 'Be brief.', memories: ['Mail to Bob was sent.'] },
   )
   expect(prompt).toEqual([
-    { role: 'system', content: 'Be brief.\n\nWhat was done in this session before:\n- Mail to Bob was sent.' },
+    { role: 'system', content: 'Be brief.' },
     { role: 'user', content: [{ type: 'text', text: '{"order":7}' }] },
     {
       role: 'assistant',
@@ -171,6 +172,10 @@ test('a dialogue in the words of the AI SDK', async () => {
         result('call_2', 'mail_send', 'error-text', '[FAILED] mail.send: no JSON'),
         result('call_3', 'gone_tool', 'error-text', 'Nothing is recorded about this call.'),
       ],
+    },
+    {
+      role: 'user',
+      content: [{ type: 'text', text: `What was done before. ${untrustedNotice}\n- "Mail to Bob was sent."` }],
     },
     { role: 'user', content: [{ type: 'text', text: '(an empty message)' }] },
   ])

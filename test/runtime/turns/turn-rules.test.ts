@@ -88,9 +88,11 @@ test('only the end of a dialogue is looked at', () => {
 test('a request hands the dialogue on as it is, and tells an agent with tools what the labels mean', () => {
   const messages = round(['a', {}])
   const tools = [{ name: 'a', description: '', input_schema: {} }]
-  const request = buildRequest({ instructions: 'Be kind.', messages, tools, memories: ['m'] })
+  const request = buildRequest({ instructions: 'Be kind.', messages, tools, memories: ['m'], model: 'a' })
   expect(request.messages).toBe(messages)
   expect(request.memories).toEqual(['m'])
   expect(request.instructions).toMatch(/^Be kind\.\n\n.*UNKNOWN.*IRREVERSIBLE/s)
-  expect(buildRequest({ instructions: 'Be kind.', messages, tools: [], memories: [] }).instructions).toBe('Be kind.')
+  expect(buildRequest({ instructions: 'Be kind.', messages, tools: [], memories: [], model: 'a' }).instructions).toBe(
+    'Be kind.',
+  )
 })

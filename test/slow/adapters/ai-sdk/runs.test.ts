@@ -69,7 +69,7 @@ describe.each(providers)('$title', (provider) => {
     const asked = JSON.stringify(server.served[1]?.body)
     expect(asked).toContain('[SUCCESS IRREVERSIBLE] mail.send')
     expect(asked).toContain('You write mail.')
-    expect(asked).toContain('What was done in this session before:')
+    expect(asked).toContain('What was done before. What stands in quotation marks')
     expect(server.served.map(({ outcome }) => outcome)).toEqual(['answered', 'answered'])
     expect(auditRunes(runes)).toEqual([])
   })
