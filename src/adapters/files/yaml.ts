@@ -1,4 +1,4 @@
-import { isScalar, parseAllDocuments, visit } from 'yaml'
+import { isMap, isScalar, parseAllDocuments, visit } from 'yaml'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 
@@ -28,13 +28,13 @@ export function readYaml(text: string): readonly ReadDocument[] {
       uniqueKeys: false,
       prettyErrors: false,
     })
-    return 'empty' in documents ? [] : documents.map((document) => valueOf(document, text))
+    return 'empty' in documents ? [] : documents.map((document) => readOne(document, text))
   } catch (error) {
     return [{ problem: sentence(error) }]
   }
 }
 
-function valueOf(document: Parsed, text: string): ReadDocument {
+function readOne(document: Parsed, text: string): ReadDocument {
   const [mistake] = [...document.errors, ...document.warnings]
   if (mistake !== undefined) return { problem: `${sentence(mistake)} at ${placeOf(text, mistake.pos[0])}` }
   try {
@@ -49,16 +49,15 @@ function valueOf(document: Parsed, text: string): ReadDocument {
 /** The parser compares each key with each other one, which takes minutes over 60,000 of them. */
 function repeatedKey(document: Parameters<typeof visit>[0]): string | undefined {
   let found: string | undefined
-  visit(document, {
-    Map(_, { items }) {
-      const keys = new Set<string>()
-      for (const { key } of items) {
-        const text = String(isScalar(key) ? key.value : key)
-        if (keys.has(text)) found ??= text
-        keys.add(text)
-      }
-      return found === undefined ? undefined : visit.BREAK
-    },
+  visit(document, (_, node) => {
+    if (!isMap(node)) return undefined
+    const keys = new Set<string>()
+    for (const { key } of node.items) {
+      const text = String(isScalar(key) ? key.value : key)
+      if (keys.has(text)) found ??= text
+      keys.add(text)
+    }
+    return found === undefined ? undefined : visit.BREAK
   })
   return found
 }
