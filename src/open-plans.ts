@@ -37,7 +37,7 @@ export function loadRules(): Promise<RuleEngine> {
 
 /** Reads a registry as it is now. One bad file refuses it all. */
 export async function readRegistry(folder: string, sha256: Sha256): Promise<RegistrySnapshot> {
-  const { loadRegistry } = await import('./adapters/registry/folder.ts')
+  const { loadRegistry } = await import('./adapters/files/registry-folder.ts')
   const admission = await loadRegistry(folder, { sha256, rules: await loadRules() }).catch((error: Error) => {
     throw faults.file_unusable({ file: folder, problem: error.message })
   })

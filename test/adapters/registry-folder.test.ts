@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { loadRegistry } from '../../src/adapters/registry/folder.ts'
+import { loadRegistry } from '../../src/adapters/files/registry-folder.ts'
 import { content, ports, registryOf } from '../support/coordinator.ts'
 
 let folder = ''

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Ports } from '../../coordinator/progress.ts'
 import { type Admission, admitRegistry, type RegistrySource } from '../../coordinator/registry/admission.ts'
 import type { Problem } from '../../coordinator/schemas/problem.ts'
-import { readYaml } from '../files/yaml.ts'
+import { readYaml } from './yaml.ts'
 
 /**
  * Reads a registry from a folder of `.yaml`, `.yml` and `.json` files, each with
