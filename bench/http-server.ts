@@ -69,7 +69,7 @@ const quiet_id = await sw.createSession({ agent: 'support' })
 const opened = (await runelog.read(run.session_id)).find((rune) => rune.kind === 'contract.opened')
 const execution_id = opened?.execution_id ?? ''
 
-const desk = deskOn(sw, () => ({ public_key: '00', sign: () => '11' }))
+const desk = deskOn(sw, { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' })
 const streams = createStreams({ desk, timers: systemTimers, warn: console.error })
 const app = createServer({
   desk,

@@ -1,15 +1,16 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import { checkSignature } from './adapters/host/signing-key.ts'
 import type { Runelog } from './runelog/port.ts'
-import type { Desk } from './surface/desk.ts'
+import type { Desk, StoreKey } from './surface/desk.ts'
 
 /** What a desk is made of where nothing is to be done. */
-export function lookingPorts(runelog: Runelog, signer: Desk['signer']): Omit<Desk, 'views'> {
+export function lookingPorts(runelog: Runelog, { signer, publicKey }: StoreKey): Omit<Desk, 'views'> {
   return {
     runelog,
     now: hostPorts.now,
     sha256: hostPorts.sha256,
     signer,
+    publicKey,
     check: checkSignature,
     agents: () => [],
     output: async () => undefined,

@@ -27,7 +27,7 @@ async function fromStore(url: string, given: string): Promise<Bundle> {
   const close = () => store.runelog.close()
   try {
     const session_id = await sessionNamed(store, given)
-    const lines = await bundleLines(createDesk(lookingPorts(store.runelog, store.signer)), session_id)
+    const lines = await bundleLines(createDesk(lookingPorts(store.runelog, store)), session_id)
     return { session_id, lines, close }
   } catch (error) {
     await close()

@@ -62,6 +62,6 @@ export async function tokenFor(where: Where): Promise<string> {
 
 /** On the store alone: nothing is recovered, nothing runs. */
 async function looking(url: string): Promise<Client> {
-  const { runelog, signer } = await openStore(url)
-  return localClient(createDesk(lookingPorts(runelog, signer)), () => runelog.close())
+  const { runelog, ...key } = await openStore(url)
+  return localClient(createDesk(lookingPorts(runelog, key)), () => runelog.close())
 }

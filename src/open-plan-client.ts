@@ -10,7 +10,7 @@ import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { permissionPolicy } from './runtime/tools/policy.ts'
 import { usualSettings } from './settings.ts'
-import { signerOf } from './store-key.ts'
+import { keyOf } from './store-key.ts'
 import { refuseMissing } from './stores.ts'
 import type { Client } from './surface/client.ts'
 import { createDesk } from './surface/desk.ts'
@@ -56,7 +56,7 @@ export async function openPlanClient(
     // A plan whose process was killed follows from what is recorded: to take it up changes nothing in the world.
     await resumeAll()
     await idle()
-    const desk = createDesk({ ...lookingPorts(runelog, signerOf(url)), output: blobs.fetch, plans: async () => plans })
+    const desk = createDesk({ ...lookingPorts(runelog, keyOf(url)), output: blobs.fetch, plans: async () => plans })
     return localClient(desk, async () => {
       await stop()
       await runtime.stop()

@@ -5,7 +5,7 @@ import { loadConfig } from './load-config.ts'
 import { lookingPorts } from './looking-ports.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createStatewright, type Statewright, type StatewrightOptions } from './statewright.ts'
-import { signerOf } from './store-key.ts'
+import { keyOf } from './store-key.ts'
 import { refuseMissing } from './stores.ts'
 import type { Client } from './surface/client.ts'
 import { createDesk } from './surface/desk.ts'
@@ -26,7 +26,7 @@ export async function openWorkingClient(url: string, { config: file }: Where, us
   const warn = config.warn ?? warnOnStderr
   if (use === 'work') {
     const sw = await createStatewright({ ...config, store: url, warn })
-    return localClient(deskOn(sw, signerOf(url)), () => sw.close())
+    return localClient(deskOn(sw, keyOf(url)), () => sw.close())
   }
   refuseMissing(url)
   const { settings: { lease_ms = usual_lease_ms } = {} } = config
@@ -37,7 +37,7 @@ export async function openWorkingClient(url: string, { config: file }: Where, us
     return started
   }
   const desk = createDesk({
-    ...lookingPorts(store.runelog, signerOf(url)),
+    ...lookingPorts(store.runelog, keyOf(url)),
     output: store.blobs.fetch,
     commands,
     plans: async () => (await commands()).plans,

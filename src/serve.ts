@@ -22,7 +22,7 @@ import { createStreams } from './server/streams/streams.ts'
 import { type Token, tokenOf } from './server/tokens.ts'
 import { telling } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
-import { signerOf } from './store-key.ts'
+import { keyOf } from './store-key.ts'
 import { operations } from './surface/operations/all.ts'
 
 /** Where it listens unless someone says otherwise; if that is taken, on any port that is free. */
@@ -59,7 +59,10 @@ export async function serveConfig(
     undo.unshift(() => sw.close())
     const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
-    const desk = deskOn(sw, signerOf(config.store))
+    // The key is made when the server starts, like its token: no request makes one.
+    const key = keyOf(config.store)
+    key.signer()
+    const desk = deskOn(sw, key)
     const streams = createStreams(
       { desk, timers: systemTimers, warn },
       streamLimits({ ...usualLimits, ...server.limits }),

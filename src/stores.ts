@@ -7,7 +7,7 @@ import type { Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
 import { models, segmentsFolder } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
-import { publicKeyOf, signerOf } from './store-key.ts'
+import { keyOf } from './store-key.ts'
 
 /** Opens a store that exists, by its name. Wiring, like `main`: nothing in a room imports this. */
 export async function openStore(url: string): Promise<Store> {
@@ -40,8 +40,6 @@ async function openPostgres(url: string): Promise<Store> {
   const key = keyOf(url)
   return { runelog: await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models }), ...key }
 }
-
-const keyOf = (url: string) => ({ signer: signerOf(url), publicKey: () => publicKeyOf(url) })
 
 /** Copies a store that is a file, and says how the copy is named. */
 export async function backUp(url: string, folder: string): Promise<{ readonly store: string }> {

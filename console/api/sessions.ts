@@ -87,10 +87,16 @@ export interface Audit {
   readonly head: string
   readonly first_bad: { readonly event_id: number; readonly problem: string } | null
   readonly redactions: readonly Redacted[]
+}
+
+export interface Signed extends Audit {
   readonly checkpoint: { readonly event_id: number; readonly at: number; readonly public_key: string } | null
 }
 
 export const auditSession = (session_id: string) => get<Audit>(at(session_id, 'audit'))
+
+/** Needs the scope `admin`. */
+export const signSession = (session_id: string) => post<Signed>(at(session_id, 'checkpoint'))
 
 export const sendMessage = (session_id: string, input: Json) =>
   post<{ run_id: string }>(at(session_id, 'messages'), { input })

@@ -1,5 +1,7 @@
+import { useState } from 'react'
 import type { Redacted } from '../../src/runes/verify.ts'
-import { auditSession } from '../api/sessions.ts'
+import { auditSession, type Signed, signSession } from '../api/sessions.ts'
+import { useAct } from '../parts/act.tsx'
 import { Link } from '../parts/link.tsx'
 import { Loading, Trouble } from '../parts/states.tsx'
 import { At } from '../parts/time.tsx'
@@ -9,6 +11,9 @@ import { plural } from '../words.ts'
 /** What the server found when it read its own store from the first event on. */
 export function OnServer({ session_id }: { session_id: string }) {
   const { value, problem, isLoading, again } = useAsked(`audit ${session_id}`, () => auditSession(session_id))
+  const [signed, setSigned] = useState<Signed>()
+  const signing = useAct()
+  const checkpoint = signed?.session_id === session_id ? signed.checkpoint : null
   return (
     <section aria-labelledby="on-server">
       <h2 id="on-server">On the server</h2>
@@ -19,11 +24,11 @@ export function OnServer({ session_id }: { session_id: string }) {
           {value.first_bad === null ? (
             <p className="verdict is-good">
               ✓ {plural(value.events, 'event')} verified, the chain is intact
-              {value.checkpoint !== null && (
+              {checkpoint !== null && (
                 <>
-                  , signed by key{' '}
-                  <code title={value.checkpoint.public_key}>{value.checkpoint.public_key.slice(0, 12)}</code> at{' '}
-                  <At at={value.checkpoint.at} />
+                  , signed up to event {checkpoint.event_id} by key{' '}
+                  <code title={checkpoint.public_key}>{checkpoint.public_key.slice(0, 12)}</code> at{' '}
+                  <At at={checkpoint.at} />
                 </>
               )}
               .
@@ -38,6 +43,16 @@ export function OnServer({ session_id }: { session_id: string }) {
           <button type="button" disabled={isLoading} onClick={again}>
             Verify again
           </button>
+          {value.first_bad === null && (
+            <button
+              type="button"
+              disabled={signing.isBusy}
+              onClick={() => void signing.run(() => signSession(session_id), setSigned)}
+            >
+              Sign
+            </button>
+          )}
+          {signing.problem !== undefined && <Trouble problem={signing.problem} />}
         </>
       )}
     </section>

@@ -30,8 +30,10 @@ export interface Desk {
   readonly runelog: Runelog
   readonly now: () => number
   readonly sha256: Sha256
-  /** The key that belongs to the store. */
+  /** The key that belongs to the store; made on first use. Only what an admin asks for signs with it. */
   readonly signer: () => Signer
+  /** The public half of that key; undefined if there is none yet. Nothing is made. */
+  readonly publicKey: () => string | undefined
   readonly check: CheckSignature
   /** What is going on in each session, kept at hand for those who look. */
   readonly views: SessionViews
@@ -46,6 +48,9 @@ export interface Desk {
   /** Text on its way, before it is durable. Returns the way to stop listening. */
   readonly listen: (listener: (delta: EphemeralDelta) => void) => () => void
 }
+
+/** The key of a store, as a desk has it. */
+export type StoreKey = Pick<Desk, 'signer' | 'publicKey'>
 
 /** A desk on a store; `isExclusive` says that nobody else writes to it. */
 export function createDesk({ isExclusive = false, ...ports }: Omit<Desk, 'views'> & { isExclusive?: boolean }): Desk {

@@ -6,6 +6,7 @@ import type { SessionState } from '../observation/session-state.ts'
 import type { Subject } from '../runelog/models/subjects.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Rune } from '../runes/rune.ts'
+import { nextSlice } from './slices.ts'
 
 /** A session as of its last rune, for those who only look. */
 export interface SessionView {
@@ -37,6 +38,9 @@ interface Growing extends SessionView {
 const kept = 100_000
 
 const accompanying: ReadonlySet<string> = new Set<Rune['kind']>(['turn.assistant_delta', 'tool.progress'])
+
+/** How many runes are folded before others get their turn. */
+const atOnce = 500
 
 /** How many subjects are known by their session. */
 const placed = 100_000
@@ -87,14 +91,15 @@ export function createSessionViews(runelog: Runelog, isExclusive: boolean): Sess
   async function readOn({ state, steps, histories }: Growing): Promise<boolean> {
     const from = state.event_id
     for (;;) {
-      const runes = await runelog.read(state.session_id, { after: state.event_id, limit: 5_000 })
+      const runes = await runelog.read(state.session_id, { after: state.event_id, limit: atOnce })
       for (const rune of runes) {
         if (from > 0 && rune.kind === 'rune.redacted') return false
         foldSession(state, rune)
         tellHistories(histories, rune)
         if (!accompanying.has(rune.kind)) steps.push(rune)
       }
-      if (runes.length < 5_000) return true
+      if (runes.length < atOnce) return true
+      await nextSlice()
     }
   }
 

@@ -75,7 +75,9 @@ test('a key is remembered by the log: another process on the same store knows it
   const before = await logs()
 
   await close()
-  const next = await startServer(deskOn(world.sw, () => ({ public_key: '00', sign: () => '11' })))
+  const next = await startServer(
+    deskOn(world.sw, { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }),
+  )
   open.push(next.close)
   const again = await Promise.all(sent.map(([path, body]) => next.ask(path, { body, headers: key('k') })))
   const resent = await next.ask(messages, { body: { input: 'Hello.' }, headers: key('m') })

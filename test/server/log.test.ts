@@ -15,7 +15,7 @@ test('a request leaves one line that says who, what and how long, and no secret'
     { support: supportAgent([say('Done.')]) },
     { secrets: { 'the canary': canary } },
   )
-  const desk = deskOn(world.sw, () => ({ public_key: '00', sign: () => '11' }))
+  const desk = deskOn(world.sw, { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' })
   const broken = { ...desk, runelog: { ...desk.runelog, rows: () => Promise.reject(new Error(`lost ${canary}`)) } }
   const server = await startServer(broken, { logger })
   const sent = encodeURIComponent(canary)

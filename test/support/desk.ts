@@ -43,8 +43,8 @@ export async function createDeskWorld(
   options: Partial<WorldOptions> = {},
 ) {
   const world = await createWorld({ agents, ...options })
-  const signer = () => ({ public_key: '00', sign: () => '11' })
-  const desk = deskOn(world.sw, signer, world.hand.clock.now)
+  const key = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
+  const desk = deskOn(world.sw, key, world.hand.clock.now)
   const called = new Set<string>()
   return {
     world,

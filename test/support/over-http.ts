@@ -27,8 +27,8 @@ export function overHttp(called: Set<string> = new Set()) {
   return {
     called,
     async through(sw: Statewright, now: () => number): Promise<Statewright> {
-      const signer = () => ({ public_key: '00', sign: () => '11' })
-      const server = await startServer(deskOn(sw, signer, now))
+      const key = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
+      const server = await startServer(deskOn(sw, key, now))
       // Of a process that is killed nobody closes the server.
       server.app.server.unref()
       const pause = async () => {}

@@ -15,6 +15,7 @@ export async function serveStreams({ desk, ...ports }: StreamPorts, port = 0, li
   const whole = createDesk({
     sha256: hostPorts.sha256,
     signer: hostPorts.signer,
+    publicKey: () => undefined,
     check: checkSignature,
     agents: () => [],
     output: async () => undefined,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { listAgents } from '../../src/surface/operations/agents.ts'
 import { operations } from '../../src/surface/operations/all.ts'
+import { auditSession, signSession } from '../../src/surface/operations/audit.ts'
 import { allowAgain, redactRune } from '../../src/surface/operations/corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from '../../src/surface/operations/executions.ts'
 import { runHistory } from '../../src/surface/operations/history.ts'
@@ -9,7 +10,7 @@ import { answer, approve, deny, getInteraction, listInbox, settle } from '../../
 import { getMachine, getOccupancy, getTopology, listMachines } from '../../src/surface/operations/machines.ts'
 import { getOutput } from '../../src/surface/operations/outputs.ts'
 import { cancelRun, interruptRun, replyRun, steerRun, submitRun } from '../../src/surface/operations/run-commands.ts'
-import { auditSession, listRunes, stateAt } from '../../src/surface/operations/runes.ts'
+import { listRunes, stateAt } from '../../src/surface/operations/runes.ts'
 import { getRun, listRuns, runInteraction, runResult, runTrace } from '../../src/surface/operations/runs.ts'
 import {
   archiveSession,
@@ -114,6 +115,9 @@ test('every operation answers with what it declares', async () => {
   expect(past.subjects).toMatchObject([{ machine: 'session', state: 'created' }])
   expect(past.moves).toMatchObject([{ machine: 'session', from: null, to: 'created' }])
   expect(await client.call(auditSession, { params: { session_id } })).toMatchObject({ is_sound: true, first_bad: null })
+  expect(await client.call(signSession, { params: { session_id }, body: {} })).toMatchObject({
+    checkpoint: { session_id },
+  })
 
   // Stopping, and the life of a session.
   const waiting = await client.call(submitRun, { body: { agent: 'support', input: 'Again.' } })

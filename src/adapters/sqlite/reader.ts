@@ -11,7 +11,7 @@ import type { Statements } from './statements.ts'
 
 type RuneColumns = [number, string, string, string | null, string, number]
 
-const atOnce = 1000
+const atOnce = 200
 
 /** Reads committed state: runes from the table and from cold storage as if they were one, and rows of read models. */
 export function createReader(db: DatabaseSync, statements: Statements, segments: Segments) {

@@ -4,7 +4,7 @@ import { fileRefused } from '../../faults/file-refused.ts'
 import { checkpointLine } from '../../runes/bundle.ts'
 import { type Checkpoint, signCheckpoint } from '../../runes/checkpoint.ts'
 import type { Client } from '../../surface/client.ts'
-import { auditSession } from '../../surface/operations/runes.ts'
+import { signSession } from '../../surface/operations/audit.ts'
 import type { Command, Host, Io, Store } from '../command.ts'
 import { everySession } from '../every-session.ts'
 import { exits } from '../exits.ts'
@@ -61,7 +61,7 @@ async function signThere({ err }: Io, client: Client, given: string | undefined)
   const ids = given === undefined ? await everySession(client) : [(await resolveId(client, given, 'session')).id]
   const signed: (Checkpoint | null)[] = []
   for (const session_id of ids) {
-    const { checkpoint, first_bad } = await client.call(auditSession, { params: { session_id } })
+    const { checkpoint, first_bad } = await client.call(signSession, { params: { session_id }, body: {} })
     if (first_bad !== null) err(`${session_id} event ${first_bad.event_id}: ${first_bad.problem}`)
     signed.push(checkpoint)
   }

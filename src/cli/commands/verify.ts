@@ -5,7 +5,7 @@ import { type Checkpoint, checkpointProblem, readCheckpoint } from '../../runes/
 import type { Mark } from '../../runes/record.ts'
 import { type BadEvent, createVerifier, type Redacted, type VerifierPorts } from '../../runes/verify.ts'
 import type { Client } from '../../surface/client.ts'
-import { auditSession } from '../../surface/operations/runes.ts'
+import { auditSession } from '../../surface/operations/audit.ts'
 import { busy } from '../busy.ts'
 import type { Arguments, Command, Io, Store } from '../command.ts'
 import { everySession } from '../every-session.ts'

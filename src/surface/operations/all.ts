@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts'
 import { listAgents } from './agents.ts'
+import { auditSession, signSession } from './audit.ts'
 import { allowAgain, redactRune } from './corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
 import { getGoalCritiques } from './goal-critiques.ts'
@@ -21,7 +22,7 @@ import {
   verifyPlan,
 } from './plans.ts'
 import { cancelRun, interruptRun, replyRun, steerRun, submitRun } from './run-commands.ts'
-import { auditSession, listRunes, stateAt } from './runes.ts'
+import { listRunes, stateAt } from './runes.ts'
 import { getRun, listRuns, runInteraction, runResult, runTrace } from './runs.ts'
 import { archiveSession, closeSession, pauseSession, resumeSession, sendMessage } from './session-commands.ts'
 import { createSession, getSession, listSessions } from './sessions.ts'
@@ -48,6 +49,7 @@ export const operations: readonly Operation[] = [
   listRunes,
   stateAt,
   auditSession,
+  signSession,
   submitRun,
   listRuns,
   getRun,

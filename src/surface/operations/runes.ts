@@ -2,15 +2,12 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { stateAt as stateAtEvent } from '../../observation/state-at.ts'
 import { subjectMoves } from '../../observation/subject-moves.ts'
-import { signCheckpoint } from '../../runes/checkpoint.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { createVerifier } from '../../runes/verify.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { id } from '../shapes/id.ts'
 import { count, flag } from '../shapes/page.ts'
 import { runeShape, subjectShape } from '../shapes/rune.ts'
-import { nothing } from '../shapes.ts'
 import { subjectCard } from '../spine.ts'
 
 const one = z.object({ session_id: id })
@@ -105,70 +102,5 @@ export const stateAt = defineOperation({
     )
     const subjects = [...stateAtEvent(steps, event_id).values()].map(subjectCard)
     return { session_id, event_id, at: rune?.at ?? null, subjects, moves }
-  },
-})
-
-export const auditSession = defineOperation({
-  name: 'audit_session',
-  method: 'GET',
-  path: '/api/sessions/{session_id}/audit',
-  scope: 'read',
-  summary: 'Verify the chain of a session from its first event, and sign what was found.',
-  params: one,
-  query: nothing,
-  body: null,
-  returns: z.object({
-    session_id: z.string(),
-    is_sound: z.boolean(),
-    events: z.int(),
-    /** The hash of the last event that is proved. */
-    head: z.string(),
-    /** The first event that is not what was recorded, and how that shows. */
-    first_bad: z.object({ event_id: z.int(), problem: z.string() }).nullable(),
-    /** Every event whose content was erased, by whom and why. */
-    redactions: z.array(
-      z.object({
-        event_id: z.int(),
-        recorded_at: z.int(),
-        reason: z.string(),
-        redacted_by: z.string().nullable(),
-        public_key: z.string().nullable(),
-        is_after_mark: z.boolean(),
-      }),
-    ),
-    /** A signed statement to keep elsewhere; null if the log is not sound. */
-    checkpoint: z
-      .object({
-        session_id: z.string(),
-        event_id: z.int(),
-        hash: z.string(),
-        at: z.int(),
-        public_key: z.string(),
-        signature: z.string(),
-      })
-      .nullable(),
-  }),
-  async run({ runelog, sha256, check, signer, now }, { params: { session_id } }) {
-    if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const key = signer()
-    const verifier = createVerifier(session_id, { sha256, check, trusted: [key.public_key] })
-    const first_bad = (await firstBad()) ?? null
-    const { event_id, hash } = verifier.head()
-    const checkpoint = first_bad === null ? signCheckpoint({ session_id, event_id, hash, at: now() }, key) : null
-    const redactions = [...verifier.redactions()]
-    return { session_id, is_sound: first_bad === null, events: event_id, head: hash, first_bad, redactions, checkpoint }
-
-    async function firstBad() {
-      try {
-        for await (const record of runelog.records(session_id)) {
-          const bad = verifier.take(record)
-          if (bad !== undefined) return bad
-        }
-      } catch (error) {
-        // Bytes that cannot even be read are a finding, not a failure of the audit.
-        return { event_id: verifier.head().event_id + 1, problem: `it cannot be read (${(error as Error).message}).` }
-      }
-      return verifier.end()
-    }
   },
 })

@@ -29,7 +29,11 @@ async function open() {
   const { sw, hand } = world
   const early: string[] = []
   sw.listen(({ text }) => early.push(text))
-  const desk = deskOn(sw, () => ({ public_key: '00', sign: () => '11' }), hand.clock.now)
+  const desk = deskOn(
+    sw,
+    { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' },
+    hand.clock.now,
+  )
   const { read } = await startStreams({ desk, timers: hand.timers, warn: console.error })
   const plan = planOf(note('ta'))
   const { goal_id, session_id } = await sw.goals.start({ goal: 'Review', auto: true, critic: 'critic', plan })

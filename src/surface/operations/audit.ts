@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import { signCheckpoint } from '../../runes/checkpoint.ts'
+import { createVerifier } from '../../runes/verify.ts'
+import type { Desk } from '../desk.ts'
+import { defineOperation } from '../operation.ts'
+import { id } from '../shapes/id.ts'
+import { nothing } from '../shapes.ts'
+import { nextSlice } from '../slices.ts'
+
+const one = z.object({ session_id: id })
+
+const auditShape = z.object({
+  session_id: z.string(),
+  is_sound: z.boolean(),
+  events: z.int(),
+  /** The hash of the last event that is proved. */
+  head: z.string(),
+  /** The first event that is not what was recorded, and how that shows. */
+  first_bad: z.object({ event_id: z.int(), problem: z.string() }).nullable(),
+  /** Every event whose content was erased, by whom and why. */
+  redactions: z.array(
+    z.object({
+      event_id: z.int(),
+      recorded_at: z.int(),
+      reason: z.string(),
+      redacted_by: z.string().nullable(),
+      public_key: z.string().nullable(),
+      is_after_mark: z.boolean(),
+    }),
+  ),
+})
+
+export const auditSession = defineOperation({
+  name: 'audit_session',
+  method: 'GET',
+  path: '/api/sessions/{session_id}/audit',
+  scope: 'read',
+  summary: 'Verify the chain of a session from its first event. Nothing is signed and nothing changes.',
+  params: one,
+  query: nothing,
+  body: null,
+  returns: auditShape,
+  run: (desk, { params: { session_id } }) => audit(desk, session_id),
+})
+
+export const signSession = defineOperation({
+  name: 'sign_session',
+  method: 'POST',
+  path: '/api/sessions/{session_id}/checkpoint',
+  scope: 'admin',
+  summary: 'Verify the chain of a session, and sign where it ends with the key of the store.',
+  params: one,
+  query: nothing,
+  body: nothing,
+  returns: z.object({
+    ...auditShape.shape,
+    /** A signed statement to keep elsewhere; null if the log is not sound. */
+    checkpoint: z
+      .object({
+        session_id: z.string(),
+        event_id: z.int(),
+        hash: z.string(),
+        at: z.int(),
+        public_key: z.string(),
+        signature: z.string(),
+      })
+      .nullable(),
+  }),
+  async run(desk, { params: { session_id } }) {
+    const found = await audit(desk, session_id)
+    const { is_sound, events: event_id, head: hash } = found
+    const statement = { session_id, event_id, hash, at: desk.now() }
+    return { ...found, checkpoint: is_sound ? signCheckpoint(statement, desk.signer()) : null }
+  },
+})
+
+/** How much is verified before other requests get their turn: about a millisecond. */
+const slice = { records: 100, bytes: 256 * 1024 }
+
+async function audit({ runelog, sha256, check, publicKey }: Desk, session_id: string) {
+  if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
+  const own = publicKey()
+  const verifier = createVerifier(session_id, { sha256, check, trusted: own === undefined ? [] : [own] })
+  const first_bad = (await firstBad()) ?? null
+  const { event_id: events, hash: head } = verifier.head()
+  return { session_id, is_sound: first_bad === null, events, head, first_bad, redactions: [...verifier.redactions()] }
+
+  async function firstBad() {
+    let records = 0
+    let bytes = 0
+    try {
+      for await (const record of runelog.records(session_id)) {
+        const bad = verifier.take(record)
+        if (bad !== undefined) return bad
+        records += 1
+        bytes += record.payload.length
+        if (records < slice.records && bytes < slice.bytes) continue
+        records = 0
+        bytes = 0
+        await nextSlice()
+      }
+    } catch (error) {
+      // Bytes that cannot even be read are a finding, not a failure of the audit.
+      return { event_id: verifier.head().event_id + 1, problem: `it cannot be read (${(error as Error).message}).` }
+    }
+    return verifier.end()
+  }
+}
