@@ -13,7 +13,7 @@ const rooms = {
   runelog: ['kernel', 'machines', 'runes', 'faults'],
   runtime: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog'],
   autonomy: acting,
-  adapters: acting,
+  adapters: [...acting, 'wire'],
   surface: [...acting, 'autonomy'],
   server: [...acting, 'autonomy', 'surface', 'wire'],
   cli: [...acting, 'autonomy', 'surface', 'server'],

@@ -11,6 +11,7 @@ import { createDesk } from './surface/desk.ts'
 import { localClient } from './surface/local-client.ts'
 import { remoteClient } from './surface/remote-client.ts'
 import { storeOf } from './where.ts'
+import { isLoopback } from './wire/loopback.ts'
 
 /** How a command reaches the operations. Wiring, like `main`: nothing in a room imports this. */
 export async function openClient(where: Where, use: Use): Promise<Client> {
@@ -48,10 +49,15 @@ export function holderOf(error: unknown): string | null {
   return (error.details as { address?: string | null }).address ?? null
 }
 
-/** The one in the environment, or the one that a server here wrote down. */
+/** The one in the environment, or the one that a server here wrote down; that one is for a server on this machine only. */
 export async function tokenFor(where: Where): Promise<string> {
   const { STATEWRIGHT_TOKEN: token } = process.env
   if (token !== undefined && token !== '') return token
+  if (where.server !== undefined && !isLoopback(where.server))
+    throw faults.bad_usage({
+      problem: `There is no token for ${where.server}.`,
+      usage: 'set STATEWRIGHT_TOKEN to one that this server knows',
+    })
   const file = tokenFileOf(await storeOf(where))
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()
   throw faults.file_unusable({

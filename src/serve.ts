@@ -24,6 +24,7 @@ import { telling } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { keyOf } from './store-key.ts'
 import { operations } from './surface/operations/all.ts'
+import { isLoopback } from './wire/loopback.ts'
 
 /** Where it listens unless someone says otherwise; if that is taken, on any port that is free. */
 const usualPort = 4400
@@ -83,7 +84,8 @@ export async function serveConfig(
       isLeaving: () => isLeaving,
     })
     const url = await listen(app, host, asked.port ?? server.port, asked.tls !== undefined)
-    store.announce?.(url)
+    const here = announced(url)
+    if (here !== null) store.announce?.(here)
     return {
       agents: Object.keys(config.agents),
       max_concurrent_runs,
@@ -105,6 +107,14 @@ export async function serveConfig(
     for (const step of undo) await step()
     throw error
   }
+}
+
+/** Where commands on this machine reach a server; null if they have to be told by `--server`. */
+function announced(url: string): string | null {
+  const here = new URL(url)
+  if (here.hostname === '0.0.0.0') here.hostname = '127.0.0.1'
+  if (here.hostname === '[::]') here.hostname = '[::1]'
+  return isLoopback(here.origin) ? here.origin : null
 }
 
 async function listen(

@@ -7,6 +7,7 @@ export function openTerminal(): Terminal {
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true && env.CI === undefined
   return {
     isInteractive,
+    isScreen: stdout.isTTY === true,
     hasColor: stdout.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb',
     width: stdout.columns ?? 100,
     async ask(question, signal) {

@@ -46,6 +46,8 @@ export interface Io {
 export interface Terminal {
   /** Someone sits at it. Where nobody does, nothing is ever asked. */
   readonly isInteractive: boolean
+  /** Standard output is a terminal: a person sees what is printed, and no log keeps it. */
+  readonly isScreen: boolean
   readonly hasColor: boolean
   readonly width: number
   /** One line from whoever sits there, or undefined if the input has ended or the question is taken back. */

@@ -17,6 +17,8 @@ export interface Setting {
   readonly typed?: (question: string) => string | undefined
   /** Nothing is typed before this resolves, unless the question is taken back. */
   readonly until?: () => Promise<void>
+  /** What is printed goes to a terminal; else into a pipe. */
+  readonly isScreen?: boolean
   /** Is told whenever something was printed. */
   readonly onPrinted?: () => void
   readonly host?: Partial<Host>
@@ -25,9 +27,10 @@ export interface Setting {
 /** The command line in this process: what it printed where, and how it ended. */
 export async function runCli(args: readonly string[], setting: Setting = {}): Promise<Outcome> {
   const printed: { out: string[]; err: string[] } = { out: [], err: [] }
-  const { commands = all, typed, until, onPrinted, host } = setting
+  const { commands = all, typed, until, onPrinted, host, isScreen = false } = setting
   const terminal: Terminal = {
     isInteractive: typed !== undefined,
+    isScreen,
     hasColor: false,
     width: 100,
     async ask(question, signal) {

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
+import { isLoopback } from '../../wire/loopback.ts'
 
 /** Who holds a store, for whoever comes second. `address` is where a server can be asked instead. */
 export interface Holder {
@@ -53,11 +54,28 @@ export function takeLock(path: string): Lock {
   }
 }
 
-/** Between taking the lock and writing its name a holder is nameless for a moment; then there is no one to name. */
+/**
+ * Between taking the lock and writing its name a holder is nameless for a
+ * moment; then there is no one to name. Commands send their token to the
+ * address, so it counts only if it is on this machine and its process lives.
+ */
 export function readHolder(path: string): Holder {
   try {
-    return JSON.parse(readFileSync(`${path}.lock`, 'utf8')) as Holder
+    const { pid, address } = JSON.parse(readFileSync(`${path}.lock`, 'utf8')) as Partial<Record<keyof Holder, unknown>>
+    if (typeof pid !== 'number' || !isAlive(pid)) return { pid: 0, address: null }
+    return { pid, address: typeof address === 'string' && isLoopback(address) ? address : null }
   } catch {
     return { pid: 0, address: null }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // It lives, and belongs to another user.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

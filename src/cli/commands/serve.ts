@@ -18,7 +18,7 @@ export const serveCommand: Command = {
     quiet: { type: 'boolean', summary: 'log what goes wrong, and not every request' },
   },
 
-  async run(args, { host, out, err }) {
+  async run(args, { host, out, err, terminal }) {
     take(this, args, 0)
     const { values } = args
     const server = await host.startServer(
@@ -35,9 +35,13 @@ export const serveCommand: Command = {
     )
     const { url, agents, new_token, token_file } = server
     out(`Serving ${agents.join(', ')} on ${url}`)
-    if (new_token !== null) out(`Open ${url}/#token=${new_token}`)
+    // What is not a terminal may be a log, which others read.
+    const isShown = new_token !== null && terminal.isScreen
+    if (isShown) out(`Open ${url}/#token=${new_token}`)
     if (token_file !== null)
-      out(new_token === null ? `The token is in ${token_file}` : `The token is shown once; it is kept in ${token_file}`)
+      out(isShown ? `The token is shown once; it is kept in ${token_file}` : `The token is in ${token_file}`)
+    else if (!isShown)
+      out('The token of this store is shown in a terminal only; name others in server.tokens of the config.')
 
     const why = await Promise.race([host.untilTold(), server.broken])
     if (typeof why !== 'string') {

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { request } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -30,7 +31,7 @@ function configured(more = ''): { config: string; database: string; folder: stri
 
 test('the first start makes a token that only its owner reads, and shows it once, in the fragment of a link', async () => {
   const { config, database } = configured()
-  const first = await runCli(['serve', '--config', config, '--port', '0', '--quiet'])
+  const first = await runCli(['serve', '--config', config, '--port', '0', '--quiet'], { isScreen: true })
   expect(first).toMatchObject({ exit: 0, err: '' })
   const token = readFileSync(`${database}.token`, 'utf8').trim()
   expect(token).toMatch(/^swt_[\w-]{32}$/)
@@ -42,14 +43,59 @@ test('the first start makes a token that only its owner reads, and shows it once
     'SIGTERM: letting go of what is under way.',
     'Stopped.',
   ])
-  const second = await runCli(['serve', '--config', config, '--port', '0', '--quiet'])
+  const second = await runCli(['serve', '--config', config, '--port', '0', '--quiet'], { isScreen: true })
   expect(second.out).not.toContain(token)
   expect(second.out).toContain(`The token is in ${database}.token`)
 })
 
+test('F-96 serve: the link with the token goes to a terminal only, never into a log', async () => {
+  const { config, database } = configured()
+  const server = await startServerProcess(config, database)
+  const token = readFileSync(`${database}.token`, 'utf8').trim()
+  await eventually('it said where the token is', async () => server.out().includes(`The token is in ${database}.token`))
+  expect(server.out() + server.err()).not.toContain(token)
+  expect(server.out()).not.toContain('#token=')
+})
+
+test('F-96 client: the token goes to the address in the lock file only if that is this machine', async () => {
+  // GIVEN a store that a server holds
+  const { config, database } = configured()
+  const server = await startServerProcess(config, database)
+  const ps = () => runCli(['ps', '--store', `sqlite:${database}`])
+  expect(await ps()).toMatchObject({ exit: 0 })
+  const holder = JSON.parse(readFileSync(`${database}.lock`, 'utf8'))
+  const heard: (string | undefined)[] = []
+  const thief = createHttpServer((request, response) => {
+    heard.push(request.headers.authorization)
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => thief.listen(0, '127.0.0.1', resolve))
+  const { port } = thief.address() as AddressInfo
+  // WHEN its lock file names another machine, or a process that is not there
+  for (const forged of [
+    { ...holder, address: `http://127.0.0.1.evil.example:${port}` },
+    { ...holder, address: `http://localhost@127.0.0.1:${port}` },
+    { ...holder, address: 'https://evil.example' },
+    { ...holder, address: 'http://192.168.1.1' },
+    { pid: 2 ** 22 + 1, address: `http://127.0.0.1:${port}` },
+  ]) {
+    writeFileSync(`${database}.lock`, JSON.stringify(forged))
+    // THEN the command says that the store is held, and sends nothing
+    expect(await ps(), forged.address).toMatchObject({ exit: 7, err: expect.stringContaining('is held by process') })
+  }
+  // AND the token in the file is sent to no other server that is named
+  expect(await runCli(['ps', '--store', `sqlite:${database}`, '--server', 'https://evil.example'])).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('STATEWRIGHT_TOKEN'),
+  })
+  expect(heard).toEqual([])
+  thief.close()
+  await server.kill()
+})
+
 test('a first start that fails shows no token and keeps none: the next one shows its own', async () => {
   const { config, database, folder } = configured()
-  const serve = (...more: string[]) => runCli(['serve', '--config', config, '--quiet', ...more])
+  const serve = (...more: string[]) => runCli(['serve', '--config', config, '--quiet', ...more], { isScreen: true })
   const { promise: taken, resolve } = Promise.withResolvers<number>()
   const other = createServer().listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port))
   expect(await serve('--port', `${await taken}`)).toMatchObject({ exit: 7, err: expect.stringContaining('EADDRINUSE') })
