@@ -45,7 +45,10 @@ test('F-96 audit: five audits at once leave the event loop to others after every
   const runelog = openMemoryRunelog(hostPorts)
   await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
   for (let n = 0; n < 10; n++)
-    await runelog.append({ session_id: 'ses_1', runes: Array.from({ length: 500 }, () => plain('turn.assistant_delta')) })
+    await runelog.append({
+      session_id: 'ses_1',
+      runes: Array.from({ length: 500 }, () => plain('turn.assistant_delta')),
+    })
   let hashed = 0
   const sha256 = (text: string) => {
     hashed += 1
