@@ -179,9 +179,16 @@ async function openWith(
     await mcp.close()
     if (!isOurs) return
     // A tool that does not heed its signal may still act. The next process must not take this one for dead.
-    const at_work = [...runtime.engine.atWork].flatMap(([id, tool]) => (tool.irreversible ? [id] : []))
-    if (!isExclusive || at_work.length === 0) return closeStore(store)
-    warn('an irreversible action is still under way; the store stays locked until this process ends', { at_work })
+    const at_work = runtime.engine.atWork.here()
+    if (isExclusive && at_work.length > 0)
+      return warn('an irreversible action is still under way; the store stays locked until this process ends', {
+        at_work,
+      })
+    if (at_work.length > 0)
+      warn('an irreversible action is still under way; its outcome stays open until it returns or this process ends', {
+        at_work,
+      })
+    return closeStore(store)
   }
   let stopped: Promise<void> | undefined
   const close = () => {

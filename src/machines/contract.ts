@@ -76,3 +76,8 @@ export const contractMachine = defineMachine({
 
 export type ContractStatus = StateOf<typeof contractMachine>
 export type ContractTrigger = TriggerOf<typeof contractMachine>
+
+/** The contract is over: no move leaves its state. */
+export function isEndOfContract(status: string | undefined): boolean {
+  return contractMachine.states[status as ContractStatus]?.terminal === true
+}

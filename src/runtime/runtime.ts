@@ -6,6 +6,7 @@ import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
 import { rowOrder } from '../runelog/select-rows.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
+import { atWorkHere } from './at-work.ts'
 import { type Beside, nothingBeside } from './beside.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
@@ -95,8 +96,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       isAlone: ports.member === undefined,
       preserve: (session_id, run_id) => preserve(engine, session_id, run_id),
     }),
-    atWork: new Map(),
-    doneLate: new Set(),
+    atWork: ports.member?.atWork ?? atWorkHere(),
     taking: new Set(),
     turnedAway: new Set(),
     isStopping: () => isStopping,

@@ -1,3 +1,4 @@
+import type { AtWork } from './at-work.ts'
 import type { Leases } from './leases.ts'
 
 /**
@@ -14,6 +15,8 @@ export interface SharedStore {
 
 export interface Member {
   readonly leases: Leases
+  /** What is at work, seen by every process. */
+  readonly atWork: AtWork
   /** Registers as a worker. `isFirst` says that no other one is alive. */
   join(worker: string): Promise<{ readonly isFirst: boolean }>
   /** Runs that are running, and that nobody holds. */

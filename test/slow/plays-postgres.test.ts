@@ -58,7 +58,9 @@ function oneAtATime(shared: SharedStore): SharedStore {
       return {
         ...member,
         async join(worker) {
-          await admin.query(`UPDATE statewright.lease SET expires_at = now() - interval '1 second';
+          await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+              WHERE datname = current_database() AND application_name = 'statewright worker';
+            UPDATE statewright.lease SET expires_at = now() - interval '1 second';
             UPDATE statewright.worker SET expires_at = now() - interval '1 minute'`)
           return member.join(worker)
         },

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import type { Json } from '../../src/kernel/json.ts'
 import type { Message } from '../../src/observation/dialogue.ts'
 import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
@@ -23,6 +24,9 @@ export function readWitness(path: string): readonly Effect[] {
   const text = readFileSync(path, { encoding: 'utf8', flag: 'a+' })
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Effect]))
 }
+
+/** Names the executions that a tool has begun with, one per line. */
+export const begunPath = (witnessPath: string) => `${witnessPath}.begun`
 
 /** Written and synced before it returns: whatever becomes of the process, this has happened. */
 function witness(path: string, effect: Effect) {
@@ -59,6 +63,26 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
       return page
     },
   })
+  // It acts when the gate is open, however long ago it was given up. `heeds`: it looks at its signal right before.
+  const wire = tool({
+    name: 'wire.send',
+    input: z.object({ order: z.int(), gate: z.string(), heeds: z.boolean() }),
+    irreversible: true,
+    approval: 'never',
+    timeout_ms: pay_timeout_ms,
+    async run({ order, gate, heeds }, { execution_id, signal }) {
+      appendFileSync(begunPath(witnessPath), `${execution_id}\n`)
+      do await delay(20)
+      while (!existsSync(gate))
+      if (heeds && signal.aborted) throw new Error('It was held back.')
+      witness(witnessPath, { order, execution_id, pid: process.pid })
+      return { wired: order }
+    },
+    async probe(_, { order }) {
+      const isThere = readWitness(witnessPath).some((effect) => effect.order === order)
+      return { outcome: isThere ? 'happened' : 'did_not' }
+    },
+  })
   const sign = tool({
     name: 'paper.sign',
     input: z.object({}),
@@ -78,6 +102,13 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
   })
 
   return {
+    wirer: agent({
+      role: 'wirer',
+      tools: [wire],
+      model: scriptedModel(({ messages }) =>
+        lastLabel(messages) === 'SUCCESS' ? say('wired') : call('wire.send', input(messages) as Json),
+      ),
+    }),
     payer: agent({
       role: 'payer',
       tools: [pay],

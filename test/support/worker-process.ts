@@ -13,7 +13,7 @@ export interface WorkerProcess {
   readonly said: readonly Said[]
   /** Waits until it has said something like this, and gives it back. */
   until<S extends Said>(fits: (said: Said) => said is S): Promise<S>
-  signal(name: 'SIGCONT' | 'SIGKILL' | 'SIGTERM'): void
+  signal(name: 'SIGCONT' | 'SIGKILL' | 'SIGSTOP' | 'SIGTERM'): void
   /** Resolves with the exit code, or with the signal that ended it. */
   readonly over: Promise<number | string>
 }

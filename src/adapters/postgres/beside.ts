@@ -1,3 +1,4 @@
+import { isEndOfContract } from '../../machines/contract.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { type Job, type Jobs, jobsFor, type Task } from '../../runtime/dispatch/jobs-for.ts'
 import type { Beside } from './transaction.ts'
@@ -13,9 +14,11 @@ export function jobsAndLeases(lease_ms: number): Beside {
   return (runes) => {
     const { add, remove } = jobsFor(runes)
     const { taken, left } = leasesFor(runes)
+    const ended = endedContracts(runes)
     return [
       ...(remove.length > 0 ? [['removeJobs', remove] as const] : []),
       ...(add.length > 0 ? [['addJobs', ...jobColumns(add)] as const] : []),
+      ...(ended.length > 0 ? [['dropEffects', ended] as const] : []),
       ...(left.length > 0 ? [['dropLeases', left] as const] : []),
       ...(taken.length > 0
         ? [
@@ -40,6 +43,14 @@ export function jobColumns(jobs: Jobs['add']): readonly unknown[][] {
     jobs.map((job: Job) => (job.task === 'deadline' ? job.run_at : null)),
     jobs.map(({ task }) => priorities[task]),
   ]
+}
+
+/** Whatever tool was at work for them, its outcome is known now. */
+function endedContracts(runes: readonly Rune[]): readonly string[] {
+  const ended = runes.flatMap(({ kind, subject_id, to }) =>
+    kind === 'contract.moved' && isEndOfContract(to) ? [subject_id ?? ''] : [],
+  )
+  return ended.sort()
 }
 
 interface Taken {

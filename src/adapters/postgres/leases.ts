@@ -66,6 +66,8 @@ export function createLeases(
     },
 
     async renew() {
+      // After a stop the heartbeat may come before the timer that ends the leases.
+      look()
       const asked = [...held]
       const sent = instant()
       const renewed = new Set((await renewRuns(asked)).map(nameOf))

@@ -2,10 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock, Timers } from '../../runtime/ports.ts'
 import type { Member, Tasks } from '../../runtime/shared-store.ts'
+import { createAtWork } from './at-work.ts'
 import { every } from './every.ts'
 import { type Jobs, startJobs } from './jobs.ts'
 import { createLeases } from './leases.ts'
 import { createMembers } from './members.ts'
+import { createPresence, type Presence } from './presence.ts'
 
 export interface SharingOptions {
   /** How long a run may go without a sign of life from its worker. */
@@ -19,18 +21,23 @@ export interface SharingOptions {
 const overlooked_ms = 30_000
 
 /** One worker: it keeps its leases, frees what dead ones held, and takes what the queue brings. */
-export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, timers, warn }: SharingOptions): Member {
+export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, timers, warn }: SharingOptions): Member {
   const members = createMembers(pool, lease_ms)
-  const heart = createMembers(beats, lease_ms)
+  // On a connection of its own: whatever the queue is busy with, a lease is renewed in time or given up.
+  const heart = createMembers({ query: (text, values) => presence().query(text, values) }, lease_ms)
   const leases = createLeases(heart.renew, lease_ms, clock, timers)
+  const atWork = createAtWork((text, values = []) => pool.query(text, [...values]), warn)
   const stops: (() => Promise<void>)[] = []
+  let kept: Presence | undefined
   let worker = ''
   let isAbandoned = false
+  let departing: Promise<void> | undefined
   let jobs: Jobs | undefined
 
   async function beat() {
     await heart.register(worker, jobs?.id() ?? null)
     await leases.renew()
+    await atWork.report()
   }
 
   async function scan(tasks: Tasks) {
@@ -47,11 +54,28 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
     return Promise.all(stops.splice(0).map((stop) => stop()))
   }
 
+  function presence(): Presence {
+    if (kept === undefined) throw new Error('This process has not joined the workers.')
+    return kept
+  }
+
+  /** A tool that is still at work may act: until it returns, no other process may take this one for dead. */
+  async function depart() {
+    kept?.unref()
+    if (isAbandoned) atWork.silence()
+    await atWork.quiet()
+    await atWork.report().catch(() => {})
+    kept?.close()
+  }
+
   return {
     leases,
+    atWork,
 
     async join(name) {
       worker = name
+      kept = createPresence(url, name, Math.max(500, lease_ms / 3))
+      atWork.join(name, kept)
       const joined = await heart.join(name)
       regularly('renewing leases', lease_ms / 3, beat)
       return joined
@@ -74,12 +98,17 @@ export function createMember(pool: pg.Pool, beats: pg.Pool, { lease_ms, clock, t
 
     async leave() {
       await rest()
-      return worker === '' ? [] : members.leave(worker)
+      try {
+        return worker === '' ? [] : await members.leave(worker)
+      } finally {
+        departing ??= depart()
+      }
     },
 
     abandon() {
       isAbandoned = true
       void rest()
+      departing ??= depart()
       jobs?.abandon()
     },
 

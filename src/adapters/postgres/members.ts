@@ -6,25 +6,22 @@ import type { HeldRun } from './leases.ts'
 import { jobsSchema } from './shared-schema.ts'
 import { statements } from './statements.ts'
 
-/** Held while a worker registers, so that of two that begin at once one is the first. */
-const joinLock = 0x6a6f696e
-
 /** How long a queued run may be without a job before it gets one: a wake that was lost costs no more than this. */
 const overlooked_ms = 30_000
 
 const inLease = (parameter: string) => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
 
 const texts = {
-  // A lease that was taken right before its worker died outlives it by a little.
-  others: `SELECT (SELECT count(*) FROM statewright.worker WHERE worker <> $1 AND expires_at > clock_timestamp())::int
-    + (SELECT count(*) FROM statewright.lease WHERE expires_at > clock_timestamp())::int AS others`,
+  join: 'SELECT statewright.join_worker($1, $2) AS is_first',
   register: `INSERT INTO statewright.worker (worker, pool, expires_at) VALUES ($1, $2, ${inLease('$3')})
     ON CONFLICT (worker) DO UPDATE SET pool = excluded.pool, expires_at = excluded.expires_at`,
 
+  // A lease that is over stays so: another process may be about to put its run back.
   // Rows are locked in the order of their names, as those are that a commit removes.
   renew: `WITH mine AS (
       SELECT l.run_id, l.epoch FROM unnest($1::text[], $2::int[]) AS h (run_id, epoch)
-      JOIN statewright.lease l USING (run_id, epoch) ORDER BY l.run_id FOR UPDATE OF l
+      JOIN statewright.lease l USING (run_id, epoch)
+      WHERE l.expires_at > clock_timestamp() ORDER BY l.run_id FOR UPDATE OF l
     )
     UPDATE statewright.lease l SET expires_at = ${inLease('$3')}
     FROM mine WHERE l.run_id = mine.run_id RETURNING l.run_id, l.epoch`,
@@ -75,24 +72,20 @@ const texts = {
   deregister: 'DELETE FROM statewright.worker WHERE worker = $1',
 } as const
 
+/** A pool, or the one connection of a worker. */
+interface Asked {
+  query<T extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<{ readonly rows: T[] }>
+}
+
 /** The workers of a store, and what they hold: rows that last as long as someone renews them. */
-export function createMembers(pool: pg.Pool, lease_ms: number) {
+export function createMembers(database: Asked, lease_ms: number) {
   const ask = async <T extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
-    (await pool.query<T>(text, [...values])).rows
+    (await database.query<T>(text, [...values])).rows
 
   return {
     async join(worker: string): Promise<{ isFirst: boolean }> {
-      const client = await pool.connect()
-      try {
-        await client.query('BEGIN')
-        await client.query('SELECT pg_advisory_xact_lock($1)', [joinLock])
-        const { rows } = await client.query<{ others: number }>(texts.others, [worker])
-        await client.query(texts.register, [worker, null, lease_ms])
-        await client.query('COMMIT')
-        return { isFirst: rows[0]?.others === 0 }
-      } finally {
-        client.release()
-      }
+      const [joined] = await ask<{ is_first: boolean }>(texts.join, [worker, lease_ms])
+      return { isFirst: joined?.is_first === true }
     },
 
     register: (worker: string, poolId: string | null) => ask(texts.register, [worker, poolId, lease_ms]),

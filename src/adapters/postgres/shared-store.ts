@@ -27,37 +27,34 @@ export async function openPostgresStore(
   const { lease_ms } = sharing
   const runelog = await openPostgresRunelog(url, ports, { ...options, beside: jobsAndLeases(lease_ms) })
   const pool = ownPool(url, 6)
-  // On a connection of its own: whatever the queue is busy with, a lease is renewed in time or given up.
-  const beats = ownPool(url, 1, Math.max(500, lease_ms / 3))
   try {
     await makeTables(pool)
   } catch (error) {
-    await Promise.all([runelog.close(), pool.end(), beats.end()])
+    await Promise.all([runelog.close(), pool.end()])
     throw error
   }
-  const shared = share(pool, beats, sharing)
+  const shared = share(url, pool, sharing)
   return { runelog, blobs: postgresBlobs(pool), shared }
 }
 
-function share(pool: pg.Pool, beats: pg.Pool, sharing: SharingOptions): SharedStore {
+function share(url: string, pool: pg.Pool, sharing: SharingOptions): SharedStore {
   const members = new Set<Member>()
   return {
     lease_ms: sharing.lease_ms,
     member() {
-      const member = createMember(pool, beats, sharing)
+      const member = createMember(url, pool, sharing)
       members.add(member)
       return member
     },
     async close() {
       for (const member of members) member.abandon()
-      await Promise.all([pool.end(), beats.end()])
+      await pool.end()
     },
   }
 }
 
-function ownPool(url: string, max: number, patience?: number): pg.Pool {
-  const limits = patience === undefined ? {} : { connectionTimeoutMillis: patience, query_timeout: patience }
-  const pool = new pg.Pool({ ...clientOptions(url), max, ...limits })
+function ownPool(url: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ ...clientOptions(url), max })
   // A connection that dies is replaced by the pool, and who was using it is told by his query.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))

@@ -59,6 +59,7 @@ export const statements = {
     FROM unnest($1::text[], $2::int[], $3::text[]) AS l (run_id, epoch, worker)
     ON CONFLICT (run_id) DO UPDATE
     SET epoch = excluded.epoch, worker = excluded.worker, expires_at = excluded.expires_at`,
+  dropEffects: 'DELETE FROM statewright.effect WHERE execution_id = ANY ($1::text[])',
   dropLeases: 'DELETE FROM statewright.lease WHERE run_id = ANY ($1::text[])',
 
   notify: `SELECT pg_notify($1, $2 || ' ' || session_id) FROM unnest($3::text[]) AS u (session_id)`,

@@ -8,7 +8,7 @@ import type { Concerns, Rune } from '../../runes/rune.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import { about } from '../contracts/about.ts'
 import { settledDidNot, settledHappened } from '../contracts/endings.ts'
-import { earliestDidNot } from '../engine/effects.ts'
+import { obstacleToDidNot, sayObstacle } from '../engine/did-not.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
 import { checkReply } from '../interactions/reply-shapes.ts'
@@ -84,7 +84,7 @@ async function decide(
   }
   const run = question.run_id === null ? undefined : state.runs.get(question.run_id)
   if (interaction_kind === 'settlement' && call !== undefined)
-    refuseUnknowing(engine, interaction_id, call, payload.reply, at)
+    await refuseUnknowing(engine, interaction_id, call, payload.reply)
   batch.move(
     'interaction',
     interaction_id,
@@ -149,17 +149,15 @@ function settleLate(
   else settledDidNot(batch, call, settled.reason, true, at)
 }
 
-/**
- * A stopped worker that wakes late could still act: until it cannot, nobody may say that it did not happen. Nor may
- * anybody who looked too early, if the tool has returned since and knows better.
- */
-function refuseUnknowing(engine: Engine, interaction_id: string, call: CallView, given: Json, at: number) {
+/** A tool that may still act, or one that knows better, has the last word about "it did not happen". */
+async function refuseUnknowing(engine: Engine, interaction_id: string, call: CallView, given: Json) {
   if ((given as { outcome?: string }).outcome !== 'did_not') return
+  const found = await obstacleToDidNot(engine, call)
+  if (found === undefined) return
   const execution_id = call.execution_id ?? ''
-  const earliest = engine.atWork.has(execution_id) ? Number.POSITIVE_INFINITY : earliestDidNot(engine, call)
-  if (at < earliest) throw faults.too_early({ execution_id, earliest })
-  if (!engine.doneLate.has(execution_id)) return
-  const problem = 'The tool has returned since it was given up, and says that it was done; look again.'
+  if (found.obstacle === 'at_work') throw faults.too_early({ execution_id, worker: found.worker, earliest: null })
+  if (found.obstacle === 'early') throw faults.too_early({ execution_id, worker: null, earliest: found.earliest })
+  const problem = `${sayObstacle(found)} Look again.`
   throw faults.reply_unfit({ interaction_id, problems: [{ pointer: '/outcome', problem }] })
 }
 

@@ -1,10 +1,12 @@
 import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import { about } from '../contracts/about.ts'
+import { liveSignal } from '../live-signal.ts'
 import { evidenceOf } from '../thrown.ts'
 import { carryOut, returned } from '../tools/carry-out.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
 import { createAsking } from './ask.ts'
+import { type Obstacle, obstacleToDidNot, patienceOf, sayObstacle } from './did-not.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
@@ -19,7 +21,8 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
   const abort = new AbortController()
   // It was called off while its record was on the way: the tool is not called.
   if (hold.run.cancel === 'cancel' || hold.isLeaving) abort.abort()
-  const { signal } = abort
+  // A worker that was stopped and wakes must see at once that its lease is over, before any timer has fired.
+  const signal = liveSignal(abort, () => void hold.lease.isValid())
   const asking = createAsking(engine, hold, call, signal)
   const context = {
     idempotency_key: call.idempotency_key ?? call.call_id,
@@ -33,6 +36,7 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
   }
   const watch = watched(engine, tool, call)
   inHand(hold, call, abort, async () => {
+    if (!(await watch.begin(hold))) return { status: 'cancelled', began: false, duration_ms: 0 }
     const came = await carryOut(watch.tool, call.arguments, context, engine)
     watch.end()
     await asking.end()
@@ -43,22 +47,46 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
 /** A tool that was given up may still be at it. Until it returns, it may act; and if it says that it did, that is known. */
 function watched(engine: Engine, tool: Tool, call: CallView) {
   const execution_id = call.execution_id ?? ''
+  // What may be repeated, and undone, may also be at work twice.
+  const isCounted = tool.irreversible || !(tool.read_only || tool.idempotent)
+  let wasCalled = false
   let isOver = false
+  const end = (how: 'returned' | 'threw') => {
+    if (isCounted) engine.atWork.end(execution_id, { how, isLate: isOver })
+  }
   const run: Tool['run'] = async (args, context) => {
-    engine.atWork.set(execution_id, tool)
+    wasCalled = true
     try {
       const value = await tool.run(args, context)
-      if (isOver && tool.irreversible) engine.doneLate.add(execution_id)
+      end('returned')
       return value
-    } finally {
-      engine.atWork.delete(execution_id)
+    } catch (error) {
+      end('threw')
+      throw error
     }
   }
   return {
     tool: { ...tool, run },
+    /** Says that it is at work, for every process to see. False: it must not be called. */
+    async begin({ run, epoch, lease }: Hold): Promise<boolean> {
+      if (!isCounted) return lease.isValid()
+      const { irreversible } = tool
+      const begun = engine.atWork.begin({ execution_id, run_id: run.run_id, epoch, irreversible }).catch((error) => {
+        engine.warn('a tool is not called: that it begins could not be recorded', {
+          execution_id,
+          error: String(error),
+        })
+        return false
+      })
+      // The answer may have taken longer than the lease.
+      if ((await begun) && lease.isValid()) return true
+      end('threw')
+      return false
+    },
     /** What it came to is known, or nobody waits for that any more. */
     end() {
       isOver = true
+      if (!wasCalled) end('threw')
     },
   }
 }
@@ -86,22 +114,17 @@ const probeSaid = (message: string): Evidence => ({ source: 'probe', message })
 async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
   const { signal } = abort
   try {
-    const isAtWork = () => engine.atWork.has(call.execution_id ?? '')
-    let mayAct = isAtWork()
+    // Looked at before the probe is asked: what counts is what is so when nobody can do it any more.
+    let obstacle = await obstacleToDidNot(engine, call)
     let found = await probeOnce(engine, tool, call, signal)
-    const earliest = earliestDidNot(engine, call)
-    // It may have happened since it was looked for: what counts is what is so when nobody can do it any more.
-    if (found.outcome === 'did_not' && (mayAct || engine.clock.now() < earliest)) {
-      await until(engine, earliest, signal)
-      mayAct = isAtWork()
+    if (found.outcome === 'did_not' && obstacle !== undefined) {
+      obstacle = await obstacleRemains(engine, call, signal)
       found = await probeOnce(engine, tool, call, signal)
     }
     if (found.outcome === 'happened') return { ...(await returned(tool, found.result, engine)), duration_ms: 0 }
-    // A tool that has still not returned may act yet, however long ago it was given up.
     if (found.outcome !== 'did_not')
       return unclear(call, probeSaid(found.outcome === 'late' ? found.message : 'The probe cannot tell.'))
-    if (mayAct)
-      return unclear(call, probeSaid('The probe found nothing, but the tool has not returned and may act yet.'))
+    if (obstacle !== undefined) return unclear(call, probeSaid(`The probe found nothing, but: ${sayObstacle(obstacle)}`))
     const why = call.evidence.at(-1)?.message ?? 'The worker was lost.'
     return {
       status: 'error',
@@ -115,6 +138,18 @@ async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortCon
       call,
       evidenceOf('probe', error, (text) => engine.redactor.clean(text).value as string),
     )
+  }
+}
+
+/** Waits until the tool cannot act any more, but not for ever: then a person is asked. */
+async function obstacleRemains(engine: Engine, call: CallView, signal: AbortSignal): Promise<Obstacle | undefined> {
+  const patience = patienceOf(engine, call)
+  for (;;) {
+    const obstacle = await obstacleToDidNot(engine, call)
+    const now = engine.clock.now()
+    // A tool that says that it was done will say so tomorrow.
+    if (obstacle === undefined || obstacle.obstacle === 'done' || now >= patience) return obstacle
+    await until(engine, Math.min(patience, now + engine.settings.lease_ms / 4), signal)
   }
 }
 
@@ -138,17 +173,6 @@ async function probeOnce(engine: Engine, tool: Tool, call: CallView, signal: Abo
   } finally {
     cancel()
   }
-}
-
-/**
- * Until then someone might still act: a worker that was stopped in time and
- * wakes, or a tool of this process that was given up and has not returned.
- */
-export function earliestDidNot(engine: Engine, call: CallView): number {
-  const { late_worker_ms, lease_ms } = engine.settings
-  const isAtWork = engine.atWork.has(call.execution_id ?? '')
-  if (late_worker_ms === null && !isAtWork) return 0
-  return call.started_at + (call.timeout_ms ?? 0) + Math.max(late_worker_ms ?? 0, isAtWork ? lease_ms : 0)
 }
 
 function until(engine: Engine, at: number, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import type { SessionState } from '../../observation/session-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import type { AgentDefinition } from '../agents/define-agent.ts'
+import type { AtWork } from '../at-work.ts'
 import type { Beside } from '../beside.ts'
 import type { Leases } from '../leases.ts'
 import type { Clock, Ids, Timers } from '../ports.ts'
@@ -11,7 +12,6 @@ import type { Preserving } from '../preserving.ts'
 import type { Sessions } from '../session-cache.ts'
 import type { KeepWhole } from '../tools/limit-output.ts'
 import type { Policy } from '../tools/policy.ts'
-import type { Tool } from '../tools/tool.ts'
 
 /** What a worker works with. Everything that differs between a test and a machine room is in here. */
 export interface Engine {
@@ -31,10 +31,8 @@ export interface Engine {
   readonly agents: ReadonlyMap<string, AgentDefinition>
   readonly policy: Policy
   readonly settings: Settings
-  /** Executions whose tool has been called in this process and has not returned, whether someone still waits for it or not. */
-  readonly atWork: Map<string, Tool>
-  /** Irreversible executions whose tool returned without an error after it was given up: they happened, whoever says what. */
-  readonly doneLate: Set<string>
+  /** Executions whose tool has been called and has not returned, whether someone still waits for it or not. */
+  readonly atWork: AtWork
   /** Runs of goals that this process is about to take: each has its place already. */
   readonly taking: Set<string>
   /** Runs of goals that found no place; whoever drives the goal wakes them when there may be one. */

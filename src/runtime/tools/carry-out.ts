@@ -2,6 +2,7 @@ import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import { cleanStream } from '../clean-stream.ts'
+import { liveSignal } from '../live-signal.ts'
 import type { Cancel, Clock, Timers } from '../ports.ts'
 import { type Clean, evidenceOf, isAbort, isMarked, readThrown } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -97,9 +98,13 @@ export async function carryOut(
       return question
     }
 
+  // To read either is to look whether the lease or the time is over: that aborts the controller.
+  const signal = liveSignal(controller, () => {
+    if (!context.signal.aborted) limit.look()
+  })
   const running = call(tool, args, {
     ...context,
-    signal: controller.signal,
+    signal,
     progress: (chunk, stream = 'message') => progress.add(stream, clean[stream].add(reports.take(String(chunk)))),
     ...(ask === undefined ? {} : { ask: askedWithin(ask) }),
   })

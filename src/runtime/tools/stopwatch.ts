@@ -4,8 +4,13 @@ import type { Cancel, Clock, Timers } from '../ports.ts'
 export function stopwatch(ms: number, clock: Clock, timers: Timers, onUp: () => void) {
   let left = ms
   let since = clock.monotonic()
-  let cancel: Cancel | undefined = timers.after(ms, onUp)
+  let cancel: Cancel | undefined = timers.after(ms, up)
   let pauses = 0
+
+  function up() {
+    cancel = undefined
+    onUp()
+  }
 
   function pause() {
     if (pauses++ > 0) return
@@ -17,11 +22,18 @@ export function stopwatch(ms: number, clock: Clock, timers: Timers, onUp: () => 
   function goOn() {
     if (--pauses > 0) return
     since = clock.monotonic()
-    cancel = timers.after(Math.max(left, 0), onUp)
+    cancel = timers.after(Math.max(left, 0), up)
   }
 
   return {
     pause,
+    /** The time may be up although the timer has not fired yet. */
+    look() {
+      if (cancel === undefined || clock.monotonic() - since < left) return
+      cancel()
+      cancel = undefined
+      onUp()
+    },
     async without<T>(work: () => Promise<T>): Promise<T> {
       pause()
       try {

@@ -1,0 +1,100 @@
+import type { AtWork, Effect, EffectEnd, Evidence } from '../../runtime/at-work.ts'
+import { lockOf, type Presence } from './presence.ts'
+
+const texts = {
+  // Only under a lease that lasts, by the clock of the database: once a run is put back, nothing of its old holder begins.
+  begin: `INSERT INTO statewright.effect (execution_id, worker)
+    SELECT $1, l.worker FROM statewright.lease l
+    WHERE l.run_id = $2 AND l.epoch = $3 AND l.worker = $4 AND l.expires_at > clock_timestamp()
+    ON CONFLICT (execution_id) DO UPDATE SET worker = excluded.worker, is_done = false RETURNING execution_id`,
+  done: 'UPDATE statewright.effect SET is_done = true WHERE worker = $1 AND execution_id = ANY ($2::text[])',
+  over: 'DELETE FROM statewright.effect WHERE worker = $1 AND execution_id = ANY ($2::text[])',
+
+  // The lock is let go of when the statement ends.
+  look: `SELECT e.worker, e.is_done,
+      NOT EXISTS (SELECT 1 FROM statewright.worker w WHERE w.worker = e.worker AND w.expires_at > clock_timestamp())
+      AND NOT EXISTS (SELECT 1 FROM statewright.lease l WHERE l.worker = e.worker AND l.expires_at > clock_timestamp())
+      AND pg_try_advisory_xact_lock(${lockOf('e.worker')}) AS is_gone
+    FROM statewright.effect e WHERE e.execution_id = $1`,
+} as const
+
+type Ask = Presence['query']
+
+export interface SharedAtWork extends AtWork {
+  /** From here on this process is a worker: what it begins is recorded under its name. */
+  join(worker: string, presence: Presence): void
+  /** Tells the others which tools have returned. What could not be told is told the next time. */
+  report(): Promise<void>
+  /** Tells nothing more, as if the process had died. */
+  silence(): void
+  /** Resolves when no tool is at work here. */
+  quiet(): Promise<void>
+}
+
+/**
+ * What is at work, in a table that every process reads. A row is written before
+ * the tool is called. The commit that ends the contract removes it; if there is
+ * no such commit, because the call was given up, its worker reports the end.
+ */
+export function createAtWork(ask: Ask, warn: (message: string, details: object) => void): SharedAtWork {
+  const atWork = new Map<string, Effect>()
+  const ended = new Map<string, 'done' | 'over'>()
+  const waiting = new Set<() => void>()
+  let me: { readonly worker: string; readonly presence: Presence } | undefined
+
+  async function report() {
+    if (me === undefined || ended.size === 0) return
+    const told = [...ended]
+    for (const end of ['done', 'over'] as const) {
+      const ids = told.flatMap(([id, how]) => (how === end ? [id] : []))
+      if (ids.length > 0) await me.presence.query(texts[end], [me.worker, ids])
+    }
+    for (const [id, how] of told) if (ended.get(id) === how) ended.delete(id)
+  }
+
+  return {
+    join(worker, presence) {
+      me = { worker, presence }
+    },
+    report,
+    silence() {
+      me = undefined
+    },
+
+    async begin(effect) {
+      if (me === undefined) return false
+      const { execution_id, run_id, epoch } = effect
+      ended.delete(execution_id)
+      atWork.set(execution_id, effect)
+      const { rows } = await me.presence.query(texts.begin, [execution_id, run_id, epoch, me.worker])
+      return rows.length > 0
+    },
+
+    end(execution_id, { how, isLate }: EffectEnd) {
+      const effect = atWork.get(execution_id)
+      if (effect === undefined) return
+      atWork.delete(execution_id)
+      ended.set(execution_id, how === 'returned' && effect.irreversible ? 'done' : 'over')
+      // The outcome of a call that is waited for is recorded by its holder; if that fails, the next heartbeat tells.
+      if (isLate)
+        report().catch((error) => warn('that a tool has returned could not be recorded yet', { error: String(error) }))
+      if (atWork.size === 0) for (const tell of waiting) tell()
+    },
+
+    async look(execution_id): Promise<Evidence> {
+      if (atWork.has(execution_id)) return { state: 'at_work', worker: null, isGone: false }
+      // It ended here, and the report may be on its way.
+      const how = ended.get(execution_id)
+      if (how !== undefined) return { state: how === 'done' ? 'done' : 'none' }
+      const { rows } = await ask<{ worker: string; is_done: boolean; is_gone: boolean }>(texts.look, [execution_id])
+      const [found] = rows
+      if (found === undefined) return { state: 'none' }
+      const { worker, is_done, is_gone } = found
+      return is_done ? { state: 'done' } : { state: 'at_work', worker, isGone: is_gone }
+    },
+
+    here: () => [...atWork.values()].flatMap((effect) => (effect.irreversible ? [effect.execution_id] : [])),
+
+    quiet: () => (atWork.size === 0 ? Promise.resolve() : new Promise((resolve) => void waiting.add(() => resolve()))),
+  }
+}

@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { createRedactor } from '../../src/runelog/redactor.ts'
+import { liveSignal } from '../../src/runtime/live-signal.ts'
+import { carryOut } from '../../src/runtime/tools/carry-out.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { createHandClock } from '../support/clock.ts'
+
+function setUp() {
+  const controller = new AbortController()
+  const why = new Error('The lease is over.')
+  let isOver = false
+  const signal = liveSignal(controller, () => {
+    if (isOver) controller.abort(why)
+  })
+  const end = () => {
+    isOver = true
+  }
+  return { signal, end, why }
+}
+
+test('F-101 live signal: `aborted` is true the moment it is read, before any timer has fired', () => {
+  const { signal, end, why } = setUp()
+  expect(signal).toBeInstanceOf(AbortSignal)
+  expect([signal.aborted, signal.reason]).toEqual([false, undefined])
+  signal.throwIfAborted()
+  end()
+  expect([signal.aborted, signal.reason]).toEqual([true, why])
+})
+
+test('F-101 live signal: `throwIfAborted` and `reason` look, too', () => {
+  const thrower = setUp()
+  thrower.end()
+  expect(() => thrower.signal.throwIfAborted()).toThrow(thrower.why)
+  const reader = setUp()
+  reader.end()
+  expect(reader.signal.reason).toBe(reader.why)
+})
+
+test('F-101 live signal: fetch, timers, listeners and AbortSignal.any take it as any other', async () => {
+  const server = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close().closeAllConnections())
+  const { signal, end, why } = setUp()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const asked = fetch(url, { signal })
+  const waited = delay(60_000, undefined, { signal })
+  const heard: unknown[] = []
+  signal.addEventListener('abort', () => heard.push(signal.aborted))
+  const derived = AbortSignal.any([signal])
+  end()
+  expect(signal.aborted).toBe(true)
+  await expect(asked).rejects.toBe(why)
+  await expect(waited).rejects.toMatchObject({ name: 'AbortError' })
+  expect(heard).toEqual([true])
+  expect(derived.aborted).toBe(true)
+  await expect(fetch(url, { signal })).rejects.toBe(why)
+})
+
+test('F-101 carry-out: the signal of a tool is aborted when its time is up, also if the timer is late', async () => {
+  const hand = createHandClock()
+  let now = 0
+  const slow = tool({
+    name: 'slow',
+    input: z.object({}),
+    timeout_ms: 1_000,
+    run(_, { signal }) {
+      const before = signal.aborted
+      // The process was stopped: time went on, and no timer has fired.
+      now = 5_000
+      return [before, signal.aborted]
+    },
+  })
+  const seen: unknown[] = []
+  const watched = { ...slow, run: async (...given: Parameters<typeof slow.run>) => seen.push(await slow.run(...given)) }
+  const context = {
+    idempotency_key: 'key',
+    session_id: 'ses_1',
+    run_id: 'run_1',
+    call_id: 'call_1',
+    execution_id: 'exe_1',
+    signal: new AbortController().signal,
+    progress: () => {},
+  }
+  const outcome = await carryOut(watched, {}, context, {
+    clock: { ...hand.clock, monotonic: () => now },
+    timers: hand.timers,
+    keepWhole: async () => 'ref',
+    redactor: createRedactor({}),
+    settings: { cancel_grace_ms: 0 },
+  })
+  expect(seen).toEqual([[false, true]])
+  expect(outcome).toMatchObject({ status: 'timeout' })
+})
