@@ -36,6 +36,7 @@ export function createPresence(url: string, worker: string, patience: number): P
         socket = new Socket()
         return socket
       },
+      pipeline: true,
       application_name: 'statewright worker',
       connectionTimeoutMillis: patience,
       query_timeout: patience,
