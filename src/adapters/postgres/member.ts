@@ -31,7 +31,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
   let kept: Presence | undefined
   let worker = ''
   let isAbandoned = false
-  let departing: Promise<void> | undefined
+  let isDeparting = false
   let jobs: Jobs | undefined
 
   async function beat() {
@@ -61,6 +61,8 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
 
   /** A tool that is still at work may act: until it returns, no other process may take this one for dead. */
   async function depart() {
+    if (isDeparting) return
+    isDeparting = true
     kept?.unref()
     if (isAbandoned) atWork.silence()
     await atWork.quiet()
@@ -101,14 +103,14 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
       try {
         return worker === '' ? [] : await members.leave(worker)
       } finally {
-        departing ??= depart()
+        void depart()
       }
     },
 
     abandon() {
       isAbandoned = true
       void rest()
-      departing ??= depart()
+      void depart()
       jobs?.abandon()
     },
 
