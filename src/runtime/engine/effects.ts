@@ -124,7 +124,8 @@ async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortCon
     if (found.outcome === 'happened') return { ...(await returned(tool, found.result, engine)), duration_ms: 0 }
     if (found.outcome !== 'did_not')
       return unclear(call, probeSaid(found.outcome === 'late' ? found.message : 'The probe cannot tell.'))
-    if (obstacle !== undefined) return unclear(call, probeSaid(`The probe found nothing, but: ${sayObstacle(obstacle)}`))
+    if (obstacle !== undefined)
+      return unclear(call, probeSaid(`The probe found nothing, but: ${sayObstacle(obstacle)}`))
     const why = call.evidence.at(-1)?.message ?? 'The worker was lost.'
     return {
       status: 'error',
