@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type McpServer, mcpServers } from './adapters/mcp/server-config.ts'
 import { faults } from './faults/catalogue.ts'
+import { shortest_secret } from './runelog/secret-forms.ts'
 import { closedObject, fieldProblems, type Problem, problemSentence } from './runtime/shape-problems.ts'
 import { type Policy, permissionPolicy } from './runtime/tools/policy.ts'
 import { usualLimits } from './server/limits.ts'
@@ -55,7 +56,17 @@ const configShape = closedObject({
   })
     .partial()
     .optional(),
-  secrets: z.record(z.string(), z.string()).optional(),
+  secrets: z
+    .record(
+      z.string(),
+      z
+        .string()
+        .min(
+          shortest_secret,
+          `Expected at least ${shortest_secret} characters: a shorter secret occurs by chance in ids and numbers.`,
+        ),
+    )
+    .optional(),
   settings: closedObject({
     worker: z.string().min(1),
     lease_ms: z.int().min(100),

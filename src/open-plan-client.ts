@@ -3,6 +3,7 @@ import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import type { Where } from './cli/command.ts'
+import { knownSecrets } from './known-secrets.ts'
 import { lookingPorts } from './looking-ports.ts'
 import { orThroughServer } from './open-client.ts'
 import { openPlans, type PlanOptions } from './open-plans.ts'
@@ -31,8 +32,8 @@ export async function openPlanClient(
     if (!creates) refuseMissing(url)
     const config = await configOf(where.config)
     const warn = warnOnStderr
-    const { settings: { lease_ms = usual_lease_ms } = {}, secrets } = config ?? {}
-    const store = await openStore(url, hostPorts, secrets, { lease_ms, warn })
+    const { settings: { lease_ms = usual_lease_ms } = {} } = config ?? {}
+    const store = await openStore(url, hostPorts, knownSecrets({ ...config, store: url }), { lease_ms, warn })
     const { runelog, blobs, redactor, isExclusive } = store
     const { plans, beside, resumeAll, idle, stop } = openPlans(
       { ...config?.plans, ...asked },

@@ -6,6 +6,7 @@ import { systemTimers } from './adapters/system/timers.ts'
 import { claimOwnFile } from './adapters/workspace/own-files.ts'
 import { coordinations } from './autonomy/plans/coordinations.ts'
 import { faults } from './faults/catalogue.ts'
+import { cleaning } from './known-secrets.ts'
 import { openMemoryRunelog } from './runelog/memory.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports, RunelogOptions } from './runelog/ports.ts'
@@ -61,6 +62,7 @@ export async function openStore(
 ): Promise<Store> {
   const ports = { ...given, signer: signerOf(url) }
   const redactor = createRedactor({ secrets: new Map(Object.entries(secrets)) })
+  const warn = cleaning(secrets, redactor).cleanWarn(sharing.warn)
   const options: RunelogOptions = { models, redactor }
   if (url === 'memory:') {
     const blobs = withoutSecrets(memoryBlobs(ports.sha256), redactor)
@@ -86,7 +88,7 @@ export async function openStore(
     // A lease lasts as long as it lasts: no test moves this time by hand.
     const time = { clock: systemClock, timers: systemTimers }
     const kept = { ...options, segments: segmentsFolder() }
-    const { blobs, ...store } = await openPostgresStore(url, ports, kept, { ...sharing, ...time })
+    const { blobs, ...store } = await openPostgresStore(url, ports, kept, { ...sharing, warn, ...time })
     return {
       ...store,
       blobs: withoutSecrets(blobs, redactor),

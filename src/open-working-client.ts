@@ -1,6 +1,7 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import type { Use, Where } from './cli/command.ts'
 import { deskOn } from './desk-on.ts'
+import { knownSecrets } from './known-secrets.ts'
 import { loadConfig } from './load-config.ts'
 import { lookingPorts } from './looking-ports.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
@@ -30,7 +31,7 @@ export async function openWorkingClient(url: string, { config: file }: Where, us
   }
   refuseMissing(url)
   const { settings: { lease_ms = usual_lease_ms } = {} } = config
-  const store = await openStore(url, hostPorts, config.secrets, { lease_ms, warn })
+  const store = await openStore(url, hostPorts, knownSecrets({ ...config, store: url }), { lease_ms, warn })
   let started: Promise<Statewright> | undefined
   const commands = () => {
     started ??= createStatewright({ ...config, store, warn, max_concurrent_runs: 0 })

@@ -11,6 +11,7 @@ import { faults } from './faults/catalogue.ts'
 import type { Fault } from './faults/fault.ts'
 import { fileRefused } from './faults/file-refused.ts'
 import { printableJson } from './kernel/printable.ts'
+import { knownSecrets } from './known-secrets.ts'
 import { type Config, loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { tokenFileOf } from './secret-files.ts'
@@ -144,9 +145,8 @@ function tokensOf(own: string, more: NonNullable<Config['server']>['tokens'] = [
 }
 
 /** No token reaches the disk or a log, whoever writes it into a message. */
-function withTokens({ secrets = {}, server: { tokens = [] } = {} }: Config, own: string) {
-  const named = tokens.map(({ name, token }) => [`token of ${name}`, token] as const)
-  return { ...secrets, ...Object.fromEntries(named), 'token of the owner': own }
+function withTokens(config: Config, own: string) {
+  return { ...knownSecrets(config), 'token of the owner': own }
 }
 
 /** Beside the store where that is a file; one that ends with the process has a token that does, too. */

@@ -2,6 +2,7 @@ import { hostPorts } from './adapters/host/ports.ts'
 import type { Working, WorkingIo } from './cli/command.ts'
 import { Fault } from './faults/fault.ts'
 import { printableJson } from './kernel/printable.ts'
+import { knownSecrets } from './known-secrets.ts'
 import { loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -13,7 +14,7 @@ export async function startWorker(file: string | undefined, io: WorkingIo): Prom
   const { settings: { lease_ms = usual_lease_ms } = {}, max_concurrent_runs = 64 } = config
   const warn = config.warn ?? ((message, details) => io.warn(`${message}: ${printableJson(details)}`))
   const broken = Promise.withResolvers<Fault>()
-  const store = await openStore(config.store, hostPorts, config.secrets, { lease_ms, warn })
+  const store = await openStore(config.store, hostPorts, knownSecrets(config), { lease_ms, warn })
   try {
     const runelog = telling(store.runelog, io, broken.resolve)
     const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })

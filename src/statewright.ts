@@ -10,6 +10,7 @@ import { createGoals, type Goals } from './autonomy/goals/goals.ts'
 import { checkConfig } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
+import { cleaning, knownSecrets } from './known-secrets.ts'
 import { openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
 import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -94,10 +95,13 @@ export function defineConfig(options: StatewrightOptions): StatewrightOptions {
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   // Before anything is opened or started: a config that is refused leaves nothing behind.
   const { policy, servers } = checkConfig(options)
-  const warn = options.warn ?? warnOnStderr
-  const mcp = await openServers(servers, warn)
+  const { store } = options
+  const secrets = knownSecrets(options)
+  const { clean, cleanWarn } = cleaning(secrets, typeof store === 'string' ? undefined : store.redactor)
+  const warn = cleanWarn(options.warn ?? warnOnStderr)
+  const mcp = await openServers(servers, { warn, clean })
   try {
-    return await openWith(mcp, policy, { ...options, warn })
+    return await openWith(mcp, policy, { ...options, secrets, warn })
   } catch (error) {
     await mcp.close()
     throw error

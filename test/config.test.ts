@@ -2,6 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { configProblems } from '../src/config.ts'
+import { cleaning, knownSecrets } from '../src/known-secrets.ts'
 import { agent } from '../src/runtime/agents/define-agent.ts'
 import { say, scriptedModel } from '../src/runtime/scripted-model.ts'
 import { createStatewright, type StatewrightOptions } from '../src/statewright.ts'
@@ -83,4 +85,37 @@ describe('a config with a mistake is refused before anything is opened', () => {
     const config = { store: 'memory:', agents: { lost } }
     await expect(createStatewright(config)).rejects.toThrow(/\/agents\/lost\/mcp: Nothing is called files/)
   })
+})
+
+test('F-91 config: a short secret is refused at the start with its name and the reason', async () => {
+  const config = { store: 'memory:', agents: { a: {} }, secrets: { pin: '4711' } }
+  expect(configProblems(config)).toMatchObject([
+    { pointer: '/secrets/pin', problem: expect.stringContaining('8 characters') },
+  ])
+})
+
+test('F-91 config: credentials of servers and of the store are known as secrets, and warnings are clean', () => {
+  const secrets = knownSecrets({
+    store: 'postgres://me:db-passw%C3%B6rd@127.0.0.1/x',
+    secrets: { bank: 'bank-pin-1234' },
+    mcp: {
+      a: { command: 'x', env: { API_KEY: 'key-of-the-server', HOME: '/home/someone' } },
+      b: { url: 'https://x.test', headers: { Authorization: 'Bearer bearer-of-the-server' } },
+    },
+    server: { tokens: [{ name: 'watcher', token: 'watcher-0123456789' }] },
+  })
+  expect(Object.keys(secrets).sort()).toEqual([
+    'API_KEY of a',
+    'Authorization of b',
+    'bank',
+    'password of the store',
+    'token of watcher',
+  ])
+  const said: unknown[] = []
+  const warn = cleaning(secrets).cleanWarn((message, details) => said.push(message, details))
+  warn('it failed with bearer-of-the-server', { error: 'db-passwörd', deep: [{ 'bank-pin-1234': 1 }], none: undefined })
+  expect(said).toEqual([
+    'it failed with [secret:Authorization of b]',
+    { error: '[secret:password of the store]', deep: [{ '[secret:bank]': 1 }] },
+  ])
 })

@@ -1,5 +1,8 @@
+import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
+import { createMatcher, type Match, type Matcher } from './matcher.ts'
+import { formsOf, shortest_secret } from './secret-forms.ts'
 
 /** Takes registered secrets out of a value. If it throws, the write that needed it fails. */
 export interface Redactor {
@@ -18,23 +21,32 @@ export interface Secrets {
   readonly secret_fields?: readonly string[]
 }
 
+/** Finds nothing, for a store without secrets. */
+const blind: Matcher = { next: () => undefined, begunAtEnd: () => 0 }
+
 /**
- * A secret is replaced wherever it occurs: as a string, inside a longer one, as
- * a key, as the digits of a number. Shorter secrets than four characters are
- * refused, since they would be found everywhere.
+ * A secret is replaced wherever it occurs, in each of its usual forms: as a
+ * string, inside a longer one, as a key, as the digits of a number. One that is
+ * too short is refused, since it would be found in texts that have nothing to
+ * do with it.
  */
 export function createRedactor({ secrets = new Map(), secret_fields = [] }: Secrets): Redactor {
-  for (const [name, value] of secrets)
-    if (value.length < 4) throw new TypeError(`The secret ${name} is shorter than four characters.`)
-  // The longest first: a secret that contains another one is named as itself.
-  const known = [...secrets]
-    .map(([name, value]) => ({ value, escaped: JSON.stringify(value).slice(1, -1), mark: `[secret:${name}]`, name }))
-    .sort((a, b) => b.value.length - a.value.length)
+  for (const [name, value] of secrets) refuseShort(name, value)
+  const forms = [...secrets].flatMap(([name, value]) => formsOf(value).map((form) => ({ name, form })))
+  const plain = forms.length === 0 ? blind : createMatcher(forms.map(({ form }) => form))
+  // Escaping works character by character, so a form is in a value only if its escaped form is in the JSON text.
+  const escaped = forms.length === 0 ? blind : createMatcher(forms.map(({ form }) => JSON.stringify(form).slice(1, -1)))
   const fields = new Set(secret_fields)
   const labels = secret_fields.map((field) => `${JSON.stringify(field)}:`)
 
   function redactText(text: string): string {
-    return known.reduce((out, { value, mark }) => out.replaceAll(value, mark), text)
+    let out = ''
+    let done = 0
+    for (const { from, to, pattern } of spansIn(text, plain)) {
+      out += `${text.slice(done, from)}[secret:${forms[pattern]?.name}]`
+      done = to
+    }
+    return done === 0 ? text : out + text.slice(done)
   }
 
   function walk(value: Json): Json {
@@ -55,33 +67,44 @@ export function createRedactor({ secrets = new Map(), secret_fields = [] }: Secr
 
   return {
     settledLength(text) {
-      let cut = text.length
-      for (const { value } of known) cut = Math.min(cut, text.length - begunAtEnd(text, value))
+      let cut = text.length - plain.begunAtEnd(text)
       // A secret that is there as a whole is not torn either, however its end looks.
-      for (let before = -1; before !== cut; ) {
-        before = cut
-        for (const { value } of known) {
-          const at = text.indexOf(value, Math.max(0, cut - value.length + 1))
-          if (at >= 0 && at < cut) cut = at
-        }
-      }
+      for (const { from, to } of spansIn(text, plain).toReversed()) if (from < cut && cut < to) cut = from
       return cut
     },
     clean(value) {
       const text = canonicalJson(value)
-      // Escaping works character by character, so a secret is in the value only if its escaped form is in the text.
-      const suspect = known.some((s) => text.includes(s.escaped)) || labels.some((label) => text.includes(label))
-      if (!suspect) return { value, text }
+      const isSuspect = escaped.next(text, 0) !== undefined || labels.some((label) => text.includes(label))
+      if (!isSuspect) return { value, text }
       const cleaned = walk(value)
       return { value: cleaned, text: canonicalJson(cleaned) }
     },
-    find: (text) => known.find((s) => text.includes(s.value))?.name,
+    find(text) {
+      const match = plain.next(text, 0)
+      return match === undefined ? undefined : forms[match.pattern]?.name
+    },
   }
 }
 
-/** How many characters at the end of a text are the beginning of a secret, and not all of it. */
-function begunAtEnd(text: string, secret: string): number {
-  for (let length = Math.min(secret.length - 1, text.length); length > 0; length--)
-    if (text.endsWith(secret.slice(0, length))) return length
-  return 0
+function refuseShort(name: string, value: string) {
+  if (value.length >= shortest_secret) return
+  throw faults.bad_definition({
+    what: 'config',
+    name: 'statewright',
+    problem: `secrets.${name} has ${value.length} characters; a secret needs at least ${shortest_secret}, since a shorter one occurs by chance in ids and numbers. Use a longer secret, or leave it out.`,
+  })
+}
+
+/** Where secrets stand. Those that overlap are one span, named after the longest of them. */
+function spansIn(text: string, matcher: Matcher): Match[] {
+  const spans: Match[] = []
+  for (let match = matcher.next(text, 0); match !== undefined; match = matcher.next(text, match.from + 1)) {
+    const last = spans.at(-1)
+    if (last === undefined || match.from >= last.to) spans.push(match)
+    else if (match.to > last.to) {
+      const isLonger = match.to - match.from > last.to - last.from
+      spans[spans.length - 1] = { from: last.from, to: match.to, pattern: isLonger ? match.pattern : last.pattern }
+    }
+  }
+  return spans
 }

@@ -304,6 +304,19 @@ describe('a server that is not to be trusted', () => {
     const nowhere = worldOf({ odd: { url: `http://127.0.0.1:${await freePort()}/mcp` } }, [])
     await expect(nowhere).rejects.toThrow('ECONNREFUSED')
   })
+
+  test('F-91 mcp: what a failing server says is told without the secrets it was given', async () => {
+    const leaking = [
+      '-e',
+      'const { API_KEY } = process.env; console.error("x".repeat(1990), API_KEY); console.error("no", API_KEY, Buffer.from("u:" + API_KEY).toString("base64"), "hunter22-declared"); process.exitCode = 1',
+    ]
+    const leak = { odd: { command: process.execPath, args: leaking, env: { API_KEY: 'sk-live-0123456789' } } }
+    const told = await worldOf(leak, [], { secrets: { bank: 'hunter22-declared' } }).catch((error: Error) => error)
+    const { message, details } = told as Error & { details: object }
+    expect(message).toContain('It said: no [secret:API_KEY of odd]')
+    for (const text of [message, JSON.stringify(details)])
+      expect(text).not.toMatch(/0123456789|MDEyMzQ1Njc4|hunter22|live/)
+  })
 })
 
 async function freePort(): Promise<number> {

@@ -10,7 +10,9 @@ const most = 2_000
 export function hearComplaints(stderr: Stream | null): () => string {
   let heard = ''
   stderr?.on('data', (piece: Buffer) => {
-    heard = `${heard}${piece}`.slice(-most)
+    const all = `${heard}${piece}`
+    // Only whole lines are kept: half a secret would not be found.
+    heard = all.length <= most ? all : all.slice(all.indexOf('\n', all.length - most) + 1 || all.length)
   })
   return () => {
     const lines = heard.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))

@@ -1,4 +1,5 @@
 import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import { type Connection, connectionTo } from './connection.ts'
 import { messageOf } from './failure.ts'
@@ -12,15 +13,26 @@ export interface McpServers {
   close(): Promise<void>
 }
 
+/** How people hear of trouble. What a server says may hold the secrets it was given. */
+export interface Telling {
+  readonly warn: (message: string, details: object) => void
+  readonly clean: (text: string) => string
+}
+
 /** Starts or reaches every server of the config and lists its tools. One that cannot be used refuses the whole start. */
 export async function openServers(
   servers: Readonly<Record<string, McpServer>>,
-  warn: (message: string, details: object) => void,
+  { warn, clean }: Telling,
 ): Promise<McpServers> {
   const warnOf = (name: string) => (problem: string) => warn('an MCP server has trouble', { server: name, problem })
   const connections = new Map(
     Object.entries(servers).map(([name, server]) => [name, connectionTo(name, server, warnOf(name))] as const),
   )
+  const cleaned = (error: unknown): never => {
+    if (!(error instanceof Fault) || error.code !== 'server_unusable') throw error
+    const { server, problem } = error.details as { server: string; problem: string }
+    throw faults.server_unusable({ server, problem: clean(problem) })
+  }
   const close = async () => {
     await Promise.all([...connections.values()].map((connection) => connection.close()))
   }
@@ -28,7 +40,7 @@ export async function openServers(
     const listed = await Promise.all(
       Object.entries(servers).map(async ([name, server]) => {
         const connection = connections.get(name) as Connection
-        return [name, await toolsOf(name, server, { connection, warn: warnOf(name) })] as const
+        return [name, await toolsOf(name, server, { connection, warn: warnOf(name) }).catch(cleaned)] as const
       }),
     )
     return { tools: new Map(listed), connections, close }
