@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { Finding, Where } from './cli/command.ts'
 import { Fault } from './faults/fault.ts'
 import { openClient } from './open-client.ts'
+import { mayGo, type Stray } from './runelog/stray.ts'
 import { createStatewright } from './statewright.ts'
 import { openStore } from './stores.ts'
 import { listAgents } from './surface/operations/agents.ts'
@@ -16,7 +17,7 @@ export async function examine(where: Where): Promise<readonly Finding[]> {
   return [
     theNode(),
     await theConfig(where),
-    ...(store instanceof Fault ? [] : [theFolder(store), await theStore(store)]),
+    ...(store instanceof Fault ? [] : [theFolder(store), ...(await theStore(store))]),
     ...(where.server === undefined ? [] : [await theServer(where, where.server)]),
     theToken(),
   ]
@@ -52,11 +53,8 @@ function theFolder(store: string): Finding {
   try {
     accessSync(folder, constants.W_OK)
   } catch {
-    return bad(
-      what,
-      `${folder} cannot be written to`,
-      `give yourself write access to ${folder}, or name another --store`,
-    )
+    const fix = `give yourself write access to ${folder}, or name another --store`
+    return bad(what, `${folder} cannot be written to; a store in it can only be looked at`, fix)
   }
   const { bavail, bsize } = statfsSync(folder)
   const free = `${Math.floor((bavail * bsize) / 1024 / 1024)} MB are free in ${folder}`
@@ -65,26 +63,42 @@ function theFolder(store: string): Finding {
     : good(what, free)
 }
 
-async function theStore(url: string): Promise<Finding> {
+async function theStore(url: string): Promise<readonly Finding[]> {
   const what = 'store'
   const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
-  if (path !== undefined && !existsSync(path)) return good(what, `${url} is not there yet; the first run makes it`)
-  const opened = await said(() => openStore(url))
+  if (path !== undefined && !existsSync(path) && !existsSync(`${path}.segments`))
+    return [good(what, `${url} is not there yet; the first run makes it`)]
+  const opened = await said(() => openStore(url, 'look'))
   if (opened instanceof Fault) {
     const isHeld = opened.code === 'store_locked'
-    if (isHeld) return theHolder(what, opened)
-    return bad(what, opened.message, opened.code === 'store_unusable' ? 'restore a copy' : 'see that it can be reached')
+    if (isHeld) return [theHolder(what, opened)]
+    const fix = opened.code === 'store_unusable' ? 'restore a copy' : 'see that it can be reached'
+    return [bad(what, opened.message, fix)]
   }
   try {
     const sessions = await opened.runelog.sessionIds()
     const size = path === undefined ? '' : `, ${Math.ceil(statSync(path).size / 1024)} kB`
-    return good(
-      what,
-      `${url} holds ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}${size}; "statewright verify" proves it`,
-    )
+    const says = `${url} holds ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}${size}; "statewright verify" proves it`
+    return [good(what, says), ...theStrays(await opened.strays())]
   } finally {
     await opened.runelog.close()
   }
+}
+
+/** Files that the store does not refer to. One that holds the only copy of a log points to a lost or older database. */
+function theStrays(strays: readonly Stray[]): readonly Finding[] {
+  if (strays.length === 0) return []
+  const lost = strays.filter((stray) => !mayGo(stray))
+  const says = `${strays.length} ${strays.length === 1 ? 'file' : 'files'} beside the store that it does not refer to`
+  return lost.length === 0
+    ? [{ what: 'files', verdict: 'odd', says, fix: 'statewright clean' }]
+    : [
+        bad(
+          'files',
+          `${says}; ${lost.length} may hold the only copy of a log`,
+          'statewright clean lists them; restore the database that belongs to them',
+        ),
+      ]
 }
 
 /** Commands find a server that holds the store by themselves; any other process has to let go of it. */

@@ -23,7 +23,7 @@ export async function openBundle(where: Where, given: string): Promise<Bundle> {
 }
 
 async function fromStore(url: string, given: string): Promise<Bundle> {
-  const store = await openStore(url)
+  const store = await openStore(url, 'look')
   const close = () => store.runelog.close()
   try {
     const session_id = await sessionNamed(store, given)

@@ -68,6 +68,6 @@ export async function tokenFor(where: Where): Promise<string> {
 
 /** On the store alone: nothing is recovered, nothing runs. */
 async function looking(url: string): Promise<Client> {
-  const { runelog, ...key } = await openStore(url)
+  const { runelog, ...key } = await openStore(url, 'look')
   return localClient(createDesk(lookingPorts(runelog, key)), () => runelog.close())
 }

@@ -67,7 +67,7 @@ export async function openStore(
   if (url === 'memory:') {
     const blobs = withoutSecrets(memoryBlobs(ports.sha256), redactor)
     return {
-      runelog: openMemoryRunelog(ports, options),
+      runelog: openMemoryRunelog(ports, { ...options, eraseBlobs: blobs.erase }),
       blobs,
       checkpoints: noCheckpoints,
       redactor,
@@ -76,11 +76,16 @@ export async function openStore(
   }
   if (url.startsWith('sqlite:')) {
     const path = url.slice('sqlite:'.length)
-    const runelog = await openSqliteRunelog(path, ports, options)
-    const release = claimOwnFile(path)
     const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
-    const checkpoints = openCheckpoints(`${path}.cache`)
-    return { runelog, blobs, checkpoints, redactor, isExclusive: true, announce: runelog.announce, release }
+    const runelog = await openSqliteRunelog(path, ports, { ...options, eraseBlobs: blobs.erase })
+    try {
+      const release = claimOwnFile(path)
+      const checkpoints = openCheckpoints(`${path}.cache`)
+      return { runelog, blobs, checkpoints, redactor, isExclusive: true, announce: runelog.announce, release }
+    } catch (error) {
+      await runelog.close()
+      throw error
+    }
   }
   if (url.startsWith('postgres://') || url.startsWith('postgresql://')) {
     // Only who uses PostgreSQL pays for loading its client.

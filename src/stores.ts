@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { fileBlobs } from './adapters/files/blobs.ts'
 import { hostPorts } from './adapters/host/ports.ts'
 import { openCheckpoints } from './adapters/sqlite/checkpoints.ts'
 import { copyStore } from './adapters/sqlite/copy.ts'
+import { openSqliteReadOnly } from './adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import type { Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
@@ -10,7 +13,7 @@ import type { Runelog } from './runelog/port.ts'
 import { keyOf } from './store-key.ts'
 
 /** Opens a store that exists, by its name. Wiring, like `main`: nothing in a room imports this. */
-export async function openStore(url: string): Promise<Store> {
+export async function openStore(url: string, use: 'look' | 'change'): Promise<Store> {
   const [scheme = ''] = url.split(':', 1)
   const refuse = (problem: string) => faults.store_unusable({ store: url, problem })
   if (scheme === 'postgres' || scheme === 'postgresql') return openPostgres(url)
@@ -18,18 +21,29 @@ export async function openStore(url: string): Promise<Store> {
   const path = url.slice('sqlite:'.length)
   refuseMissing(url)
   const key = keyOf(url)
-  const runelog = await openSqliteRunelog(path, { ...hostPorts, ...key }, { models })
-  return { runelog: { ...runelog, redact: withoutTrace(runelog, `${path}.cache`) }, ...key }
+  if (use === 'look') {
+    const { strays, ...runelog } = await openSqliteReadOnly(path, models)
+    return { runelog, ...key, strays, discard: () => Promise.reject(new Error('This store is open for reading only.')) }
+  }
+  const eraseBlobs = fileBlobs(`${path}.blobs`).erase
+  const { strays, ...runelog } = await openSqliteRunelog(path, { ...hostPorts, ...key }, { models, eraseBlobs })
+  return {
+    runelog: { ...runelog, redact: withoutTrace(runelog, `${path}.cache`) },
+    ...key,
+    strays,
+    discard: ({ file }) => rm(file),
+  }
 }
 
-/** What is erased goes from the checkpoints that workers keep beside the store, too. */
+/** What is erased goes from the checkpoints that workers keep beside the store, too; before, since this may be killed. */
 function withoutTrace({ redact }: Runelog, cache: string): Runelog['redact'] {
   return async (session_id, ...asked) => {
+    if (existsSync(cache)) {
+      const checkpoints = openCheckpoints(cache)
+      checkpoints.forget(session_id)
+      checkpoints.close()
+    }
     await redact(session_id, ...asked)
-    if (!existsSync(cache)) return
-    const checkpoints = openCheckpoints(cache)
-    checkpoints.forget(session_id)
-    checkpoints.close()
   }
 }
 
@@ -38,7 +52,8 @@ async function openPostgres(url: string): Promise<Store> {
   // Only who uses PostgreSQL pays for loading its client.
   const { openPostgresRunelog } = await import('./adapters/postgres/runelog.ts')
   const key = keyOf(url)
-  return { runelog: await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models }), ...key }
+  const runelog = await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models })
+  return { runelog, ...key, strays: async () => [], discard: async () => {} }
 }
 
 /** Copies a store that is a file, and says how the copy is named. */

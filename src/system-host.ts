@@ -8,7 +8,7 @@ export const systemHost: Host = {
   sha256: hostPorts.sha256,
   now: hostPorts.now,
   checkSignature,
-  openStore: async (url) => (await import('./stores.ts')).openStore(await named(url)),
+  openStore: async (url, use) => (await import('./stores.ts')).openStore(await named(url), use),
   backUp: async (url, folder) => (await import('./stores.ts')).backUp(await named(url), folder),
   openClient: async (where, use) => (await import('./open-client.ts')).openClient(where, use),
   hasConfig: async (named) => (await import('./where.ts')).hasConfig(named),

@@ -2,6 +2,7 @@ import type { Fault } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Runelog } from '../runelog/port.ts'
+import type { Stray } from '../runelog/stray.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Client } from '../surface/client.ts'
@@ -59,8 +60,11 @@ export interface Host {
   readonly sha256: Sha256
   readonly now: () => number
   readonly checkSignature: CheckSignature
-  /** Opens a store that exists: `sqlite:FILE` or `postgres://…`; without a name, the one the environment names. */
-  readonly openStore: (url: string | undefined) => Promise<Store>
+  /**
+   * Opens a store that exists: `sqlite:FILE` or `postgres://…`; without a name, the one the environment names. To look
+   * at one needs no write access.
+   */
+  readonly openStore: (url: string | undefined, use: 'look' | 'change') => Promise<Store>
   /** Reaches the operations: through the server that is named or that holds the store, or on the store itself. */
   readonly openClient: (where: Where, use: Use) => Promise<Client>
   /** Whether there is a config to work with: the one that was named, or the usual one. */
@@ -175,4 +179,8 @@ export interface Store {
   readonly signer: () => Signer
   /** The public half of that key; undefined if there is none yet. Nothing is made. */
   readonly publicKey: () => string | undefined
+  /** Files beside the store that it does not refer to. */
+  readonly strays: () => Promise<readonly Stray[]>
+  /** Removes one of them. */
+  readonly discard: (stray: Stray) => Promise<void>
 }

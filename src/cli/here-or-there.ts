@@ -13,12 +13,16 @@ export const hereOrThereOptions: Readonly<Record<'store' | 'server', Option>> = 
 export async function hereOrThere<T>(
   host: Host,
   args: Arguments,
-  here: (store: Store) => Promise<T>,
-  there: (client: Client) => Promise<T>,
+  ways: {
+    readonly use: 'look' | 'change'
+    readonly here: (store: Store) => Promise<T>
+    readonly there: (client: Client) => Promise<T>
+  },
 ): Promise<T> {
+  const { use, here, there } = ways
   if (args.values.server !== undefined) return withClient(host, args, there)
   try {
-    return await withStore(host, args, here)
+    return await withStore(host, args, use, here)
   } catch (error) {
     if (!isHeld(error)) throw error
     return withClient(host, args, there)

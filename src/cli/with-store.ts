@@ -9,8 +9,13 @@ export const storeOption: Readonly<Record<'store', Option>> = {
 }
 
 /** Opens the store that the arguments name, and closes it however the work ends. */
-export async function withStore<T>(host: Host, { values }: Arguments, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await host.openStore(values.store as string | undefined)
+export async function withStore<T>(
+  host: Host,
+  { values }: Arguments,
+  use: 'look' | 'change',
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  const store = await host.openStore(values.store as string | undefined, use)
   try {
     return await work(store)
   } finally {

@@ -73,7 +73,7 @@ export const faults = defineFaults({
     http: 503,
     retry: 'later',
     says: (d: { store: string; pid: number; address?: string | null }) =>
-      `${d.store} is held by process ${d.pid}${d.address == null ? '' : `, a server at ${d.address}`}; stop that one, or ask it for what you need.`,
+      `${d.store} is held by ${d.pid === 0 ? 'another process' : `process ${d.pid}`}${d.address == null ? '' : `, a server at ${d.address}`}; stop that one, or ask it for what you need.`,
   },
   store_unusable: {
     http: 503,

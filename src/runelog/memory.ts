@@ -82,11 +82,12 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
 
     async redact(session_id, event_id, reason, by = {}) {
       const asked = { session_id, event_id, reason }
-      const { rune, payload } = redaction(log(session_id)[event_id - 1], asked, by, ports)
+      const { rune, payload, blobs } = redaction(log(session_id)[event_id - 1], asked, by, ports)
       record(prepare({ session_id, runes: [rune] }, preparing, true))
       const records = log(session_id).map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
       logs.set(session_id, records)
       write(refoldSession(models, records))
+      await options.eraseBlobs?.(blobs)
     },
 
     async archive(session_id, actor: Actor = 'human') {

@@ -3,7 +3,7 @@ import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Actor } from '../runes/actor.ts'
 import { hashedTexts } from '../runes/chain.ts'
-import { erasedPayload } from '../runes/erased-payload.ts'
+import { blobsIn, erasedPayload } from '../runes/erased-payload.ts'
 import type { Kind } from '../runes/kinds.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import { signRedaction } from '../runes/redaction.ts'
@@ -17,6 +17,8 @@ export interface Redaction {
   readonly rune: Draft<'rune.redacted'>
   /** What is stored in place of the payload. The salt goes. */
   readonly payload: string
+  /** What the payload referred to is erased with it, whatever else refers to the same content. */
+  readonly blobs: readonly string[]
 }
 
 export function redaction(
@@ -33,12 +35,14 @@ export function redaction(
   if (kind === 'rune.redacted' || kind === 'session.archived')
     throw refuse(`a ${kind} vouches for what was done to the log, and holds no content of its own.`)
 
-  const payload = canonicalJson(erasedPayload(kind, JSON.parse(record.payload) as Readonly<Record<string, Json>>))
+  const content = JSON.parse(record.payload) as Readonly<Record<string, Json>>
+  const payload = canonicalJson(erasedPayload(kind, content))
   const at = now()
   const remains_sha256 = sha256(hashedTexts.remains(payload))
   const { hash } = record
   const statement = { session_id, event_id, hash, remains_sha256, reason, redacted_by: principal, at }
-  return { payload, rune: { kind: 'rune.redacted', at, actor, payload: signRedaction(statement, signer()) } }
+  const blobs = blobsIn(content)
+  return { payload, blobs, rune: { kind: 'rune.redacted', at, actor, payload: signRedaction(statement, signer()) } }
 }
 
 export function archival(

@@ -19,4 +19,6 @@ export interface RunelogOptions {
   readonly models?: readonly ReadModel[]
   /** Takes secrets out of payloads before anything else sees them. */
   readonly redactor?: Redactor
+  /** Erases what a redacted payload referred to. May be called again for what is gone already. */
+  readonly eraseBlobs?: (refs: readonly string[]) => Promise<void>
 }

@@ -50,6 +50,15 @@ export function erasedPayload(kind: Kind, payload: Readonly<Record<string, Json>
   )
 }
 
+const reference = /^blob_[0-9a-f]{64}$/
+
+/** References to whole outputs and files that a payload holds, as values of their own; a mention in a text is none. */
+export function blobsIn(payload: Json): readonly string[] {
+  if (typeof payload === 'string') return reference.test(payload) ? [payload] : []
+  if (payload === null || typeof payload !== 'object') return []
+  return [...new Set(Object.values(payload).flatMap(blobsIn))]
+}
+
 function limitsIn(config: Readonly<Record<string, Json>>): Json {
   return Object.fromEntries(Object.entries(config).filter(([name]) => keptOfConfig.has(name)))
 }

@@ -7,6 +7,8 @@ export interface Blobs {
   keep(text: string): Promise<string>
   /** Undefined if nothing is kept under this reference. */
   fetch(ref: string): Promise<string | undefined>
+  /** Removes what is kept under these references, if anything is. */
+  erase(refs: readonly string[]): Promise<void>
 }
 
 export function memoryBlobs(sha256: (text: string) => string): Blobs {
@@ -18,5 +20,8 @@ export function memoryBlobs(sha256: (text: string) => string): Blobs {
       return ref
     },
     fetch: async (ref) => kept.get(ref),
+    async erase(refs) {
+      for (const ref of refs) kept.delete(ref)
+    },
   }
 }

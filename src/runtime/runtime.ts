@@ -197,6 +197,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     /** Erases the content of one rune. It goes from the store, from what is cached of it, and from what models will see. */
     redact: (session_id: string, event_id: number, reason: string, principal?: string): Promise<void> =>
       erasing.erase(session_id, async () => {
+        // Before, since the process may be killed in between; and after, since the session may be folded in between.
+        engine.sessions.forget(session_id)
         await runelog.redact(session_id, event_id, reason, principal === undefined ? {} : { principal })
         engine.sessions.forget(session_id)
       }),

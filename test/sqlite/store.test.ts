@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { gunzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
@@ -63,6 +64,14 @@ const bytesIn = (folder: string) =>
     .map((file) => readFileSync(file, 'latin1'))
     .join('')
 
+/** As `bytesIn`, with what is compressed unpacked. */
+const unpackedIn = (folder: string) =>
+  filesIn(folder)
+    .map((file) =>
+      file.endsWith('.gz') ? gunzipSync(readFileSync(file)).toString('latin1') : readFileSync(file, 'latin1'),
+    )
+    .join('')
+
 test('what was redacted is on no page of any file', async () => {
   const { runelog, folder } = await withSession()
   expect(bytesIn(folder)).toContain('XY-4711')
@@ -70,22 +79,43 @@ test('what was redacted is on no page of any file', async () => {
   expect(bytesIn(folder)).not.toContain('XY-4711')
 })
 
-test('what was redacted in cold storage is in no file, and an interrupted redaction is finished when the store opens', async () => {
+test('what was redacted in cold storage is in no file', async () => {
   const { runelog, folder, path } = await withSession()
+  await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') })
+  await runelog.archive('ses_1')
+  const before = readdirSync(`${path}.segments`)
+  await runelog.redact('ses_1', 2, 'r')
+  expect(readdirSync(`${path}.segments`)).not.toEqual(before)
+  expect(readdirSync(`${path}.segments`)).toHaveLength(1)
+  expect(unpackedIn(folder)).not.toContain('XY-4711')
+  expect(await verify(runelog, 'ses_1')).toBeUndefined()
+})
+
+test('F-84 redaction: a process that is killed before the files are gone leaves them to the next one', async () => {
+  // GIVEN a redaction in cold storage that is recorded, and a process that cannot remove the files
+  const erased: string[] = []
+  const ref = `blob_${'0'.repeat(64)}`
+  const eraseBlobs = async (refs: readonly string[]) => void erased.push(...refs)
+  const { runelog, path, folder } = await withSession({ eraseBlobs: () => Promise.reject(new Error('killed')) })
+  await runelog.append({ session_id: 'ses_1', runes: [plain('tool.result', { output_ref: ref })] })
   await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') })
   await runelog.archive('ses_1')
   const [before = ''] = readdirSync(`${path}.segments`)
   const old = readFileSync(join(`${path}.segments`, before))
-  await runelog.redact('ses_1', 2, 'r')
-  const [after = ''] = readdirSync(`${path}.segments`)
-  expect(after).not.toBe(before)
-  expect(bytesIn(folder)).not.toContain('XY-4711')
-
+  await expect(runelog.redact('ses_1', 3, 'r')).rejects.toThrow('killed')
   await runelog.close()
   writeFileSync(join(`${path}.segments`, before), old)
-  const again = (await store(folder)).runelog
-  expect(readdirSync(`${path}.segments`)).toEqual([after])
+
+  // WHEN the next one opens the store, THEN it removes those files and no others
+  writeFileSync(join(`${path}.segments`, `other-${before}`), old)
+  const again = (await store(folder, { eraseBlobs })).runelog
+  expect(readdirSync(`${path}.segments`)).not.toContain(before)
+  expect(readdirSync(`${path}.segments`)).toContain(`other-${before}`)
+  expect(erased).toEqual([ref])
   expect(await verify(again, 'ses_1')).toBeUndefined()
+  await again.close()
+  await store(folder, { eraseBlobs })
+  expect(erased).toEqual([ref])
 })
 
 test('archiving empties the table and keeps the log', async () => {

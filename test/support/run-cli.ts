@@ -50,7 +50,7 @@ export async function runCli(args: readonly string[], setting: Setting = {}): Pr
     program: 'statewright',
     host: {
       ...systemHost,
-      openStore: (url) => openStore(url ?? 'sqlite:./no-such-store'),
+      openStore: (url, use) => openStore(url ?? 'sqlite:./no-such-store', use),
       untilTold: () => Promise.resolve('SIGTERM'),
       ...host,
     },

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Blobs } from '../../runtime/blobs.ts'
 
@@ -25,6 +26,12 @@ export function fileBlobs(folder: string): Blobs {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
         throw error
       }
+    },
+    async erase(refs) {
+      const known = refs.filter((ref) => reference.test(ref))
+      if (known.length === 0 || !existsSync(folder)) return
+      for (const ref of known) await rm(join(folder, ref), { force: true })
+      await syncFolder(folder)
     },
   }
 }

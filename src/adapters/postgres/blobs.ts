@@ -19,5 +19,8 @@ export function postgresBlobs(pool: pg.Pool): Blobs {
       ])
       return rows[0]?.content.toString('utf8')
     },
+    async erase(refs) {
+      await pool.query('DELETE FROM statewright.blob WHERE ref = ANY($1)', [refs])
+    },
   }
 }

@@ -39,12 +39,13 @@ export async function redactIn(
   const { place, records } = await locked(transaction, session_id, segments)
   const [busy] = await transaction.connection.send<{ run_id: string }>('underWay', session_id)
   if (busy !== undefined) throw faults.session_busy({ session_id, ...busy, asked: 'redact something in it' })
-  const { rune, payload } = redaction(records[event_id - 1], asked, by, ports)
+  const { rune, payload, blobs } = redaction(records[event_id - 1], asked, by, ports)
   const result = await transaction.record(prepare({ session_id, runes: [rune] }, ports, true))
   if (result instanceof Fault) return result
 
   const erased = records.map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
   await transaction.replaceRows(refoldSession(models, [...erased, ...result.records]))
+  if (blobs.length > 0) await eraseBlobs(transaction, blobs)
   if (place.runes === null || event_id > place.runes || segments === undefined) {
     transaction.also('erasePayload', place.id, event_id, payload)
     return { replaced: null }
@@ -52,6 +53,13 @@ export async function redactIn(
   const { segment } = await segments.write(session_id, erased.slice(0, place.runes))
   transaction.also('changeSegment', place.id, segment)
   return { replaced: place.file }
+}
+
+/** In the transaction of the redaction. A log that no worker has joined yet has no table for them. */
+async function eraseBlobs({ connection }: Transaction, refs: readonly string[]): Promise<void> {
+  const [found] = await connection.text<{ table: string | null }>(`SELECT to_regclass('statewright.blob') AS table`)
+  if (found?.table == null) return
+  await connection.text('DELETE FROM statewright.blob WHERE ref = ANY($1)', [refs])
 }
 
 /** Moves the runes to a segment, which is on disk before the transaction that removes them commits. */

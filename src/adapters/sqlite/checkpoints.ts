@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Checkpoints } from '../../runtime/checkpoints.ts'
+import { explain } from './open-database.ts'
 
 /**
  * Checkpoints in a file of their own beside the store. Nothing is synced: what
@@ -58,7 +59,11 @@ function open(path: string): DatabaseSync {
     return begin()
   } catch {
     // It is only a cache: a file that is none is begun anew.
-    for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
-    return begin()
+    try {
+      for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+      return begin()
+    } catch (error) {
+      throw explain(error, path)
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
 import { isLoopback } from '../../wire/loopback.ts'
@@ -18,23 +18,33 @@ export interface Lock {
 /** A lock that nobody refers to any more must not be collected as garbage: that would open the store to another process. */
 const held = new Set<DatabaseSync>()
 
+/** A process that wants to write waits this long for processes that only read. */
+const readers_ms = 2_000
+
 /**
- * One process at a time. The lock is one of the operating system, taken by
- * SQLite on an empty file, so it dies with its holder however that dies, and
- * nobody has to judge whether a process id is stale. Who the holder is stands
- * in a second file; it is read only while the lock is taken.
+ * One process that writes, or any number that read. The lock is one of the
+ * operating system, taken by SQLite on an empty file: it dies with its holder,
+ * so a stale process id is never judged. The holder's name stands in a second
+ * file, which is read only while the lock is taken.
  */
 export function takeLock(path: string): Lock {
-  const guardPath = `${path}.guard`
   const holderPath = `${path}.lock`
-  closeSync(openSync(guardPath, 'a', 0o600))
-  const guard = new DatabaseSync(guardPath)
+  makeGuard(path)
+  const guard = new DatabaseSync(`${path}.guard`)
+  const take = (wait_ms: number) =>
+    guard.exec(`PRAGMA busy_timeout = ${wait_ms}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`)
   try {
-    guard.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
+    try {
+      take(0)
+    } catch (error) {
+      if (!isBusy(error) || !isOnlyRead(path)) throw error
+      take(readers_ms)
+    }
   } catch (error) {
+    const isRead = isBusy(error) && isOnlyRead(path)
     guard.close()
-    if ((error as { errcode?: number }).errcode !== 5) throw error
-    throw faults.store_locked({ store: path, ...readHolder(path) })
+    if (!isBusy(error)) throw error
+    throw faults.store_locked({ store: path, ...(isRead ? unnamed : readHolder(path)) })
   }
   held.add(guard)
   const publish = (holder: Holder) => {
@@ -55,6 +65,60 @@ export function takeLock(path: string): Lock {
 }
 
 /**
+ * Keeps writers away while a command reads. Where the guard neither exists nor
+ * can be made, on media that cannot be written to, no writer can come either.
+ */
+export function shareLock(path: string): { release(): void } {
+  try {
+    makeGuard(path)
+  } catch {
+    return { release() {} }
+  }
+  const guard = readGuard(path)
+  if (guard === undefined) throw faults.store_locked({ store: path, ...readHolder(path) })
+  held.add(guard)
+  return {
+    release() {
+      if (guard.isOpen) guard.close()
+      held.delete(guard)
+    },
+  }
+}
+
+/** Only where there is none: closing a second descriptor of the file would drop a lock that this process has on it. */
+function makeGuard(path: string): void {
+  if (existsSync(`${path}.guard`)) return
+  try {
+    closeSync(openSync(`${path}.guard`, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/** The guard with a shared lock on it; undefined if a process writes to the store. */
+function readGuard(path: string): DatabaseSync | undefined {
+  const guard = new DatabaseSync(`${path}.guard`, { readOnly: true })
+  try {
+    guard.exec('PRAGMA busy_timeout = 0; BEGIN; SELECT count(*) FROM sqlite_schema')
+    return guard
+  } catch (error) {
+    guard.close()
+    if (!isBusy(error)) throw error
+    return undefined
+  }
+}
+
+function isOnlyRead(path: string): boolean {
+  const guard = readGuard(path)
+  guard?.close()
+  return guard !== undefined
+}
+
+const isBusy = (error: unknown) => (error as { errcode?: number }).errcode === 5
+
+const unnamed: Holder = { pid: 0, address: null }
+
+/**
  * Between taking the lock and writing its name a holder is nameless for a
  * moment; then there is no one to name. Commands send their token to the
  * address, so it counts only if it is on this machine and its process lives.
@@ -62,10 +126,10 @@ export function takeLock(path: string): Lock {
 export function readHolder(path: string): Holder {
   try {
     const { pid, address } = JSON.parse(readFileSync(`${path}.lock`, 'utf8')) as Partial<Record<keyof Holder, unknown>>
-    if (typeof pid !== 'number' || !isAlive(pid)) return { pid: 0, address: null }
+    if (typeof pid !== 'number' || !isAlive(pid)) return unnamed
     return { pid, address: typeof address === 'string' && isLoopback(address) ? address : null }
   } catch {
-    return { pid: 0, address: null }
+    return unnamed
   }
 }
 

@@ -1,5 +1,16 @@
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { faults } from '../../faults/catalogue.ts'
 import { applicationId, schema, schemaNumber } from './schema.ts'
 
@@ -14,6 +25,7 @@ const logBytes = logPages * (pageBytes + 24)
 export function openDatabase(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
+    refuseOrphans(path)
     // SQLite would create it readable by everyone; its log and its index take over the mode of the database.
     closeSync(openSync(path, 'a', 0o600))
     db = new DatabaseSync(path)
@@ -25,30 +37,82 @@ export function openDatabase(path: string): DatabaseSync {
   }
 }
 
-function prepareDatabase(db: DatabaseSync, path: string): void {
+/**
+ * Opens a store without write access to anything. A store that was closed has
+ * no write-ahead log, and is read as a file that does not change; the caller
+ * keeps writers away. A log that a killed process left is read, and stays.
+ */
+export function openDatabaseToRead(path: string): DatabaseSync {
+  let db: DatabaseSync | undefined
+  const isLogged = sizeOf(`${path}-wal`) > 0
+  try {
+    if (!existsSync(path)) throw refused(path, 'there is no such file; the first run makes it.')
+    const url = pathToFileURL(path)
+    if (!isLogged) url.searchParams.set('immutable', '1')
+    db = new DatabaseSync(url, { readOnly: true })
+    if (isNew(db, path)) throw refused(path, 'it is empty; restore it from a backup, or let the first run make it.')
+    return db
+  } catch (error) {
+    db?.close()
+    if (isLogged && (error as { errcode?: number }).errcode === 14)
+      throw refused(
+        path,
+        `its last commits are in ${path}-wal, which cannot be read here without ${path}-shm. Copy the store to a folder that can be written to.`,
+      )
+    throw explain(error, path)
+  }
+}
+
+const refused = (store: string, problem: string) => faults.store_unusable({ store, problem })
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** A new database beside archived logs would be one that does not know them: the old one is missing. */
+function refuseOrphans(path: string): void {
+  const folder = `${path}.segments`
+  if (sizeOf(path) > 0 || !existsSync(folder)) return
+  const files = readdirSync(folder)
+  if (files.length === 0) return
+  throw refused(
+    path,
+    `the database is missing, and ${folder} holds ${files.length} archived ${files.length === 1 ? 'log' : 'logs'} of it. Restore the database, or move that folder away to begin a new store.`,
+  )
+}
+
+/** Whether there is nothing in it. A database that is no store of this version is refused. */
+function isNew(db: DatabaseSync, path: string): boolean {
   const number = (pragma: string) => Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] as number
-  const refuse = (problem: string) => faults.store_unusable({ store: path, problem })
   const version = number('user_version')
-  const isNew = number('page_count') === 0 || (version === 0 && tableCount(db) === 0)
-  if (!isNew && number('application_id') !== applicationId)
-    throw refuse('it is a database of something else; choose another file.')
-  if (!isNew && version < schemaNumber)
-    throw refuse(
+  if (number('page_count') === 0 || (version === 0 && tableCount(db) === 0)) return true
+  if (number('application_id') !== applicationId)
+    throw refused(path, 'it is a database of something else; choose another file.')
+  if (version < schemaNumber)
+    throw refused(
+      path,
       `it was written by 0.1 (schema ${version}), and this version cannot continue its log. Export its sessions with 0.1; "statewright verify --bundle" reads those files.`,
     )
   if (version > schemaNumber)
-    throw refuse(
+    throw refused(
+      path,
       `it was written by a newer version (schema ${version}); this one knows schema ${schemaNumber}. Upgrade first.`,
     )
+  return false
+}
 
+function prepareDatabase(db: DatabaseSync, path: string): void {
+  const isMade = !isNew(db, path)
   // FULL, not NORMAL: under WAL, NORMAL may lose the last commits in a power cut,
   // and by then we have already told someone that they happened.
+  // Freed bytes are overwritten at once: a row that changes, or a page that is split, would leave copies of what
+  // may have to be erased later.
   db.exec(
-    `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = ${logPages};`,
+    `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = ${logPages};`,
   )
   // A file that cannot be written is found now and not at the first append.
   db.exec('BEGIN IMMEDIATE')
-  if (isNew) db.exec(schema)
+  if (!isMade) db.exec(schema)
   db.exec(`PRAGMA user_version = ${schemaNumber}; COMMIT`)
   layOutLog(`${path}-wal`)
 }

@@ -1,37 +1,35 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { createBell } from '../../runelog/bell.ts'
 import { follow } from '../../runelog/follow.ts'
-import { inscribe, judge, startFold } from '../../runelog/judge.ts'
+import { inscribe, judge } from '../../runelog/judge.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
-import type { Subject } from '../../runelog/models/subjects.ts'
 import { archival, redaction } from '../../runelog/own-runes.ts'
-import type { Head, Runelog } from '../../runelog/port.ts'
+import type { Runelog } from '../../runelog/port.ts'
 import type { Ports, RunelogOptions } from '../../runelog/ports.ts'
 import { type Prepared, prepare } from '../../runelog/prepare.ts'
-import { refoldSession, refuseNothing } from '../../runelog/refold.ts'
+import { refoldSession } from '../../runelog/refold.ts'
 import { createSegments } from '../../runelog/segment.ts'
+import type { Stray } from '../../runelog/stray.ts'
 import { createTail } from '../../runelog/tail.ts'
-import { toRune } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createCache } from './cache.ts'
+import { createErasures } from './erasures.ts'
+import { createFolding } from './folding.ts'
 import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { explain, openDatabase } from './open-database.ts'
+import { type Place, placeIn } from './place.ts'
 import { createReader } from './reader.ts'
 import { createRows } from './rows.ts'
 import { prepareStatements, type Step, step } from './statements.ts'
+import { findStrays } from './strays.ts'
 import { createWriter } from './writer.ts'
 
 export interface SqliteRunelog extends Runelog {
   readonly announce: Lock['announce']
-}
-
-interface Place {
-  readonly session: number
-  readonly head: Head
+  /** Files beside the store that it does not refer to. */
+  strays(): Promise<readonly Stray[]>
 }
 
 /** So many rows may be behind: to write them takes a few milliseconds, and as long to fold them anew after a crash. */
@@ -56,8 +54,7 @@ export async function openSqliteRunelog(
 async function open(path: string, lock: Lock, ports: Ports, options: RunelogOptions): Promise<SqliteRunelog> {
   const db = openDatabase(path)
   const statements = prepareStatements(db)
-  const segmentFolder = `${path}.segments`
-  const segments = createSegments(segmentFolder)
+  const segments = createSegments(`${path}.segments`)
   const reader = createReader(db, statements, segments)
   const commit = createWriter(db, statements)
   const models = allModels(options.models)
@@ -94,12 +91,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   function placeOf(session_id: string): Place | undefined {
     const known = places.get(session_id)
     if (known !== undefined) return known
-    const session = reader.key(session_id)
-    const last = session === undefined ? undefined : reader.lastRune(session)
-    if (session === undefined || last === undefined) return undefined
-    const state = (rows.look('subjects', session_id)?.value as Subject | undefined)?.state
-    const archived = state === 'archived'
-    const place = { session, head: { session_id, ...last, sealed: archived || state === 'closed', archived } }
+    const place = placeIn(reader, rows.look, session_id)
+    if (place === undefined) return undefined
     places.set(session_id, place)
     return place
   }
@@ -128,39 +121,11 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     return done
   }
 
-  const versions = JSON.stringify(models.map(({ name, version }) => [name, version]))
-
-  async function rebuildModels(): Promise<number> {
-    const folding = startFold(models, () => undefined)
-    let count = 0
-    for await (const record of reader.inOrder()) {
-      refuseNothing(folding.fold(toRune(record, '')))
-      count += 1
-    }
-    rows.clear()
-    rows.keep(folding.changes())
-    commit(() => [step('eraseRows'), ...rows.write(), step('setMeta', 'models', versions)])
-    return count
-  }
-
-  /** What a process that ended too soon had not yet written. */
-  function catchUp() {
-    const folding = startFold(models, rows.look)
-    for (const record of reader.since(Number(reader.meta('folded') ?? 0)))
-      refuseNothing(folding.fold(toRune(record, '')))
-    rows.keep(folding.changes())
-    if (rows.behind() > 0) commit(rows.write)
-  }
-
-  function sweep() {
-    if (!existsSync(segmentFolder)) return
-    const known = new Set(reader.segmentFiles())
-    for (const file of readdirSync(segmentFolder)) if (!known.has(file)) rmSync(join(segmentFolder, file))
-  }
-
-  sweep()
-  if (reader.meta('models') === versions) catchUp()
-  else await rebuildModels()
+  const folding = createFolding({ reader, rows, models, commit })
+  await folding.begin()
+  const erasures = createErasures({ reader, segments, write: group.write, eraseBlobs: options.eraseBlobs })
+  // A process that was killed while it erased left this to do. What cannot be removed now is tried at the next start.
+  await erasures.finish().catch(() => {})
 
   const store: SqliteRunelog = {
     async append(batch) {
@@ -224,7 +189,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           const session = reader.key(session_id) ?? 0
           const segment = reader.segmentOf(session)
           const records = [...(await reader.cold(session)), ...reader.positioned(session)]
-          const { rune, payload } = redaction(records[event_id - 1], { session_id, event_id, reason }, by, ports)
+          const { rune, payload, blobs } = redaction(records[event_id - 1], { session_id, event_id, reason }, by, ports)
           const erased = records.map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
           const isCold = segment !== undefined && event_id <= segment.runes
           const written = isCold ? await segments.write(session_id, erased.slice(0, segment.runes)) : undefined
@@ -239,9 +204,12 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
             if (decided instanceof Fault) return decided
             const { adds: _adds, ...rest } = decided
             rows.keep(refoldSession(models, erased))
-            return { ...rest, steps: [...decided.steps, erase, ...rows.write()] }
+            const noted = erasures.note({ segments: isCold ? [segment.file] : [], blobs })
+            return { ...rest, steps: [...decided.steps, erase, noted, ...rows.write()] }
           })
-          if (isCold) await segments.remove(segment.file)
+          await erasures.finish().catch((error) => {
+            throw explain(error, path)
+          })
         }),
       ),
 
@@ -283,7 +251,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
         }
       }),
 
-    rebuild: () => alone(() => group.hold(rebuildModels)),
+    rebuild: () => alone(() => group.hold(folding.rebuild)),
 
     async close() {
       await turn
@@ -302,6 +270,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     },
 
     announce: lock.announce,
+    strays: () => findStrays(path, reader),
   }
   return store
 }

@@ -5,7 +5,18 @@ export const applicationId = 0x72756e65
 export const schemaNumber = 4
 
 /** Rows without a tag are listed nowhere, and most are without: in the index they would cost a page of each commit. */
-const rowsByTag = 'CREATE INDEX model_row_by_tag ON model_row (model, tag, sort, key) WHERE tag IS NOT NULL'
+const rowsByTag = 'model_row_by_tag ON model_row (model, tag, sort, key) WHERE tag IS NOT NULL'
+
+const metaColumns = '(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID'
+
+const rowColumns = `(
+  model TEXT NOT NULL,
+  key   TEXT NOT NULL,
+  tag   TEXT,
+  sort  REAL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (model, key)
+) STRICT, WITHOUT ROWID`
 
 /**
  * `position` is the order of all commits: a rebuild folds in it, since a row
@@ -21,7 +32,7 @@ const rowsByTag = 'CREATE INDEX model_row_by_tag ON model_row (model, tag, sort,
  * a segment holds it.
  */
 export const schema = `
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE meta ${metaColumns};
 
 CREATE TABLE session (id INTEGER PRIMARY KEY, session_id TEXT NOT NULL UNIQUE) STRICT;
 
@@ -43,15 +54,8 @@ CREATE TABLE segment (
   first_position INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE model_row (
-  model TEXT NOT NULL,
-  key   TEXT NOT NULL,
-  tag   TEXT,
-  sort  REAL,
-  value TEXT NOT NULL,
-  PRIMARY KEY (model, key)
-) STRICT, WITHOUT ROWID;
-${rowsByTag};
+CREATE TABLE model_row ${rowColumns};
+CREATE INDEX ${rowsByTag};
 
 CREATE TRIGGER rune_is_never_changed BEFORE UPDATE ON rune
 WHEN NOT (
@@ -82,4 +86,17 @@ CREATE TRIGGER segment_is_never_deleted BEFORE DELETE ON segment
 BEGIN SELECT RAISE(ABORT, 'the runelog is append-only'); END;
 
 PRAGMA application_id = ${applicationId};
+`
+
+/**
+ * Copies of the tables that follow from the runes, in memory. They hide those of
+ * the file, so that a process which may not write can bring them up to date.
+ */
+export const shadow = `
+PRAGMA temp_store = MEMORY;
+CREATE TEMP TABLE meta ${metaColumns};
+INSERT INTO temp.meta SELECT name, value FROM main.meta;
+CREATE TEMP TABLE model_row ${rowColumns};
+INSERT INTO temp.model_row SELECT model, key, tag, sort, value FROM main.model_row;
+CREATE INDEX temp.${rowsByTag};
 `

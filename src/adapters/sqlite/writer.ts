@@ -13,6 +13,16 @@ export function createWriter(db: DatabaseSync, statements: Statements) {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
+  /** The write-ahead log holds bytes that were erased. */
+  let isTraced = false
+
+  /** Empties the log. A backup that reads it at the moment is not waited for: the next commit tries again. */
+  function emptyLog() {
+    db.exec('PRAGMA busy_timeout = 0')
+    const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
+    db.exec('PRAGMA busy_timeout = 5000')
+    isTraced = busy !== 0
+  }
 
   return (decide: () => readonly Step[]): void => {
     begin.run()
@@ -21,11 +31,9 @@ export function createWriter(db: DatabaseSync, statements: Statements) {
       rollback.run()
       return
     }
-    // What is erased must not live on in free pages or in the write-ahead log.
-    const erasing = steps.some(({ name }) => eraseTraces.has(name))
-    if (erasing) db.exec('PRAGMA secure_delete = ON')
     for (const { name, values } of steps) statements[name].run(...values)
     commit.run()
-    if (erasing) db.exec('PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE)')
+    isTraced ||= steps.some(({ name }) => eraseTraces.has(name))
+    if (isTraced) emptyLog()
   }
 }

@@ -6,6 +6,7 @@ import { backupCommand } from './backup.ts'
 import { cancelCommand } from './cancel.ts'
 import { chatCommand } from './chat.ts'
 import { checkpointCommand } from './checkpoint.ts'
+import { cleanCommand } from './clean.ts'
 import { demoCommand } from './demo.ts'
 import { denyCommand } from './deny.ts'
 import { doctorCommand } from './doctor.ts'
@@ -62,6 +63,7 @@ export const commands: readonly Command[] = [
   backupCommand,
   redactCommand,
   archiveCommand,
+  cleanCommand,
   rebuildCommand,
   workerCommand,
   planCommand,

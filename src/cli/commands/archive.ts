@@ -20,18 +20,17 @@ export const archiveCommand: Command = {
       await busy(io, () => `archiving ${session_id}`, work)
       return session_id
     }
-    const session_id = await hereOrThere(
-      io.host,
-      args,
-      async (store) => {
+    const session_id = await hereOrThere(io.host, args, {
+      use: 'change',
+      here: async (store) => {
         const id = await sessionNamed(store, given)
         return archiving(id, () => store.runelog.archive(id))
       },
-      async (client) => {
+      there: async (client) => {
         const { id } = await resolveId(client, given, 'session')
         return archiving(id, () => client.call(archiveSession, { params: { session_id: id }, body: {} }))
       },
-    )
+    })
     print(io, args, { session_id, state: 'archived' }, () => [`${session_id} is archived.`])
     return exits.ok
   },

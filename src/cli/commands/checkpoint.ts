@@ -23,12 +23,11 @@ export const checkpointCommand: Command = {
 
   async run(args, io) {
     const [given] = take(this, args, 0, 1)
-    const signed = await hereOrThere(
-      io.host,
-      args,
-      (store) => signHere(io.host, store, given),
-      (client) => signThere(io, client, given),
-    )
+    const signed = await hereOrThere(io.host, args, {
+      use: 'look',
+      here: (store) => signHere(io.host, store, given),
+      there: (client) => signThere(io, client, given),
+    })
     const found = signed.filter((one) => one !== null)
     const lines = found.map(checkpointLine)
     const file = args.values.output as string | undefined
@@ -44,9 +43,9 @@ export const checkpointCommand: Command = {
   },
 }
 
-async function signHere(host: Host, store: Store, given: string | undefined): Promise<Checkpoint[]> {
+async function signHere(host: Host, store: Store, given: string | undefined): Promise<(Checkpoint | null)[]> {
   const { runelog, signer } = store
-  const signed: Checkpoint[] = []
+  const signed: (Checkpoint | null)[] = []
   for (const id of given === undefined ? await runelog.sessionIds() : [await sessionNamed(store, given)]) {
     const head = await runelog.head(id)
     if (head === undefined) throw faults.not_found({ what: 'session', id })

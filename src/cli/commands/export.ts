@@ -1,4 +1,4 @@
-import { open, rename } from 'node:fs/promises'
+import { open, rename, stat } from 'node:fs/promises'
 import { fileRefused } from '../../faults/file-refused.ts'
 import type { Checkpoint } from '../../runes/checkpoint.ts'
 import { busy } from '../busy.ts'
@@ -37,9 +37,14 @@ export const exportCommand: Command = {
   },
 }
 
-/** The file gets its name when it is whole: when its last line is the checkpoint. */
+/**
+ * The file gets its name when it is whole: when its last line is the checkpoint.
+ * A device or a pipe is written to as it is; renaming would put a file in its place.
+ */
 async function write({ lines, session_id }: Bundle, path: string, io: Io): Promise<Checkpoint> {
-  const file = await open(`${path}.part`, 'w', 0o600)
+  const isFile = (await stat(path).catch(() => undefined))?.isFile() ?? true
+  const draft = isFile ? `${path}.part` : path
+  const file = await open(draft, 'w', 0o600)
   let written = 0
   let last = ''
   const copy = async () => {
@@ -48,7 +53,7 @@ async function write({ lines, session_id }: Bundle, path: string, io: Io): Promi
       written += 1
       last = line
     }
-    await file.sync()
+    if (isFile) await file.sync()
   }
   try {
     await busy(io, () => `writing ${session_id}: ${written} lines`, copy)
@@ -57,6 +62,6 @@ async function write({ lines, session_id }: Bundle, path: string, io: Io): Promi
   }
   const { checkpoint } = JSON.parse(last) as { checkpoint?: Checkpoint }
   if (checkpoint === undefined) throw new Error(`The bundle of ${session_id} ended before its checkpoint.`)
-  await rename(`${path}.part`, path)
+  if (isFile) await rename(draft, path)
   return checkpoint
 }

@@ -13,7 +13,7 @@ export const rebuildCommand: Command = {
 
   async run(args, io) {
     take(this, args, 0)
-    return withStore(io.host, args, async ({ runelog }) => {
+    return withStore(io.host, args, 'change', async ({ runelog }) => {
       const runes = await busy(
         io,
         () => 'folding every rune anew',

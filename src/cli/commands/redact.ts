@@ -22,20 +22,19 @@ export const redactCommand: Command = {
       throw faults.bad_usage({ problem: `"${event}" is not an event id.`, usage: this.usage })
     if (typeof reason !== 'string' || reason === '')
       throw faults.bad_usage({ problem: 'A redaction needs a reason.', usage: this.usage })
-    const session_id = await hereOrThere(
-      io.host,
-      args,
-      async (store) => {
+    const session_id = await hereOrThere(io.host, args, {
+      use: 'change',
+      here: async (store) => {
         const id = await sessionNamed(store, given)
         await store.runelog.redact(id, event_id, reason)
         return id
       },
-      async (client) => {
+      there: async (client) => {
         const { id } = await resolveId(client, given, 'session')
         await client.call(redactRune, { params: { session_id: id, event_id }, body: { reason } })
         return id
       },
-    )
+    })
     print(io, args, { session_id, event_id, reason }, () => [`${session_id} event ${event_id}: its content is erased.`])
     return exits.ok
   },

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
+import type { Stray } from '../../runelog/stray.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem, readCheckpoint } from '../../runes/checkpoint.ts'
 import type { Mark } from '../../runes/record.ts'
@@ -12,6 +13,7 @@ import { everySession } from '../every-session.ts'
 import { exits } from '../exits.ts'
 import { isHeld } from '../here-or-there.ts'
 import { safeJson } from '../render/safe.ts'
+import { strayLine } from '../render/stray.ts'
 import { resolveId } from '../resolve-id.ts'
 import { badUsage } from '../usage.ts'
 import { jsonOption, withClient } from '../with-client.ts'
@@ -44,7 +46,7 @@ export const verifyCommand: Command = {
       return report(await withClient(io.host, args, (client) => verifyThere(client, given)), args, io)
     }
     const here = () =>
-      withStore(io.host, args, async (store) => {
+      withStore(io.host, args, 'look', async (store) => {
         const { runelog } = store
         const session_id = given === undefined || marks.has(given) ? given : await sessionNamed(store, given)
         const known = await runelog.sessionIds()
@@ -63,7 +65,8 @@ export const verifyCommand: Command = {
               }),
             )
         })
-        return report(verdicts, args, io)
+        // One session is proved by itself. For the whole store, files that it does not refer to are reported, too.
+        return report(verdicts, args, io, session_id === undefined ? await store.strays() : [])
       })
     try {
       return await here()
@@ -87,11 +90,16 @@ interface Verdict {
   readonly format: 1 | 2
 }
 
-function report(verdicts: readonly Verdict[], { values }: Arguments, { out, err }: Io): number {
+function report(
+  verdicts: readonly Verdict[],
+  { values }: Arguments,
+  { out, err }: Io,
+  strays: readonly Stray[] = [],
+): number {
   const bad = verdicts.filter(({ first_bad }) => first_bad !== null)
   const exit = bad.length === 0 ? exits.ok : exits.unproved
   if (values.json) {
-    out(safeJson({ is_sound: bad.length === 0, sessions: verdicts }, 2))
+    out(safeJson({ is_sound: bad.length === 0, sessions: verdicts, unknown_files: strays }, 2))
     return exit
   }
   for (const { session_id, events, head, checkpoints, public_key, first_bad, redactions, format } of verdicts) {
@@ -104,6 +112,7 @@ function report(verdicts: readonly Verdict[], { values }: Arguments, { out, err 
         `${session_id}: exported by 0.1, which signed neither redactions nor the list of machines. They prove nothing.`,
       )
   }
+  for (const stray of strays) err(strayLine(stray))
   if (bad.length === 0 && values.bundle === undefined)
     out(`${verdicts.length} ${verdicts.length === 1 ? 'session' : 'sessions'} verified.`)
   return exit

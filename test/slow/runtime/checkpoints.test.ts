@@ -166,7 +166,7 @@ test('what was redacted from the command line does not live on in a checkpoint e
   const { path, sw, session_id } = await aLongSession('offline.db')
   const result = (await sw.runelog.read(session_id)).find((r) => r.kind === 'tool.result')
   await sw.close()
-  const { runelog } = await openStore(`sqlite:${path}`)
+  const { runelog } = await openStore(`sqlite:${path}`, 'change')
   await runelog.redact(session_id, result?.event_id ?? 0, 'asked for')
   await runelog.close()
   const checkpoints = openCheckpoints(`${path}.cache`)

@@ -122,3 +122,24 @@ test('a worker that had the session before its eyes forgets what another process
   expect(shown.at(-1)).not.toContain(wish)
   await office.close()
 })
+
+test('F-84 redaction: the whole output that an event refers to goes from the database with it', async () => {
+  const read = tool({
+    name: 'long.read',
+    input: z.object({}),
+    read_only: true,
+    max_output_bytes: 1_000,
+    run: () => wish.repeat(500),
+  })
+  const model = scriptedModel([call('long.read'), say('done')])
+  const office = await createOffice({ agents: { a: agent({ role: 'a', model, tools: [read] }) } })
+  const { session_id, result } = await office.desk.submit({ agent: 'a', input: 'go' })
+  await result()
+  const runes = await office.desk.runelog.read(session_id)
+  const kept = runes.flatMap((r) => (r.kind === 'tool.result' ? [[r.event_id, r.payload.output_ref] as const] : []))
+  const [[event_id, ref = ''] = [0]] = kept
+  expect(await office.desk.output(ref)).toContain(wish)
+  await office.desk.redact(session_id, event_id, 'asked for')
+  expect(await office.desk.output(ref)).toBeUndefined()
+  await office.close()
+})

@@ -1,0 +1,85 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { createBell } from '../../runelog/bell.ts'
+import { follow } from '../../runelog/follow.ts'
+import { allModels } from '../../runelog/models/built-in.ts'
+import type { Runelog } from '../../runelog/port.ts'
+import type { ReadModel } from '../../runelog/read-model.ts'
+import { createSegments } from '../../runelog/segment.ts'
+import { createFolding, fingerprint } from './folding.ts'
+import { shareLock } from './lock.ts'
+import { explain, openDatabaseToRead } from './open-database.ts'
+import { placeIn } from './place.ts'
+import { createReader } from './reader.ts'
+import { createRows } from './rows.ts'
+import type { SqliteRunelog } from './runelog.ts'
+import { shadow } from './schema.ts'
+import { prepareStatements } from './statements.ts'
+import { findStrays } from './strays.ts'
+import { createWriter } from './writer.ts'
+
+export type ReadOnlyRunelog = Runelog & Pick<SqliteRunelog, 'strays'>
+
+/**
+ * A store for commands that only look. It works without write access and on a
+ * full disk: rows that a killed process had not written are folded in memory,
+ * and no file of the store is changed or removed. SQLite may write its index
+ * of a write-ahead log again, which holds nothing.
+ */
+export async function openSqliteReadOnly(path: string, more: readonly ReadModel[] = []): Promise<ReadOnlyRunelog> {
+  const lock = shareLock(path)
+  let db: DatabaseSync | undefined
+  try {
+    db = openDatabaseToRead(path)
+    const models = allModels(more)
+    if (isBehind(db, models)) db.exec(shadow)
+    return await readOnly(path, db, models, lock)
+  } catch (error) {
+    db?.close()
+    lock.release()
+    throw explain(error, path)
+  }
+}
+
+/** Whether the rows of the file are older than its runes, or were folded by another version. */
+function isBehind(db: DatabaseSync, models: readonly ReadModel[]): boolean {
+  const read = (sql: string) => Object.values(db.prepare(sql).get() ?? {})[0]
+  if (read("SELECT value FROM meta WHERE name = 'models'") !== fingerprint(models)) return true
+  return (
+    Number(read("SELECT value FROM meta WHERE name = 'folded'") ?? 0) < Number(read('SELECT max(position) FROM rune'))
+  )
+}
+
+async function readOnly(
+  path: string,
+  db: DatabaseSync,
+  models: readonly ReadModel[],
+  lock: { release(): void },
+): Promise<ReadOnlyRunelog> {
+  const statements = prepareStatements(db)
+  const reader = createReader(db, statements, createSegments(`${path}.segments`))
+  const rows = createRows(reader.row)
+  await createFolding({ reader, rows, models, commit: createWriter(db, statements) }).begin()
+  const bell = createBell()
+  const refuse = () => Promise.reject(new Error('A command that only looks has asked for something to be recorded.'))
+
+  const store: ReadOnlyRunelog = {
+    read: reader.read,
+    follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
+    head: async (session_id) => placeIn(reader, rows.look, session_id)?.head,
+    sessionIds: async () => reader.sessionIds(),
+    row: async (model, key) => rows.look(model, key),
+    rows: async (model, query) => reader.rows(model, query),
+    watch: bell.listen,
+    records: reader.records,
+    append: refuse,
+    redact: refuse,
+    archive: refuse,
+    rebuild: refuse,
+    strays: () => findStrays(path, reader),
+    async close() {
+      if (db.isOpen) db.close()
+      lock.release()
+    },
+  }
+  return store
+}

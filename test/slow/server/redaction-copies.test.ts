@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { createProject } from '../../support/cli-project.ts'
+import { eventually } from '../../support/eventually.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
+import { startServerProcess } from '../../support/server-process.ts'
+
+const scratch = scratchFolder('redaction')
+const marker = 'MARKER-4711-XYZ'
+
+/** An agent that is told a marker, reads a long text with the marker at its end, and says it again. */
+const telling = `
+import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { z } from 'zod'
+
+const read = tool({
+  name: 'files.read', input: z.object({}), read_only: true, max_output_bytes: 2_000,
+  run: () => '${marker} ' + 'long text '.repeat(1_000) + '${marker}',
+})
+const reader = agent({
+  role: 'reader', tools: [read],
+  model: scriptedModel(({ messages }) => messages.at(-1).role === 'tool' ? say('It says ${marker}.') : call('files.read', {})),
+})
+`
+
+/** Where the marker is found, in any file of the folder, unpacked where it is compressed. */
+function foundIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isFile() || entry.name === 'statewright.config.ts') return []
+    const bytes = readFileSync(join(entry.parentPath, entry.name))
+    const text = (entry.name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1')
+    return text.includes(marker) ? [entry.name] : []
+  })
+}
+
+interface Found {
+  readonly items: readonly { readonly event_id: number; readonly payload: object }[]
+}
+
+test('F-84 redaction: every copy is gone from the files of the store while a server has it open, and afterwards', async () => {
+  // GIVEN a run whose output was too long for the log, and an archived session that ran the same
+  const folder = scratch.fresh()
+  const { config, store } = createProject(folder, '{ reader }', telling)
+  const server = await startServerProcess(config, join(folder, 'statewright.db'))
+  const start = async () => {
+    const { json } = await server.ask('/api/runs', { body: { agent: 'reader', input: `read ${marker}` } })
+    const { run_id, session_id } = json as { run_id: string; session_id: string }
+    await eventually('the run is over', async () => {
+      const { json: run } = await server.ask(`/api/runs/${run_id}`)
+      return (run as { is_terminal: boolean }).is_terminal ? true : undefined
+    })
+    return session_id
+  }
+  const open = await start()
+  const archived = await start()
+  await server.ask(`/api/sessions/${archived}/close`, { body: {} })
+  await server.ask(`/api/sessions/${archived}/archive`, { body: {} })
+  const holders = foundIn(folder)
+  expect(holders.some((name) => name.startsWith('blob_'))).toBe(true)
+  expect(holders.some((name) => name.endsWith('.gz'))).toBe(true)
+  const [ref = ''] = readdirSync(join(folder, 'statewright.db.blobs'))
+  expect((await server.ask(`/api/outputs/${ref}`)).status).toBe(200)
+
+  // WHEN every event that holds it is redacted, through the server
+  const holding = async (session_id: string) => {
+    const { json } = await server.ask(`/api/sessions/${session_id}/runes?limit=1000`)
+    return (json as Found).items.filter(({ payload }) => JSON.stringify(payload).includes(marker))
+  }
+  for (const session_id of [open, archived])
+    for (const { event_id } of await holding(session_id)) {
+      const path = `/api/sessions/${session_id}/runes/${event_id}/redact`
+      expect((await server.ask(path, { body: { reason: 'asked for' } })).status).toBe(200)
+    }
+
+  // THEN it is nowhere, and the output is not answered any more
+  expect((await server.ask(`/api/outputs/${ref}`)).status).toBe(404)
+  expect(foundIn(folder)).toEqual([])
+  expect(JSON.stringify((await server.ask('/api/sessions')).json)).not.toContain(marker)
+  expect(await server.kill('SIGTERM')).toBe(0)
+  expect(foundIn(folder)).toEqual([])
+  expect(await runCli(['verify', '--store', store])).toMatchObject({ exit: 0 })
+})
