@@ -69,6 +69,8 @@ async function readOnly(
     sessionIds: async () => reader.sessionIds(),
     row: async (model, key) => rows.look(model, key),
     rows: async (model, query) => reader.rows(model, query),
+    tags: async (model) => reader.tags(model),
+    count: async (model, tag, limit) => reader.count(model, tag, limit),
     watch: bell.listen,
     records: reader.records,
     append: refuse,
