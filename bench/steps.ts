@@ -111,7 +111,9 @@ async function coreJobs(jobs: number): Promise<number> {
       const run = await sw.submit({ agent: 'payer', input: 'pay' })
       for await (const event of run.events())
         if (event.type === 'rune' && event.rune.kind === 'interaction.opened')
-          await sw.reply(event.rune.interaction_id ?? '', { reply: { decision: 'approve' } })
+          await sw.reply(event.rune.interaction_id ?? '', {
+            reply: { decision: 'approve', digest: event.rune.payload.digest },
+          })
     }
   }
   const seconds = await timed(() => Promise.all(Array.from({ length: 64 }, client)))

@@ -30,10 +30,12 @@ const run = await sw.submit({ agent: 'support', input: 'Please refund order 42' 
 
 for await (const event of run.events()) {
   if (event.type !== 'rune') continue
-  const { kind, from, to } = event.rune
-  console.log(`${kind}${to === undefined ? '' : `  ${from ?? '·'} → ${to}`}`)
-  if (kind === 'interaction.opened')
-    await sw.reply(event.rune.interaction_id ?? '', { reply: { decision: 'approve' }, replied_by: 'you' })
+  const { rune } = event
+  console.log(`${rune.kind}${rune.to === undefined ? '' : `  ${rune.from ?? '·'} → ${rune.to}`}`)
+  if (rune.kind !== 'interaction.opened') continue
+  // What cannot be undone is approved with the digest of exactly what was shown.
+  const { digest } = rune.payload
+  await sw.reply(rune.interaction_id ?? '', { reply: { decision: 'approve', digest }, replied_by: 'you' })
 }
 console.log(await run.result())
 await sw.close()

@@ -17,6 +17,7 @@ export function Settlement({ asked, isInert, isOpen, done }: Answering) {
         you say becomes the record, and decides whether it is tried again.
       </p>
       <JsonBlock value={asked.arguments} name="arguments" />
+      <JsonBlock value={[...asked.evidence]} name="evidence: what is known about it" />
       <Refused problem={problem} done={done} />
       {isOpen && (
         <>

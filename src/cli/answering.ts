@@ -22,6 +22,7 @@ export interface Answered {
   readonly session_id: string
   readonly run_id: string | null
   readonly is_repeated: boolean
+  readonly is_aligned: boolean
 }
 
 /** What a command does that answers a question: finds it, lets `say` give the answer, and tells what comes next. */
@@ -48,6 +49,8 @@ export async function answering(
         io.err('Nothing was answered; the question stays open.')
         return exits.waiting
       }
+      if (!answered.is_aligned)
+        io.err('Warning: another number of contracts waits than the record expects; look at the session.')
       print(io, args, answered, () => [`${interaction_id}: ${words.done}${answered.is_repeated ? ', as before' : ''}.`])
       if (answered.run_id !== null) await tellNext(io, args, answered.run_id)
       return exits.ok

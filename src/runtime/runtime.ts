@@ -4,7 +4,9 @@ import type { Json } from '../kernel/json.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
+import { runesOf } from '../runelog/runes-of.ts'
 import { rowOrder } from '../runelog/select-rows.ts'
+import type { Payload } from '../runes/kinds.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
 import { atWorkHere } from './at-work.ts'
 import { type Beside, nothingBeside } from './beside.ts'
@@ -15,7 +17,7 @@ import { listSessions, type SessionQuery } from './commands/list-sessions.ts'
 import { preserve } from './commands/recover.ts'
 import type { Recovered } from './commands/recover-all.ts'
 import { type Replied, type Reply, reply } from './commands/reply.ts'
-import { type Resumed, type Resumption, resume } from './commands/resume.ts'
+import { type Resumed, resume } from './commands/resume.ts'
 import { archive, close, goOn, pause, replenish } from './commands/session.ts'
 import { runOf, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
@@ -161,7 +163,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     submit: (submission: Submission): Promise<Submitted> => submit(engine, submission),
     reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
     /** Answers the question that one waiting contract has open, after a look at where it stands. */
-    resume: (execution_id: string, given: Resumption): Promise<Resumed> => resume(engine, execution_id, given),
+    resume: (execution_id: string, given: Reply): Promise<Resumed> => resume(engine, execution_id, given),
     /** Lets an irreversible action that was done be done once more. */
     allowAgain: (execution_id: string, allowed_by = 'human') => allowAgain(engine, execution_id, allowed_by),
     cancel: (run_id: string, reason = 'cancelled by request') => stopRun(run_id, 'cancel', reason),
@@ -208,6 +210,12 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       const lists = await Promise.all(['open', 'due'].map((tag) => runelog.rows('open_interactions', { tag })))
       const rows = lists.flat().toSorted(rowOrder)
       return rows.map((row) => row.value as OpenInteraction)
+    },
+    /** All that a person has to see before they answer: what is asked, the evidence, and the digest that an approval names. */
+    async interaction(interaction_id: string): Promise<Payload<'interaction.opened'>> {
+      const opened = (await runesOf(runelog, interaction_id)).find((rune) => rune.kind === 'interaction.opened')
+      if (opened === undefined) throw faults.not_found({ what: 'interaction', id: interaction_id })
+      return opened.payload
     },
     /** Text on its way. Returns the way to stop listening. */
     listen(listener: (delta: EphemeralDelta) => void): () => void {

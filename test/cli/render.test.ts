@@ -116,7 +116,7 @@ test('a run is told in sentences, one per rune that a person cares about', async
     'It calls payments.refund {"cents":500,"order":"42"}',
     expect.stringMatching(/^It asks \(approval int_\d+\): “payments.refund is declared to need approval each time.”$/),
     'The run waits for a person.',
-    expect.stringMatching(/^Answered by ann \(int_\d+\): \{"decision":"approve"\}$/),
+    expect.stringMatching(/^Answered by ann \(int_\d+\): \{"decision":"approve","digest":"[0-9a-f]{64}"\}$/),
     'A worker takes the run again, attempt 2.',
     'Approved by ann.',
     'The tool ends with success after 0 ms: {"refund":"r-42"}',

@@ -130,7 +130,8 @@ async function answer({ sw, outside, dice, reached }: Chaos) {
 async function drawReply(sw: Statewright, outside: Outside, dice: Dice, open: OpenInteraction): Promise<Json> {
   switch (open.interaction_kind) {
     case 'approval':
-      return { decision: dice.once(3) ? 'deny' : 'approve' }
+      if (dice.once(3)) return { decision: 'deny' }
+      return { decision: 'approve', digest: (await sw.interaction(open.interaction_id)).digest }
     case 'ecs':
       return dice.once(3) ? { action: 'reject' } : { action: 'approve', data: { which: 'this one' } }
     default:

@@ -146,7 +146,10 @@ async function answerInbox({ sw, outside }: Stage, roles: readonly Role[]): Prom
 /** Approvals by tool, forms with data, and the truth about what happened, by asking the world. */
 async function replyTo(sw: Statewright, outside: Outside, open: OpenInteraction): Promise<Json> {
   const { tool } = await requestOf(sw, open)
-  if (open.interaction_kind === 'approval') return { decision: tool === 'accounts.delete' ? 'deny' : 'approve' }
+  if (open.interaction_kind === 'approval') {
+    const { digest } = await sw.interaction(open.interaction_id)
+    return tool === 'accounts.delete' ? { decision: 'deny' } : { decision: 'approve', digest }
+  }
   if (open.interaction_kind === 'ecs') return { action: 'approve', data: await dataFor(sw, open) }
   return truthAbout(sw, outside, open)
 }

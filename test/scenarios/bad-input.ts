@@ -248,7 +248,7 @@ export function badInputPlays(store: Store) {
         expect(both.map((r) => r.is_repeated).sort()).toEqual([false, true])
         await world.sw.idle()
         const before = (await runes(session_id)).length
-        const repeated = { interaction_id, session_id, run_id, is_repeated: true }
+        const repeated = { interaction_id, session_id, run_id, is_repeated: true, snapshot: null, is_aligned: true }
         expect(await world.sw.reply(interaction_id, given)).toEqual(repeated)
         await world.restart()
         expect(await world.sw.reply(interaction_id, given)).toEqual(repeated)

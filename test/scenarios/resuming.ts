@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
 import { graphState } from '../../src/observation/graph-state.ts'
-import type { Draft } from '../../src/runes/rune.ts'
+import type { Draft, Rune } from '../../src/runes/rune.ts'
 import { ask, call, say, together } from '../../src/runtime/scripted-model.ts'
+import type { Statewright } from '../../src/statewright.ts'
 import { scenario } from '../support/scenario.ts'
 import { heldTool, on, play, refundTool } from './stage.ts'
 import type { Store } from './stores.ts'
@@ -10,6 +11,19 @@ import { talkingModel } from './talking.ts'
 const form = (title: string) => ask({ title, fields: [{ name: 'size', required: true }] })
 const answer = { action: 'approve', data: { size: 'L' } }
 const refund = call('payments.refund', { order: '42', cents: 500 })
+
+type AnswerAs = (sw: Statewright, of: { interaction_id: string; execution_id: string }) => Promise<unknown>
+
+/** A contract that was suspended is cancelled by a rune of its own; no runtime writes that without closing the question. */
+function calledOff(suspended: Rune<'contract.moved'> | undefined, at: number): Draft {
+  const { run_id, agent_id, turn_id, call_id, execution_id, subject_id } = suspended ?? {}
+  const about = { run_id, agent_id, turn_id, call_id, execution_id, subject_id }
+  const move = { machine: 'contract', from: 'waiting', to: 'cancelled', trigger: 'cancel' }
+  return { kind: 'contract.moved', at, actor: 'human', payload: {}, ...about, ...move } as Draft
+}
+
+/** How much is on record, but for that a waiting run outlived a restart. */
+const written = (runes: readonly Rune[]) => runes.filter((rune) => rune.trigger !== 'restart.preserve_waiting').length
 
 /** Specification 000, Suspend and Resume; specification 001, Resume Alignment Check. */
 export function resumingPlays(store: Store) {
@@ -244,6 +258,88 @@ export function resumingPlays(store: Store) {
     ),
   )
 
+  for (const [who, answerAs] of [
+    ['a reply', (sw, { interaction_id }) => sw.reply(interaction_id, { reply: answer })],
+    ['a refusal', (sw, { interaction_id }) => sw.reply(interaction_id, { reply: { action: 'reject' } })],
+    ['resume', (sw, { execution_id }) => sw.resume(execution_id, { reply: answer })],
+  ] as const satisfies readonly (readonly [string, AnswerAs])[])
+    play(
+      `F-10 answers: ${who} to a contract that was cancelled is refused, and nothing runs`,
+      on(
+        store,
+        () => talkingModel([form('Size?'), say('Done.')], { holds: () => false }),
+        async ({ world, run, snapshots, runes, of, status, question }, { requests }) => {
+          // GIVEN a contract that is called off, and whose question is still open
+          const { session_id, run_id } = await run()
+          const { interaction_id } = await question()
+          const [suspended] = (await of(session_id, 'contract.moved')).slice(-1)
+          await world.sw.runelog.append({ session_id, runes: [calledOff(suspended, world.hand.clock.now())] })
+          await world.restart()
+          const [contract] = await snapshots(session_id)
+          const before = [written(await runes(session_id)), requests.length]
+
+          // WHEN it is answered
+          const answered = answerAs(world.sw, { interaction_id, execution_id: contract?.execution_id ?? '' })
+
+          // THEN that is refused, nothing is recorded and nothing runs
+          await expect(answered).rejects.toMatchObject({
+            code: 'transition_refused',
+            details: { machine: 'contract', from: 'cancelled', on: 'resume', refusal: 'terminal' },
+          })
+          await world.sw.idle()
+          expect([written(await runes(session_id)), requests.length]).toEqual(before)
+          expect(await status(run_id)).toBe('waiting_user')
+        },
+      ),
+    )
+
+  play(
+    'F-10 answers: a reply takes the snapshot and checks the alignment, as resume does',
+    on(
+      store,
+      () => ({
+        script: [together(form('Size?'), form('Colour?')), say('Done.')],
+        warnings: ['another number of waiting contracts than expected'],
+      }),
+      async ({ world, run, of, inbox, snapshots }) => {
+        const { session_id } = await run()
+        const [first, second] = (await snapshots(session_id)).map((s) => s.execution_id)
+        const { interaction_id } = (await inbox())[0] ?? { interaction_id: '' }
+        const expected_waiting = [first ?? '']
+        const replied = await world.sw.reply(interaction_id, { reply: answer, expected_waiting })
+        expect(replied).toMatchObject({
+          is_aligned: false,
+          snapshot: { execution_id: first, current_status: 'waiting', is_resumable: true },
+        })
+        await world.sw.idle()
+        const misaligned = (await of(session_id, 'run.misaligned')).map((rune) => rune.payload)
+        expect(misaligned).toEqual([{ expected: expected_waiting, found: [first, second] }])
+      },
+    ),
+  )
+
+  play(
+    'F-10 answers: a deadline does not resume a contract that was cancelled',
+    on(
+      store,
+      () => ({
+        ...talkingModel([form('Size?'), say('Done.')], { holds: () => false }),
+        warnings: ['a deadline passed for a contract that does not wait'],
+      }),
+      async ({ world, run, runes, of, status }, { requests }) => {
+        const { session_id, run_id } = await run({ interactive_require_user_reply: false })
+        const [suspended] = (await of(session_id, 'contract.moved')).slice(-1)
+        await world.sw.runelog.append({ session_id, runes: [calledOff(suspended, world.hand.clock.now())] })
+        await world.restart()
+        const before = [written(await runes(session_id)), requests.length]
+        await world.hand.advance(7 * 86_400_000)
+        await world.sw.idle()
+        expect([written(await runes(session_id)), requests.length]).toEqual(before)
+        expect(await status(run_id)).toBe('waiting_user')
+      },
+    ),
+  )
+
   play(
     'an approval is resumed through its contract as well, and a settlement',
     on(
@@ -252,10 +348,14 @@ export function resumingPlays(store: Store) {
         const pay = heldTool({ name: 'pay', irreversible: true, timeout_ms: 1_000 })
         return { pay, tools: [refundTool({ approval: 'always' }), pay], script: [refund, call('pay'), say('Done.')] }
       },
-      async ({ world, run, snapshots, status }, { pay }) => {
+      async ({ world, run, snapshots, status, question }, { pay }) => {
         const { session_id, run_id } = await run()
         const [refunding] = await snapshots(session_id)
-        await world.sw.resume(refunding?.execution_id ?? '', { reply: { decision: 'approve' }, replied_by: 'ada' })
+        const { digest } = await world.sw.interaction((await question()).interaction_id)
+        await world.sw.resume(refunding?.execution_id ?? '', {
+          reply: { decision: 'approve', digest },
+          replied_by: 'ada',
+        })
         await pay.hasBegun()
         await world.hand.advance(1_000)
         await world.sw.idle()

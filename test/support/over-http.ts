@@ -127,10 +127,14 @@ function remote(sw: Statewright, client: Client, closeServer: () => Promise<void
 }
 
 /** Through the operation that a person would use for this kind of question. */
-async function reply(client: Client, interaction_id: string, { reply: said, replied_by, idempotency_key }: Reply) {
+async function reply(client: Client, interaction_id: string, given: Reply) {
+  const { reply: said, replied_by, idempotency_key, expected_waiting } = given
   const params = { interaction_id }
   const key = idempotency_key === undefined ? {} : { idempotency_key }
-  const by = replied_by === undefined ? {} : { replied_by }
+  const by = {
+    ...(replied_by !== undefined && { replied_by }),
+    ...(expected_waiting !== undefined && { expected_waiting: [...expected_waiting] }),
+  }
   const { interaction_kind, run_id } = await client.call(getInteraction, { params })
   const { decision, outcome, ...rest } = Object(said) as Record<string, Json>
   // What no such operation can say is said as it is.

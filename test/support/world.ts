@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import type { Json } from '../../src/kernel/json.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import type { Agent } from '../../src/runtime/agents/define-agent.ts'
+import type { Reply } from '../../src/runtime/commands/reply.ts'
 import { createStatewright, type Statewright, type StatewrightOptions } from '../../src/statewright.ts'
 import { createHandClock } from './clock.ts'
 
@@ -36,7 +38,7 @@ export async function createWorld({ store = 'memory', agents, through, ...option
       ...options,
       ...(changes as object),
     })
-    return through === undefined ? sw : through(sw, hand.clock.now)
+    return looking(through === undefined ? sw : await through(sw, hand.clock.now))
   }
 
   let sw = await open()
@@ -78,6 +80,17 @@ export async function createWorld({ store = 'memory', agents, through, ...option
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** A person in a test looks before they approve: an approval without a digest gets the one that they see. */
+function looking(sw: Statewright): Statewright {
+  const seen = async (interaction_id: string, given: Reply): Promise<Reply> => {
+    const { decision, digest, ...rest } = Object(given.reply) as Record<string, Json>
+    if (decision !== 'approve' || digest !== undefined) return given
+    const opened = await sw.interaction(interaction_id).catch(() => ({ digest: null }))
+    return opened.digest === null ? given : { ...given, reply: { decision, digest: opened.digest, ...rest } }
+  }
+  return { ...sw, reply: async (id, given) => sw.reply(id, await seen(id, given)) }
 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>

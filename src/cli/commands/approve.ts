@@ -29,6 +29,9 @@ export const approveCommand: Command = {
   },
 }
 
+/** A refusal does not show the digest: it would let anyone approve unseen. */
+const lookAgain = ({ interaction_id }: InteractionCard) => `Read it with "statewright inbox ${interaction_id}".`
+
 /** The digest of what is approved, once it is certain that it was seen; undefined if it is not approved after all. */
 async function confirmed(
   command: Command,
@@ -41,17 +44,20 @@ async function confirmed(
   if (given !== undefined && given !== digest)
     throw faults.reply_unfit({
       interaction_id,
-      problems: [{ pointer: '/digest', problem: `It is ${digest}; what you have seen is something else.` }],
+      problems: [{ pointer: '/digest', problem: `It is not the digest of this question. ${lookAgain(asked)}` }],
     })
   const seen = digest === null ? {} : { digest }
   const needsProof = isIrreversible(asked) && digest !== null
   if (values.yes) {
     if (!needsProof || given !== undefined) return seen
-    throw badUsage(command, `It cannot be undone: give its whole digest too, --yes --digest ${digest}.`)
+    throw badUsage(command, `It cannot be undone: give its digest too, --yes --digest DIGEST. ${lookAgain(asked)}`)
   }
-  for (const line of card(asked, io.host.now(), paintFor(io.terminal.hasColor))) io.err(line)
   if (!io.terminal.isInteractive)
-    throw badUsage(command, `Nobody can be asked here: say --yes${needsProof ? ` --digest ${digest}` : ''}.`)
+    throw badUsage(
+      command,
+      `No one can be asked here: say --yes${needsProof ? ' --digest DIGEST' : ''}. ${lookAgain(asked)}`,
+    )
+  for (const line of card(asked, io.host.now(), paintFor(io.terminal.hasColor))) io.err(line)
   const proof = needsProof ? digest.slice(0, 4) : 'y'
   const typed = (await io.terminal.ask(`Type ${proof} to approve: `))?.trim().toLowerCase()
   return typed === proof ? seen : undefined

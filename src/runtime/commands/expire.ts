@@ -1,6 +1,7 @@
 import { createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
+import { align } from './alignment.ts'
 import { attempt } from './attempt.ts'
 import { aboutOf, takeUp } from './reply.ts'
 
@@ -11,7 +12,7 @@ import { aboutOf, takeUp } from './reply.ts'
 export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
   let left = 0
   let isBeside = false
-  const run_id = await attempt(engine, session_id, (state) => {
+  const run_id = await attempt(engine, session_id, async (state) => {
     left = 0
     isBeside = false
     const question = state.interactions.get(interaction_id)
@@ -23,6 +24,11 @@ export async function expire(engine: Engine, session_id: string, interaction_id:
     if (question.opened.deadline === null || left > 0) return { answer: () => null }
 
     const batch = createBatch(state, at)
+    const { refusal } = await align(engine, state, batch, { question })
+    if (refusal !== undefined) {
+      engine.warn('a deadline passed for a contract that does not wait', { interaction_id, problem: refusal.message })
+      return { answer: () => null }
+    }
     const call = state.calls.get(question.call_id ?? '')
     batch.move(
       'interaction',

@@ -13,6 +13,7 @@ import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
 import { checkReply } from '../interactions/reply-shapes.ts'
 import { readSettlement } from '../interactions/settlement.ts'
+import { type Alignment, align } from './alignment.ts'
 import { attempt, type Wish } from './attempt.ts'
 
 export interface Reply {
@@ -20,9 +21,11 @@ export interface Reply {
   readonly replied_by?: string
   /** The same reply with the same key, sent again, is accepted again and does nothing more. */
   readonly idempotency_key?: string
+  /** The contracts that a checkpoint expects to be waiting. Without it, those whose question the record has as open. */
+  readonly expected_waiting?: readonly string[]
 }
 
-export interface Replied {
+export interface Replied extends Pick<Alignment, 'snapshot' | 'is_aligned'> {
   readonly interaction_id: string
   readonly session_id: string
   readonly run_id: string | null
@@ -64,19 +67,17 @@ async function decide(
   const question = state.interactions.get(interaction_id)
   if (question === undefined || question.state !== 'open') return closed(engine, state, interaction_id, given)
 
-  const { interaction_kind, request, digest } = question.opened
+  const { interaction_kind, request } = question.opened
   const checked = check(engine, interaction_kind, request, given.reply)
   if ('problems' in checked) throw faults.reply_unfit({ interaction_id, problems: checked.problems })
-  const named = (given.reply as { digest?: string }).digest
-  if (named !== undefined && named !== digest)
-    throw faults.reply_unfit({
-      interaction_id,
-      problems: [{ pointer: '/digest', problem: `It is ${digest}; what was approved is something else.` }],
-    })
+  const call = question.call_id === null ? undefined : state.calls.get(question.call_id)
+  const problem = digestProblem(question, checked.reply, call?.irreversible === true)
+  if (problem !== undefined) throw faults.reply_unfit({ interaction_id, problems: [{ pointer: '/digest', problem }] })
 
   const at = engine.clock.now()
   const batch = createBatch(state, at)
-  const call = question.call_id === null ? undefined : state.calls.get(question.call_id)
+  const { refusal, ...aligned } = await align(engine, state, batch, { question, expected: given.expected_waiting })
+  if (refusal !== undefined) throw refusal
   const payload = {
     reply: checked.reply,
     replied_by: given.replied_by ?? 'human',
@@ -104,8 +105,28 @@ async function decide(
       aboutRun(run),
     )
   else if (run !== undefined && isOver(state, run.run_id)) settleLate(batch, question, call, payload, at)
-  const answer = { interaction_id, session_id: state.session_id, run_id: question.run_id, is_repeated: false }
+  const answer = {
+    interaction_id,
+    session_id: state.session_id,
+    run_id: question.run_id,
+    is_repeated: false,
+    ...aligned,
+  }
   return { batch, read: run === undefined ? [] : [run.run_id], answer: () => answer }
+}
+
+/**
+ * An approval covers what its digest stands for. What cannot be undone is approved only by someone who has seen it, and
+ * so can name the digest. The right digest is never part of a refusal: it would let anyone approve unseen.
+ */
+function digestProblem({ opened }: InteractionView, given: Json, isIrreversible: boolean): string | undefined {
+  if (opened.interaction_kind !== 'approval') return undefined
+  const { decision, digest } = given as { decision: 'approve' | 'deny'; digest?: string }
+  if (digest !== undefined && digest !== opened.digest)
+    return 'It is not the digest of this question. Look at the interaction again, and send the digest that it shows.'
+  if (digest === undefined && decision === 'approve' && isIrreversible)
+    return 'The action cannot be undone, so its approval needs the digest that the interaction shows.'
+  return undefined
 }
 
 function check(engine: Engine, kind: Payload<'interaction.opened'>['interaction_kind'], request: Json, given: Json) {
@@ -176,7 +197,9 @@ async function closed(
       if (!isSame(engine, runes[0], first, given.reply))
         throw faults.key_reused({ idempotency_key, what: `the reply to ${interaction_id}` })
       const run_id = ended.run_id ?? null
-      return { answer: () => ({ interaction_id, session_id: state.session_id, run_id, is_repeated: true }) }
+      const repeated = { interaction_id, session_id: state.session_id, run_id, is_repeated: true }
+      // It was looked at when it was accepted.
+      return { answer: () => ({ ...repeated, snapshot: null, is_aligned: true }) }
     }
     throw faults.interaction_closed({ interaction_id, state: 'answered', by: replied_by })
   }

@@ -8,12 +8,13 @@ import type { Desk } from '../desk.ts'
 import { interactionCard } from '../interaction-card.ts'
 import { type Asked, defineOperation } from '../operation.ts'
 import { id } from '../shapes/id.ts'
-import { interactionShape, openInteractionShape, repliedShape } from '../shapes/interaction.ts'
+import { expectedWaiting, interactionShape, openInteractionShape, repliedShape } from '../shapes/interaction.ts'
 import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
 import { nothing } from '../shapes.ts'
 
 const one = z.object({ interaction_id: id })
 const replied_by = z.string().trim().min(1).max(200).optional()
+const signed = { replied_by, expected_waiting: expectedWaiting }
 
 export const listInbox = defineOperation({
   name: 'list_inbox',
@@ -59,10 +60,11 @@ export const approve = defineOperation({
   method: 'POST',
   path: '/api/interactions/{interaction_id}/approve',
   scope: 'approve',
-  summary: 'Let the action be carried out. With the digest, only if it is exactly what was shown.',
+  summary:
+    'Let the action be carried out: exactly what was shown. What cannot be undone needs the digest of the interaction.',
   params: one,
   query: nothing,
-  body: z.strictObject({ digest: z.string().max(200).optional(), replied_by }),
+  body: z.strictObject({ digest: z.string().max(200).optional(), ...signed }),
   returns: repliedShape,
   key_is_recorded: true,
   run: (desk, asked) => {
@@ -79,7 +81,7 @@ export const deny = defineOperation({
   summary: 'Do not let the action be carried out, and say why; the agent is told.',
   params: one,
   query: nothing,
-  body: z.strictObject({ reason: z.string().max(10_000).optional(), replied_by }),
+  body: z.strictObject({ reason: z.string().max(10_000).optional(), ...signed }),
   returns: repliedShape,
   key_is_recorded: true,
   run: (desk, asked) => {
@@ -99,7 +101,7 @@ export const answer = defineOperation({
   body: z.strictObject({
     /** For a form: `{ action: approve | edit | reject, data }`; for a question: `{ answer }`. */
     reply: jsonValue,
-    replied_by,
+    ...signed,
   }),
   returns: repliedShape,
   key_is_recorded: true,
@@ -118,7 +120,7 @@ export const settle = defineOperation({
     outcome: z.enum(['happened', 'did_not_happen', 'leave']),
     result: jsonValue.optional(),
     reason: z.string().max(10_000).optional(),
-    replied_by,
+    ...signed,
   }),
   returns: repliedShape,
   key_is_recorded: true,
@@ -132,7 +134,12 @@ export const settle = defineOperation({
   },
 })
 
-type Answering = Asked<{ interaction_id: string }, unknown, { replied_by?: string | undefined }>
+interface Signed {
+  readonly replied_by?: string | undefined
+  readonly expected_waiting?: readonly string[] | undefined
+}
+
+type Answering = Asked<{ interaction_id: string }, unknown, Signed>
 
 async function reply(desk: Desk, asked: Answering, said: Json) {
   const { params, body, idempotency_key, by } = asked
@@ -140,6 +147,7 @@ async function reply(desk: Desk, asked: Answering, said: Json) {
   return commands.reply(params.interaction_id, {
     reply: said,
     replied_by: body.replied_by ?? by,
+    ...(body.expected_waiting !== undefined && { expected_waiting: body.expected_waiting }),
     ...(idempotency_key !== null && { idempotency_key }),
   })
 }

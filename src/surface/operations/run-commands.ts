@@ -8,7 +8,7 @@ import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
 import { findRun, openQuestions } from '../run-view.ts'
 import { id } from '../shapes/id.ts'
-import { repliedShape } from '../shapes/interaction.ts'
+import { expectedWaiting, repliedShape } from '../shapes/interaction.ts'
 import { stoppedShape, submittedShape } from '../shapes/run.ts'
 import { nothing } from '../shapes.ts'
 
@@ -57,6 +57,7 @@ export const replyRun = defineOperation({
     interaction_id: id.optional(),
     reply: jsonValue,
     replied_by: z.string().trim().min(1).max(200).optional(),
+    expected_waiting: expectedWaiting,
   }),
   returns: repliedShape,
   key_is_recorded: true,
@@ -67,6 +68,7 @@ export const replyRun = defineOperation({
     return commands.reply(interaction_id, {
       reply: body.reply,
       replied_by: body.replied_by ?? by,
+      ...(body.expected_waiting !== undefined && { expected_waiting: body.expected_waiting }),
       ...(idempotency_key !== null && { idempotency_key }),
     })
   },

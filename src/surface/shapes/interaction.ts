@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { stateNames } from '../../kernel/machine.ts'
 import { interactionMachine } from '../../machines/interaction.ts'
 import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { snapshotShape } from './contract.ts'
+import { id } from './id.ts'
 
 /** All that a person has to see before saying yes, and what became of it. Nothing in it is cut. */
 export const interactionShape = z.object({
@@ -65,4 +67,11 @@ export const repliedShape = z.object({
   session_id: z.string(),
   run_id: z.string().nullable(),
   is_repeated: z.boolean(),
+  /** The contract as it was right before; null where no call asked, and for a repeated reply. */
+  snapshot: snapshotShape.nullable(),
+  /** As many contracts of the run waited as were expected. If not, a warning is on record. */
+  is_aligned: z.boolean(),
 })
+
+/** The contracts that the client's checkpoint expects to be waiting; another number is a warning (OB-09). */
+export const expectedWaiting = z.array(id).max(1_000).optional()

@@ -20,7 +20,8 @@ async function makeSessions() {
     const { json } = await world.server().ask(`/api/runs/${over.run_id}/interaction`)
     return json.pending_interaction_id ?? undefined
   })
-  await world.server().ask(`/api/interactions/${id}/approve`, {})
+  const { json: asked } = await world.server().ask(`/api/interactions/${id}`)
+  await world.server().ask(`/api/interactions/${id}/approve`, { digest: asked.digest })
   await eventually('the end', async () => {
     const { status } = await world.server().ask(`/api/runs/${over.run_id}/result`)
     return status === 200 || undefined

@@ -21,7 +21,8 @@ async function played({ world, ask }: Scene) {
   const { json } = await ask('/api/runs', { body: { agent: 'support', input: 'Refund order 42.' } })
   await world.sw.idle()
   const [{ interaction_id }] = (await ask('/api/inbox')).json.items
-  await ask(`/api/interactions/${interaction_id}/approve`, { body: {} })
+  const { digest } = (await ask(`/api/interactions/${interaction_id}`)).json
+  await ask(`/api/interactions/${interaction_id}/approve`, { body: { digest } })
   await world.sw.idle()
   return json as { session_id: string; run_id: string }
 }

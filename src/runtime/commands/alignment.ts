@@ -1,0 +1,103 @@
+import { faults } from '../../faults/catalogue.ts'
+import type { Fault } from '../../faults/fault.ts'
+import { contractMachine } from '../../machines/contract.ts'
+import { contractHistories, type ExecutionSnapshot, snapshot } from '../../observation/contract.ts'
+import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
+import { runesOf } from '../../runelog/runes-of.ts'
+import type { Batch } from '../batch.ts'
+import { executionOf } from '../contracts/about.ts'
+import type { Engine } from '../engine/engine.ts'
+import { aboutRun } from '../engine/hold.ts'
+
+/** What was found before a question is closed, whoever closes it: a person, a program or a timer. */
+export interface Alignment {
+  /** The contract that the question is about, as it was right before; null where no call asked. */
+  readonly snapshot: ExecutionSnapshot | null
+  /** The number of waiting contracts is the one that was expected. */
+  readonly is_aligned: boolean
+  /** The contract does not wait for this: nothing may be recorded. */
+  readonly refusal?: Fault
+}
+
+/** What no call asked has no contract to look at. */
+const nothing: Alignment = { snapshot: null, is_aligned: true }
+
+/**
+ * Looks at the contract of a question before the question is closed (OB-08). A contract that does not wait is refused.
+ * Another number of waiting contracts than expected (OB-09) is logged, recorded in the batch, and stops nothing.
+ * `expected` is what a checkpoint expects; without it, the contracts whose question is open.
+ */
+export async function align(
+  engine: Engine,
+  state: SessionState,
+  batch: Batch,
+  { question, expected }: { question: InteractionView; expected?: readonly string[] | undefined },
+): Promise<Alignment> {
+  const call = state.calls.get(question.call_id ?? '')
+  if (call === undefined || call.execution_id === null) return nothing
+  const seen = await look(engine, call.execution_id)
+  if (!isAwaited(question, call)) return { snapshot: seen, is_aligned: false, refusal: notWaiting(seen) }
+  batch.restOn(call.execution_id)
+  const waiting = waitingIn(state, call.run_id)
+  const wanted = expected ?? askedAbout(state, call.run_id)
+  const found = (expected === undefined ? waiting.filter((c) => !isAnswered(state, c)) : waiting).map(executionOf)
+  const is_aligned = wanted.length === found.length
+  if (!is_aligned) misaligned(engine, state, batch, { run_id: call.run_id, expected: wanted, found })
+  return { snapshot: seen, is_aligned }
+}
+
+/** The contract waits for the answer, or its tool does in the middle of its work. */
+function isAwaited({ opened }: InteractionView, { contract, action_type }: CallView): boolean {
+  const isAskedAtWork = opened.interaction_kind === 'ecs' && action_type === 'tool_call'
+  return contract === (isAskedAtWork ? 'running' : 'waiting')
+}
+
+export function notWaiting({ execution_id, current_status, is_terminal }: ExecutionSnapshot): Fault {
+  return faults.transition_refused({
+    machine: 'contract',
+    id: execution_id,
+    from: current_status,
+    on: 'resume',
+    refusal: is_terminal ? 'terminal' : 'undeclared',
+    legal: [...new Set(contractMachine.transitions.flatMap((t) => (t.from === current_status ? [t.on] : [])))],
+  })
+}
+
+export async function look(engine: Engine, execution_id: string): Promise<ExecutionSnapshot> {
+  const history = contractHistories(await runesOf(engine.runelog, execution_id)).get(execution_id)
+  if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })
+  return snapshot(history, engine.clock.now())
+}
+
+/** What waits for someone, by what became of the contracts of the run. */
+function waitingIn(state: SessionState, run_id: string): readonly CallView[] {
+  return [...state.calls.values()].filter((call) => call.run_id === run_id && call.contract === 'waiting')
+}
+
+/** The same, by the questions that the run asked: those that nobody has closed expect a contract that waits. */
+function askedAbout(state: SessionState, run_id: string): readonly string[] {
+  const open = [...state.interactions.values()].filter((asked) => asked.run_id === run_id && asked.state === 'open')
+  return open.flatMap(({ call_id }) => {
+    const call = state.calls.get(call_id ?? '')
+    // What a tool asks in the middle of its work is no reason for its contract to wait.
+    return call === undefined || call.contract === 'running' ? [] : [executionOf(call)]
+  })
+}
+
+/** It only waits for a worker that uses the answer, or was left as it is. */
+function isAnswered(state: SessionState, { interaction_id }: CallView): boolean {
+  const question = state.interactions.get(interaction_id ?? '')
+  return question !== undefined && question.state !== 'open'
+}
+
+function misaligned(
+  engine: Engine,
+  state: SessionState,
+  batch: Batch,
+  { run_id, expected, found }: { run_id: string; expected: readonly string[]; found: readonly string[] },
+) {
+  engine.warn('another number of waiting contracts than expected', { run_id, expected, found })
+  const run = state.runs.get(run_id)
+  const payload = { expected: [...expected], found: [...found] }
+  if (run !== undefined) batch.say('run.misaligned', { actor: 'graph_runner', payload }, aboutRun(run))
+}
