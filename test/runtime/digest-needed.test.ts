@@ -75,8 +75,8 @@ test('F-06 approval: what can be undone needs no digest, and a denial needs none
 
 test('F-06 approval over HTTP: approve and reply need the digest of an irreversible action', async () => {
   const { sw, run, interaction_id, digest, ran } = await asking()
-  const signer = () => ({ public_key: '00', sign: () => '11' })
-  const server = await startServer(deskOn(sw, signer, Date.now))
+  const key = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
+  const server = await startServer(deskOn(sw, key, Date.now))
   closing.push(sw.close, server.close)
   const client = remoteClient({ url: server.url, token: secretOf('admin'), fetch, pause: async () => {} })
   const params = { interaction_id }
