@@ -362,6 +362,12 @@ export const faults = defineFaults({
     retry: 'never',
     says: (d: { problem: string }) => `The Idempotency-Key cannot be used: ${d.problem}`,
   },
+  request_recorded: {
+    http: 409,
+    retry: 'later',
+    says: (d: { request_id: string }) =>
+      `The request ${d.request_id} took effect already, perhaps through another server; send it again with the same key to get its answer.`,
+  },
   request_under_way: {
     http: 409,
     retry: 'later',

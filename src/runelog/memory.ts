@@ -1,5 +1,4 @@
 import { Fault } from '../faults/fault.ts'
-import type { Actor } from '../runes/actor.ts'
 import { genesis } from '../runes/chain.ts'
 import { type StoredRecord, toRune } from '../runes/record.ts'
 import { createBell } from './bell.ts'
@@ -90,9 +89,9 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
       await options.eraseBlobs?.(blobs)
     },
 
-    async archive(session_id, actor: Actor = 'human') {
+    async archive(session_id, by = {}) {
       const segment = { segment: `${session_id}.memory`, sha256: ports.sha256(JSON.stringify(log(session_id))) }
-      const rune = archival(heads.get(session_id), session_id, segment, { actor, at: ports.now() })
+      const rune = archival(heads.get(session_id), { session_id, ...segment }, by, ports.now())
       record(prepare({ session_id, runes: [rune] }, preparing, true))
     },
 

@@ -1,14 +1,13 @@
 import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
-import type { Actor } from '../runes/actor.ts'
 import { hashedTexts } from '../runes/chain.ts'
 import { blobsIn, erasedPayload } from '../runes/erased-payload.ts'
 import type { Kind } from '../runes/kinds.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import { signRedaction } from '../runes/redaction.ts'
 import type { Draft } from '../runes/rune.ts'
-import type { Head, RedactedBy } from './port.ts'
+import type { ArchivedBy, Head, RedactedBy } from './port.ts'
 import type { Ports } from './ports.ts'
 
 /** The runes that a store writes of its own accord: what it did to a log is itself on the log. */
@@ -24,7 +23,7 @@ export interface Redaction {
 export function redaction(
   record: StoredRecord | undefined,
   asked: { readonly session_id: string; readonly event_id: number; readonly reason: string },
-  { actor = 'human', principal = actor }: RedactedBy,
+  { actor = 'human', principal = actor, request_id }: RedactedBy,
   { now, sha256, signer }: Ports,
 ): Redaction {
   const { session_id, event_id, reason } = asked
@@ -41,21 +40,24 @@ export function redaction(
   const remains_sha256 = sha256(hashedTexts.remains(payload))
   const { hash } = record
   const statement = { session_id, event_id, hash, remains_sha256, reason, redacted_by: principal, at }
-  const blobs = blobsIn(content)
-  return { payload, blobs, rune: { kind: 'rune.redacted', at, actor, payload: signRedaction(statement, signer()) } }
+  const signed = signRedaction(statement, signer())
+  const requested = request_id === undefined ? {} : { request_id }
+  const rune = { kind: 'rune.redacted', at, actor, payload: signed, ...requested } as const
+  return { payload, blobs: blobsIn(content), rune }
 }
 
 export function archival(
   head: Head | undefined,
-  session_id: string,
-  segment: { readonly segment: string; readonly sha256: string },
-  who: { readonly actor: Actor; readonly at: number },
+  { session_id, ...segment }: { readonly session_id: string; readonly segment: string; readonly sha256: string },
+  { actor = 'human', request_id }: ArchivedBy,
+  at: number,
 ): Draft<'session.archived'> {
   if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
   return {
     kind: 'session.archived',
-    at: who.at,
-    actor: who.actor,
+    at,
+    actor,
+    ...(request_id !== undefined && { request_id }),
     machine: 'session',
     subject_id: session_id,
     from: 'closed',

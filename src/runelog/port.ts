@@ -63,7 +63,7 @@ export interface Runelog {
   redact(session_id: string, event_id: number, reason: string, by?: RedactedBy): Promise<void>
 
   /** Moves the runes of a closed session to a compressed segment beside the store. Reading goes on as before. */
-  archive(session_id: string, actor?: Actor): Promise<void>
+  archive(session_id: string, by?: ArchivedBy): Promise<void>
 
   /** Drops every read model and folds it anew from the runes. Returns how many runes were folded. */
   rebuild(): Promise<number>
@@ -76,6 +76,13 @@ export interface RedactedBy {
   readonly actor?: Actor
   /** The name of the credential, or of the person where there is none. The redaction is signed with it. */
   readonly principal?: string
+  readonly request_id?: string
+}
+
+/** Who has something moved away, and under which request. */
+export interface ArchivedBy {
+  readonly actor?: Actor
+  readonly request_id?: string
 }
 
 export interface Counted {

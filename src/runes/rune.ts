@@ -17,6 +17,8 @@ export interface Concerns {
   readonly coordination_id?: string
   readonly goal_id?: string
   readonly task_id?: string
+  /** The request with an idempotency key that brought it about. Only the first rune of an append has it. */
+  readonly request_id?: string
 }
 
 export const concernNames = [
@@ -29,6 +31,7 @@ export const concernNames = [
   'coordination_id',
   'goal_id',
   'task_id',
+  'request_id',
 ] as const satisfies readonly (keyof Concerns)[]
 
 /** The move a rune records. An opening has no `from` and no `trigger`. */

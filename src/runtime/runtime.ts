@@ -33,6 +33,7 @@ import { type Leases, leasesOfOneProcess } from './leases.ts'
 import type { OpenInteraction } from './models/interactions.ts'
 import type { Clock, Ids, Timers } from './ports.ts'
 import { createPreserving } from './preserving.ts'
+import { named, onItsOwn, recording } from './requests.ts'
 import { createSessions } from './session-cache.ts'
 import type { Member } from './shared-store.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
@@ -96,7 +97,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     preserving: createPreserving({
       isWorking: config.max_concurrent_runs > 0,
       isAlone: ports.member === undefined,
-      preserve: (session_id, run_id) => preserve(engine, session_id, run_id),
+      preserve: (session_id, run_id) => onItsOwn(() => preserve(engine, session_id, run_id)),
     }),
     atWork: ports.member?.atWork ?? atWorkHere(),
     taking: new Set(),
@@ -109,7 +110,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     wake(session_id, run_id) {
       const hold = held.get(run_id)
       if (hold !== undefined) nudge(hold)
-      if (!isStopping) dispatch.wake(session_id, run_id)
+      if (!isStopping) onItsOwn(() => dispatch.wake(session_id, run_id))
     },
     lendSlot: dispatch.lend,
     deadline: dispatch.deadline,
@@ -201,7 +202,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       erasing.erase(session_id, async () => {
         // Before, since the process may be killed in between; and after, since the session may be folded in between.
         engine.sessions.forget(session_id)
-        await runelog.redact(session_id, event_id, reason, principal === undefined ? {} : { principal })
+        const by = principal === undefined ? {} : { principal }
+        await recording((request_id) => runelog.redact(session_id, event_id, reason, { ...by, ...named(request_id) }))
         engine.sessions.forget(session_id)
       }),
 

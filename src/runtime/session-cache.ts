@@ -3,9 +3,10 @@ import { foldSession, newSessionState } from '../observation/fold-session.ts'
 import { fromParts, toParts } from '../observation/session-parts.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import type { Append, Runelog } from '../runelog/port.ts'
-import type { Rune } from '../runes/rune.ts'
+import type { Draft, Rune } from '../runes/rune.ts'
 import type { Batch } from './batch.ts'
 import { type Checkpoints, noCheckpoints } from './checkpoints.ts'
+import { recording } from './requests.ts'
 
 export interface Sessions {
   /** The state of a session as of its last rune. The same object each time: it changes as runes are folded in. */
@@ -177,7 +178,10 @@ export function createSessions(
 
     async commit(state, batch, terms) {
       batch.check()
-      const runes = await runelog.append({ session_id: state.session_id, runes: batch.runes, ...terms })
+      const append = (request_id?: string) =>
+        runelog.append({ session_id: state.session_id, runes: requested(batch.runes, request_id), ...terms })
+      // A worker acts for its run, never for the request that happened to wake it.
+      const runes = await (terms.fence === undefined ? recording(append) : append())
       const kept = states.get(state.session_id)
       if (kept !== undefined && kept !== state) await refresh(kept)
       else if (kept === undefined && !outdated.has(state)) keep(state)
@@ -213,4 +217,9 @@ export function createSessions(
       }
     },
   }
+}
+
+function requested(runes: readonly Draft[], request_id: string | undefined): readonly Draft[] {
+  const [first, ...rest] = runes
+  return first === undefined || request_id === undefined ? runes : [{ ...first, request_id }, ...rest]
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
+import { carryOut } from '../surface/carry-out.ts'
 import type { Desk } from '../surface/desk.ts'
 import type { Asked, Operation } from '../surface/operation.ts'
 import { readRequest } from '../surface/read-request.ts'
@@ -40,18 +41,19 @@ export function answering({ desk, kept }: Context, operation: Operation) {
   }
 
   async function post(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
-    const carryOut = async () => ({ status: 200, body: JSON.stringify(await operation.run(desk, asked)) })
-    const { idempotency_key, by } = asked
-    if (idempotency_key === null) return (await carryOut()).body
-    if (operation.key_is_recorded) {
-      const { body } = await carryOut()
-      if ((JSON.parse(body) as { is_repeated?: boolean }).is_repeated) void reply.header('idempotency-replayed', 'true')
-      return body
+    const done = async () => {
+      const { answer, isReplayed } = await carryOut(operation, desk, asked)
+      return { status: 200, body: JSON.stringify(answer), isReplayed }
     }
+    const { idempotency_key, by } = asked
+    if (idempotency_key === null) return (await done()).body
     const place = `${by} ${operation.name} ${JSON.stringify(asked.params)}`
     const fingerprint = hash('sha256', canonicalJson(bodyOf(request)))
-    const { body, isReplayed } = await kept.once(place, idempotency_key, fingerprint, carryOut)
-    if (isReplayed) void reply.header('idempotency-replayed', 'true')
+    // These say in their answer whether it is a repetition, so the answer is not kept as it was.
+    const isOwn = operation.key_is_recorded === true
+    const { body, isReplayed } = await (isOwn ? done() : kept.once(place, idempotency_key, fingerprint, done))
+    const isRepeated = isOwn && (JSON.parse(body) as { is_repeated?: boolean }).is_repeated === true
+    if (isReplayed || isRepeated) void reply.header('idempotency-replayed', 'true')
     return body
   }
 

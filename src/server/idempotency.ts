@@ -4,6 +4,8 @@ import type { Limits } from './limits.ts'
 export interface Answer {
   readonly status: number
   readonly body: string
+  /** The record had it already. */
+  readonly isReplayed?: boolean
 }
 
 interface Kept {
@@ -14,9 +16,9 @@ interface Kept {
 }
 
 /**
- * The answers of requests that carried a key, for those that are sent again.
- * What a request creates is found by its key in the log itself, also after a
- * crash; this remembers the rest, for a day and up to a limit.
+ * The answers of requests that carried a key, word for word, for a day and up
+ * to a limit. That a request took effect is in the log itself: a process that
+ * does not have the answer makes it from the record.
  */
 export function createKeptAnswers({ kept_answers, kept_answers_ms }: Limits, now: () => number) {
   const kept = new Map<string, Kept>()
@@ -50,7 +52,7 @@ export function createKeptAnswers({ kept_answers, kept_answers_ms }: Limits, now
       kept.set(key, entry)
       try {
         entry.answer = await carryOut()
-        return { ...entry.answer, isReplayed: false }
+        return { ...entry.answer, isReplayed: entry.answer.isReplayed === true }
       } catch (error) {
         // What was refused may be accepted later; what is unknown is found out by asking again.
         kept.delete(key)

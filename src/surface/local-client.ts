@@ -1,3 +1,4 @@
+import { carryOut } from './carry-out.ts'
 import type { Client, Heard } from './client.ts'
 import type { Desk } from './desk.ts'
 import { readRequest } from './read-request.ts'
@@ -6,7 +7,8 @@ import { readRequest } from './read-request.ts'
 export function localClient(desk: Desk, close: () => Promise<void>): Client {
   return {
     async call(operation, { params = {}, query = {}, body, idempotency_key = null }) {
-      return operation.run(desk, readRequest(operation, { params, query, body, idempotency_key, by: 'human' }))
+      const asked = readRequest(operation, { params, query, body, idempotency_key, by: 'human' })
+      return (await carryOut(operation, desk, asked)).answer
     },
 
     async *follow(session_id, after, signal) {

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { RecordedRequest } from '../runelog/models/requests.ts'
 import type { Desk } from './desk.ts'
 
 /** What a token allows. Each one allows what stands before it, too. */
@@ -35,6 +36,11 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
    */
   look?(desk: Desk, asked: Asked<P, Q, B>): Promise<Seen<R>>
   run(desk: Desk, asked: Asked<P, Q, B>): Promise<R>
+  /**
+   * Answers a command whose key was recorded before, as it was answered then, and finishes what a crash left of it.
+   * Without this it is run again: its own ids follow from the key, so that it finds what it made.
+   */
+  repeat?(desk: Desk, asked: Asked<P, Q, B>, recorded: RecordedRequest): Promise<R>
 }
 
 export interface Seen<R> {

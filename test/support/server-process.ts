@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { asking } from './server.ts'
@@ -8,9 +9,18 @@ import { asking } from './server.ts'
 const launcher = fileURLToPath(new URL('../../bin/statewright.js', import.meta.url))
 
 /** The real command in a process of its own. It listens when the promise resolves, and is gone when the test ends. */
-export async function startServerProcess(config: string, database: string, args: readonly string[] = ['--port', '0']) {
+export async function startServerProcess(
+  config: string,
+  database: string,
+  args: readonly string[] = ['--port', '0'],
+  /** One that the config names. Without it, the owner's, from its place beside the database. */
+  given?: string,
+) {
   const command = [launcher, 'serve', '--config', config, ...args]
-  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, command, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(given !== undefined && { cwd: dirname(config) }),
+  })
   let out = ''
   let err = ''
   child.stderr.setEncoding('utf8').on('data', (piece) => {
@@ -35,7 +45,7 @@ export async function startServerProcess(config: string, database: string, args:
       reject(new Error(`The server ended with ${how}: ${out}${err}`))
     })
   })
-  const token = readFileSync(`${database}.token`, 'utf8').trim()
+  const token = given ?? readFileSync(`${database}.token`, 'utf8').trim()
   // It hangs up on those who were silent for some seconds, perhaps at the moment in which they speak again.
   const ask = asking(url, false)
   return {

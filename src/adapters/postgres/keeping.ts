@@ -1,13 +1,12 @@
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { archival, redaction } from '../../runelog/own-runes.ts'
-import type { RedactedBy } from '../../runelog/port.ts'
+import type { ArchivedBy, RedactedBy } from '../../runelog/port.ts'
 import type { Ports } from '../../runelog/ports.ts'
 import { type Preparing, prepare } from '../../runelog/prepare.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 import { refoldSession } from '../../runelog/refold.ts'
 import type { Segments } from '../../runelog/segment.ts'
-import type { Actor } from '../../runes/actor.ts'
 import { createReader } from './reader.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -66,12 +65,11 @@ async function eraseBlobs({ connection }: Transaction, refs: readonly string[]):
 export async function archiveIn(
   transaction: Transaction,
   session_id: string,
-  actor: Actor,
+  by: ArchivedBy,
   { segments, ...ports }: KeepingPorts & { readonly segments: Segments },
 ): Promise<Fault | undefined> {
   const draft = (segment: string, sha256: string) => {
-    const who = { actor, at: ports.now() }
-    const rune = archival(transaction.headOf(session_id), session_id, { segment, sha256 }, who)
+    const rune = archival(transaction.headOf(session_id), { session_id, segment, sha256 }, by, ports.now())
     return prepare({ session_id, runes: [rune] }, ports, true)
   }
   const trial = await transaction.judge(draft('', ''))

@@ -129,12 +129,12 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
       if (replaced !== null) await segments?.remove(replaced)
     },
 
-    async archive(session_id, actor = 'human') {
+    async archive(session_id, by = {}) {
       check()
       if (segments === undefined)
         throw faults.store_unusable({ store: name, problem: 'it was opened without a folder for archived sessions.' })
       await laneOf(session_id).alone(session_id, (transaction) =>
-        archiveIn(transaction, session_id, actor, { ...keeping, segments }),
+        archiveIn(transaction, session_id, by, { ...keeping, segments }),
       )
     },
 

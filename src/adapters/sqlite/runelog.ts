@@ -213,12 +213,12 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
         }),
       ),
 
-    archive: (session_id, actor = 'human') =>
+    archive: (session_id, by = {}) =>
       alone(async () => {
         for (;;) {
           const place = placeOf(session_id)
           const draft = (segment: string, sha256: string) =>
-            archival(place?.head, session_id, { segment, sha256 }, { actor, at: ports.now() })
+            archival(place?.head, { session_id, segment, sha256 }, by, ports.now())
           const trial = judge(
             prepare({ session_id, runes: [draft('', '')] }, preparing, true),
             place?.head,

@@ -6,6 +6,7 @@ import type { SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
 import { reply } from '../../runtime/commands/reply.ts'
+import { onItsOwn } from '../../runtime/requests.ts'
 import { isEnded } from './decide.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { createDriver, type Driver } from './driver.ts'
@@ -243,7 +244,9 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
         return
       }
       const interaction_id = questionOf(state, goal, rejection, 'reject')
-      if (rejection.plan !== undefined) await givePlan(goal_id, state.session_id, rejection.plan, interaction_id)
+      // The refusal is what the request is recorded with: a crash between the two leaves a request that can be sent again.
+      const { plan } = rejection
+      if (plan !== undefined) await onItsOwn(() => givePlan(goal_id, state.session_id, plan, interaction_id))
       await say(interaction_id, 'deny', rejection)
     },
     cancel: (goal_id, reason = 'cancelled by request') => stopBy(goal_id, 'user_cancel', reason),

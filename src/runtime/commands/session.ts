@@ -4,6 +4,7 @@ import type { Budget, SessionState } from '../../observation/session-state.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { withdrawQuestions } from '../interactions/withdraw.ts'
+import { named, recording } from '../requests.ts'
 import { attempt } from './attempt.ts'
 import { once } from './once.ts'
 import { cancelAtRest, isOver, stop } from './stop.ts'
@@ -128,7 +129,7 @@ export async function finishClosing(
 /** The log of a closed session goes to cold storage, where it stays readable; the session stays listed. */
 export async function archive(engine: Engine, session_id: string): Promise<void> {
   const state = await engine.sessions.load(session_id)
-  await engine.runelog.archive(session_id)
+  await recording((request_id) => engine.runelog.archive(session_id, named(request_id)))
   await engine.sessions.refresh(state)
 }
 

@@ -18,6 +18,7 @@ export const allowAgain = defineOperation({
     await (await desk.commands()).allowAgain(execution_id, allowed_by)
     return { execution_id, allowed_by }
   },
+  repeat: async (_desk, { params: { execution_id }, by: allowed_by }) => ({ execution_id, allowed_by }),
 })
 
 export const redactRune = defineOperation({
@@ -34,4 +35,5 @@ export const redactRune = defineOperation({
     await (await desk.commands()).redact(session_id, event_id, body.reason, by)
     return { session_id, event_id }
   },
+  repeat: async (_desk, { params: { session_id, event_id } }) => ({ session_id, event_id }),
 })

@@ -94,6 +94,7 @@ export const approveGoal = defineOperation({
     await goals.approve(goal_id, withoutUndefined({ replied_by: asked.by, ...asked.body, idempotency_key }))
     return lookAt(desk, goal_id)
   },
+  repeat: (desk, { params }) => lookAt(desk, params.goal_id),
 })
 
 export const rejectGoal = defineOperation({
@@ -113,6 +114,7 @@ export const rejectGoal = defineOperation({
     await goals.reject(goal_id, withoutUndefined({ replied_by: asked.by, ...asked.body, idempotency_key }))
     return lookAt(desk, goal_id)
   },
+  repeat: (desk, { params }) => lookAt(desk, params.goal_id),
 })
 
 export const cancelGoal = defineOperation({
@@ -130,6 +132,7 @@ export const cancelGoal = defineOperation({
     const accepted = await goals.cancel(goal_id, reason)
     return { accepted, goal: await lookAt(desk, goal_id) }
   },
+  repeat: async (desk, { params }) => ({ accepted: true, goal: await lookAt(desk, params.goal_id) }),
 })
 
 /** Looking needs the store alone. */

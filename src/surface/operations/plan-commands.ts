@@ -72,4 +72,5 @@ export const answerPlan = defineOperation({
     const given = withoutUndefined({ answer_pack, choices, replied_by, idempotency_key })
     return planCard(await plans.answer(coordination_id, given))
   },
+  repeat: async (desk, { params }) => planCard(await (await desk.plans()).show(params.coordination_id)),
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import type { RecordedRequest } from '../../runelog/models/requests.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import type { Desk } from '../desk.ts'
@@ -10,6 +11,7 @@ import { findRun, openQuestions } from '../run-view.ts'
 import { id } from '../shapes/id.ts'
 import { expectedWaiting, repliedShape } from '../shapes/interaction.ts'
 import { stoppedShape, submittedShape } from '../shapes/run.ts'
+import { runStatus } from '../shapes/session.ts'
 import { nothing } from '../shapes.ts'
 
 const one = z.object({ run_id: id })
@@ -93,6 +95,13 @@ async function refuseForeign(desk: Desk, run_id: string, interaction_id: string)
     throw faults.not_found({ what: `interaction of ${run_id}`, id: interaction_id })
 }
 
+/** Where the run stood when the request was recorded, as it was told then. */
+async function stoppedBefore({ runelog }: Desk, run_id: string, { session_id, event_id }: RecordedRequest) {
+  const runes = await runelog.read(session_id, { after: event_id - 1, limit: 1_000 })
+  const move = runes.find((rune) => rune.machine === 'run' && rune.subject_id === run_id)
+  return { run_id, status: runStatus.parse(move?.from), accepted: true }
+}
+
 export const steerRun = defineOperation({
   name: 'steer_run',
   method: 'POST',
@@ -104,6 +113,7 @@ export const steerRun = defineOperation({
   body: z.strictObject({ input: jsonValue }),
   returns: stoppedShape,
   run: async (desk, { params, body }) => (await desk.commands()).steer(params.run_id, body.input),
+  repeat: (desk, { params }, recorded) => stoppedBefore(desk, params.run_id, recorded),
 })
 
 export const interruptRun = defineOperation({
@@ -117,6 +127,7 @@ export const interruptRun = defineOperation({
   body: why,
   returns: stoppedShape,
   run: async (desk, { params, body }) => (await desk.commands()).interrupt(params.run_id, body.reason),
+  repeat: (desk, { params }, recorded) => stoppedBefore(desk, params.run_id, recorded),
 })
 
 export const cancelRun = defineOperation({
@@ -130,4 +141,5 @@ export const cancelRun = defineOperation({
   body: why,
   returns: stoppedShape,
   run: async (desk, { params, body }) => (await desk.commands()).cancel(params.run_id, body.reason),
+  repeat: (desk, { params }, recorded) => stoppedBefore(desk, params.run_id, recorded),
 })

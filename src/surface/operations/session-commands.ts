@@ -63,6 +63,7 @@ export const pauseSession = defineOperation({
     await (await desk.commands()).pause(session_id, body.reason)
     return standing(desk, session_id)
   },
+  repeat: async (_desk, { params: { session_id } }) => ({ session_id, state: 'paused' }),
 })
 
 export const resumeSession = defineOperation({
@@ -88,6 +89,7 @@ export const resumeSession = defineOperation({
     else await commands.resumeSession(session_id)
     return standing(desk, session_id)
   },
+  repeat: async (_desk, { params: { session_id } }) => ({ session_id, state: 'active' }),
 })
 
 export const closeSession = defineOperation({
@@ -103,6 +105,11 @@ export const closeSession = defineOperation({
   async run(desk, { params: { session_id }, body }) {
     await (await desk.commands()).closeSession(session_id, body.reason)
     return standing(desk, session_id)
+  },
+  async repeat(desk, { params: { session_id }, body }) {
+    const { state } = await standing(desk, session_id)
+    if (state === 'closing') await (await desk.commands()).closeSession(session_id, body.reason)
+    return { session_id, state: 'closed' }
   },
 })
 
@@ -120,6 +127,7 @@ export const archiveSession = defineOperation({
     await (await desk.commands()).archiveSession(session_id)
     return standing(desk, session_id)
   },
+  repeat: async (_desk, { params: { session_id } }) => ({ session_id, state: 'archived' }),
 })
 
 async function standing({ runelog }: Desk, session_id: string) {

@@ -1,0 +1,54 @@
+import { faults } from '../faults/catalogue.ts'
+import { Fault } from '../faults/fault.ts'
+import { canonicalJson } from '../kernel/canonical-json.ts'
+import type { Json } from '../kernel/json.ts'
+import { fingerprintOf, type RecordedRequest, requestId, requestKeyOf } from '../runelog/models/requests.ts'
+import { onBehalfOf, onItsOwn } from '../runtime/requests.ts'
+import type { Desk } from './desk.ts'
+import type { Asked, Operation } from './operation.ts'
+
+export interface CarriedOut<R> {
+  readonly answer: R
+  /** The request took effect before, here or elsewhere. */
+  readonly isReplayed: boolean
+}
+
+/**
+ * Carries out a command. One with an idempotency key takes effect once, over
+ * crashes and in several servers: its key is recorded with its effect, and
+ * whoever sends it again gets the answer that follows from the record.
+ */
+export async function carryOut<P, Q, B, R>(
+  operation: Operation<P, Q, B, R>,
+  desk: Desk,
+  asked: Asked<P, Q, B>,
+): Promise<CarriedOut<R>> {
+  const { by, params, body, idempotency_key } = asked
+  if (operation.method === 'GET' || idempotency_key === null)
+    return { answer: await operation.run(desk, asked), isReplayed: false }
+  const place = canonicalJson([operation.name, by, params as Json, idempotency_key])
+  // What was left out stands in the body as undefined, which no JSON has.
+  const content = canonicalJson(JSON.parse(JSON.stringify(body ?? {})) as Json)
+  const request_id = requestId(desk.sha256(place), desk.sha256(content))
+
+  async function repeated(): Promise<CarriedOut<R> | undefined> {
+    const row = await desk.runelog.row('requests', requestKeyOf(request_id))
+    const recorded = row?.value as RecordedRequest | undefined
+    if (recorded === undefined) return undefined
+    if (recorded.fingerprint !== fingerprintOf(request_id))
+      throw faults.key_reused({ idempotency_key: idempotency_key ?? '', what: operation.name })
+    const repeat = operation.repeat ?? operation.run
+    return { answer: await onItsOwn(() => repeat.call(operation, desk, asked, recorded)), isReplayed: true }
+  }
+
+  const before = await repeated()
+  if (before !== undefined) return before
+  try {
+    return { answer: await onBehalfOf(request_id, () => operation.run(desk, asked)), isReplayed: false }
+  } catch (error) {
+    // Another server, or another request to this one, was faster.
+    const other = error instanceof Fault && error.code === 'request_recorded' ? await repeated() : undefined
+    if (other === undefined) throw error
+    return other
+  }
+}
