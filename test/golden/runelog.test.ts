@@ -47,6 +47,8 @@ describe.each(golden)('$name', ({ name, format, events, key }) => {
       }),
     )
     expect(rows).toEqual(JSON.parse(file('rows.golden.json')) as Record<string, readonly Row[]>)
-    for (const [model, found] of Object.entries(rows)) expect(found.length, model).toBeGreaterThan(0)
+    // These logs are from before requests were recorded.
+    for (const [model, found] of Object.entries(rows).filter(([model]) => model !== 'requests'))
+      expect(found.length, model).toBeGreaterThan(0)
   })
 })
