@@ -18,8 +18,11 @@ export interface ExecutionStep {
 }
 
 /** What was done to contracts, oldest first: every opening, every move. */
-export function executionTrace(runes: Iterable<Draft>): readonly ExecutionStep[] {
-  const irreversible = new Map<string, boolean>()
+export function executionTrace(
+  runes: Iterable<Draft>,
+  /** Whoever goes through a log in parts hands it on from part to part. */
+  irreversible = new Map<string, boolean>(),
+): readonly ExecutionStep[] {
   const steps: ExecutionStep[] = []
   for (const rune of runes) {
     const { execution_id: id } = rune

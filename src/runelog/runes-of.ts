@@ -1,6 +1,7 @@
 import type { Rune } from '../runes/rune.ts'
 import type { Subject } from './models/subjects.ts'
 import type { Runelog } from './port.ts'
+import { othersTurn } from './slices.ts'
 
 const atOnce = 256
 
@@ -21,6 +22,7 @@ export async function runesOf(runelog: Pick<Runelog, 'row' | 'read'>, subject_id
       if (rune.from === null) return found.reverse()
     }
     before = runes.at(-1)?.event_id ?? 0
+    if (before > 1) await othersTurn()
   }
   return found.reverse()
 }

@@ -3,6 +3,7 @@ import { foldSession, newSessionState } from '../observation/fold-session.ts'
 import { fromParts, toParts } from '../observation/session-parts.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import type { Append, Runelog } from '../runelog/port.ts'
+import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
 import type { Batch } from './batch.ts'
 import { type Checkpoints, noCheckpoints } from './checkpoints.ts'
@@ -73,14 +74,15 @@ export function createSessions(
   /** What stands in the fold was read when the log had at least `asOf` runes: an erasure after that came too late for it. */
   async function readOn(state: SessionState, asOf = state.event_id) {
     for (;;) {
-      const runes = await runelog.read(state.session_id, { after: state.event_id, limit: 10_000 })
+      const runes = await runelog.read(state.session_id, { after: state.event_id, limit: sliceRunes })
       const before = state.event_id
       for (const rune of runes) {
         if (rune.event_id !== state.event_id + 1) continue
         foldSession(state, rune)
         if (rune.kind === 'rune.redacted' && rune.event_id > asOf && rune.payload.event_id <= before) letGoOf(state)
       }
-      if (runes.length < 10_000 || state.event_id === before) return
+      if (runes.length < sliceRunes || state.event_id === before) return
+      await othersTurn()
     }
   }
 

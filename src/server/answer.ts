@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
+import { inSlices } from '../runelog/slices.ts'
 import { carryOut } from '../surface/carry-out.ts'
 import type { Desk } from '../surface/desk.ts'
 import type { Asked, Operation } from '../surface/operation.ts'
@@ -34,10 +35,10 @@ export function answering({ desk, kept }: Context, operation: Operation) {
   async function get(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
     if (operation.immutable) return getFrozen(request, reply, asked)
     const seen = await operation.look?.(desk, asked)
-    if (seen === undefined) return JSON.stringify(await operation.run(desk, asked))
+    if (seen === undefined) return textOf(await operation.run(desk, asked))
     const etag = `"${operation.name}-${seen.revision}"`
     void reply.header('cache-control', 'private, no-cache').header('etag', etag)
-    return isKnown(request, etag) ? reply.code(304).send() : JSON.stringify(seen.answer())
+    return isKnown(request, etag) ? reply.code(304).send() : await textOf(await seen.answer())
   }
 
   async function post(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
@@ -69,6 +70,26 @@ export function answering({ desk, kept }: Context, operation: Operation) {
     void reply.type(jsonType)
     return operation.method === 'GET' ? get(request, reply, asked) : post(request, reply, asked)
   }
+}
+
+/** How many items of a list are put into words before others get their turn. */
+const itemsAtOnce = 200
+
+/** The answer as JSON. Long lists in it are put into words in slices, so that others get their turn in between. */
+async function textOf(answer: unknown): Promise<string> {
+  if (answer === null || typeof answer !== 'object' || Array.isArray(answer)) return JSON.stringify(answer)
+  const fields: string[] = []
+  for (const [name, value] of Object.entries(answer)) {
+    if (value === undefined) continue
+    if (!Array.isArray(value) || value.length <= itemsAtOnce) {
+      fields.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`)
+      continue
+    }
+    const items: string[] = []
+    for await (const slice of inSlices(value, itemsAtOnce)) items.push(JSON.stringify(slice).slice(1, -1))
+    fields.push(`${JSON.stringify(name)}:[${items.join(',')}]`)
+  }
+  return `{${fields.join(',')}}`
 }
 
 /** None at all says nothing, as `{}` does; `null` is something else. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
+import { othersTurn } from '../runelog/slices.ts'
 import type { Limits } from './limits.ts'
 
 type Bounds = Pick<
@@ -51,13 +51,6 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
 
   function tidy(name: string, { underWay, queue, streams }: Line) {
     if (underWay === 0 && queue.length === 0 && streams === 0) lines.delete(name)
-  }
-
-  /** Each request begins in a turn of the event loop of its own: others get a turn between two, however many come at once. */
-  let turn: Promise<void> = Promise.resolve()
-  function nextTurn(): Promise<void> {
-    turn = turn.then(() => setImmediate())
-    return turn
   }
 
   async function enter(name: string): Promise<() => void> {
@@ -118,7 +111,8 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
     const leave = await enter(nameOf(request))
     request.leave = leave
     void closed.then(leave)
-    await nextTurn()
+    // Each request begins in a turn of the event loop of its own, however many come at once.
+    await othersTurn()
   })
 
   app.addHook('onSend', async (request, reply, payload) => {

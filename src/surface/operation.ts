@@ -45,7 +45,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
 
 export interface Seen<R> {
   readonly revision: string
-  answer(): R
+  answer(): R | Promise<R>
 }
 
 export interface Asked<P, Q, B> {

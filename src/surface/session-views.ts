@@ -3,10 +3,11 @@ import type { MachineName } from '../machines/all.ts'
 import { type ContractHistory, type GrowingHistories, tellHistories } from '../observation/contract.ts'
 import { foldSession, newSessionState } from '../observation/fold-session.ts'
 import type { SessionState } from '../observation/session-state.ts'
+import { createLines, type Lines } from '../observation/waiting-line.ts'
 import type { Subject } from '../runelog/models/subjects.ts'
 import type { Runelog } from '../runelog/port.ts'
+import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Rune } from '../runes/rune.ts'
-import { nextSlice } from './slices.ts'
 
 /** A session as of its last rune, for those who only look. */
 export interface SessionView {
@@ -14,6 +15,8 @@ export interface SessionView {
   /** Its runes without what only accompanies them: text and output on their way. */
   readonly steps: readonly Rune[]
   readonly histories: ReadonlyMap<string, ContractHistory>
+  /** Where every subject is, and what is going on in words. */
+  readonly lines: Lines
 }
 
 export interface SessionViews {
@@ -38,9 +41,6 @@ interface Growing extends SessionView {
 const kept = 100_000
 
 const accompanying: ReadonlySet<string> = new Set<Rune['kind']>(['turn.assistant_delta', 'tool.progress'])
-
-/** How many runes are folded before others get their turn. */
-const atOnce = 500
 
 /** How many subjects are known by their session. */
 const placed = 100_000
@@ -88,18 +88,19 @@ export function createSessionViews(runelog: Runelog, isExclusive: boolean): Sess
   }
 
   /** False if something that was read before has been redacted since. */
-  async function readOn({ state, steps, histories }: Growing): Promise<boolean> {
+  async function readOn({ state, steps, histories, lines }: Growing): Promise<boolean> {
     const from = state.event_id
     for (;;) {
-      const runes = await runelog.read(state.session_id, { after: state.event_id, limit: atOnce })
+      const runes = await runelog.read(state.session_id, { after: state.event_id, limit: sliceRunes })
       for (const rune of runes) {
         if (from > 0 && rune.kind === 'rune.redacted') return false
         foldSession(state, rune)
         tellHistories(histories, rune)
+        lines.tell(rune)
         if (!accompanying.has(rune.kind)) steps.push(rune)
       }
-      if (runes.length < atOnce) return true
-      await nextSlice()
+      if (runes.length < sliceRunes) return true
+      await othersTurn()
     }
   }
 
@@ -150,5 +151,5 @@ export function createSessionViews(runelog: Runelog, isExclusive: boolean): Sess
 
 function blank(session_id: string): Growing {
   const nothing = { isFresh: false, rung: 0, counted: 0 }
-  return { state: newSessionState(session_id), steps: [], histories: new Map(), ...nothing }
+  return { state: newSessionState(session_id), steps: [], histories: new Map(), lines: createLines(), ...nothing }
 }

@@ -12,10 +12,10 @@ import { startServer } from '../support/server.ts'
 import { everything } from '../support/valid-requests.ts'
 
 const scratch = scratchFolder('keys')
-const signer = () => ({ public_key: '00', sign: () => '11' })
+const storeKey = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
 
-/** A settlement needs an action that nobody knows the outcome of: it answers as every other reply does. */
-const asOthers = ['settle']
+/** A settlement needs an action with an unknown outcome, and answers as every other reply does; a signature records nothing. */
+const asOthers = ['settle', 'sign_session']
 
 test('F-108 keys: there is a play for every command', () => {
   const names = operations.flatMap(({ method, name }) => (method === 'POST' ? [name] : []))
@@ -54,7 +54,7 @@ test.each([
     await server.close()
     await world.restart()
     await world.sw.idle()
-    server = await startServer(deskOn(world.sw, signer))
+    server = await startServer(deskOn(world.sw, storeKey))
     const before = await everything(world.sw.runelog)
 
     for (const [name, { path, body = {}, other, answer }] of sent) {

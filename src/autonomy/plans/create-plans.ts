@@ -9,6 +9,8 @@ import type { Json } from '../../kernel/json.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import type { SessionState } from '../../observation/session-state.ts'
+import { mergedRows } from '../../runelog/merged-rows.ts'
+import { readWhole } from '../../runelog/slices.ts'
 import type { Beside } from '../../runtime/beside.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { checkPack } from './check-pack.ts'
@@ -39,7 +41,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
   async function find(coordination_id: string): Promise<Recorded> {
     const { runelog } = ports.engine()
     const row = (await runelog.row('coordinations', coordination_id))?.value as PlanRow | undefined
-    const recorded = row && recordedIn(await runelog.read(row.session_id), coordination_id)
+    const recorded = row && recordedIn(await readWhole(runelog, row.session_id), coordination_id)
     if (recorded === undefined) throw faults.not_found({ what: 'coordination', id: coordination_id })
     return recorded
   }
@@ -130,8 +132,10 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
     },
 
     async list({ state, limit = 100, after } = {}) {
-      const query = { limit, backward: true, ...(state && { tag: state }), ...(after && { after }) }
-      return (await ports.engine().runelog.rows('coordinations', query)).map(({ value }) => value as PlanRow)
+      const tags = state === undefined ? stateNames(coordinationMachine) : [state]
+      const page = { limit, backward: true, ...(after && { after }) }
+      const rows = await mergedRows(ports.engine().runelog, 'coordinations', tags, page)
+      return rows.map(({ value }) => value as PlanRow)
     },
 
     async verify(coordination_id) {

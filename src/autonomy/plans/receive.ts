@@ -4,6 +4,7 @@ import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
+import { readWhole } from '../../runelog/slices.ts'
 import { type Batch, createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
 import { refuseOver } from '../../runtime/commands/submit.ts'
@@ -66,7 +67,7 @@ async function wasReceived(engine: Engine, coordination_id: string, given: Given
   if (row === undefined) return false
   const { machine, session_id } = row.value as { machine: string; session_id: string }
   if (machine !== 'coordination') throw faults.subject_exists({ subject_id: coordination_id, machine, session_id })
-  const recorded = recordedIn(await runelog.read(session_id), coordination_id)
+  const recorded = recordedIn(await readWhole(runelog, session_id), coordination_id)
   const before: Partial<CoordinationInput> = recorded === undefined ? {} : inputOf(recorded)
   const text = (value: unknown) => canonicalJson((value ?? null) as Json)
   const taken = takenIn(given, engine, engine.redactor)

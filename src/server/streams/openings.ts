@@ -1,4 +1,5 @@
 import type { Runelog } from '../../runelog/port.ts'
+import { othersTurn } from '../../runelog/slices.ts'
 import type { Rune } from '../../runes/rune.ts'
 
 type Opened = Rune<'contract.opened'>
@@ -29,6 +30,7 @@ export function createOpenings(runelog: Pick<Runelog, 'read'>, session_id: strin
           return rune
         }
       end = runes.at(-1)?.event_id ?? 0
+      if (end > 1) await othersTurn()
     }
     return undefined
   }

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import { othersTurn } from '../../runelog/slices.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
 import { createVerifier } from '../../runes/verify.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { id } from '../shapes/id.ts'
 import { nothing } from '../shapes.ts'
-import { nextSlice } from '../slices.ts'
 
 const one = z.object({ session_id: id })
 
@@ -98,7 +98,7 @@ async function audit({ runelog, sha256, check, publicKey }: Desk, session_id: st
         if (records < slice.records && bytes < slice.bytes) continue
         records = 0
         bytes = 0
-        await nextSlice()
+        await othersTurn()
       }
     } catch (error) {
       // Bytes that cannot even be read are a finding, not a failure of the audit.

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { consequenceView, snapshot, transitionRecords } from '../../observation/contract.ts'
-import { executionTimeline } from '../../observation/timeline.ts'
+import { createTimeline } from '../../observation/timeline.ts'
+import { inSlices } from '../../runelog/slices.ts'
 import type { Desk } from '../desk.ts'
 import { defineLook } from '../operation.ts'
 import { consequenceShape, snapshotShape, timelineShape, transitionShape } from '../shapes/contract.ts'
@@ -22,8 +23,17 @@ export const getTimeline = defineLook({
   returns: timelineShape,
   async look({ views, now }, { params: { session_id } }) {
     const { state, steps, histories } = await views.of(session_id)
+    const seen = [...histories.values()]
     if (histories.size === 0) throw faults.not_found({ what: 'execution in the session', id: session_id })
-    return { revision: `${state.event_id}`, answer: () => executionTimeline(session_id, steps, now()) }
+    return {
+      revision: `${state.event_id}`,
+      async answer() {
+        const growing = createTimeline(session_id, now())
+        for await (const slice of inSlices(seen)) for (const history of slice) growing.addContract(history)
+        for await (const slice of inSlices(steps)) for (const rune of slice) growing.addMove(rune)
+        return growing.timeline()
+      },
+    }
   },
 })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { fcmpStream } from '../../observation/fcmp.ts'
-import { fcmpVersion } from '../../observation/fcmp-event.ts'
+import { createFcmp } from '../../observation/fcmp.ts'
+import { type FcmpEvent, fcmpVersion } from '../../observation/fcmp-event.ts'
+import { inSlices } from '../../runelog/slices.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun } from '../run-view.ts'
 import { count, pageOf } from '../shapes/page.ts'
@@ -39,10 +40,12 @@ export const runHistory = defineOperation({
   returns: pageOf(fcmpShape),
   async run(desk, { params: { run_id }, query: { after, limit } }) {
     const { view } = await findRun(desk, run_id)
-    const events = fcmpStream(
-      view.steps.filter((rune) => rune.run_id === run_id && rune.visibility === 'public'),
-      run_id,
-    )
+    const fcmp = createFcmp(run_id)
+    const events: FcmpEvent[] = []
+    for await (const slice of inSlices(view.steps))
+      for (const rune of slice)
+        if (rune.run_id === run_id && rune.visibility === 'public')
+          for (const event of fcmp.tell(rune)) events.push(event)
     const items = events.slice(after, after + limit)
     const last = items.at(-1)?.seq ?? after
     return {

@@ -4,6 +4,7 @@ import type { Machine, State } from '../../kernel/machine.ts'
 import { type Topology, topology } from '../../kernel/topology.ts'
 import { machines } from '../../machines/all.ts'
 import { contractMachine } from '../../machines/contract.ts'
+import { othersTurn } from '../../runelog/slices.ts'
 import { defineOperation } from '../operation.ts'
 import { id } from '../shapes/id.ts'
 import { nothing, topologyShape } from '../shapes.ts'
@@ -90,8 +91,12 @@ export const getOccupancy = defineOperation({
   }),
   async run({ runelog, views }) {
     const working = await runelog.rows('summaries', { tag: 'running', limit: lookedInto })
-    const inside = await Promise.all(working.map(async ({ key }) => (await views.of(key)).state.subjects.values()))
-    const live = [...inside.flatMap((subjects) => [...subjects])]
+    const live: { readonly machine: string; readonly state: string }[] = []
+    for (const { key } of working) {
+      for (const { machine, state } of (await views.of(key)).state.subjects.values())
+        if (passing.has(machine)) live.push({ machine, state })
+      await othersTurn()
+    }
 
     const counted = machines.map(async (machine: Machine) => {
       const states = livingStates(machine).map(async (state) => {
@@ -100,13 +105,9 @@ export const getOccupancy = defineOperation({
           const count = live.filter((subject) => subject.machine === machine.name && subject.state === state).length
           return { state, count, is_capped: working.length === lookedInto, oldest_since: null }
         }
-        const rows = await runelog.rows('subjects', { tag: `${machine.name}:${state}`, limit: countedUpTo })
-        return {
-          state,
-          count: rows.length,
-          is_capped: rows.length === countedUpTo,
-          oldest_since: rows[0]?.sort ?? null,
-        }
+        const { count, first } = await runelog.count('subjects', `${machine.name}:${state}`, countedUpTo)
+        await othersTurn()
+        return { state, count, is_capped: count === countedUpTo, oldest_since: first }
       })
       return { machine: machine.name, states: await Promise.all(states) }
     })

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { stateAt as stateAtEvent } from '../../observation/state-at.ts'
-import { subjectMoves } from '../../observation/subject-moves.ts'
+import type { SubjectAt } from '../../observation/state-at.ts'
+import { movesIn, type SubjectMove } from '../../observation/subject-moves.ts'
+import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -14,6 +15,9 @@ const one = z.object({ session_id: id })
 
 /** How many runes are looked through for one page: a filter that fits nothing must not read a whole log at once. */
 const lookedThrough = 5_000
+
+/** A page ends after the rune with which it has this many bytes. */
+const pageBytes = 2_000_000
 
 export const listRunes = defineOperation({
   name: 'list_runes',
@@ -45,20 +49,40 @@ export const listRunes = defineOperation({
     const head = await runelog.head(session_id)
     if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
     const wanted = kinds?.split(',').filter((kind) => kind !== '')
-    const range = withoutUndefined({ after, before, backward, limit: wanted === undefined ? limit : lookedThrough })
-    const runes = await runelog.read(session_id, range)
+    const most = wanted === undefined ? limit : lookedThrough
     const items: Rune[] = []
     let last: number | undefined
-    for (const rune of runes) {
-      last = rune.event_id
-      if (isWanted(rune, wanted)) items.push(rune)
-      if (items.length === limit) break
+    let bytes = 0
+    let seen = 0
+    // In slices, with turns for others in between; a page also ends where it has many bytes.
+    while (seen < most && items.length < limit && bytes < pageBytes) {
+      const from = last === undefined ? { after, before } : backward ? { after, before: last } : { after: last, before }
+      const slice = Math.min(sliceRunes, most - seen, wanted === undefined ? limit - items.length : sliceRunes)
+      const runes = await runelog.read(session_id, withoutUndefined({ ...from, backward, limit: slice }))
+      for (const rune of runes) {
+        seen += 1
+        last = rune.event_id
+        if (isWanted(rune, wanted)) {
+          items.push(rune)
+          bytes += sizeOf(rune)
+        }
+        if (items.length === limit || bytes >= pageBytes) break
+      }
+      if (runes.length < slice) break
+      await othersTurn()
     }
     const isOver =
       last === undefined || (backward ? last <= (after ?? 0) + 1 : last >= (before ?? head.event_id + 1) - 1)
     return { items, next: isOver ? null : (last ?? null), event_id: head.event_id }
   },
 })
+
+/** Roughly: what makes a rune large is text in its payload. */
+function sizeOf({ payload }: Rune): number {
+  let bytes = 500
+  for (const value of Object.values(payload)) bytes += typeof value === 'string' ? value.length : 50
+  return bytes
+}
 
 function isWanted({ kind, visibility }: Rune, wanted: readonly string[] | undefined): boolean {
   if (visibility !== 'public') return false
@@ -97,10 +121,26 @@ export const stateAt = defineOperation({
     const event_id = query.at ?? state.event_id
     if (event_id > state.event_id) throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
     const [rune] = event_id === 0 ? [] : await runelog.read(session_id, { after: event_id - 1, limit: 1 })
-    const moves = [...subjectMoves(steps)].flatMap(({ event_id: id, at: _, ...move }) =>
-      id === event_id ? [move] : [],
-    )
-    const subjects = [...stateAtEvent(steps, event_id).values()].map(subjectCard)
-    return { session_id, event_id, at: rune?.at ?? null, subjects, moves }
+    const past = await pastAt(steps, event_id)
+    return { session_id, event_id, at: rune?.at ?? null, ...past }
   },
 })
+
+/** Where everything was after an event, and what that event moved. A long past is gone through in slices. */
+async function pastAt(steps: readonly Rune[], event_id: number) {
+  const states = new Map<string, string>()
+  const subjects = new Map<string, SubjectAt>()
+  const moved: Omit<SubjectMove, 'event_id' | 'at'>[] = []
+  for await (const slice of inSlices(steps))
+    for (const rune of slice) {
+      if (rune.event_id > event_id) break
+      for (const { at: since, event_id: id, ...move } of movesIn(rune, states)) {
+        const { machine, subject_id, to: state } = move
+        states.set(subject_id, state)
+        if (id === event_id) moved.push(move)
+        if (subjects.get(subject_id)?.state !== state)
+          subjects.set(subject_id, { machine, subject_id, state, since, event_id: id })
+      }
+    }
+  return { subjects: [...subjects.values()].map(subjectCard), moves: moved }
+}

@@ -4,10 +4,10 @@ import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { durations } from '../../observation/durations.ts'
 import type { RunView } from '../../observation/session-state.ts'
-import { executionTrace } from '../../observation/trace.ts'
-import { runLine } from '../../observation/waiting-line.ts'
+import { type ExecutionStep, executionTrace } from '../../observation/trace.ts'
+import { mergedRows } from '../../runelog/merged-rows.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
-import { rowOrder } from '../../runelog/select-rows.ts'
+import { inSlices } from '../../runelog/slices.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
 import { cardOf } from '../interaction-card.ts'
 import { defineOperation } from '../operation.ts'
@@ -35,10 +35,8 @@ export const listRuns = defineOperation({
   async run({ runelog }, { query: { limit, cursor, status } }) {
     const after = readCursor('list_runs', cursor)
     const page = { backward: true, limit: limit + 1, ...(after !== undefined && { after }) }
-    const lists = (status === undefined ? stateNames(runMachine) : [status]).map((state) =>
-      runelog.rows('subjects', { ...page, tag: `run:${state}` }),
-    )
-    const rows = (await Promise.all(lists)).flat().toSorted((a, b) => rowOrder(b, a))
+    const tags = (status === undefined ? stateNames(runMachine) : [status]).map((state) => `run:${state}`)
+    const rows = await mergedRows(runelog, 'subjects', tags, page)
     const shown = rows.slice(0, limit)
     const items = shown.map(async ({ key, sort, value }) => {
       const { session_id, state } = value as Subject
@@ -81,7 +79,7 @@ export const getRun = defineOperation({
       is_terminal: 'terminal' in runMachine.states[status],
       attempt,
       submitted_at,
-      current_line: runLine(view.steps, run_id, desk.now()),
+      current_line: view.lines.runLine(run_id, desk.now()),
       pending_interaction_ids: openQuestions(found),
       used: { ...used },
       budget,
@@ -159,7 +157,12 @@ export const runTrace = defineOperation({
   returns: z.object({ run_id: z.string(), session_id: z.string(), steps: z.array(stepShape) }),
   async run(desk, { params: { run_id } }) {
     const { view, session_id } = await findRun(desk, run_id)
-    const own = view.steps.filter((rune) => rune.run_id === run_id)
-    return { run_id, session_id, steps: [...executionTrace(own)] }
+    const irreversible = new Map<string, boolean>()
+    const steps: ExecutionStep[] = []
+    for await (const slice of inSlices(view.steps)) {
+      const own = slice.filter((rune) => rune.run_id === run_id)
+      for (const step of executionTrace(own, irreversible)) steps.push(step)
+    }
+    return { run_id, session_id, steps }
   },
 })

@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { SessionState } from '../../observation/session-state.ts'
-import { stateAt } from '../../observation/state-at.ts'
-import { sessionLine } from '../../observation/waiting-line.ts'
+import type { Lines } from '../../observation/waiting-line.ts'
 import type { Row } from '../../runelog/read-model.ts'
 import { budget } from '../../runes/kinds/agent.ts'
-import type { Rune } from '../../runes/rune.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
 import { defineLook, defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -105,19 +103,19 @@ export const getSession = defineLook({
   body: null,
   returns: sessionShape,
   async look(desk, { params: { session_id } }) {
-    const { state, steps } = await desk.views.of(session_id)
+    const { state, lines } = await desk.views.of(session_id)
     const row = (await desk.runelog.row('summaries', session_id))?.value as Summary | undefined
     if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    return { revision: `${state.event_id}`, answer: () => sessionCard(row, state, steps, desk.now()) }
+    return { revision: `${state.event_id}`, answer: () => sessionCard(row, state, lines, desk.now()) }
   },
 })
 
-function sessionCard(row: Summary, state: SessionState, steps: readonly Rune[], now: number): SessionCard {
-  const subjects = stateAt(steps)
+function sessionCard(row: Summary, state: SessionState, lines: Lines, now: number): SessionCard {
+  const { subjects } = lines
   return {
     ...summaryCard(state.session_id, row, now),
     event_id: state.event_id,
-    current_line: sessionLine(steps, now),
+    current_line: lines.sessionLine(now),
     is_sealed: row.state === 'closed' || row.state === 'archived',
     is_archived: row.state === 'archived',
     spine: spineOf(subjects.values()),

@@ -1,0 +1,37 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Rune } from '../runes/rune.ts'
+import type { Runelog } from './port.ts'
+
+/** How many runes are worked on before others get a turn of the event loop. A few milliseconds. */
+export const sliceRunes = 250
+
+let last: Promise<void> = Promise.resolve()
+
+/**
+ * Resolves in a later turn of the event loop, for one caller in each turn.
+ * Long work that awaits this after every slice holds the loop for one slice at
+ * a time, however much of it is under way in this process.
+ */
+export function othersTurn(): Promise<void> {
+  last = last.then(() => setImmediate())
+  return last
+}
+
+/** The items in slices. Between two slices others get their turn. */
+export async function* inSlices<T>(items: readonly T[], size = 1_000): AsyncGenerator<readonly T[], void, void> {
+  for (let from = 0; from < items.length; from += size) {
+    if (from > 0) await othersTurn()
+    yield items.slice(from, from + size)
+  }
+}
+
+/** All runes of a session. Reading a long one takes a while, in which others get their turns. */
+export async function readWhole(runelog: Pick<Runelog, 'read'>, session_id: string): Promise<readonly Rune[]> {
+  const all: Rune[] = []
+  for (;;) {
+    const runes = await runelog.read(session_id, { after: all.length, limit: sliceRunes })
+    for (const rune of runes) all.push(rune)
+    if (runes.length < sliceRunes) return all
+    await othersTurn()
+  }
+}
