@@ -277,7 +277,7 @@ export const faults = defineFaults({
     http: 429,
     retry: 'later',
     says: (d: { token: string; limit: number }) =>
-      `${d.limit} requests of the token "${d.token}" wait already, which is the limit; send fewer at once, or raise server.limits.queued_per_token.`,
+      `${d.limit} requests of the token ${d.token} wait already, which is the limit; send fewer at once.`,
   },
   not_plain_json: {
     http: 422,
@@ -365,8 +365,7 @@ export const faults = defineFaults({
   request_recorded: {
     http: 409,
     retry: 'later',
-    says: (d: { request_id: string }) =>
-      `The request ${d.request_id} took effect already, perhaps through another server; send it again with the same key to get its answer.`,
+    says: (d: { request_id: string }) => `${d.request_id} took effect already; send it again to get its answer.`,
   },
   request_under_way: {
     http: 409,
