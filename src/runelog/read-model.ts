@@ -45,4 +45,6 @@ export interface ModelQuery {
   readonly after?: { readonly sort: number | null; readonly key: string }
   readonly limit?: number
   readonly backward?: boolean
+  /** By key alone, whatever their `sort` is: rows of a prefix are then found by the index, up to the limit. */
+  readonly by_key?: boolean
 }

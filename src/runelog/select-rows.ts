@@ -9,8 +9,9 @@ export function rowOrder(a: Pick<Row, 'sort' | 'key'>, b: Pick<Row, 'sort' | 'ke
 }
 
 export function selectRows(rows: Iterable<Row>, query: ModelQuery = {}): readonly Row[] {
-  const { tag, prefix = '', sort_from, sort_to, after, limit, backward = false } = query
-  const order = backward ? (a: Row, b: Row) => rowOrder(b, a) : rowOrder
+  const { tag, prefix = '', sort_from, sort_to, after, limit, backward = false, by_key = false } = query
+  const forward = by_key ? (a: Row, b: Row) => (a.key < b.key ? -1 : 1) : rowOrder
+  const order = backward ? (a: Row, b: Row) => forward(b, a) : forward
   const chosen = [...rows].filter(
     (row) =>
       (tag === undefined || row.tag === tag) &&

@@ -89,7 +89,7 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
   }
 
   async function rows(model: string, query: ModelQuery = {}): Promise<readonly Row[]> {
-    const { tag, prefix, sort_from, sort_to, after, limit, backward = false } = query
+    const { tag, prefix, sort_from, sort_to, after, limit, backward = false, by_key = false } = query
     const values: unknown[] = [model]
     const value = (v: unknown) => `$${values.push(v)}`
     const conditions = ['model = $1']
@@ -104,7 +104,7 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
     const direction = backward ? 'DESC' : 'ASC'
     const found = await askText<Row & { sort: number; value: string }>(
       `SELECT key, tag, sort, value FROM statewright.model_row WHERE ${conditions.join(' AND ')}
-       ORDER BY sort ${direction}, key ${direction} ${limit === undefined ? '' : `LIMIT ${value(limit)}`}`,
+       ORDER BY ${by_key ? '' : `sort ${direction}, `}key ${direction} ${limit === undefined ? '' : `LIMIT ${value(limit)}`}`,
       values,
     )
     return found.map((r) => readRow(r.key, r.tag, r.sort, r.value))

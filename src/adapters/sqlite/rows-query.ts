@@ -9,7 +9,7 @@ export function rowsQuery(
   model: string,
   query: ModelQuery,
 ): { readonly sql: string; readonly values: readonly Value[] } {
-  const { tag, prefix, sort_from, sort_to, after, limit, backward = false } = query
+  const { tag, prefix, sort_from, sort_to, after, limit, backward = false, by_key = false } = query
   const conditions: (readonly [sql: string, ...values: Value[]])[] = [['model = ?', model]]
   if (tag !== undefined) conditions.push(['tag = ?', tag])
   if (prefix !== undefined) conditions.push(['key >= ? AND key < ?', prefix, `${prefix}${lastCharacter}`])
@@ -18,7 +18,7 @@ export function rowsQuery(
   if (after !== undefined) conditions.push(beyond(after, backward))
   const direction = backward ? 'DESC' : 'ASC'
   const sql = `SELECT key, tag, sort, value FROM model_row WHERE ${conditions.map(([text]) => text).join(' AND ')}
-    ORDER BY sort ${direction}, key ${direction} LIMIT ?`
+    ORDER BY ${by_key ? '' : `sort ${direction}, `}key ${direction} LIMIT ?`
   return { sql, values: [...conditions.flatMap(([, ...values]) => values), limit ?? -1] }
 }
 

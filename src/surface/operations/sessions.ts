@@ -1,8 +1,12 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import { stateNames } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Lines } from '../../observation/waiting-line.ts'
+import { mergedRows } from '../../runelog/merged-rows.ts'
 import type { Row } from '../../runelog/read-model.ts'
+import { othersTurn } from '../../runelog/slices.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
 import { defineLook, defineOperation } from '../operation.ts'
@@ -45,12 +49,20 @@ export const createSession = defineOperation({
   },
 })
 
+/** Everything that a summary is listed under. */
+const summaryTags = [...stateNames(runMachine), 'none']
+
+/** How many sessions are read at once, and looked through for one page: a filter that fits nothing must not read them all. */
+const atOnce = 100
+const lookedThrough = 2_000
+
 export const listSessions = defineOperation({
   name: 'list_sessions',
   method: 'GET',
   path: '/api/sessions',
   scope: 'read',
-  summary: 'Sessions, the one where something last happened first.',
+  summary:
+    'Sessions, the one where something last happened first. With a filter a page may have few items, or none, and yet a next one.',
   params: nothing,
   query: z.strictObject({
     ...pageQuery,
@@ -72,22 +84,26 @@ export const listSessions = defineOperation({
         (wanted === undefined || key.includes(wanted) || row.title?.toLowerCase().includes(wanted) === true)
       )
     }
-    const tag = status === undefined ? {} : { tag: status }
+    const tags = status === undefined ? summaryTags : [status]
     const found: Row[] = []
     let after = readCursor('list_sessions', cursor)
-    // One more than asked for says whether there is a next page.
-    while (found.length <= limit) {
-      const rows = await runelog.rows('summaries', { ...tag, backward: true, limit: 500, ...(after && { after }) })
-      for (const row of rows) if (fits(row)) found.push(row)
-      const last = rows.at(-1)
-      if (rows.length < 500 || last === undefined) break
-      after = last
+    let isOver = false
+    for (let seen = 0; seen < lookedThrough && found.length < limit && !isOver; seen += atOnce) {
+      const page = { backward: true, limit: atOnce, ...(after && { after }) }
+      const rows = await mergedRows(runelog, 'summaries', tags, page)
+      isOver = rows.length < atOnce
+      for (const [i, row] of rows.entries()) {
+        after = row
+        if (fits(row)) found.push(row)
+        if (found.length < limit) continue
+        isOver &&= i === rows.length - 1
+        break
+      }
+      if (!isOver) await othersTurn()
     }
-    const items = found.slice(0, limit)
-    const last = items.at(-1)
     return {
-      items: items.map(({ key, value }) => summaryCard(key, value as Summary, now())),
-      next_cursor: found.length > limit && last !== undefined ? cursorAt(last) : null,
+      items: found.map(({ key, value }) => summaryCard(key, value as Summary, now())),
+      next_cursor: isOver || after === undefined ? null : cursorAt(after),
     }
   },
 })

@@ -22,7 +22,7 @@ export const findSubjects = defineOperation({
     ),
   }),
   async run({ runelog }, { query: { prefix, limit } }) {
-    const rows = await runelog.rows('subjects', { prefix, limit, backward: true })
+    const rows = await runelog.rows('subjects', { prefix, limit, backward: true, by_key: true })
     return {
       items: rows.map(({ key, sort, value }) => {
         const { machine, state, session_id } = value as Subject

@@ -1,0 +1,104 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { models } from '../../src/open-store.ts'
+import { importable } from '../support/cli-project.ts'
+import { created, plain } from '../support/drafts.ts'
+import { eventually } from '../support/eventually.ts'
+import { isProof } from '../support/sampling.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
+import { startServerProcess } from '../support/server-process.ts'
+import { createTally } from '../support/tally.ts'
+
+const scratch = scratchFolder('large-store')
+const tally = createTally()
+const sessions = isProof ? 100_000 : 2_000
+const runes = isProof ? 180_000 : 10_000
+/** The long form wants a quiet machine; the short one runs beside other tests. */
+const limit_ms = isProof ? 50 : 250
+
+/** Writes down for how long the event loop was held since the file "measured" was last removed. */
+const source = `
+import { existsSync, writeFileSync } from 'node:fs'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { agent, defineConfig, say, scriptedModel } from 'statewright'
+
+const measured = new URL('./measured', import.meta.url)
+const held = monitorEventLoopDelay({ resolution: 1 })
+held.enable()
+setInterval(() => {
+  if (existsSync(measured)) return
+  writeFileSync(measured, String(held.max / 1e6))
+  held.reset()
+}, 20).unref()
+const pupil = agent({ role: 'pupil', model: scriptedModel([say('Done.')]) })
+`
+
+test(`F-109 large store: with ${sessions} sessions no request holds the event loop for ${limit_ms} ms`, async () => {
+  const folder = scratch.fresh()
+  const database = join(folder, 'store.db')
+  const runelog = await openSqliteRunelog(database, hostPorts, { models })
+  for (let from = 0; from < sessions; from += 500)
+    await Promise.all(
+      Array.from({ length: 500 }, (_, i) => {
+        const session_id = `ses_${from + i}`
+        return runelog.append({ session_id, runes: [created(session_id)] })
+      }),
+    )
+  for (let from = 0; from < runes; from += 1_000)
+    await runelog.append({
+      session_id: 'ses_7',
+      runes: Array.from({ length: 1_000 }, () => plain('contract.repeat_allowed')),
+    })
+  await runelog.close()
+  const config = join(folder, 'statewright.config.ts')
+  const exported = JSON.stringify({ store: `sqlite:${database}` })
+  writeFileSync(config, importable(`${source}\nexport default defineConfig({ agents: { pupil }, ...${exported} })\n`))
+  const server = await startServerProcess(config, database, ['--port', '0', '--quiet'])
+  const measured = join(folder, 'measured')
+  const measure = async () => {
+    rmSync(measured, { force: true })
+    const look = async () => (existsSync(measured) ? readFileSync(measured, 'utf8') || undefined : undefined)
+    return Number(await eventually('a measurement', look))
+  }
+  const paths = [
+    '/api/sessions',
+    '/api/sessions?q=nothing-has-this',
+    '/api/sessions?state=suspended',
+    '/api/sessions?agent=nobody',
+    '/api/runs',
+    '/api/inbox',
+    '/api/goals',
+    '/api/plans',
+    '/api/occupancy',
+    '/api/subjects?prefix=ses_',
+    '/api/sessions/ses_7',
+    '/api/sessions/ses_7/runes?limit=1000',
+    '/api/sessions/ses_7/runes?kinds=run.moved',
+    '/api/sessions/ses_7/state',
+    '/api/sessions/ses_7/audit',
+  ]
+  await server.ask('/api/sessions?limit=1')
+  const found: string[] = []
+  for (const path of paths) {
+    await measure()
+    expect((await server.ask(path)).status, path).toBe(200)
+    const held = await measure()
+    found.push(`${path} ${held.toFixed(0)} ms`)
+    tally.count('requests to a large store', 1, held > limit_ms ? 1 : 0)
+  }
+  console.log(found.join('\n'))
+  for (const line of found) expect(Number(line.split(' ').at(-2)), line).toBeLessThan(limit_ms)
+
+  // A search without a hit goes on from page to page, and ends.
+  let pages = 0
+  for (let next: string | null = ''; next !== null; pages++) {
+    const query = next === '' ? '' : `&cursor=${next}`
+    const { json } = await server.ask(`/api/sessions?q=nothing-has-this${query}`)
+    expect(json.items).toEqual([])
+    next = json.next_cursor
+  }
+  expect(pages).toBeLessThanOrEqual(sessions / 2_000 + 1)
+}, 600_000)
