@@ -75,6 +75,9 @@ const configShape = closedObject({
     late_worker_ms: duration.nullable(),
     requeue_limit: z.int().nonnegative(),
     error_threshold: z.int().positive(),
+    max_delegation_depth: z.int().nonnegative().max(64),
+    max_open_delegations: z.int().nonnegative(),
+    max_delegations: z.int().nonnegative(),
   })
     .partial()
     .optional(),

@@ -10,4 +10,7 @@ export const usualSettings: Settings = {
   late_worker_ms: null,
   requeue_limit: 5,
   error_threshold: 5,
+  max_delegation_depth: 8,
+  max_open_delegations: 32,
+  max_delegations: 256,
 }

@@ -61,6 +61,7 @@ export function foldRun(state: SessionState, rune: Rune): void {
 function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
   const { run_id = '', agent_id = '', payload, event_id, visibility, at } = rune
   const { agent, input, mode, interactive_require_user_reply, budget, parent_call_id, allowed_tools = null } = payload
+  const { parent_run_id = null } = payload
   const run: RunView = {
     run_id,
     agent_id,
@@ -72,6 +73,7 @@ function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
     used: { tokens: 0, tool_calls: 0, wall_time_ms: 0 },
     clock_at: at,
     parent_call_id,
+    parent_run_id,
     allowed_tools,
     submitted_event_id: event_id,
     visibility,

@@ -83,6 +83,8 @@ export interface RunView {
   /** Up to when its time is accounted for. */
   clock_at: number
   readonly parent_call_id: string | null
+  /** The run that handed this task on, also when that is over. */
+  readonly parent_run_id: string | null
   /** All the tools that it may use, where a judged plan binds it; null where none does. */
   readonly allowed_tools: readonly AllowedTool[] | null
   readonly submitted_event_id: number

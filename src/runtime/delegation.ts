@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import { hashedId } from '../kernel/digest.ts'
-import { parentRun } from '../observation/fold-spending.ts'
 import { prepareAgent, spawn } from './agents/spawn.ts'
 import { createBatch } from './batch.ts'
 import { attempt } from './commands/attempt.ts'
 import { ended } from './commands/ended.ts'
 import { isOver, stop } from './commands/stop.ts'
 import { openRun } from './commands/submit.ts'
+import { ancestorsOf, delegationProblem } from './delegation-limits.ts'
 import type { Engine } from './engine/engine.ts'
 import { tool } from './tools/define-tool.ts'
 import type { Tool, ToolContext } from './tools/tool.ts'
@@ -37,23 +37,27 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   const { session_id, call_id } = context
   const child = hashedId('run', ['delegated', call_id], engine.sha256)
   const problem = await prepareAgent(engine, name)
-  await attempt(engine, session_id, (state) => {
-    const parent = state.runs.get(context.run_id)
-    // Setting up the agent may take so long that nobody waits any more; a task that is begun then would be nobody's.
-    if (parent === undefined || state.calls.get(call_id)?.contract !== 'running')
-      throw new Error('Whoever gave the task is over; it was not begun.')
-    if (state.runs.has(child)) return { answer: () => undefined }
-    if (parent.cancel !== null) throw new Error('Whoever gave the task was asked to stop; it was not begun.')
-    const batch = createBatch(state, engine.clock.now())
-    const agent_id = spawn(engine, batch, { name, parent_id: parent.agent_id, problem })
-    const read = [context.execution_id, context.run_id]
-    if (problem !== undefined) return { batch, read, answer: () => undefined }
-    const { mode, strict: interactive_require_user_reply, allowed_tools, visibility } = parent
-    const submission = { agent: name, input: task, mode, interactive_require_user_reply }
-    // A plan that binds the parent binds whoever it hands a part of its task to.
-    openRun(batch, child, agent_id, submission, { parent: context, allowed_tools, visibility })
-    return { batch, read, answer: () => undefined }
-  })
+  await oneByOne(engine.delegating, session_id, () =>
+    attempt(engine, session_id, (state) => {
+      const parent = state.runs.get(context.run_id)
+      // Setting up the agent may take so long that nobody waits any more; a task that is begun then would be nobody's.
+      if (parent === undefined || state.calls.get(call_id)?.contract !== 'running')
+        throw new Error('Whoever gave the task is over; it was not begun.')
+      if (state.runs.has(child)) return { answer: () => undefined }
+      const refused = delegationProblem(state, parent, engine.settings)
+      if (refused !== undefined) throw Object.assign(new Error(refused), { error_kind: 'delegation_refused' })
+      const batch = createBatch(state, engine.clock.now())
+      const agent_id = spawn(engine, batch, { name, parent_id: parent.agent_id, problem })
+      // A cancel of any run above that is recorded first refuses this one.
+      const read = [context.execution_id, context.run_id, ...ancestorsOf(state, parent).map(({ run_id }) => run_id)]
+      if (problem !== undefined) return { batch, read, answer: () => undefined }
+      const { mode, strict: interactive_require_user_reply, allowed_tools, visibility } = parent
+      const submission = { agent: name, input: task, mode, interactive_require_user_reply }
+      // A plan that binds the parent binds whoever it hands a part of its task to.
+      openRun(batch, child, agent_id, submission, { parent: context, allowed_tools, visibility })
+      return { batch, read, answer: () => undefined }
+    }),
+  )
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
   engine.wake(session_id, child)
   // The parent waits without a worker's slot, or parents could take all of them and their children none.
@@ -68,6 +72,17 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   } finally {
     takeBack()
   }
+}
+
+/** Waits for whoever is before, then works; a failure of one is not the failure of the next. */
+function oneByOne<A>(lines: Map<string, Promise<unknown>>, line: string, work: () => Promise<A>): Promise<A> {
+  const mine = (lines.get(line) ?? Promise.resolve()).then(work, work)
+  const leave = () => {
+    if (lines.get(line) === mine) lines.delete(line)
+  }
+  lines.set(line, mine)
+  mine.then(leave, leave)
+  return mine
 }
 
 /**
@@ -88,15 +103,24 @@ export async function withdrawOrphans(engine: Engine, session_id: string): Promi
   }
 }
 
-/** A run that is interrupted waits for the tasks that it handed on: they are interrupted with it, or it could wait for days. */
-export async function interruptTasks(engine: Engine, session_id: string, run_id: string, reason: string) {
+/**
+ * Stops every task below a run that was asked to stop. That request is on record, so no further task is begun below
+ * it: one look finds all of them. An interrupted run would otherwise wait for its tasks, perhaps for days.
+ */
+export async function stopTasks(engine: Engine, session_id: string, run_id: string, how: Stop): Promise<void> {
   const state = await engine.sessions.load(session_id)
-  for (const task of [...state.openRuns.values()]) {
-    if (parentRun(state, task)?.run_id !== run_id) continue
-    await stop(engine, session_id, task.run_id, 'interrupt', reason)
+  const below = [...state.openRuns.values()].filter((run) =>
+    ancestorsOf(state, run).some((above) => above.run_id === run_id),
+  )
+  for (const task of below) {
+    await stop(engine, session_id, task.run_id, how.request, how.reason)
     engine.wake(session_id, task.run_id)
-    await interruptTasks(engine, session_id, task.run_id, reason)
   }
+}
+
+interface Stop {
+  readonly request: 'cancel' | 'interrupt'
+  readonly reason: string
 }
 
 async function dismiss(engine: Engine, session_id: string, agent_id: string) {

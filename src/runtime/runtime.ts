@@ -21,7 +21,7 @@ import { type Resumed, resume } from './commands/resume.ts'
 import { archive, close, goOn, pause, replenish } from './commands/session.ts'
 import { runOf, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
-import { interruptTasks } from './delegation.ts'
+import { stopTasks } from './delegation.ts'
 import type { Dispatch, DispatchPorts } from './dispatch/dispatch.ts'
 import { dispatchHere } from './dispatch/dispatch-here.ts'
 import { dispatchShared } from './dispatch/dispatch-shared.ts'
@@ -100,6 +100,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       preserve: (session_id, run_id) => onItsOwn(() => preserve(engine, session_id, run_id)),
     }),
     atWork: ports.member?.atWork ?? atWorkHere(),
+    delegating: new Map(),
     taking: new Set(),
     turnedAway: new Set(),
     isStopping: () => isStopping,
@@ -151,7 +152,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     const { session_id } = await find(run_id)
     const stopped = await stop(engine, session_id, run_id, request, reason)
     engine.wake(session_id, run_id)
-    if (request === 'interrupt') await interruptTasks(engine, session_id, run_id, reason)
+    await stopTasks(engine, session_id, run_id, { request, reason })
     return stopped
   }
 

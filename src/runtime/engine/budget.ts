@@ -20,17 +20,38 @@ interface Purse {
   readonly used: Used
 }
 
+/** What a step under way has spent that no record says yet. */
+export interface Unrecorded {
+  readonly tokens: number
+  readonly cost_usd: number
+}
+
+const nothing: Unrecorded = { tokens: 0, cost_usd: 0 }
+
 /**
- * Looks before a step begins. `calls` is how many tool calls the step makes:
- * what would go over the limit is not begun.
+ * Looks before a step begins, and while a model answers. `calls` is how many
+ * tool calls the step makes: what would go over the limit is not begun.
  */
-export function exhausted(engine: Engine, hold: Hold, calls: number): Exhausted | undefined {
+export function exhausted(engine: Engine, hold: Hold, calls: number, more = nothing): Exhausted | undefined {
   const since = Math.max(0, engine.clock.now() - hold.run.clock_at)
   for (const { scope, of, subject_id, budget, used } of pursesOf(hold)) {
-    const what = budget === null ? undefined : over(budget, used, calls, since)
+    const tokens = used.tokens + more.tokens
+    const cost_usd = (used.cost_usd ?? 0) + more.cost_usd
+    const what = budget === null ? undefined : over(budget, { ...used, tokens, cost_usd }, calls, since)
     if (what !== undefined) return { scope, message: `${of} has used up its budget: ${what}.`, budget_of: subject_id }
   }
   return undefined
+}
+
+/** How much time is left of the budget that ends first; undefined if none counts time. */
+export function timeLeft(engine: Engine, hold: Hold): number | undefined {
+  const since = Math.max(0, engine.clock.now() - hold.run.clock_at)
+  let left: number | undefined
+  for (const { budget, used } of pursesOf(hold)) {
+    const { wall_time_ms } = budget ?? {}
+    if (wall_time_ms !== undefined) left = Math.min(left ?? wall_time_ms, wall_time_ms - used.wall_time_ms - since)
+  }
+  return left === undefined ? undefined : Math.max(0, left)
 }
 
 function* pursesOf({ state, run, agent }: Hold): Iterable<Purse> {

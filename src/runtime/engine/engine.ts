@@ -33,6 +33,8 @@ export interface Engine {
   readonly settings: Settings
   /** Executions whose tool has been called and has not returned, whether someone still waits for it or not. */
   readonly atWork: AtWork
+  /** By session: the last task that is being handed on. One after the other, so that each sees those before it. */
+  readonly delegating: Map<string, Promise<unknown>>
   /** Runs of goals that this process is about to take: each has its place already. */
   readonly taking: Set<string>
   /** Runs of goals that found no place; whoever drives the goal wakes them when there may be one. */
@@ -71,6 +73,12 @@ export interface Settings {
   readonly requeue_limit: number
   /** How many turn errors in a row suspend a session. */
   readonly error_threshold: number
+  /** How often a task may be handed on before someone does it. */
+  readonly max_delegation_depth: number
+  /** How many tasks one run may have handed on that are not over. */
+  readonly max_open_delegations: number
+  /** How many tasks may be handed on in all for one run that was submitted, by it and by those below it. */
+  readonly max_delegations: number
 }
 
 export interface EphemeralDelta {

@@ -8,12 +8,14 @@ import { priced } from '../turns/price.ts'
 import { isRepeated } from '../turns/repeated-calls.ts'
 import { buildRequest } from '../turns/request.ts'
 import { retryDelay } from '../turns/retry.ts'
+import type { Exhausted } from './budget.ts'
+import { watchBudgets } from './cut-off.ts'
 import { type Cut, cancelHeld, endTurn, failRun, isActive, isOneTooMany, putBack, release, suspend } from './end.ts'
 import type { Engine } from './engine.ts'
 import { aboutRun, aboutTurn, batchFor, commit, type Hold, turnOf } from './hold.ts'
 import { toolsFor } from './plan-binding.ts'
 import { isStep, receive } from './receive.ts'
-import { stopBefore } from './stop-before.ts'
+import { stopBefore, stopSpent } from './stop-before.ts'
 
 /** Lets the model answer once, and records what it said. */
 export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
@@ -34,33 +36,47 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
   const { signal } = hold.interruption
   const deltas = writeDeltas(engine, hold)
   const { clock, timers } = engine
+  const limits = watchBudgets(engine, hold, hold.definition.price)
   const answered = await answer(hold.definition.model, request, {
     signal,
-    onDelta: deltas.add,
+    onDelta(channel, text) {
+      deltas.add(channel, text)
+      limits.heard(text.length)
+    },
     onEmotion: deltas.feel,
     clock,
     timers,
   })
-  const said = priced(answered, hold.definition.price)
+  limits.end()
+  const spent = answered.kind === 'aborted' ? limits.spent() : undefined
+  const said = priced(spent === undefined ? answered : withUsage(answered, limits.estimate()), hold.definition.price)
   await deltas.finish()
   if (hold.lease.signal.aborted) return 'over'
 
   // What was said is kept, whatever is asked meanwhile: the record is looked at again, the model is not asked again.
   for (;;)
     try {
-      return await conclude(engine, hold, said)
+      return await conclude(engine, hold, said, spent)
     } catch (error) {
       if (!(error instanceof Fault) || error.code !== 'stale_write') throw error
       await engine.sessions.refresh(hold.state)
     }
 }
 
-async function conclude(engine: Engine, hold: Hold, said: Answer): Promise<'on' | 'over'> {
+/** An answer that was cut says what it used only if its provider said so in time. */
+function withUsage<A extends Answer>(said: A, output_tokens: number): A {
+  const { input_tokens, output_tokens: reported } = said.usage
+  return { ...said, usage: { input_tokens, output_tokens: Math.max(reported, output_tokens) } }
+}
+
+/** `spent` is the budget over which the answer was cut. */
+async function conclude(engine: Engine, hold: Hold, said: Answer, spent?: Exhausted): Promise<'on' | 'over'> {
   const cut = { partial: 'text' in said ? said.text : said.partial, usage: said.usage }
   // Who was asked to stop is stopped, whatever else its answer would come to.
   if (hold.run.cancel !== null) return cancelHeld(engine, hold, cut)
   switch (said.kind) {
     case 'aborted':
+      if (spent !== undefined && hold.lease.isValid()) return stopSpent(engine, hold, spent, cut)
       return stopped(engine, hold, cut)
     case 'error':
       return broken(engine, hold, said, cut)

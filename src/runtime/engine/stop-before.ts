@@ -1,4 +1,4 @@
-import { exhausted } from './budget.ts'
+import { type Exhausted, exhausted } from './budget.ts'
 import { type Cut, failRun, isActive, release, spend } from './end.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, type Hold } from './hold.ts'
@@ -9,10 +9,15 @@ import { batchFor, type Hold } from './hold.ts'
  * the session's suspends the session, where its runs wait in the queue.
  */
 export async function stopBefore(engine: Engine, hold: Hold, calls: number, cut: Cut): Promise<'over' | undefined> {
-  const { session_id, subjects, used } = hold.state
+  const { session_id, subjects } = hold.state
   if (subjects.get(session_id)?.state === 'suspended') return release(engine, hold, 'the session is suspended', cut)
   const spent = exhausted(engine, hold, calls)
-  if (spent === undefined) return undefined
+  return spent === undefined ? undefined : stopSpent(engine, hold, spent, cut)
+}
+
+/** Ends what a used-up budget ends: the agent, the run, or the session until it gets a new one. */
+export async function stopSpent(engine: Engine, hold: Hold, spent: Exhausted, cut: Cut): Promise<'over'> {
+  const { session_id, used } = hold.state
   if (spent.scope === 'agent') return spend(engine, hold, spent, cut)
   if (spent.scope === 'run') return failRun(engine, hold, 'BUDGET_EXHAUSTED', spent.message, cut, spent.budget_of)
   const batch = batchFor(engine, hold)

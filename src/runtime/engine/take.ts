@@ -1,6 +1,7 @@
 import { Fault } from '../../faults/fault.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
+import { ancestorsOf, isStoppedAbove } from '../delegation-limits.ts'
 import { definitionOf, type Engine } from './engine.ts'
 import { takePlace } from './goal-places.ts'
 import { aboutRun, type Hold, stopEverything } from './hold.ts'
@@ -27,9 +28,10 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
   }
 }
 
-/** It is queued, its session is active, and its agent is free for it. */
+/** It is queued, its session is active, its agent is free for it, and no run above it was asked to stop. */
 export function mayBeTaken(state: SessionState, run: RunView): boolean {
-  return run.status === 'queued' && state.subjects.get(state.session_id)?.state === 'active' && isFree(state, run)
+  if (run.status !== 'queued' || state.subjects.get(state.session_id)?.state !== 'active') return false
+  return isFree(state, run) && !isStoppedAbove(state, run)
 }
 
 async function tryToTake(engine: Engine, state: SessionState, run: RunView): Promise<Hold | 'stale'> {
@@ -60,6 +62,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     ...Object.fromEntries(batch.moved),
     [run.agent_id]: versionOf(state, run.agent_id),
     [session_id]: versionOf(state, session_id),
+    ...Object.fromEntries(ancestorsOf(state, run).map(({ run_id: id }) => [id, versionOf(state, id)])),
   }
   try {
     await engine.sessions.commit(state, batch, { expect })
