@@ -10,6 +10,7 @@ import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { ToolContext } from '../../runtime/tools/tool.ts'
+import { boundMessages } from './bound-messages.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import { hearComplaints } from './complaints.ts'
 import { elicit } from './elicitation.ts'
@@ -110,6 +111,7 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
       const said = complaints() === '' ? '' : `. It said: ${complaints()}`
       throw marked(`${name} could not be reached: ${messageOf(error)}${said}`, 'unavailable')
     }
+    boundMessages(transport, warn)
     if (transport instanceof StreamableHTTPClientTransport) made.hearLost = hearLostAnswers(transport)
     started = 'pid' in transport ? transport.pid : null
     return made
