@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { systemClock } from './adapters/system/clock.ts'
 import type { Finding, Where } from './cli/command.ts'
 import { Fault } from './faults/fault.ts'
 import { openClient } from './open-client.ts'
@@ -17,7 +18,7 @@ export async function examine(where: Where): Promise<readonly Finding[]> {
   return [
     theNode(),
     await theConfig(where),
-    ...(store instanceof Fault ? [] : [theFolder(store), ...(await theStore(store))]),
+    ...(store instanceof Fault ? [] : [theFolder(store), ...(await theStore(store)), ...(await theClock(store))]),
     ...(where.server === undefined ? [] : [await theServer(where, where.server)]),
     theToken(),
   ]
@@ -99,6 +100,20 @@ function theStrays(strays: readonly Stray[]): readonly Finding[] {
           'statewright clean lists them; restore the database that belongs to them',
         ),
       ]
+}
+
+/** Processes on PostgreSQL decide by its clock. One that differs confuses whoever compares logs. */
+async function theClock(url: string): Promise<readonly Finding[]> {
+  if (!/^postgres(ql)?:/.test(url)) return []
+  const { measureSkew, noticeable_skew_ms } = await import('./adapters/postgres/clock.ts')
+  const skew_ms = await measureSkew(url, systemClock).catch(() => undefined)
+  // That the store cannot be reached is a finding of its own.
+  if (skew_ms === undefined) return []
+  const what = 'clock'
+  const says = `this machine is ${Math.abs(skew_ms)} ms ${skew_ms < 0 ? 'behind' : 'ahead of'} the database, whose clock counts`
+  return Math.abs(skew_ms) > noticeable_skew_ms
+    ? [{ what, verdict: 'odd', says, fix: 'set the clocks of both machines (NTP)' }]
+    : [good(what, says)]
 }
 
 /** Commands find a server that holds the store by themselves; any other process has to let go of it. */

@@ -151,7 +151,7 @@ async function openWith(
       },
       isExclusive,
       ...(member === undefined ? {} : { member }),
-      clock: options.ports?.clock ?? systemClock,
+      clock: options.ports?.clock ?? shared?.clock ?? systemClock,
       timers: options.ports?.timers ?? systemTimers,
       ids,
       sha256: storePorts.sha256,

@@ -1,5 +1,6 @@
 import type { AtWork } from './at-work.ts'
 import type { Leases } from './leases.ts'
+import type { Clock } from './ports.ts'
 
 /**
  * What a store offers beside its log when several processes work on it: leases
@@ -7,6 +8,8 @@ import type { Leases } from './leases.ts'
  */
 export interface SharedStore {
   readonly lease_ms: number
+  /** The time that all processes on the store go by. */
+  readonly clock: Clock
   /** One of those who work on the store. A process is one of them. */
   member(): Member
   /** Ends everything that is still under way here, without a word to others. */

@@ -5,6 +5,10 @@ export interface CuttingProxy {
   readonly url: string
   /** Cuts the connection at the next commit that passes: before the server hears of it, or before its answer comes back. */
   cutNextCommit(when: 'before' | 'after'): void
+  /** Swallows whatever passes on the connections that are open, and leaves them open. New ones work. */
+  swallow(): void
+  /** How many connections are open. */
+  connections(): number
   /** How many commits were cut. */
   cuts(): number
   /** Refuses every connection, and cuts those that are open. */
@@ -17,6 +21,7 @@ export interface CuttingProxy {
 export async function startCuttingProxy(database: string): Promise<CuttingProxy> {
   const target = new URL(database)
   const sockets = new Set<Socket>()
+  const swallowers = new Set<() => void>()
   let armed: 'before' | 'after' | undefined
   let cuts = 0
   let isShut = false
@@ -32,6 +37,13 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
       client.resetAndDestroy()
     }
     let mute = false
+    const swallow = () => {
+      mute = true
+      isSwallowed = true
+    }
+    let isSwallowed = false
+    swallowers.add(swallow)
+    client.on('close', () => swallowers.delete(swallow))
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => {})
@@ -43,6 +55,7 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
       })
     }
     client.on('data', (bytes) => {
+      if (isSwallowed) return
       const when = bytes.includes('COMMIT\0') ? armed : undefined
       if (when === undefined) {
         upstream.write(bytes)
@@ -81,6 +94,10 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
     cutNextCommit: (when) => {
       armed = when
     },
+    swallow() {
+      for (const swallow of swallowers) swallow()
+    },
+    connections: () => swallowers.size,
     cuts: () => cuts,
     shut() {
       isShut = true

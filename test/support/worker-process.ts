@@ -20,7 +20,11 @@ export interface WorkerProcess {
 
 /** A worker in a process of its own. It is ready when the promise resolves, and gone when the test ends. */
 export async function startWorkerProcess(options: ProgramOptions): Promise<WorkerProcess> {
-  const child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  // Before anything is loaded: some take the clock once and keep it.
+  const skewed = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${options.skew_ms ?? 0}`
+  const child = spawn(process.execPath, ['--import', skewed, program, JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const said: Said[] = []
   const waiting = new Set<() => void>()
   createInterface({ input: child.stdout }).on('line', (line) => {

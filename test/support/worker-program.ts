@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import pg from 'pg'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import { closeStore, openStore } from '../../src/open-store.ts'
@@ -17,11 +18,16 @@ export interface ProgramOptions {
   readonly witness: string
   readonly limit: number
   readonly settings: Partial<Settings> & { readonly lease_ms: number }
+  /** How far the clock of its machine is ahead. The monotonic clock is right. */
+  readonly skew_ms?: number
+  /** Stops itself in the middle of the first transaction in which it would begin a payment. */
+  readonly stop_in_transaction?: boolean
   /** Stops itself when it has begun so many payments: each is recorded, and the last one not yet carried out. */
   readonly stop_at_payment?: number
 }
 
 export type Said =
+  | { readonly said: 'frozen' }
   | { readonly said: 'ready' }
   | { readonly said: 'warned'; readonly message: string; readonly details: object }
   | {
@@ -35,7 +41,7 @@ export type Said =
   | { readonly said: 'stopping'; readonly session_id: string; readonly run_id: string; readonly execution_id: string }
 
 const options = JSON.parse(process.argv[2] ?? '') as ProgramOptions
-const { url, witness, limit, settings, stop_at_payment } = options
+const { url, witness, limit, settings, stop_at_payment, stop_in_transaction } = options
 const say = (said: Said) => writeSync(1, `${JSON.stringify(said)}\n`)
 const warn = (message: string, details: object) => void say({ said: 'warned', message, details })
 
@@ -92,6 +98,20 @@ async function speakLate(
   say({ said: refused === null ? 'recorded' : 'refused', session_id, ...fence, event_ids: [], code: refused })
 }
 
+/** Right before a transaction writes, the process stops: what the transaction has locked stays locked. */
+function freezeInTransaction() {
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+    const { text } = given[0] as { text?: string }
+    if (text?.startsWith('INSERT INTO statewright.rune')) {
+      say({ said: 'frozen' })
+      process.kill(process.pid, 'SIGSTOP')
+    }
+    return Reflect.apply(query, this, given)
+  } as typeof query
+}
+
+if (stop_in_transaction) freezeInTransaction()
 const store = await openStore(url, hostPorts, {}, { lease_ms: settings.lease_ms, warn })
 const sw = await createStatewright({
   store: { ...store, runelog: watched(store.runelog) },

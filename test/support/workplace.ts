@@ -11,8 +11,8 @@ import type { ProgramOptions } from './worker-program.ts'
 const scratch = scratchFolder('workplace')
 
 /** A database of its own, a witness outside of it, workers in processes of their own, and one that only gives commands. */
-export async function createWorkplace(settings: Partial<Settings> & { readonly lease_ms: number }) {
-  const url = await freshDatabase()
+export async function createWorkplace(settings: Partial<Settings> & { readonly lease_ms: number }, database?: string) {
+  const url = database ?? (await freshDatabase())
   const folder = scratch.fresh()
   const witness = `${folder}/witness`
   const gate = `${folder}/gate`

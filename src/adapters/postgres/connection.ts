@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import pg from 'pg'
 import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
@@ -16,21 +17,71 @@ export interface Connection {
   end(): Promise<void>
 }
 
-/** Connection parameters for every session: an acknowledged commit is on disk, whatever the server's default is. */
-const sessionOptions = '-c synchronous_commit=on -c client_min_messages=warning'
+/** How long the server may take to answer a statement, unless the store is told otherwise. */
+export const usual_answer_ms = 3_000
 
-export function clientOptions(url: string): pg.ClientConfig {
+/** How long a client may leave a transaction idle. A frozen process holds its locks no longer than this. */
+const idle_ms = 2_000
+
+/** An answer of the server that a statement took too long comes before the client gives up on the connection. */
+const grace_ms = 500
+
+/**
+ * Connection parameters for every session: an acknowledged commit is on disk,
+ * whatever the server's default is; no statement, lock or idle transaction lasts
+ * long; and the server notices within 25 s that a client's machine is gone.
+ */
+const sessionOptions = (answer_ms: number) =>
+  Object.entries({
+    synchronous_commit: 'on',
+    client_min_messages: 'warning',
+    statement_timeout: answer_ms,
+    lock_timeout: answer_ms,
+    idle_in_transaction_session_timeout: Math.min(idle_ms, answer_ms),
+    tcp_keepalives_idle: 10,
+    tcp_keepalives_interval: 5,
+    tcp_keepalives_count: 3,
+  })
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ')
+
+/** Every connection of a store is made with these: none waits for ever for a server that does not answer. */
+export function clientOptions(url: string, answer_ms = usual_answer_ms): pg.ClientConfig {
   return {
     connectionString: url,
-    options: sessionOptions,
+    options: sessionOptions(answer_ms),
     application_name: 'statewright',
-    connectionTimeoutMillis: 5000,
+    connectionTimeoutMillis: answer_ms,
+    query_timeout: answer_ms + grace_ms,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
   }
 }
 
-export async function connect(url: string): Promise<Connection> {
-  const client = new pg.Client({ ...clientOptions(url), pipeline: true })
+/**
+ * A pool that believes the first connection that is lost: the others went the
+ * same way, and each would cost its own timeout to find out.
+ */
+export function createPool(url: string, max: number, answer_ms?: number): pg.Pool {
+  const sockets = new Set<Socket>()
+  const stream = () => {
+    const socket = new Socket()
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    return socket
+  }
+  const pool = new pg.Pool({ ...clientOptions(url, answer_ms), stream, max })
+  // A connection that dies is replaced by the pool; a query that uses it is told.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('release', (error) => {
+    if (error instanceof Error && isConnectionLost(error)) for (const socket of sockets) socket.destroy()
+  })
+  return pool
+}
+
+export async function connect(url: string, answer_ms?: number): Promise<Connection> {
+  const client = new pg.Client({ ...clientOptions(url, answer_ms), pipeline: true })
   let open = true
   // The error reaches whoever waits for an answer; this one only keeps it from being nobody's.
   client.on('error', () => {
@@ -39,7 +90,12 @@ export async function connect(url: string): Promise<Connection> {
   client.on('end', () => {
     open = false
   })
-  await client.connect()
+  try {
+    await client.connect()
+  } catch (error) {
+    void client.end().catch(() => {})
+    throw error
+  }
 
   const send = <T>(name: StatementName, ...values: readonly unknown[]) =>
     client.query({ name, text: statements[name], values: [...values] }).then(({ rows }) => rows as readonly T[])
@@ -69,6 +125,12 @@ export function isConnectionLost(error: unknown): boolean {
 export function isCollision(error: unknown): boolean {
   const { code } = error as DatabaseError
   return code === '23505' || code === '40P01' || code === '40001'
+}
+
+/** The server gave up on a statement or a lock. Nothing was written; asked again, it may be quicker. */
+export function isTooSlow(error: unknown): boolean {
+  const { code } = error as DatabaseError
+  return code === '55P03' || code === '57014'
 }
 
 /** What went wrong, in a clause, for those errors that have an ordinary cause. */

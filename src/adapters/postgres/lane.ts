@@ -3,7 +3,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { type Connection, causeOf, connect, isCollision, isConnectionLost } from './connection.ts'
+import { type Connection, causeOf, connect, isCollision, isConnectionLost, isTooSlow } from './connection.ts'
 import { beginTransaction, type Transaction, type TransactionPorts, type Witness } from './transaction.ts'
 
 /** What PostgreSQL answers when it is asked about a transaction that it has not come to yet. */
@@ -11,6 +11,8 @@ const invalidParameter = '22023'
 
 export interface LanePorts extends TransactionPorts {
   readonly url: string
+  /** How long the server may take to answer, in milliseconds. */
+  readonly answer_ms?: number | undefined
   /** How long a lost database is waited for, in milliseconds. */
   readonly patience: number
   /** After each commit, before anyone is answered. */
@@ -38,6 +40,9 @@ interface Job {
   readonly resolve: (answer: unknown) => void
   readonly reject: (reason: unknown) => void
 }
+
+/** How long work on one session may take between two statements. */
+const alone_ms = 30_000
 
 const groupLimit = 256
 const collisionLimit = 20
@@ -71,7 +76,7 @@ export function createLane(ports: LanePorts): Lane {
   }
 
   async function run(jobs: readonly Job[]): Promise<void> {
-    const deadline = Date.now() + ports.patience
+    const deadline = performance.now() + ports.patience
     for (let collisions = 0; ; ) {
       let transaction: Transaction | undefined
       let isCommitting = false
@@ -83,6 +88,8 @@ export function createLane(ports: LanePorts): Lane {
           jobs.map(({ batch }) => batch),
           ports,
         )
+        // A segment is written to disk while its session is locked; only that session waits.
+        if (jobs[0]?.isAlone) await connection.text(`SET LOCAL idle_in_transaction_session_timeout = ${alone_ms}`)
         for (const job of jobs) answers.push(await job.work(transaction))
         isCommitting = true
         if (!(await transaction.commit())) throw new Error('The server undid a transaction without saying why.')
@@ -99,7 +106,7 @@ export function createLane(ports: LanePorts): Lane {
           const fate = isCommitting && transaction !== undefined ? await fateOf(transaction, error) : 'undone'
           if (fate instanceof Fault) return refuse(jobs, fate)
           if (fate === 'committed') return settle(jobs, answers)
-          if (Date.now() > deadline)
+          if (performance.now() > deadline)
             return refuse(
               jobs,
               faults.store_unreachable({ store: ports.store, cause: causeOf(error) }, { cause: error }),
@@ -108,6 +115,10 @@ export function createLane(ports: LanePorts): Lane {
         }
         await connection.send('rollback').catch(() => {})
         if (isCollision(error) && ++collisions < collisionLimit) continue
+        if (isTooSlow(error) && jobs.length === 1) {
+          if (performance.now() < deadline) continue
+          return refuse(jobs, faults.store_unreachable({ store: ports.store, cause: causeOf(error) }, { cause: error }))
+        }
         // One of them may be to blame; the others must not suffer for it.
         if (jobs.length > 1) {
           for (const job of jobs) await run([job])
@@ -121,7 +132,7 @@ export function createLane(ports: LanePorts): Lane {
   async function connected(deadline: number): Promise<Connection> {
     if (connection?.isOpen()) return connection
     await connection?.end()
-    return reconnect(ports.url, ports.store, deadline)
+    return reconnect(ports, deadline)
   }
 
   /**
@@ -133,9 +144,9 @@ export function createLane(ports: LanePorts): Lane {
    */
   async function fateOf({ xid, witness }: Transaction, lost: unknown): Promise<'committed' | 'undone' | Fault> {
     const proof = witness()
-    const deadline = Date.now() + ports.patience
+    const deadline = performance.now() + ports.patience
     let cause = lost
-    while (proof !== undefined && Date.now() < deadline) {
+    while (proof !== undefined && performance.now() < deadline) {
       try {
         connection = await connected(deadline)
         const [answer] = await connection.send<{ fate: string | null }>('fateOf', xid).catch(forgotten)
@@ -191,15 +202,18 @@ export function createLane(ports: LanePorts): Lane {
 }
 
 /** Waits for a database that is restarting or out of reach, until the deadline. Nothing has been written then. */
-export async function reconnect(url: string, store: string, deadline: number): Promise<Connection> {
+export async function reconnect(
+  { url, store, answer_ms }: Pick<LanePorts, 'url' | 'store' | 'answer_ms'>,
+  deadline: number,
+): Promise<Connection> {
   for (let pause = 10; ; pause = Math.min(pause * 2, 500)) {
     try {
-      return await connect(url)
+      return await connect(url, answer_ms)
     } catch (error) {
       const { code = '' } = error as { code?: string }
       if (code.startsWith('28') || code === '3D000')
         throw faults.store_unusable({ store, problem: `${causeOf(error)}.` }, { cause: error })
-      if (Date.now() + pause > deadline)
+      if (performance.now() + pause > deadline)
         throw faults.store_unreachable({ store, cause: causeOf(error) }, { cause: error })
     }
     await delay(pause)

@@ -8,7 +8,8 @@ export interface Listener {
   close(): Promise<void>
 }
 
-const pulse = 10_000
+/** How often the connection is asked whether it is still there. */
+const pulse = 2_000
 
 /**
  * Hears of the commits of other processes; our own are rung where they
@@ -16,19 +17,24 @@ const pulse = 10_000
  * enough to have everyone look once. A connection that died without a word is
  * found by asking it now and then.
  */
-export async function listen(url: string, origin: string, bell: Bell): Promise<Listener> {
+export async function listen(url: string, origin: string, bell: Bell, answer_ms?: number): Promise<Listener> {
   const ended = new AbortController()
   let client = await hear()
 
   async function hear(): Promise<pg.Client> {
-    const next = new pg.Client({ ...clientOptions(url), query_timeout: pulse })
+    const next = new pg.Client(clientOptions(url, answer_ms))
     next.on('error', () => {})
     next.on('notification', ({ payload = '' }) => {
       const [from, session_id] = payload.split(' ')
       if (from !== origin && session_id !== undefined) bell.ring([session_id], 'foreign')
     })
-    await next.connect()
-    await next.query(`LISTEN ${channel}`)
+    try {
+      await next.connect()
+      await next.query(`LISTEN ${channel}`)
+    } catch (error) {
+      void next.end().catch(() => {})
+      throw error
+    }
     next.once('end', () => void again())
     return next
   }

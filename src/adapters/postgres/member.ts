@@ -76,7 +76,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
 
     async join(name) {
       worker = name
-      kept = createPresence(url, name, Math.max(500, lease_ms / 3))
+      kept = createPresence(url, name, Math.max(500, Math.round(lease_ms / 3)))
       atWork.join(name, kept)
       const joined = await heart.join(name)
       regularly('renewing leases', lease_ms / 3, beat)

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { startFold } from '../../runelog/judge.ts'
@@ -5,11 +6,20 @@ import type { ReadModel } from '../../runelog/read-model.ts'
 import { refuseNothing } from '../../runelog/refold.ts'
 import type { Segments } from '../../runelog/segment.ts'
 import { toRune } from '../../runes/record.ts'
-import { type Connection, unusable } from './connection.ts'
+import { type Connection, isTooSlow, unusable } from './connection.ts'
 import { reconnect } from './lane.ts'
 import { inOrder } from './reader.ts'
 import { schema, schemaNumber, storeLock } from './schema.ts'
 import { rowColumns } from './transaction.ts'
+
+/** How long the lock is waited for at a time: writers wait no longer than this. */
+const exclude_ms = 1_000
+
+/** How long folding may take between two statements. A process that is frozen while it folds keeps writers out no longer. */
+const folding_ms = 60_000
+
+/** How long one statement may take while the whole store is folded. */
+const longest_ms = 600_000
 
 export interface OwnerPorts {
   readonly url: string
@@ -24,11 +34,15 @@ export interface OwnerPorts {
 export function createOwnership(ports: OwnerPorts) {
   const { url, store, patience, models, fingerprint, segments } = ports
 
+  /**
+   * Whoever waits for a lock alone keeps out all that come after it. So it waits for a moment only, and tries again:
+   * one writer that is frozen in its transaction must not stop the others.
+   */
   async function alone<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = await reconnect(url, store, Date.now() + patience)
+    const deadline = performance.now() + patience
+    const connection = await reconnect({ url, store, answer_ms: longest_ms }, deadline)
     try {
-      await connection.send('begin')
-      await connection.send('exclude', storeLock)
+      await exclude(connection, deadline)
       const answer = await work(connection)
       await connection.commit()
       return answer
@@ -37,6 +51,36 @@ export function createOwnership(ports: OwnerPorts) {
     } finally {
       await connection.end()
     }
+  }
+
+  async function exclude(connection: Connection, deadline: number): Promise<void> {
+    for (;;) {
+      await connection.send('begin')
+      await connection.text(`SET LOCAL lock_timeout = ${exclude_ms}`)
+      await connection.text(`SET LOCAL idle_in_transaction_session_timeout = ${folding_ms}`)
+      try {
+        await connection.send('exclude', storeLock)
+        await connection.text('SET LOCAL lock_timeout = DEFAULT')
+        return
+      } catch (error) {
+        if (!isTooSlow(error) || performance.now() > deadline) throw error
+        await connection.send('rollback')
+        await delay(exclude_ms / 2)
+      }
+    }
+  }
+
+  /** Looked at without a lock: a store that is as it should be is opened beside all who work on it. */
+  async function prepare(): Promise<void> {
+    const connection = await reconnect({ url, store }, performance.now() + patience)
+    try {
+      if (await isPrepared(connection)) return
+    } catch (error) {
+      throw error instanceof Fault ? error : unusable(error, store)
+    } finally {
+      await connection.end()
+    }
+    await alone(makeTables)
   }
 
   async function rebuildModels(connection: Connection): Promise<number> {
@@ -54,9 +98,9 @@ export function createOwnership(ports: OwnerPorts) {
     return count
   }
 
-  async function makeTables(connection: Connection): Promise<void> {
+  async function isPrepared(connection: Connection): Promise<boolean> {
     const [present] = await connection.text<{ found: string | null }>(`SELECT to_regclass('statewright.meta') AS found`)
-    if (present?.found == null) await connection.text(schema)
+    if (present?.found == null) return false
     const [version] = await connection.send<{ value: string }>('meta', 'schema')
     if (Number(version?.value) < schemaNumber)
       throw faults.store_unusable({
@@ -69,8 +113,14 @@ export function createOwnership(ports: OwnerPorts) {
         problem: `it was written by a newer version (schema ${version?.value}); this one knows schema ${schemaNumber}. Upgrade first.`,
       })
     const [folded] = await connection.send<{ value: string }>('meta', 'models')
-    if (folded?.value !== fingerprint) await rebuildModels(connection)
+    return folded?.value === fingerprint
   }
 
-  return { prepare: () => alone(makeTables), rebuild: () => alone(rebuildModels) }
+  async function makeTables(connection: Connection): Promise<void> {
+    const [present] = await connection.text<{ found: string | null }>(`SELECT to_regclass('statewright.meta') AS found`)
+    if (present?.found == null) await connection.text(schema)
+    if (!(await isPrepared(connection))) await rebuildModels(connection)
+  }
+
+  return { prepare, rebuild: () => alone(rebuildModels) }
 }

@@ -31,15 +31,13 @@ export function createPresence(url: string, worker: string, patience: number): P
 
   async function connect(): Promise<pg.Client> {
     const client = new pg.Client({
-      ...clientOptions(url),
+      ...clientOptions(url, patience),
       stream: () => {
         socket = new Socket()
         return socket
       },
       pipeline: true,
       application_name: 'statewright worker',
-      connectionTimeoutMillis: patience,
-      query_timeout: patience,
     })
     // The query that is under way is told.
     client.on('error', () => {})

@@ -15,6 +15,8 @@ export interface Place extends Head {
 }
 
 const atOnce = 1000
+/** How many runes one statement reads. */
+const pageSize = 5000
 /** The greatest number that an event can have here. */
 const farthest = 2 ** 31 - 1
 
@@ -37,9 +39,28 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
     return segments.read(file)
   }
 
+  /** In pages, so that each statement is short: one that is not answered soon is taken for lost. */
+  async function table(
+    direction: 'forward' | 'backward',
+    id: number,
+    ...[after, before, limit]: readonly [after: number, before: number, limit: number]
+  ): Promise<readonly ArchivedRecord[]> {
+    const records: ArchivedRecord[] = []
+    for (let [low, high] = [after, before]; records.length < limit; ) {
+      const wanted = Math.min(pageSize, limit - records.length)
+      const page = await ask<ArchivedRecord>(direction, id, low, high, wanted)
+      records.push(...page)
+      const last = page.at(-1)?.event_id
+      if (page.length < wanted || last === undefined) break
+      if (direction === 'forward') low = last
+      else high = last
+    }
+    return records
+  }
+
   /** All records of a session, with their position in the order of all commits. */
   async function whole(found: Place): Promise<readonly ArchivedRecord[]> {
-    return [...(await cold(found)), ...(await ask<ArchivedRecord>('forward', found.id, 0, farthest, farthest))]
+    return [...(await cold(found)), ...(await table('forward', found.id, 0, farthest, farthest))]
   }
 
   /**
@@ -52,10 +73,10 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
     const { after = 0, before = farthest, limit = farthest, backward = false } = range
     // One more at the lower end: it has the hash that the lowest rune refers to.
     const window = [after - 1, Math.min(before, farthest), Math.min(limit, farthest - 1) + 1] as const
-    const table = await ask<StoredRecord>(backward ? 'backward' : 'forward', found.id, ...window)
+    const rows = await table(backward ? 'backward' : 'forward', found.id, ...window)
     const archived = await cold(found).catch((error) => orRetry(error, tries))
     const frozen = archived.filter(({ event_id }) => event_id > window[0] && event_id < window[1])
-    const records = backward ? [...table, ...frozen.toReversed()] : [...frozen, ...table]
+    const records = backward ? [...rows, ...frozen.toReversed()] : [...frozen, ...rows]
     const chosen = records.filter(({ event_id }) => event_id > after).slice(0, limit)
     const there = Math.min(limit, Math.min(before - 1, found.event_id) - after)
     if (chosen.length < there && tries > 1) return read(session_id, range, tries - 1)

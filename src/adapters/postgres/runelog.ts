@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
 import { createBell } from '../../runelog/bell.ts'
@@ -8,7 +8,7 @@ import type { Runelog } from '../../runelog/port.ts'
 import type { Ports, RunelogOptions } from '../../runelog/ports.ts'
 import { prepare } from '../../runelog/prepare.ts'
 import { createSegments } from '../../runelog/segment.ts'
-import { type Connection, clientOptions, isConnectionLost, unusable, withoutPassword } from './connection.ts'
+import { type Connection, createPool, isConnectionLost, isTooSlow, unusable, withoutPassword } from './connection.ts'
 import { archiveIn, redactIn } from './keeping.ts'
 import { createLane, type Lane, reconnect } from './lane.ts'
 import { listen } from './listener.ts'
@@ -28,13 +28,15 @@ export interface PostgresOptions extends RunelogOptions {
   readonly lanes?: number
   /** How long a database that is out of reach is waited for, in milliseconds. */
   readonly patience?: number
+  /** How long the server may take to answer one statement, in milliseconds: a connection that is silent for longer is given up. */
+  readonly answer_ms?: number
   /** What is written in the transaction of the runes, beside them. */
   readonly beside?: Beside
 }
 
 /** The store for several processes or machines: PostgreSQL holds them apart by row locks and unique keys. */
 export async function openPostgresRunelog(url: string, ports: Ports, options: PostgresOptions = {}): Promise<Runelog> {
-  const { patience = 10_000, lanes: laneCount = 2 } = options
+  const { patience = 10_000, lanes: laneCount = 2, answer_ms } = options
   const name = withoutPassword(url)
   const models = allModels(options.models)
   const fingerprint = JSON.stringify(models.map((model) => [model.name, model.version]))
@@ -47,11 +49,9 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   const ownership = createOwnership({ url, store: name, patience, models, fingerprint, segments })
   await ownership.prepare()
 
-  const listener = await listen(url, origin, bell)
-  const pool = new pg.Pool({ ...clientOptions(url), max: readers })
+  const listener = await listen(url, origin, bell, answer_ms)
+  const pool = createPool(url, readers, answer_ms)
   const turn = takingTurns(readers)
-  // A connection that dies idle is replaced by the pool; there is nobody to tell.
-  pool.on('error', () => {})
   const poisoned = (fault: Fault) => {
     poison = fault
   }
@@ -62,6 +62,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   const lanePorts = {
     ...ports,
     url,
+    answer_ms,
     store: name,
     models,
     fingerprint,
@@ -80,13 +81,14 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
 
   /** Reading can always be done again, so a lost connection alone is no reason to fail. */
   async function ask<T>(query: pg.QueryConfig): Promise<readonly T[]> {
-    for (const deadline = Date.now() + patience; ; ) {
+    for (const deadline = performance.now() + patience; ; ) {
       check()
       try {
         return (await turn(() => pool.query(query))).rows as T[]
       } catch (error) {
-        if (!isConnectionLost(error) || Date.now() > deadline) throw unusable(error, name)
-        await (await reconnect(url, name, deadline)).end()
+        const isLost = isConnectionLost(error)
+        if (!(isLost || isTooSlow(error)) || performance.now() > deadline) throw unusable(error, name)
+        if (isLost) await (await reconnect({ url, store: name, answer_ms }, deadline)).end()
       }
     }
   }

@@ -4,6 +4,9 @@ export const jobsSchema = 'statewright_jobs'
 /** Held while a worker registers. */
 const joinLock = 0x6a6f696e
 
+/** Raise it with every change of these tables: a process that finds it makes nothing. */
+export const sharedNumber = 1
+
 /** Held while these tables are made. */
 export const tablesLock = 0x7461626c
 

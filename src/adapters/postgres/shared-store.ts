@@ -1,15 +1,16 @@
 import { runMigrations } from 'graphile-worker'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Ports } from '../../runelog/ports.ts'
 import type { Blobs } from '../../runtime/blobs.ts'
 import type { Member, SharedStore } from '../../runtime/shared-store.ts'
 import { jobsAndLeases } from './beside.ts'
 import { postgresBlobs } from './blobs.ts'
-import { clientOptions } from './connection.ts'
+import { type DatabaseClock, noticeable_skew_ms, openDatabaseClock } from './clock.ts'
+import { createPool } from './connection.ts'
 import { createMember, type SharingOptions } from './member.ts'
 import { openPostgresRunelog, type PostgresOptions } from './runelog.ts'
-import { jobsSchema, sharedSchema, tablesLock } from './shared-schema.ts'
+import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './shared-schema.ts'
 
 export interface PostgresStore {
   readonly runelog: Runelog
@@ -25,51 +26,69 @@ export async function openPostgresStore(
   sharing: SharingOptions,
 ): Promise<PostgresStore> {
   const { lease_ms } = sharing
-  const runelog = await openPostgresRunelog(url, ports, { ...options, beside: jobsAndLeases(lease_ms) })
-  const pool = ownPool(url, 6)
+  // A connection that is silent is given up while the lease lasts.
+  const answer_ms = Math.max(2_000, Math.round(lease_ms * 0.6))
+  const runelog = await openPostgresRunelog(url, ports, { answer_ms, ...options, beside: jobsAndLeases(lease_ms) })
+  const pool = createPool(url, 6, answer_ms)
   try {
     await makeTables(pool)
+    const time = await openDatabaseClock(pool, sharing.clock)
+    const skew_ms = time.skew()
+    if (Math.abs(skew_ms) > noticeable_skew_ms)
+      sharing.warn('the clock of this machine differs from that of the database, which counts', { skew_ms })
+    return { runelog, blobs: postgresBlobs(pool), shared: share({ url, pool, time }, sharing) }
   } catch (error) {
     await Promise.all([runelog.close(), pool.end()])
     throw error
   }
-  const shared = share(url, pool, sharing)
-  return { runelog, blobs: postgresBlobs(pool), shared }
 }
 
-function share(url: string, pool: pg.Pool, sharing: SharingOptions): SharedStore {
+interface Shared {
+  readonly url: string
+  readonly pool: pg.Pool
+  readonly time: DatabaseClock
+}
+
+function share({ url, pool, time }: Shared, sharing: SharingOptions): SharedStore {
   const members = new Set<Member>()
   return {
     lease_ms: sharing.lease_ms,
+    clock: time.clock,
     member() {
       const member = createMember(url, pool, sharing)
       members.add(member)
       return member
     },
     async close() {
+      time.stop()
       for (const member of members) member.abandon()
       await pool.end()
     },
   }
 }
 
-function ownPool(url: string, max: number): pg.Pool {
-  const pool = new pg.Pool({ ...clientOptions(url), max })
-  // A connection that dies is replaced by the pool, and who was using it is told by his query.
-  pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
-  return pool
+async function makeTables(pool: pg.Pool) {
+  if (!(await hasTables(pool))) await makeShared(pool)
+  // It looks for itself, without a lock, whether there is anything to do.
+  await runMigrations({ pgPool: pool, schema: jobsSchema, noHandleSignals: true })
 }
 
-async function makeTables(pool: pg.Pool) {
+async function hasTables(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ value: string }>(`SELECT value FROM statewright.meta WHERE name = 'shared'`)
+  return rows[0]?.value === String(sharedNumber)
+}
+
+/** One process after the other: `IF NOT EXISTS` alone does not keep two from making the same table at once. */
+async function makeShared(pool: pg.Pool) {
   const client = await pool.connect()
   try {
-    // One after the other: `IF NOT EXISTS` alone does not keep two from making the same table at once.
-    await client.query('SELECT pg_advisory_lock($1)', [tablesLock])
-    await client.query(sharedSchema)
-    await runMigrations({ pgPool: pool, schema: jobsSchema, noHandleSignals: true })
+    // In one flight: no client holds the lock over a round trip.
+    await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${tablesLock}); ${sharedSchema}
+      INSERT INTO statewright.meta VALUES ('shared', '${sharedNumber}')
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+      COMMIT`)
   } finally {
-    // It goes with the connection, and the lock with it.
+    // It goes with the connection, whatever became of the transaction.
     client.release(true)
   }
 }

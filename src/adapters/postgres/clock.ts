@@ -1,0 +1,73 @@
+import pg from 'pg'
+import type { Clock } from '../../runtime/ports.ts'
+import { clientOptions } from './connection.ts'
+
+/** How often the clock of the database is asked. Between, the monotonic clock of the process counts on. */
+const sync_ms = 5_000
+
+/** An answer that took longer says too little about when it was given. */
+const slow_ms = 1_000
+
+/** More than this between two machines should be looked at, though nothing here depends on it. */
+export const noticeable_skew_ms = 1_000
+
+const askNow = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now'
+
+export interface DatabaseClock {
+  /** `now` is the clock of the database: all processes on a store decide by the same time. */
+  readonly clock: Clock
+  /** How far the clock of this machine is ahead of it, in milliseconds. */
+  skew(): number
+  stop(): void
+}
+
+interface Asked {
+  query(text: string): Promise<{ readonly rows: readonly { readonly now: number }[] }>
+}
+
+/**
+ * The time that every process on a store goes by. The clock of this machine may
+ * be wrong by any amount: it is not used. What a process believes is off by no
+ * more than half of a round trip.
+ */
+export async function openDatabaseClock(database: Asked, local: Clock): Promise<DatabaseClock> {
+  let base = await ask()
+
+  /** The database's time at a moment of the monotonic clock: the middle of the round trip. */
+  async function ask() {
+    const sent = local.monotonic()
+    const { rows } = await database.query(askNow)
+    const took = local.monotonic() - sent
+    return { now: rows[0]?.now ?? 0, monotonic: sent + took / 2, took }
+  }
+
+  const now = () => Math.round(base.now + local.monotonic() - base.monotonic)
+  const timer = setInterval(() => {
+    ask().then(
+      (answer) => {
+        if (answer.took < slow_ms) base = answer
+      },
+      // A database that is away is asked again; the monotonic clock goes on.
+      () => {},
+    )
+  }, sync_ms).unref()
+
+  return {
+    clock: { now, monotonic: local.monotonic },
+    skew: () => Math.round(local.now() - now()),
+    stop: () => clearInterval(timer),
+  }
+}
+
+/** How far the clock of this machine is ahead of the database's, in milliseconds. */
+export async function measureSkew(url: string, local: Clock): Promise<number> {
+  const client = new pg.Client(clientOptions(url))
+  await client.connect()
+  try {
+    const { skew, stop } = await openDatabaseClock(client, local)
+    stop()
+    return skew()
+  } finally {
+    await client.end()
+  }
+}
