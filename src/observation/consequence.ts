@@ -11,6 +11,8 @@ export interface ConsequenceView {
   /** The action is irreversible and it happened. */
   readonly has_side_effects: boolean
   readonly was_suspended: boolean
+  /** Who decided: a person, a deadline that took the default, policy; null where nothing had to be decided. */
+  readonly decided_by: 'human' | 'timer' | 'policy' | null
   readonly is_still_pending: boolean
   /** Only once it is over. */
   readonly total_duration_ms: number | null

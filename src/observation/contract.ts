@@ -112,6 +112,7 @@ export function consequenceView(history: ContractHistory): ConsequenceView {
     error_message: last?.payload.error_message ?? null,
     has_side_effects: payload.irreversible && hasHappened(status),
     was_suspended: history.some((rune) => rune.kind === 'contract.moved' && leadsToWaiting(rune)),
+    decided_by: history.findLast(isDecided)?.payload.decided_by ?? null,
     is_still_pending: !is_terminal,
     total_duration_ms: is_terminal ? elapsed(opened.at, (last ?? opened).at) : null,
   }
@@ -164,6 +165,10 @@ export function outcomeIsUnknown(history: ContractHistory): boolean {
 
 export function statusOf(history: ContractHistory): ContractStatus {
   return (history.at(-1)?.to as ContractStatus | undefined) ?? contractMachine.initial
+}
+
+function isDecided(rune: ContractHistory[number]): rune is Draft<'contract.moved'> {
+  return rune.kind === 'contract.moved' && rune.payload.decided_by !== undefined
 }
 
 function leadsToWaiting({ to }: Draft<'contract.moved'>): boolean {

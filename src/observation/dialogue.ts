@@ -161,6 +161,7 @@ function refusal({ tool, result, reason }: OpenCall): ConsequenceView {
     error_message: reason ?? result?.payload.error ?? null,
     has_side_effects: false,
     was_suspended: false,
+    decided_by: 'policy',
     is_still_pending: false,
     total_duration_ms: tool === null || result === null ? null : elapsed(tool.at, result.at),
   }

@@ -94,6 +94,8 @@ function contractOpened(state: SessionState, rune: Rune<'contract.opened'>) {
   call.execution_id = rune.execution_id ?? null
   call.contract = 'pending'
   call.irreversible = irreversible
+  call.read_only = rune.payload.read_only ?? false
+  call.idempotent = rune.payload.idempotent ?? false
   call.idempotency_key = idempotency_key
   call.timeout_ms = timeout_ms
   call.action_summary = action_summary
@@ -115,6 +117,8 @@ function blankCall(rune: Rune, call_id: string, action_type: CallView['action_ty
     contract: null,
     reason: null,
     irreversible: false,
+    read_only: false,
+    idempotent: false,
     idempotency_key: null,
     timeout_ms: null,
     action_summary: '',

@@ -1,19 +1,27 @@
 import type { ConsequenceLabel, ConsequenceView } from './consequence.ts'
 import { asText } from './summary.ts'
 
-/** Labels of attempts that ended with an answer, so that a suspension on the way means that a person confirmed them. */
-const confirmed: readonly ConsequenceLabel[] = ['SUCCESS', 'FAILED', 'REJECTED']
+/** Labels of attempts that ended with an answer. */
+const answered: readonly ConsequenceLabel[] = ['SUCCESS', 'FAILED', 'REJECTED']
 
 const notice = 'What is marked IRREVERSIBLE has happened and cannot be undone. Do not ask for it again.'
 
 /** A consequence as a model reads it, on one line unless its result has several. */
 export function renderConsequence(view: ConsequenceView): string {
-  const { consequence_label, action_summary, has_side_effects, was_suspended } = view
+  const { consequence_label, action_summary, has_side_effects } = view
   const irreversible = has_side_effects ? ' IRREVERSIBLE' : ''
-  const suspended = !was_suspended ? '' : confirmed.includes(consequence_label) ? ' (human-confirmed)' : ' (suspended)'
-  const head = `[${consequence_label}${irreversible}${suspended}] ${action_summary}`
+  const head = `[${consequence_label}${irreversible}${decision(view)}] ${action_summary}`
   const outcome = outcomeOf(view)
   return outcome === '' ? head : `${head}: ${outcome}`
+}
+
+/** How it was decided. Silence is never told as consent: confirmed is only what a person answered. */
+function decision({ consequence_label, action_type, was_suspended, decided_by }: ConsequenceView): string {
+  if (!was_suspended)
+    return decided_by === 'policy' && action_type === 'ecs_request' ? ' (default, no one was asked)' : ''
+  if (!answered.includes(consequence_label)) return ' (suspended)'
+  if (decided_by === 'human') return ' (human-confirmed)'
+  return decided_by === 'timer' ? ' (default after timeout)' : ' (suspended)'
 }
 
 /** Several consequences, and a closing notice if any of them cannot be undone. */

@@ -136,6 +136,9 @@ export interface CallView {
   contract: ContractStatus | null
   reason: WaitingReason | null
   irreversible: boolean
+  /** As the tool was declared when it was called. */
+  read_only: boolean
+  idempotent: boolean
   idempotency_key: string | null
   timeout_ms: number | null
   action_summary: string

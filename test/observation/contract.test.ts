@@ -100,6 +100,7 @@ describe('consequence view', () => {
       error_message: null,
       has_side_effects: true,
       was_suspended: true,
+      decided_by: null,
       is_still_pending: false,
       total_duration_ms: 50,
     })

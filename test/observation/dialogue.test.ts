@@ -92,6 +92,7 @@ describe('dialogue', () => {
         consequence_label: 'SUCCESS',
         result: { size: 'L' },
         was_suspended: true,
+        decided_by: null,
       },
     })
   })
@@ -118,6 +119,7 @@ describe('dialogue', () => {
         error_message: reason,
         has_side_effects: false,
         was_suspended: false,
+        decided_by: 'policy',
         is_still_pending: false,
         total_duration_ms: 0,
       },
@@ -226,12 +228,22 @@ describe('prompt line', () => {
     error_message: null,
     has_side_effects: true,
     was_suspended: true,
+    decided_by: 'human',
     is_still_pending: false,
     total_duration_ms: 10,
   }
 
   test.each([
     [{}, '[SUCCESS IRREVERSIBLE (human-confirmed)] payments.refund: {"refunded":4200}'],
+    [{ decided_by: 'timer', result: 'M' }, '[SUCCESS IRREVERSIBLE (default after timeout)] payments.refund: M'],
+    [
+      { decided_by: 'policy', consequence_label: 'REJECTED', has_side_effects: false, result: 'no' },
+      '[REJECTED (suspended)] payments.refund: no',
+    ],
+    [
+      { decided_by: 'policy', action_type: 'ecs_request', was_suspended: false, has_side_effects: false, result: 'M' },
+      '[SUCCESS (default, no one was asked)] payments.refund: M',
+    ],
     [{ has_side_effects: false, was_suspended: false, result: 'ok' }, '[SUCCESS] payments.refund: ok'],
     [
       {

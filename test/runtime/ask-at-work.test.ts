@@ -66,7 +66,7 @@ test('the answer reaches the tool, however long it takes, and others work meanwh
 })
 
 test.each([
-  ['the default', usual, { action: 'approve', data: { size: 3 } }],
+  ['the default', usual, { action: 'approve', data: { size: 3 }, is_default: true }],
   ['silence', form, { action: 'silence' }],
 ])('when nobody answers in time the tool gets %s', async (_, request, expected) => {
   const { worker, heard } = asking(request)

@@ -242,7 +242,7 @@ export function approvalPlays(store: Store) {
     )
 
   play(
-    'an approval covers the tool as it was when it was asked for, and nothing else',
+    'F-107 approval: a changed definition voids it, and the person is asked again',
     on(store, oneApproval, async ({ world, run, question, reply, snapshots, of, status }, { asks }) => {
       // GIVEN an approval that was asked for
       const { session_id, run_id } = await run()
@@ -252,13 +252,18 @@ export function approvalPlays(store: Store) {
       const model = scriptedModel([refund, say('Well.')])
       await world.restart({ agents: { support: agent({ role: 'support', model, tools: [changed] }) } })
       await reply(interaction_id, { decision: 'approve' })
-      // THEN nothing runs, and the model is told to ask anew
+      // THEN nothing runs, and the run waits for an answer to what it is now
       expect([...asks.ran, ...changed.ran]).toEqual([])
-      expect(await snapshots(session_id)).toMatchObject([
-        { current_status: 'rejected', error_message: expect.stringContaining('changed after it was approved') },
-      ])
-      expect(await of(session_id, 'tool.denied')).toMatchObject([{ actor: 'policy' }])
+      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
       expect(await of(session_id, 'tool.approved')).toEqual([])
+      expect(await status(run_id)).toBe('waiting_user')
+      const again = await question()
+      expect(again.interaction_id).not.toBe(interaction_id)
+      expect(again.prompt).toContain('that approval is void')
+      // WHEN that is approved
+      await reply(again.interaction_id, { decision: 'approve' })
+      // THEN it runs once, as the tool that was approved
+      expect(changed.ran).toHaveLength(1)
       expect(await status(run_id)).toBe('succeeded')
     }),
   )

@@ -16,6 +16,8 @@ export const evidence = z.strictObject({
 
 export type Evidence = z.infer<typeof evidence>
 
+export const deciders = ['human', 'timer', 'policy'] as const
+
 export const contractKinds = {
   'contract.opened': z.strictObject({
     action_type: z.enum(['tool_call', 'ecs_request']),
@@ -25,6 +27,10 @@ export const contractKinds = {
     idempotency_key: z.string().nullable(),
     key_scope: z.enum(['session', 'global']),
     timeout_ms: z.int().nullable(),
+    /** What the tool's definition said when it was called. A later definition decides nothing about this call. */
+    read_only: z.boolean().exactOptional(),
+    idempotent: z.boolean().exactOptional(),
+    definition_sha256: z.string().nullable().exactOptional(),
   }),
   /**
    * Why the outcome of an action is unknown: what the tool threw and what the other side answered, a timeout, a lost
@@ -43,5 +49,7 @@ export const contractKinds = {
     error_message: z.string().optional(),
     error_kind: z.string().optional(),
     reason: z.enum(['approval', 'ecs', 'outcome_unknown']).optional(),
+    /** Who decided how it goes on: a person, a deadline with its default, or policy without asking anyone. */
+    decided_by: z.enum(deciders).optional(),
   }),
 }

@@ -108,7 +108,7 @@ export function denied(batch: Batch, call: CallView, reason: string, by: Actor, 
     executionOf(call),
     'resume',
     'contract.moved',
-    { actor: 'graph_runner', payload: {} },
+    { actor: 'graph_runner', payload: { decided_by: by === 'human' ? 'human' : 'policy' } },
     about(call),
   )
   reject(batch, call, reason, by, at)
@@ -157,20 +157,33 @@ export function deniedByPolicy(batch: Batch, call: CallView, reason: string, dig
   reject(batch, call, reason, 'policy', at)
 }
 
-export function stepTaken(batch: Batch, call: CallView, result: Json, at: number) {
+interface Taken {
+  readonly result: Json
+  readonly decided_by: 'human' | 'timer'
+}
+
+/** `decided_by`: a person answered, or a deadline took the defaults. */
+export function stepTaken(batch: Batch, call: CallView, { result, decided_by }: Taken, at: number) {
   batch.move(
     'contract',
     executionOf(call),
     'resume',
     'contract.moved',
-    { actor: 'graph_runner', payload: {} },
+    { actor: 'graph_runner', payload: { decided_by } },
     about(call),
   )
   stepDone(batch, call, result, at)
 }
 
 export function stepDefaulted(batch: Batch, call: CallView, result: Json, at: number) {
-  batch.move('contract', executionOf(call), 'start', 'contract.moved', { actor: 'ecs_node', payload: {} }, about(call))
+  batch.move(
+    'contract',
+    executionOf(call),
+    'start',
+    'contract.moved',
+    { actor: 'ecs_node', payload: { decided_by: 'policy' } },
+    about(call),
+  )
   stepDone(batch, call, result, at)
 }
 
@@ -180,7 +193,7 @@ export function stepRefused(batch: Batch, call: CallView, reason: string, at: nu
     executionOf(call),
     'resume',
     'contract.moved',
-    { actor: 'graph_runner', payload: {} },
+    { actor: 'graph_runner', payload: { decided_by: 'human' } },
     about(call),
   )
   reject(batch, call, reason, 'human', at)
@@ -215,7 +228,14 @@ export function settledHappened(batch: Batch, call: CallView, result: Json, late
       toolNode({ status: 'success', output: result }, call),
       about(call),
     )
-  batch.move('contract', executionOf(call), 'resume', 'contract.moved', { actor: 'human', payload: {} }, about(call))
+  batch.move(
+    'contract',
+    executionOf(call),
+    'resume',
+    'contract.moved',
+    { actor: 'human', payload: { decided_by: 'human' } },
+    about(call),
+  )
   batch.move(
     'contract',
     executionOf(call),
@@ -237,7 +257,14 @@ export function settledDidNot(batch: Batch, call: CallView, reason: string, late
       toolNode({ status: 'error', error: reason }, call),
       about(call),
     )
-  batch.move('contract', executionOf(call), 'resume', 'contract.moved', { actor: 'human', payload: {} }, about(call))
+  batch.move(
+    'contract',
+    executionOf(call),
+    'resume',
+    'contract.moved',
+    { actor: 'human', payload: { decided_by: 'human' } },
+    about(call),
+  )
   batch.move(
     'contract',
     executionOf(call),

@@ -65,7 +65,7 @@ export function approved(batch: Batch, call: CallView, digest: string, approver:
     executionOf(call),
     'resume',
     'contract.moved',
-    { actor: 'graph_runner', payload: {} },
+    { actor: 'graph_runner', payload: { decided_by: 'human' } },
     about(call),
   )
 }
@@ -95,6 +95,11 @@ export function unknownAsked(batch: Batch, call: CallView, interaction_id: strin
   inputWithdrawn(batch, call, 'The call it was asked for is lost.')
   if (over) outcomeUnknown(batch, call, question.prompt)
   if (batch.stateOf(executionOf(call)) === 'running') suspend(batch, call, 'outcome_unknown', false)
+  ask(batch, call, interaction_id, question)
+}
+
+/** The approval is void, because the tool or the policy changed: the person is asked once more, about what it is now. */
+export function approvalAskedAgain(batch: Batch, call: CallView, interaction_id: string, question: Question) {
   ask(batch, call, interaction_id, question)
 }
 
@@ -139,6 +144,9 @@ function recordCall(batch: Batch, call: PlannedCall) {
 
 function openContract(batch: Batch, call: PlannedCall) {
   const { action_type, action_detail, action_summary, irreversible, idempotency_key, key_scope, timeout_ms } = call
-  const payload = { action_type, action_detail, action_summary, irreversible, idempotency_key, key_scope, timeout_ms }
+  const { read_only, idempotent, definition_sha256 } = call
+  const declared = action_type === 'tool_call' && { read_only, idempotent, definition_sha256 }
+  const action = { action_type, action_detail, action_summary, irreversible, idempotency_key, key_scope, timeout_ms }
+  const payload = { ...action, ...declared }
   batch.open('contract', executionOf(call), 'contract.opened', { actor: 'reasoning', payload }, about(call))
 }

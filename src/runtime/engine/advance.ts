@@ -6,7 +6,7 @@ import * as openings from '../contracts/openings.ts'
 import { readSettlement } from '../interactions/settlement.ts'
 import type { Engine } from './engine.ts'
 import type { Hold } from './hold.ts'
-import { type Judged, judgeCall, stepDefaults } from './judge-call.ts'
+import { type Judged, judgeCall, outdated, stepDefaults } from './judge-call.ts'
 import { settlementQuestion } from './settlement-question.ts'
 
 /** What the calls of a round come to, once everything that can be recorded now is in the batch. */
@@ -65,6 +65,11 @@ function isUnknowable(hold: Hold, call: CallView): boolean {
 function advancePending(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
   const judged = judgeCall(engine, hold, call)
   const at = engine.clock.now()
+  const problem = outdated(hold, call)
+  if (problem !== undefined && judged.verdict !== 'broken') {
+    openings.started(batch, call)
+    return endings.failed(batch, call, `${problem} It was not run; call it again.`, 'definition_changed', at)
+  }
   switch (judged.verdict) {
     case 'broken':
       openings.started(batch, call)
@@ -121,14 +126,15 @@ function advanceWaiting(engine: Engine, hold: Hold, batch: Batch, call: CallView
 
   // What was approved is what runs: the digest is taken anew, of the tool and the policy as they are now.
   const judged = judgeCall(engine, hold, call)
-  if (judged.digest !== question.opened.digest)
-    return endings.denied(
-      batch,
-      call,
-      'The tool or the policy changed after it was approved; call it again to ask anew.',
-      'policy',
-      at,
-    )
+  const problem = outdated(hold, call)
+  if (problem !== undefined)
+    return endings.denied(batch, call, `${problem} Its approval is void; call it again to ask again.`, 'policy', at)
+  if (judged.digest !== question.opened.digest) {
+    const reason = `The tool or the policy changed after ${by} approved it, so that approval is void.`
+    if (judged.verdict === 'deny') return endings.denied(batch, call, `${reason} ${judged.reason}`, 'policy', at)
+    const again = approvalQuestion(engine, hold, call, { ...judged, reason: `${reason} ${judged.reason}` })
+    return void all.ask.push(() => openings.approvalAskedAgain(batch, call, engine.ids.next('int'), again))
+  }
   all.isBusy = true
   if (!mayBegin(hold, call, all)) return void all.held.push(call)
   openings.approved(batch, call, judged.digest, by)
@@ -161,12 +167,12 @@ function takeAnswer(batch: Batch, call: CallView, question: InteractionView, at:
   if (question.answered !== null) {
     const reply = question.answered.reply as { action: 'approve' | 'edit' | 'reject'; data?: Json; reason?: string }
     if (reply.action === 'reject') endings.stepRefused(batch, call, reply.reason ?? 'The person refused.', at)
-    else endings.stepTaken(batch, call, reply.data ?? {}, at)
+    else endings.stepTaken(batch, call, { result: reply.data ?? {}, decided_by: 'human' }, at)
     return
   }
   const defaults = stepDefaults(call)
   if (question.opened.on_silence === 'use_default' && defaults !== undefined)
-    endings.stepTaken(batch, call, defaults, at)
+    endings.stepTaken(batch, call, { result: defaults, decided_by: 'timer' }, at)
   else endings.stepLapsed(batch, call, at)
 }
 
@@ -193,7 +199,7 @@ function approvalQuestion(engine: Engine, hold: Hold, call: CallView, judged: Ju
       arguments: call.arguments,
       irreversible: call.irreversible,
       idempotency_key: call.idempotency_key,
-      definition_sha256: call.definition_sha256,
+      definition_sha256: hold.definition.registry.digestOf(call.name),
       options: ['approve', 'deny'],
     },
     evidence: [],

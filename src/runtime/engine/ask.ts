@@ -90,7 +90,7 @@ async function askWhileAtWork(
 
 function silenceOf(request: EcsRequest): Asked {
   const data = defaultsOf(request)
-  return data === undefined ? { action: 'silence' } : { action: 'approve', data }
+  return data === undefined ? { action: 'silence' } : { action: 'approve', data, is_default: true }
 }
 
 /** Resolves when the question is closed, or when nobody needs the answer: the call is over, or the run is to stop. */

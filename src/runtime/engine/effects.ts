@@ -9,6 +9,7 @@ import { createAsking } from './ask.ts'
 import { type Obstacle, obstacleToDidNot, patienceOf, sayObstacle } from './did-not.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
+import { outdated, whyNotRepeat } from './judge-call.ts'
 
 /**
  * Touches the world. The record that it may is committed; the lease is looked
@@ -94,12 +95,26 @@ function watched(engine: Engine, tool: Tool, call: CallView) {
 /**
  * A call that a dead worker began. What only reads or may be repeated is done
  * again; what can be asked about is asked about; everything else is unknown.
+ * The flags are those of the definition that the call was made under. A tool
+ * that was defined anew since is neither repeated nor asked.
  */
 export function probe(engine: Engine, hold: Hold, call: CallView) {
-  const tool = hold.definition.registry.find(call.name)
-  if (tool !== undefined && (tool.read_only || tool.idempotent)) return begin(engine, hold, call)
   const abort = new AbortController()
-  inHand(hold, call, abort, async () => (tool?.probe === undefined ? unclear(call) : asked(engine, tool, call, abort)))
+  const mayRepeat = call.read_only || call.idempotent
+  const problem = mayRepeat ? whyNotRepeat(engine, hold, call) : outdated(hold, call)
+  if (mayRepeat && problem === undefined) return begin(engine, hold, call)
+  if (mayRepeat && !call.irreversible)
+    return inHand(hold, call, abort, async () => ({
+      status: 'error',
+      error: `The worker was lost. ${problem} It was not repeated; call it again.`,
+      error_kind: 'definition_changed',
+      duration_ms: 0,
+    }))
+  const tool = hold.definition.registry.find(call.name)
+  inHand(hold, call, abort, async () => {
+    if (problem !== undefined) return unclear(call, { source: 'definition', message: problem })
+    return tool?.probe === undefined ? unclear(call) : asked(engine, tool, call, abort)
+  })
 }
 
 /** Nobody can tell. If there is no evidence yet, the reason is that the worker which began it was lost. */

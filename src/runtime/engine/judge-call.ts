@@ -1,8 +1,10 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { defaultsOf } from '../ecs/answers.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { approvalDigest, decide } from '../tools/policy.ts'
+import { readCall } from '../tools/read-call.ts'
 import type { Engine } from './engine.ts'
 import type { Hold } from './hold.ts'
 import { outsidePlan } from './plan-binding.ts'
@@ -22,7 +24,7 @@ export function judgeCall(engine: Engine, hold: Hold, call: CallView): Judged {
   const tool = registry.find(call.name)
   const definition_sha256 = registry.digestOf(call.name)
   if (tool === undefined || definition_sha256 === null)
-    return { verdict: 'broken', reason: `There is no tool ${call.name} any more.`, digest: '', isAutoApproved: false }
+    return { verdict: 'broken', reason: gone(call), digest: '', isAutoApproved: false }
   const { policy, sha256 } = engine
   const outside = outsidePlan(hold.run.allowed_tools, call.name, call.arguments)
   const ruled =
@@ -36,6 +38,43 @@ export function judgeCall(engine: Engine, hold: Hold, call: CallView): Judged {
     ? ''
     : approvalDigest({ tool: call.name, definition_sha256, arguments: call.arguments, policy }, sha256)
   return { verdict: ruled.verdict, reason: ruled.reason, digest, isAutoApproved }
+}
+
+const gone = ({ name }: CallView) => `There is no tool ${name} any more.`
+
+/**
+ * Why a recorded call cannot be carried out by the tool as it is defined now; undefined if it can. What was recorded
+ * decides: other flags are another action, and arguments that the new schema refuses are not run.
+ */
+export function outdated({ definition: { registry } }: Hold, call: CallView): string | undefined {
+  const tool = registry.find(call.name)
+  if (tool === undefined) return gone(call)
+  if (call.definition_sha256 === registry.digestOf(call.name)) return undefined
+  const changed = (['irreversible', 'idempotent', 'read_only'] as const).find((flag) => tool[flag] !== call[flag])
+  if (changed !== undefined)
+    return `${call.name} changed after it was called: ${changed} was ${call[changed]} and is ${tool[changed]}.`
+  const read = readCall(registry, { name: call.name, arguments: call.arguments })
+  if ('problem' in read) return `${call.name} changed after it was called. ${read.problem}`
+  if (canonicalJson(read.args) === canonicalJson(call.arguments)) return undefined
+  return `${call.name} changed after it was called, and reads the same arguments in another way.`
+}
+
+/**
+ * Why a call that a lost worker began must not be done again; undefined if it may. The definition at the time of the
+ * call and the one of today must both allow it, and so must the approval: one that covers something else is void.
+ */
+export function whyNotRepeat(engine: Engine, hold: Hold, call: CallView): string | undefined {
+  const problem = outdated(hold, call)
+  if (problem !== undefined) return problem
+  const judged = judgeCall(engine, hold, call)
+  const approval = [...hold.state.interactions.values()].findLast(
+    ({ call_id, opened }) => call_id === call.call_id && opened.interaction_kind === 'approval',
+  )
+  if (approval !== undefined)
+    return approval.opened.digest === judged.digest
+      ? undefined
+      : `${call.name} or the policy changed after it was approved.`
+  return judged.verdict === 'run' ? undefined : judged.reason
 }
 
 /** What an unanswered step comes to; undefined if its defaults are not complete. */

@@ -117,6 +117,8 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall, asRead: R
   const planned = {
     ...call,
     irreversible: tool.irreversible,
+    read_only: tool.read_only,
+    idempotent: tool.idempotent,
     idempotency_key: key,
     key_scope: tool.key_scope,
     timeout_ms: tool.timeout_ms,
@@ -214,6 +216,8 @@ function blank(engine: Engine, hold: Hold, name: string, args: Json): openings.P
     contract: 'pending',
     reason: null,
     irreversible: false,
+    read_only: false,
+    idempotent: false,
     idempotency_key: null,
     key_scope: 'session',
     timeout_ms: null,

@@ -98,7 +98,7 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
         endings.failed(batch, call, outcome.error, 'sandbox_violation', at, 'sandbox_violation')
         break
       case 'timeout':
-        if (isSafeToDrop(hold, call)) endings.timedOut(batch, call, at)
+        if (isSafeToDrop(call)) endings.timedOut(batch, call, at)
         else {
           const message = `It took longer than ${call.timeout_ms} ms.`
           openings.evidenceAdded(batch, call, { source: 'timeout', message })
@@ -123,8 +123,8 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
 }
 
 /** An execution timeout of what cannot be undone or repeated leaves its outcome unknown; of anything else it is a failure. */
-function isSafeToDrop(hold: Hold, call: CallView): boolean {
-  return !call.irreversible || hold.definition.registry.find(call.name)?.idempotent === true
+function isSafeToDrop({ irreversible, idempotent }: CallView): boolean {
+  return !irreversible || idempotent
 }
 
 function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]) {

@@ -55,7 +55,8 @@ export type Probed =
 
 /** What came of a question. `silence`: nobody answered, or nobody may be asked. */
 export type Asked =
-  | { readonly action: 'approve' | 'edit'; readonly data?: Readonly<Record<string, Json>> }
+  /** `is_default`: no person answered; the defaults were taken after a timeout, or because no one may be asked. */
+  | { readonly action: 'approve' | 'edit'; readonly data?: Readonly<Record<string, Json>>; readonly is_default?: true }
   | { readonly action: 'reject'; readonly reason?: string }
   | { readonly action: 'silence' }
 

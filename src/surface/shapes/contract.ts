@@ -8,6 +8,7 @@ import type { ExecutionTimeline } from '../../observation/timeline.ts'
 import type { ExecutionStep } from '../../observation/trace.ts'
 import { actorCategories, actors } from '../../runes/actor.ts'
 import { jsonValue } from '../../runes/json-value.ts'
+import { deciders } from '../../runes/kinds/contract.ts'
 
 const status = z.enum(stateNames(contractMachine))
 const trigger = z.enum(triggerNames(contractMachine))
@@ -46,6 +47,7 @@ export const consequenceShape: z.ZodType<ConsequenceView> = z.object({
   error_message: z.string().nullable(),
   has_side_effects: z.boolean(),
   was_suspended: z.boolean(),
+  decided_by: z.enum(deciders).nullable(),
   is_still_pending: z.boolean(),
   total_duration_ms: span.nullable(),
 })

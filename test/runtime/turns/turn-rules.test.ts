@@ -16,6 +16,7 @@ const view: ConsequenceView = {
   error_message: null,
   has_side_effects: false,
   was_suspended: false,
+  decided_by: null,
   is_still_pending: false,
   total_duration_ms: 5,
 }

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import type { Json } from '../../src/kernel/json.ts'
+import { openStore } from '../../src/open-store.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { ask, call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { type ToolDefinition, tool } from '../../src/runtime/tools/define-tool.ts'
+import { auditRunes } from '../support/audit-runes.ts'
+import { createWorld } from '../support/world.ts'
+
+const input = z.object({ order: z.int() })
+type Declared = Partial<ToolDefinition<z.ZodType>>
+
+/** A worker is lost while its tool is at work, and the next process has the tool defined like this. */
+async function redefined(before: Declared, after: Declared) {
+  const store = await openStore('memory:', hostPorts)
+  const begun = Promise.withResolvers<void>()
+  const again: Json[] = []
+  const common = { name: 'bank.pay', input, approval: 'never' } as const
+  const run = () => {
+    begun.resolve()
+    return new Promise<Json>(() => {})
+  }
+  const first = tool<z.ZodType>({ ...common, run, ...before })
+  const repeat = (args: unknown) => again.push(args as Json)
+  const second = tool<z.ZodType>({ ...common, ...before, ...after, run: repeat })
+  const agents = (one: typeof first) => ({
+    worker: agent({
+      role: 'worker',
+      model: scriptedModel([call('bank.pay', { order: 42 }), say('done')]),
+      tools: [one],
+    }),
+  })
+  const lost = await createWorld({ agents: agents(first), store })
+  const { session_id, run_id } = await lost.sw.submit({ agent: 'worker', input: 'pay' })
+  await begun.promise
+  const world = await createWorld({ agents: agents(second), store })
+  await world.sw.idle()
+  const runes = await world.runes(session_id)
+  expect(auditRunes(runes)).toEqual([])
+  const { status } = (await world.sw.find(run_id)).run
+  await world.end()
+  return { runes, again, status, result: runes.find((r) => r.kind === 'tool.result')?.payload }
+}
+
+test('F-107 recorded call: the contract has the flags and the digest of the definition it was made under', async () => {
+  const { runes } = await redefined({ idempotent: true, irreversible: true }, {})
+  const opened = runes.find((rune) => rune.kind === 'contract.opened')
+  expect(opened?.payload).toMatchObject({
+    irreversible: true,
+    idempotent: true,
+    read_only: false,
+    definition_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+  })
+})
+
+test('F-107 recorded call: an irreversible one is not repeated because the new definition says idempotent', async () => {
+  const { again, status, runes } = await redefined({ irreversible: true }, { idempotent: true })
+  expect(again).toEqual([])
+  expect(status).toBe('waiting_user')
+  const asked = runes.find((rune) => rune.kind === 'interaction.opened')
+  expect(asked?.payload).toMatchObject({
+    interaction_kind: 'settlement',
+    evidence: [{}, { source: 'definition', message: expect.stringContaining('idempotent was false and is true') }],
+  })
+})
+
+test('F-107 recorded call: an irreversible one is not repeated when the new definition is idempotent no more', async () => {
+  const { again, status } = await redefined({ irreversible: true, idempotent: true }, { idempotent: false })
+  expect(again).toEqual([])
+  expect(status).toBe('waiting_user')
+})
+
+test('F-107 recorded call: arguments that the new schema refuses are not run', async () => {
+  const { again, result, status } = await redefined({ idempotent: true }, { input: z.object({ order: z.string() }) })
+  expect(again).toEqual([])
+  expect(result).toMatchObject({ status: 'error', error: expect.stringContaining('changed after it was called') })
+  expect(status).toBe('succeeded')
+})
+
+test('F-107 recorded call: one that may be repeated is repeated when only its description changed', async () => {
+  const { again, status } = await redefined({ idempotent: true }, { description: 'Pays, and says so.' })
+  expect(again).toEqual([{ order: 42 }])
+  expect(status).toBe('succeeded')
+})
+
+test('F-107 recorded call: an approval that a changed definition voids is not used for a repetition', async () => {
+  const { again } = await redefined({ idempotent: true }, { approval: 'always' })
+  expect(again).toEqual([])
+})
+
+test('F-04 consequence: defaults that a deadline took are told as defaults, and an answer as confirmed', async () => {
+  const form = ask({ title: 'Size?', fields: [{ name: 'size', default: 'M' }] })
+  for (const [reply, decided_by] of [
+    [undefined, 'timer'],
+    [{ action: 'approve', data: { size: 'L' } }, 'human'],
+  ] as const) {
+    const requests: string[] = []
+    const model = scriptedModel(({ messages }) => {
+      requests.push(JSON.stringify(messages))
+      return messages.some((message) => message.role === 'tool') ? say('done') : form
+    })
+    const world = await createWorld({ agents: { worker: agent({ role: 'worker', model }) } })
+    const run = await world.sw.submit({ agent: 'worker', input: 'go', interactive_require_user_reply: false })
+    await world.sw.idle()
+    const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox()
+    if (reply === undefined) await world.hand.advance(7 * 86_400_000)
+    else await world.sw.reply(interaction_id, { reply })
+    expect(await run.result()).toMatchObject({ status: 'succeeded' })
+    expect(requests.at(-1)).toContain(`"decided_by":"${decided_by}"`)
+    await world.end()
+  }
+})
