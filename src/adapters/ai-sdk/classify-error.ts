@@ -2,7 +2,7 @@ import type { ModelEvent } from '../../runtime/model.ts'
 import { type ErrorTypeName, errorTypes } from './error-types.ts'
 import { type Evidence, evidenceIn } from './evidence.ts'
 import { retryAfter } from './retry-after.ts'
-import { withoutKeys } from './without-keys.ts'
+import { longestSearched, withoutKeys } from './without-keys.ts'
 
 type ErrorEvent = Extract<ModelEvent, { type: 'error' }>
 
@@ -67,7 +67,7 @@ function fits({ statuses, words, message }: Rule, evidence: Evidence): boolean {
   if (evidence.status !== undefined && statuses?.includes(evidence.status)) return true
   if (words !== undefined && [...evidence.words].some((word) => words.test(word))) return true
   const isRefusal = evidence.status === undefined || (evidence.status < 500 && evidence.status !== 429)
-  return isRefusal && message?.test(evidence.message) === true
+  return isRefusal && message?.test(evidence.message.slice(0, longestSearched)) === true
 }
 
 /** Longer ones quote the request. */

@@ -10,6 +10,9 @@ const keys: readonly RegExp[] = [
   /\b(?!req_|msg_|resp_|chatcmpl-)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}/g,
 ]
 
+/** Some of the patterns look ahead from every word, so what they look through is bounded. Nobody shows more than this. */
+export const longestSearched = 8_000
+
 export function withoutKeys(text: string): string {
-  return keys.reduce((left, key) => left.replace(key, '[key]'), text)
+  return keys.reduce((left, key) => left.replace(key, '[key]'), text.slice(0, longestSearched))
 }

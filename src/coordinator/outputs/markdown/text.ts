@@ -1,6 +1,14 @@
 /** Words from outside stand in Markdown as words: they cannot open a table cell, a heading or a link. */
 export function plain(text: string): string {
-  return text.replaceAll(/[\\`*_{}[\]<>#|]/g, (mark) => `\\${mark}`).replaceAll(/\s*\n\s*/g, ' ')
+  const marked = text.replaceAll(/[\\`*_{}[\]<>#|]/g, (mark) => `\\${mark}`)
+  if (!marked.includes('\n')) return marked
+  // Line by line: a pattern with blanks on both sides of the break takes minutes over a long row of blanks.
+  const lines = marked.split('\n')
+  const last = lines.length - 1
+  return lines
+    .map((line, i) => (i === 0 ? line.trimEnd() : i === last ? line.trimStart() : line.trim()))
+    .filter((line, i) => line !== '' || i === 0 || i === last)
+    .join(' ')
 }
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
