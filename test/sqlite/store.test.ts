@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync } from 'node:zlib'
@@ -26,6 +26,13 @@ async function withSession(options?: RunelogOptions) {
   })
   return opened
 }
+
+test('F-80 sibling, lock: a link to a store that is open does not open it a second time', async () => {
+  const { path, folder } = await withSession()
+  const link = join(folder, 'link.db')
+  symlinkSync(path, link)
+  expect(await refusal(openSqliteRunelog(link, hostPorts))).toMatchObject({ code: 'store_locked' })
+})
 
 test('the database itself refuses to change or remove a rune', async () => {
   const { path } = await withSession()

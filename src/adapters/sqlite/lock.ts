@@ -1,4 +1,5 @@
-import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
 import { isLoopback } from '../../wire/loopback.ts'
@@ -27,7 +28,8 @@ const readers_ms = 2_000
  * so a stale process id is never judged. The holder's name stands in a second
  * file, which is read only while the lock is taken.
  */
-export function takeLock(path: string): Lock {
+export function takeLock(given: string): Lock {
+  const path = realPath(given)
   const holderPath = `${path}.lock`
   makeGuard(path)
   const guard = new DatabaseSync(`${path}.guard`)
@@ -64,11 +66,21 @@ export function takeLock(path: string): Lock {
   }
 }
 
+/** One file has one lock, however it is named: a link to it does not open it a second time. */
+function realPath(given: string): string {
+  try {
+    return realpathSync(given)
+  } catch {
+    return join(realpathSync(dirname(given)), basename(given))
+  }
+}
+
 /**
  * Keeps writers away while a command reads. Where the guard neither exists nor
  * can be made, on media that cannot be written to, no writer can come either.
  */
-export function shareLock(path: string): { release(): void } {
+export function shareLock(given: string): { release(): void } {
+  const path = realPath(given)
   try {
     makeGuard(path)
   } catch {
