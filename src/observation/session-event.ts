@@ -30,11 +30,6 @@ export interface SessionEvent {
 /** The machines whose moves change what a client shows as the state of things. */
 const followed: ReadonlySet<string | undefined> = new Set(['session', 'run', 'interaction', 'coordination', 'goal'])
 
-/** The contract whose opening has to be known to tell of this rune. */
-export function contractOf(rune: Rune): string | undefined {
-  return rune.kind === 'contract.moved' ? rune.execution_id : undefined
-}
-
 /** The events that a rune gives rise to, in order. One that is not public gives rise to none. */
 export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): readonly SessionEvent[] {
   if (rune.visibility !== 'public') return []

@@ -3,13 +3,14 @@ import type { MachineName } from '../machines/all.ts'
 import { type ContractHistory, type GrowingHistories, tellHistories } from '../observation/contract.ts'
 import { foldSession, newSessionState } from '../observation/fold-session.ts'
 import type { SessionState } from '../observation/session-state.ts'
+import { visible } from '../observation/visible.ts'
 import { createLines, type Lines } from '../observation/waiting-line.ts'
 import type { Subject } from '../runelog/models/subjects.ts'
 import type { Runelog } from '../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Rune } from '../runes/rune.ts'
 
-/** A session as of its last rune, for those who only look. */
+/** A session as of its last rune, for those who only look: what is not public has no content in any part of it. */
 export interface SessionView {
   readonly state: SessionState
   /** Its runes without what only accompanies them: text and output on their way. */
@@ -17,6 +18,8 @@ export interface SessionView {
   readonly histories: ReadonlyMap<string, ContractHistory>
   /** Where every subject is, and what is going on in words. */
   readonly lines: Lines
+  /** Contracts with a secret rune. Nothing is told of them. */
+  readonly hidden: ReadonlySet<string>
 }
 
 export interface SessionViews {
@@ -29,6 +32,7 @@ export interface SessionViews {
 interface Growing extends SessionView {
   readonly steps: Rune[]
   readonly histories: GrowingHistories
+  readonly hidden: Set<string>
   /** Nothing was recorded since it was read, as far as this process can know. */
   isFresh: boolean
   /** How often something was recorded since it is kept. */
@@ -55,6 +59,8 @@ export function createSessionViews(runelog: Runelog, isExclusive: boolean): Sess
   const places = new Map<string, string>()
   const views = new Map<string, Growing>()
   const reading = new Map<string, Promise<void>>()
+  /** Contracts that turned out to be secret after something was told of them. */
+  const hiddenIn = new Map<string, Set<string>>()
   let size = 0
 
   runelog.watch((session_ids, source) => {
@@ -76,7 +82,7 @@ export function createSessionViews(runelog: Runelog, isExclusive: boolean): Sess
     const rung = known?.rung ?? -1
     const head = await runelog.head(session_id)
     if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const view = known ?? blank(session_id)
+    const view = known ?? blank(session_id, hiddenIn.get(session_id) ?? new Set())
     if (view.state.event_id !== head.event_id && !(await readOn(view))) {
       // What was erased must not be shown from memory.
       forget(session_id)
@@ -87,17 +93,21 @@ export function createSessionViews(runelog: Runelog, isExclusive: boolean): Sess
     return keep(session_id, view)
   }
 
-  /** False if something that was read before has been redacted since. */
-  async function readOn({ state, steps, histories, lines }: Growing): Promise<boolean> {
+  /** False if something that was read before has been redacted, or turned out to be secret, since. */
+  async function readOn(view: Growing): Promise<boolean> {
+    const { state, hidden, histories } = view
     const from = state.event_id
     for (;;) {
       const runes = await runelog.read(state.session_id, { after: state.event_id, limit: sliceRunes })
       for (const rune of runes) {
         if (from > 0 && rune.kind === 'rune.redacted') return false
-        foldSession(state, rune)
-        tellHistories(histories, rune)
-        lines.tell(rune)
-        if (!accompanying.has(rune.kind)) steps.push(rune)
+        if (isSecretContract(rune) && !hidden.has(rune.execution_id ?? '')) {
+          hidden.add(rune.execution_id ?? '')
+          hiddenIn.set(state.session_id, hidden)
+          // What was told of it before is taken back.
+          if (histories.has(rune.execution_id ?? '')) return false
+        }
+        take(view, rune)
       }
       if (runes.length < sliceRunes) return true
       await othersTurn()
@@ -149,7 +159,33 @@ export function createSessionViews(runelog: Runelog, isExclusive: boolean): Sess
   }
 }
 
-function blank(session_id: string): Growing {
+function take({ state, steps, histories, lines, hidden }: Growing, rune: Rune) {
+  const seen = isHidden(rune, hidden) ? undefined : visible(rune)
+  state.event_id = rune.event_id
+  if (seen === undefined) return
+  foldSession(state, seen)
+  tellHistories(histories, seen)
+  lines.tell(seen)
+  if (!accompanying.has(seen.kind)) steps.push(seen)
+}
+
+function isSecretContract({ visibility, machine }: Rune): boolean {
+  return visibility === 'secret' && machine === 'contract'
+}
+
+/** A question about a hidden contract is still put to a person. */
+export function isHidden({ execution_id, machine }: Rune, hidden: ReadonlySet<string>): boolean {
+  return execution_id !== undefined && hidden.has(execution_id) && machine !== 'interaction'
+}
+
+function blank(session_id: string, hidden: Set<string>): Growing {
   const nothing = { isFresh: false, rung: 0, counted: 0 }
-  return { state: newSessionState(session_id), steps: [], histories: new Map(), lines: createLines(), ...nothing }
+  return {
+    state: newSessionState(session_id),
+    steps: [],
+    histories: new Map(),
+    lines: createLines(),
+    hidden,
+    ...nothing,
+  }
 }

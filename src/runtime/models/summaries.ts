@@ -1,6 +1,7 @@
 import type { RunStatus } from '../../machines/run.ts'
 import { type SessionState, sessionMachine } from '../../machines/session.ts'
 import { summary } from '../../observation/summary.ts'
+import { visible } from '../../observation/visible.ts'
 import type { FoldableRune, ReadModel, Row } from '../../runelog/read-model.ts'
 import type { Payload } from '../../runes/kinds.ts'
 
@@ -45,11 +46,13 @@ const precision_ms = 1_000
 /** Listed under the status of what is most urgent in it, the one where something last happened at the end. */
 export const summaries: ReadModel = {
   name: 'summaries',
-  version: 2,
+  version: 3,
   keys: (rune) => (isTold(rune) ? [rune.session_id] : []),
   fold(row, rune, key) {
     const before = (row?.value as Summary | undefined) ?? blank(rune)
-    const after = { ...told(before, rune), updated_at: rune.at, event_id: rune.event_id }
+    const seen = visible(rune)
+    const summed = seen === undefined ? before : told(before, seen)
+    const after = { ...summed, updated_at: rune.at, event_id: rune.event_id }
     // A session at work moves many times a second; its place in the list need not.
     const sort = row?.sort != null && rune.at - row.sort < precision_ms ? row.sort : rune.at
     return { key, tag: statusOf(after) ?? 'none', sort, value: after } satisfies Row

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { isEndOfRun } from '../../machines/run.ts'
 import { createFcmp } from '../../observation/fcmp.ts'
 import type { FcmpEvent } from '../../observation/fcmp-event.ts'
+import { isShown } from '../../observation/visible.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Connection } from './connection.ts'
 import { frame, heartbeat } from './frame.ts'
@@ -50,7 +51,7 @@ export function createRunHub(
         const fresh: FcmpEvent[] = []
         for (const rune of runes) {
           at = rune.event_id
-          if (rune.visibility === 'public') fresh.push(...fcmp.tell(rune))
+          if (isShown(rune)) fresh.push(...fcmp.tell(rune))
           // Of a run that is not public nothing is told, and yet nobody is left waiting for its end.
           else if (rune.kind === 'run.moved' && rune.subject_id === run_id) isOver ||= isEndOfRun(rune.to)
         }

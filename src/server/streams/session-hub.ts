@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { contractOf, sessionEvents } from '../../observation/session-event.ts'
+import { sessionEvents } from '../../observation/session-event.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { EphemeralDelta } from '../../runtime/engine/engine.ts'
@@ -69,10 +69,13 @@ export function createSessionHub(
 
   async function eventsOf(rune: Rune) {
     openings.note(rune)
-    const execution_id = contractOf(rune)
-    if (execution_id === undefined) return sessionEvents(rune)
-    const opened = openings.of(execution_id, rune.event_id)
-    return sessionEvents(rune, opened instanceof Promise ? await opened : opened)
+    const { execution_id } = rune
+    // A call is recorded before its contract is opened.
+    if (execution_id === undefined || rune.kind === 'tool.call')
+      return { events: sessionEvents(rune), opened: undefined }
+    const found = openings.of(execution_id, rune.event_id)
+    const opened = found instanceof Promise ? await found : found
+    return { events: sessionEvents(rune, opened), opened }
   }
 
   async function toldOf(runes: readonly Rune[], views: ReadonlySet<View>): Promise<ReadonlyMap<View, string>> {

@@ -1,4 +1,5 @@
 import type { SessionEvent } from '../../observation/session-event.ts'
+import { isShown } from '../../observation/visible.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { EphemeralDelta } from '../../runtime/engine/engine.ts'
 import { frame } from './frame.ts'
@@ -6,14 +7,20 @@ import { frame } from './frame.ts'
 /** Which of the two views of a session a reader asked for. */
 export type View = 'events' | 'events_and_runes'
 
+/** What a rune gives rise to, and how the contract was opened that it belongs to. */
+export interface Told {
+  readonly events: readonly SessionEvent[]
+  readonly opened: Rune<'contract.opened'> | undefined
+}
+
 /**
  * A rune as readers get it: its events, and for who asked for runes the rune
  * before them. They go out together and the last one has the id, so that a
  * reader who is cut off among them gets all of them again, and never a part.
  * Nothing at all goes out for a rune that is not public.
  */
-export function told(rune: Rune, events: readonly SessionEvent[], view: View): string {
-  if (rune.visibility !== 'public') return ''
+export function told(rune: Rune, { events, opened }: Told, view: View): string {
+  if (!isShown(rune, opened)) return ''
   const { event_id, session_id, run_id, at } = rune
   const about = { event_id, session_id, ...(run_id !== undefined && { run_id }), at, durable: true }
   const parts: { type: string; data: object }[] = events.map(({ type, payload }) => ({

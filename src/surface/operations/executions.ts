@@ -85,12 +85,11 @@ export const getTransitions = defineLook({
   },
 })
 
-/** Nothing is told of a contract with a secret rune. */
+/** One with a secret rune is in no view. */
 async function historyOf({ views }: Desk, execution_id: string) {
   const session_id = await views.sessionOf('contract', execution_id)
   const { state, histories } = await views.of(session_id)
   const history = histories.get(execution_id)
-  if (history === undefined || history.some((rune) => rune.visibility === 'secret'))
-    throw faults.not_found({ what: 'execution', id: execution_id })
+  if (history === undefined) throw faults.not_found({ what: 'execution', id: execution_id })
   return { session_id, history, revision: `${state.event_id}` }
 }

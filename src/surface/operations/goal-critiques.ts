@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { taskOf } from '../../observation/fold-goal.ts'
 import type { Finding, GoalView } from '../../observation/goal-state.ts'
+import type { Runelog } from '../../runelog/port.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { defineOperation } from '../operation.ts'
 import { type CritiqueReport, critiqueShape } from '../shapes/critique.ts'
@@ -24,13 +25,21 @@ export const getGoalCritiques = defineOperation({
   returns: z.object({ goal_id: z.string(), critiques: z.array(critiqueShape).readonly() }),
   async run(desk, { params: { goal_id } }) {
     const { state, goal } = await goalIn(desk, goal_id)
-    const { steps } = await desk.views.of(state.session_id)
-    const critiques = steps.filter(
-      (rune): rune is Rune<'plan.critique'> => rune.kind === 'plan.critique' && rune.goal_id === goal_id,
-    )
+    const critiques = await critiquesIn(desk.runelog, state.session_id, goal_id)
     return { goal_id, critiques: critiques.map((rune, i) => critiqueOf(rune, i + 1, goal)) }
   },
 })
+
+/** Views have no content of what is not public, so the log itself is read. */
+async function critiquesIn(runelog: Runelog, session_id: string, goal_id: string) {
+  const critiques: Rune<'plan.critique'>[] = []
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const runes: readonly Rune[] = await runelog.read(session_id, { after, limit: 1_000 })
+    for (const rune of runes) if (rune.kind === 'plan.critique' && rune.goal_id === goal_id) critiques.push(rune)
+    after = runes.length < 1_000 ? undefined : runes.at(-1)?.event_id
+  }
+  return critiques
+}
 
 function critiqueOf({ payload, event_id, at, redacted }: Rune<'plan.critique'>, iteration: number, goal: GoalView) {
   const findings = payload.findings as unknown as readonly Finding[]

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { createFcmp } from '../../observation/fcmp.ts'
 import { type FcmpEvent, fcmpVersion } from '../../observation/fcmp-event.ts'
+import { isShown } from '../../observation/visible.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun } from '../run-view.ts'
@@ -44,8 +45,7 @@ export const runHistory = defineOperation({
     const events: FcmpEvent[] = []
     for await (const slice of inSlices(view.steps))
       for (const rune of slice)
-        if (rune.run_id === run_id && rune.visibility === 'public')
-          for (const event of fcmp.tell(rune)) events.push(event)
+        if (rune.run_id === run_id && isShown(rune)) for (const event of fcmp.tell(rune)) events.push(event)
     const items = events.slice(after, after + limit)
     const last = items.at(-1)?.seq ?? after
     return {

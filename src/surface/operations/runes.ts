@@ -2,10 +2,12 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { SubjectAt } from '../../observation/state-at.ts'
 import { movesIn, type SubjectMove } from '../../observation/subject-moves.ts'
+import { isShown } from '../../observation/visible.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
+import { isHidden } from '../session-views.ts'
 import { id } from '../shapes/id.ts'
 import { count, flag } from '../shapes/page.ts'
 import { runeShape, subjectShape } from '../shapes/rune.ts'
@@ -44,7 +46,8 @@ export const listRunes = defineOperation({
     /** The last rune of the session. */
     event_id: z.int(),
   }),
-  async run({ runelog }, { params: { session_id }, query }) {
+  async run({ runelog, views }, { params: { session_id }, query }) {
+    const { hidden } = await views.of(session_id)
     const { after, before, limit, backward, kinds } = query
     const head = await runelog.head(session_id)
     if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
@@ -62,7 +65,7 @@ export const listRunes = defineOperation({
       for (const rune of runes) {
         seen += 1
         last = rune.event_id
-        if (isWanted(rune, wanted)) {
+        if (isShown(rune) && !isHidden(rune, hidden) && isWanted(rune, wanted)) {
           items.push(rune)
           bytes += sizeOf(rune)
         }
@@ -84,8 +87,7 @@ function sizeOf({ payload }: Rune): number {
   return bytes
 }
 
-function isWanted({ kind, visibility }: Rune, wanted: readonly string[] | undefined): boolean {
-  if (visibility !== 'public') return false
+function isWanted({ kind }: Rune, wanted: readonly string[] | undefined): boolean {
   return wanted === undefined || wanted.some((w) => kind === w || (w.endsWith('.') && kind.startsWith(w)))
 }
 

@@ -3,7 +3,6 @@ import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { durations } from '../../observation/durations.ts'
-import type { RunView } from '../../observation/session-state.ts'
 import { type ExecutionStep, executionTrace } from '../../observation/trace.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
@@ -65,7 +64,21 @@ export const getRun = defineOperation({
     const { run, session_id, view } = found
     const moves = view.steps.filter((rune) => rune.machine === 'run' && rune.subject_id === run_id)
     const submitted_at = moves[0]?.at ?? 0
-    const { agent_id, agent, input, mode, strict, status, attempt, used, budget, visibility, error_code, message } = run
+    const {
+      agent_id,
+      agent,
+      input,
+      mode,
+      strict,
+      status,
+      attempt,
+      used,
+      budget,
+      visibility,
+      result,
+      error_code,
+      message,
+    } = run
     return {
       run_id,
       session_id,
@@ -84,7 +97,7 @@ export const getRun = defineOperation({
       used: { ...used },
       budget,
       visibility,
-      result: publicResult(run),
+      result,
       error_code,
       message,
       durations: durations(moves, run_id, desk.now()),
@@ -105,16 +118,11 @@ export const runResult = defineOperation({
   returns: resultShape,
   async run(desk, { params: { run_id } }) {
     const { run, session_id } = await findRun(desk, run_id)
-    const { status, error_code, message } = run
+    const { status, result, error_code, message } = run
     if (!('terminal' in runMachine.states[status])) throw faults.run_not_over({ run_id, status })
-    return { run_id, session_id, status, result: publicResult(run), error_code, message }
+    return { run_id, session_id, status, result, error_code, message }
   },
 })
-
-/** How every run stands is no secret; what came of one that is not public, such as a critic's, is not told here. */
-function publicResult({ visibility, result }: RunView) {
-  return visibility === 'public' ? result : null
-}
 
 export const runInteraction = defineOperation({
   name: 'run_interaction',

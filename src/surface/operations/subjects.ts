@@ -21,13 +21,21 @@ export const findSubjects = defineOperation({
       z.object({ subject_id: z.string(), machine: z.string(), state: z.string(), session_id: z.string(), at: z.int() }),
     ),
   }),
-  async run({ runelog }, { query: { prefix, limit } }) {
+  async run({ runelog, views }, { query: { prefix, limit } }) {
     const rows = await runelog.rows('subjects', { prefix, limit, backward: true, by_key: true })
-    return {
-      items: rows.map(({ key, sort, value }) => {
-        const { machine, state, session_id } = value as Subject
-        return { subject_id: key, machine, state, session_id, at: sort ?? 0 }
+    const shown = await Promise.all(
+      rows.map(async ({ key, value }) => {
+        const { machine, session_id } = value as Subject
+        return machine !== 'contract' || !(await views.of(session_id)).hidden.has(key)
       }),
+    )
+    return {
+      items: rows
+        .filter((_, i) => shown[i])
+        .map(({ key, sort, value }) => {
+          const { machine, state, session_id } = value as Subject
+          return { subject_id: key, machine, state, session_id, at: sort ?? 0 }
+        }),
     }
   },
 })

@@ -91,7 +91,8 @@ function owed(log: readonly Rune[], view: View): readonly Heard[] {
   const take = createSseParser({ event: (heard) => all.push(heard) })
   for (const rune of log) {
     if (rune.kind === 'contract.opened') opened.set(rune.execution_id ?? '', rune)
-    take(told(rune, sessionEvents(rune, opened.get(rune.execution_id ?? '')), view))
+    const own = opened.get(rune.execution_id ?? '')
+    take(told(rune, { events: sessionEvents(rune, own), opened: own }, view))
   }
   return all
 }

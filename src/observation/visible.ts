@@ -1,0 +1,75 @@
+import type { Json } from '../kernel/json.ts'
+import type { Rune } from '../runes/rune.ts'
+
+/** Stands where a text is not for readers. */
+export const notPublic = '(not public)'
+
+/** What may be known of a rune that is not public: who, where, when and how often; never what was said, asked or answered. */
+const kept: ReadonlySet<string> = new Set([
+  ...['agent', 'role', 'model', 'tools', 'mode', 'interactive_require_user_reply', 'budget', 'allowed_tools', 'worker'],
+  ...[
+    'epoch',
+    'attempt',
+    'round',
+    'usage',
+    'finish',
+    'retryable',
+    'retry_in_ms',
+    'request',
+    'channel',
+    'offset',
+    'stream',
+  ],
+  ...['error_code', 'error_type', 'error_kind', 'budget_of', 'status', 'duration_ms', 'expected', 'found'],
+  ...['action_type', 'irreversible', 'idempotency_key', 'key_scope', 'timeout_ms', 'tool_name', 'definition_sha256'],
+])
+
+/** Results and the like have no type of their own: nothing is left of them. */
+const contents: ReadonlySet<string> = new Set(['result', 'output', 'input', 'arguments'])
+
+type Veiled = Pick<Rune, 'visibility' | 'kind' | 'payload'>
+
+/**
+ * A rune as readers may know it; this is the one place that decides it, for
+ * every view, list and read model. Of a rune for insiders the move stays and
+ * the content goes; of a secret one nothing stays.
+ */
+export function visible<R extends Veiled>(rune: R): R | undefined {
+  if (rune.visibility === 'public') return rune
+  if (rune.visibility === 'secret') return undefined
+  const payload = Object.fromEntries(
+    Object.entries(rune.payload).map(([name, value]) => [name, isKept(rune.kind, name) ? value : blank(name, value)]),
+  )
+  return { ...rune, payload } as R
+}
+
+/** The reason of a contract is one of three words; any other is free text. */
+function isKept(kind: string, name: string): boolean {
+  return kept.has(name) || /_ids?$/.test(name) || (kind === 'contract.moved' && name === 'reason')
+}
+
+function blank(name: string, value: Json | undefined): Json | undefined {
+  if (contents.has(name) || value === null) return null
+  if (Array.isArray(value)) return []
+  switch (typeof value) {
+    case 'string':
+      return notPublic
+    case 'number':
+      return 0
+    case 'boolean':
+      return false
+    case 'object':
+      return {}
+    default:
+      return undefined
+  }
+}
+
+/**
+ * Whether a rune itself may be shown. One of a contract follows how that was
+ * opened; a question is put to a person, who has to see it.
+ */
+export function isShown(rune: Rune, opened?: Pick<Rune, 'visibility'>): boolean {
+  if (rune.visibility !== 'public') return false
+  return rune.machine === 'interaction' || opened === undefined || opened.visibility === 'public'
+}
