@@ -6,6 +6,7 @@ import { systemTimers } from './adapters/system/timers.ts'
 import { claimOwnFile } from './adapters/workspace/own-files.ts'
 import { coordinations } from './autonomy/plans/coordinations.ts'
 import { faults } from './faults/catalogue.ts'
+import type { Fault } from './faults/fault.ts'
 import { cleaning } from './known-secrets.ts'
 import { openMemoryRunelog } from './runelog/memory.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -42,6 +43,8 @@ export interface Store {
 export interface Sharing {
   readonly lease_ms: number
   readonly warn: (message: string, details: object) => void
+  /** Hears once that the store takes nothing more. */
+  readonly broken?: (fault: Fault) => void
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
@@ -64,7 +67,8 @@ export async function openStore(
   const ports = { ...given, signer: signerOf(url) }
   const redactor = createRedactor({ secrets: new Map(Object.entries(secrets)) })
   const warn = cleaning(secrets, redactor).cleanWarn(sharing.warn)
-  const options: RunelogOptions = { models, redactor }
+  const { broken } = sharing
+  const options: RunelogOptions = { models, redactor, ...(broken === undefined ? {} : { broken }) }
   if (url === 'memory:') {
     const blobs = withoutSecrets(memoryBlobs(ports.sha256), redactor)
     return {

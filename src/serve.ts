@@ -10,7 +10,6 @@ import { deskOn } from './desk-on.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Fault } from './faults/fault.ts'
 import { fileRefused } from './faults/file-refused.ts'
-import { printableJson } from './kernel/printable.ts'
 import { knownSecrets } from './known-secrets.ts'
 import { type Config, loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
@@ -21,7 +20,7 @@ import { createServer } from './server/server.ts'
 import { streamRoutes } from './server/streams/stream-routes.ts'
 import { createStreams } from './server/streams/streams.ts'
 import { type Token, tokenOf } from './server/tokens.ts'
-import { telling } from './start-worker.ts'
+import { telling, workingWarn } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { keyOf } from './store-key.ts'
 import { operations } from './surface/operations/all.ts'
@@ -47,20 +46,24 @@ export async function serveConfig(
   const host = asked.host ?? server.host ?? '127.0.0.1'
   if (!loopback.has(host) && asked.tls === undefined && !asked.allow_plain_http) throw faults.bind_refused({ host })
 
-  const warn = config.warn ?? ((message, details) => io.warn(`${message}: ${printableJson(details)}`))
   const broken = Promise.withResolvers<Fault>()
+  const warn = workingWarn(config.warn, io, broken.promise)
   const tls = asked.tls === undefined ? {} : { tls: readTls(asked.tls) }
   const own = ownToken(config.store)
   const secrets = withTokens(config, own.token)
   const undo: (() => unknown)[] = [() => own.isNew && own.file !== null && forgetToken(own.file)]
   try {
-    const store = await openStore(config.store, hostPorts, secrets, { lease_ms, warn })
+    const store = await openStore(config.store, hostPorts, secrets, { lease_ms, warn, broken: broken.resolve })
     undo.unshift(() => closeStore(store))
-    const runelog = telling(store.runelog, io, broken.resolve)
+    const runelog = telling(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
     undo.unshift(() => sw.close())
     const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
+    let isBroken = false
+    void broken.promise.then(() => {
+      isBroken = true
+    })
     // The key is made when the server starts, like its token: no request makes one.
     const key = keyOf(config.store)
     key.signer()
@@ -83,6 +86,7 @@ export async function serveConfig(
       ...tls,
       ...consoleFolder(),
       isLeaving: () => isLeaving,
+      isBroken: () => isBroken,
     })
     const url = await listen(app, host, asked.port ?? server.port, asked.tls !== undefined)
     const here = announced(url)

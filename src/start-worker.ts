@@ -1,8 +1,9 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import type { Working, WorkingIo } from './cli/command.ts'
-import { Fault } from './faults/fault.ts'
+import type { Fault } from './faults/fault.ts'
 import { printableJson } from './kernel/printable.ts'
 import { knownSecrets } from './known-secrets.ts'
+import { limitedWarn, type Warn } from './limited-warn.ts'
 import { loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -12,11 +13,15 @@ import { createStatewright } from './statewright.ts'
 export async function startWorker(file: string | undefined, io: WorkingIo): Promise<Working> {
   const config = await loadConfig(file)
   const { settings: { lease_ms = usual_lease_ms } = {}, max_concurrent_runs = 64 } = config
-  const warn = config.warn ?? ((message, details) => io.warn(`${message}: ${printableJson(details)}`))
   const broken = Promise.withResolvers<Fault>()
-  const store = await openStore(config.store, hostPorts, knownSecrets(config), { lease_ms, warn })
+  const warn = workingWarn(config.warn, io, broken.promise)
+  const store = await openStore(config.store, hostPorts, knownSecrets(config), {
+    lease_ms,
+    warn,
+    broken: broken.resolve,
+  })
   try {
-    const runelog = telling(store.runelog, io, broken.resolve)
+    const runelog = telling(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
     return {
       agents: Object.keys(config.agents),
@@ -34,19 +39,29 @@ export async function startWorker(file: string | undefined, io: WorkingIo): Prom
   }
 }
 
-/** Tells of what this process records, and of the moment from which it can record nothing more. */
-export function telling(runelog: Runelog, { tell }: WorkingIo, broken: (fault: Fault) => void): Runelog {
+/** Warnings of a process that works: a few of each kind, and none once its store is broken, which it says itself. */
+export function workingWarn(given: Warn | undefined, io: WorkingIo, broken: Promise<Fault>): Warn {
+  let isBroken = false
+  void broken.then(() => {
+    isBroken = true
+  })
+  const warn = limitedWarn(
+    given ?? ((message, details) => io.warn(`${message}: ${printableJson(details)}`)),
+    hostPorts.now,
+  )
+  return (message, details) => {
+    if (!isBroken) warn(message, details)
+  }
+}
+
+/** Tells of what this process records. */
+export function telling(runelog: Runelog, { tell }: WorkingIo): Runelog {
   return {
     ...runelog,
     async append(batch) {
-      try {
-        const runes = await runelog.append(batch)
-        for (const rune of runes) tell(rune)
-        return runes
-      } catch (error) {
-        if (error instanceof Fault && error.code === 'store_poisoned') broken(error)
-        throw error
-      }
+      const runes = await runelog.append(batch)
+      for (const rune of runes) tell(rune)
+      return runes
     },
   }
 }

@@ -22,6 +22,7 @@ export const systemHost: Host = {
   onInterrupt,
   everySecond,
   untilTold,
+  within,
 }
 
 async function named(url: string | undefined): Promise<string> {
@@ -39,10 +40,20 @@ function everySecond(listener: () => void): () => void {
   return () => clearInterval(timer)
 }
 
+async function within(ms: number, work: () => Promise<unknown>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  await Promise.race([work().catch(() => {}), late])
+  clearTimeout(timer)
+}
+
 /** The first signal asks; whoever sends another one does not want to wait. */
 function untilTold(): Promise<string> {
   return new Promise((resolve) => {
+    // A worker with nothing to do has nothing else that keeps the process.
+    const waiting = setInterval(() => {}, 2 ** 30)
     const told = (signal: NodeJS.Signals) => {
+      clearInterval(waiting)
       for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, told)
       resolve(signal)
     }

@@ -87,6 +87,8 @@ export interface Host {
   readonly everySecond: (listener: () => void) => () => void
   /** Serves a store over HTTP as a config file says. */
   readonly startServer: (asked: ServingOptions, io: WorkingIo) => Promise<Serving>
+  /** Does the work, and waits for it no longer than this. What goes wrong with it is not told. */
+  readonly within: (ms: number, work: () => Promise<unknown>) => Promise<void>
   /** Resolves with the name of the signal that asks this process to end. */
   readonly untilTold: () => Promise<string>
 }

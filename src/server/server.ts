@@ -43,6 +43,8 @@ export interface ServerOptions {
   readonly console_folder?: string
   /** It is being told to end: it says so to whoever looks whether to send it more. */
   readonly isLeaving?: () => boolean
+  /** The store takes nothing more: the process is about to end. */
+  readonly isBroken?: () => boolean
 }
 
 /** The HTTP server over a desk: a route for each operation and each stream. It listens to nobody yet. */
@@ -134,9 +136,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     },
   )
   app.get(urlOf(healthz.path), declared(healthz), async (_request, reply) =>
-    reply.type(jsonType).send('{"status":"ok"}'),
+    options.isBroken?.()
+      ? reply.code(503).type(jsonType).send('{"status":"broken"}')
+      : reply.type(jsonType).send('{"status":"ok"}'),
   )
   app.get(urlOf(readyz.path), declared(readyz), async (_request, reply) => {
+    if (options.isBroken?.()) return reply.code(503).type(jsonType).send('{"status":"broken"}')
     if (options.isLeaving?.()) return reply.code(503).type(jsonType).send('{"status":"leaving"}')
     // Whatever it answers, it answers: a store that was lost throws.
     await desk.runelog.head('ses_0')

@@ -53,6 +53,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   const pool = createPool(url, readers, answer_ms)
   const turn = takingTurns(readers)
   const poisoned = (fault: Fault) => {
+    if (poison === undefined) options.broken?.(fault)
     poison = fault
   }
   const has = async ({ send, text }: Connection, { session_id, event_id, hash }: Witness) => {

@@ -16,6 +16,8 @@ export interface Decided<T> {
 export interface GroupCommit {
   /** `decide` is called in the order of the requests, and sees what those ahead of it will have written. */
   submit<T>(decide: () => Decided<T> | Fault): Promise<T>
+  /** The storage is gone: whether the last commits are on disk is unknown, and nothing more is taken. */
+  fail(error: unknown): void
   /** From now on everything is refused with this. */
   shut(fault: Fault): void
   /** Throws once the store is poisoned or shut. */
@@ -39,6 +41,8 @@ export interface GroupPorts {
   readonly commit: (decide: () => readonly Step[]) => void
   /** After each commit, before anyone is answered. */
   readonly committed: (written: readonly Decided<unknown>[]) => void
+  /** Hears once that the store is poisoned. */
+  readonly broken?: ((fault: Fault) => void) | undefined
 }
 
 /**
@@ -47,7 +51,7 @@ export interface GroupPorts {
  * is there. A group is decided and committed in one stretch, so that nobody
  * ever finds it between the two.
  */
-export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommit {
+export function createGroupCommit({ commit, committed, broken }: GroupPorts): GroupCommit {
   let queue: Request[] = []
   let idle: (() => void)[] = []
   let held = false
@@ -94,8 +98,14 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
     try {
       commit(decide)
     } catch (error) {
-      poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })
+      fail(error)
     }
+  }
+
+  function fail(error: unknown) {
+    if (poison !== undefined) return
+    poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })
+    broken?.(poison)
   }
 
   const nextIdle = () => new Promise<void>((resolve) => idle.push(resolve))
@@ -110,6 +120,7 @@ export function createGroupCommit({ commit, committed }: GroupPorts): GroupCommi
         queue.push(asked)
         if (queue.length === 1) setImmediate(flush)
       }),
+    fail,
     shut(fault) {
       poison ??= fault
     },

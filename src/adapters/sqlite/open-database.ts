@@ -63,6 +63,16 @@ export function openDatabaseToRead(path: string): DatabaseSync {
   }
 }
 
+/** A check that these files are still those that were opened; it throws if one was removed or replaced. */
+export function watchFiles(files: readonly string[]): () => void {
+  const inode = (file: string) => statSync(file, { throwIfNoEntry: false })?.ino
+  const opened = files.map(inode)
+  return () => {
+    for (const [i, file] of files.entries())
+      if (inode(file) !== opened[i]) throw new Error(`${file} was removed or replaced while it was open`)
+  }
+}
+
 const refused = (store: string, problem: string) => faults.store_unusable({ store, problem })
 
 function sizeOf(file: string): number {

@@ -18,7 +18,7 @@ import { createErasures } from './erasures.ts'
 import { createFolding } from './folding.ts'
 import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
-import { explain, openDatabase } from './open-database.ts'
+import { explain, openDatabase, watchFiles } from './open-database.ts'
 import { type Place, placeIn } from './place.ts'
 import { createReader } from './reader.ts'
 import { createRows } from './rows.ts'
@@ -31,6 +31,9 @@ export interface SqliteRunelog extends Runelog {
   /** Files beside the store that it does not refer to. */
   strays(): Promise<readonly Stray[]>
 }
+
+/** How often the files of a store at rest are looked for. */
+const look_ms = 1_000
 
 /** So many rows may be behind: to write them takes a few milliseconds, and as long to fold them anew after a crash. */
 const rowsBehind = 500
@@ -67,12 +70,17 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   const rows = createRows(reader.row)
   let lastSession = reader.lastSession()
 
+  const checkFiles = watchFiles([path, `${path}-wal`])
   const group = createGroupCommit({
-    commit: (decide) =>
+    commit(decide) {
       commit(() => {
         const steps = decide()
         return rows.behind() < rowsBehind ? steps : [...steps, ...rows.write()]
-      }),
+      })
+      // A file that was removed still takes what is written to it, and nobody will ever read that.
+      checkFiles()
+    },
+    broken: options.broken,
     committed(written) {
       places.trim()
       rows.trim()
@@ -82,6 +90,15 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       bell.ring([...new Set(written.map(({ session_id }) => session_id))])
     },
   })
+
+  // A store at rest is looked at, too: a server must not go on answering from a file that is gone.
+  const looking = setInterval(() => {
+    try {
+      checkFiles()
+    } catch (error) {
+      group.fail(error)
+    }
+  }, look_ms).unref()
 
   /** Brings the table up to the last commit. */
   const settleRows = () => {
@@ -254,6 +271,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     rebuild: () => alone(() => group.hold(folding.rebuild)),
 
     async close() {
+      clearInterval(looking)
       await turn
       await group.drained()
       if (db.isOpen) {

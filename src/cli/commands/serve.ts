@@ -1,7 +1,10 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Arguments, Command } from '../command.ts'
-import { exits } from '../exits.ts'
+import { exitFor, exits } from '../exits.ts'
 import { take } from '../with-store.ts'
+
+/** How long a process whose store is broken takes to let go of what it has. */
+const stop_ms = 3_000
 
 export const serveCommand: Command = {
   name: 'serve',
@@ -46,7 +49,9 @@ export const serveCommand: Command = {
     const why = await Promise.race([host.untilTold(), server.broken])
     if (typeof why !== 'string') {
       err(why.message)
-      return exits.failed
+      // Work that cannot be recorded may hang, so it is not waited for; the next process recovers it.
+      await host.within(stop_ms, server.stop)
+      return exits[exitFor(why)]
     }
     out(`${why}: letting go of what is under way.`)
     await server.stop()

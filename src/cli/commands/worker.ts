@@ -1,8 +1,11 @@
 import { isoTime } from '../../observation/iso-time.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Command } from '../command.ts'
-import { exits } from '../exits.ts'
+import { exitFor, exits } from '../exits.ts'
 import { take } from '../with-store.ts'
+
+/** How long a process whose store is broken takes to let go of what it has. */
+const stop_ms = 3_000
 
 export const workerCommand: Command = {
   name: 'worker',
@@ -25,7 +28,9 @@ export const workerCommand: Command = {
     const why = await Promise.race([host.untilTold(), worker.broken])
     if (typeof why !== 'string') {
       err(why.message)
-      return exits.failed
+      // Work that cannot be recorded may hang, so it is not waited for; the next process recovers it.
+      await host.within(stop_ms, worker.stop)
+      return exits[exitFor(why)]
     }
     out(`${why}: letting go of what is under way.`)
     await worker.stop()
