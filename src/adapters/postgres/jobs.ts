@@ -146,6 +146,9 @@ export function startJobs(
 /** Its errors are ours to tell; the rest of what it says is of no use here. */
 function quiet(warn: (message: string, details: object) => void): Logger {
   return new Logger(() => (level, message) => {
-    if (level === 'error' || level === 'warning') warn('the queue reports a problem', { message })
+    // Its first line says what happened; the rest is a trace of its own code.
+    const [problem = ''] = message.split('\n', 1)
+    if (level === 'error' || level === 'warning')
+      warn('the queue reports a problem', { message: problem.slice(0, 300) })
   })
 }

@@ -1,5 +1,6 @@
 import { runMigrations } from 'graphile-worker'
 import type pg from 'pg'
+import { Fault } from '../../faults/fault.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Ports } from '../../runelog/ports.ts'
 import type { Blobs } from '../../runtime/blobs.ts'
@@ -7,7 +8,7 @@ import type { Member, SharedStore } from '../../runtime/shared-store.ts'
 import { jobsAndLeases } from './beside.ts'
 import { postgresBlobs } from './blobs.ts'
 import { type DatabaseClock, noticeable_skew_ms, openDatabaseClock } from './clock.ts'
-import { createPool } from './connection.ts'
+import { createPool, unusable, withoutPassword } from './connection.ts'
 import { createMember, type SharingOptions } from './member.ts'
 import { openPostgresRunelog, type PostgresOptions } from './runelog.ts'
 import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './shared-schema.ts'
@@ -39,7 +40,7 @@ export async function openPostgresStore(
     return { runelog, blobs: postgresBlobs(pool), shared: share({ url, pool, time }, sharing) }
   } catch (error) {
     await Promise.all([runelog.close(), pool.end()])
-    throw error
+    throw error instanceof Fault ? error : unusable(error, withoutPassword(url))
   }
 }
 
@@ -55,7 +56,7 @@ function share({ url, pool, time }: Shared, sharing: SharingOptions): SharedStor
     lease_ms: sharing.lease_ms,
     clock: time.clock,
     member() {
-      const member = createMember(url, pool, sharing)
+      const member = inSentences(createMember(url, pool, sharing), withoutPassword(url))
       members.add(member)
       return member
     },
@@ -64,6 +65,17 @@ function share({ url, pool, time }: Shared, sharing: SharingOptions): SharedStor
       for (const member of members) member.abandon()
       await pool.end()
     },
+  }
+}
+
+/** A database that goes away while a worker starts is a refusal with a sentence, not an error of the driver. */
+function inSentences(member: Member, store: string): Member {
+  const explained = (error: unknown) => Promise.reject(error instanceof Fault ? error : unusable(error, store))
+  return {
+    ...member,
+    join: (name) => member.join(name).catch(explained),
+    abandoned: () => member.abandoned().catch(explained),
+    begin: (tasks, limit) => member.begin(tasks, limit).catch(explained),
   }
 }
 
