@@ -13,6 +13,9 @@ const scratch = scratchFolder('slow-clients')
 const tally = createTally()
 const mb = 1024 * 1024
 
+/** An answer may have no more characters. */
+const longest = 4_000_000
+
 /** An agent whose answer has as many characters as its input says. */
 const source = `
 import { agent, defineConfig, say, scriptedModel } from 'statewright'
@@ -86,7 +89,7 @@ test.each([
   ['run', ({ run_id }: { run_id: string }) => `/api/runs/${run_id}/events`],
 ])(`F-87 stream of a %s: ${readers} readers that take nothing of a 4 MB answer share its bytes`, async (_, pathOf) => {
   const server = await serve()
-  const path = pathOf(await answered(server, 4 * mb))
+  const path = pathOf(await answered(server, longest))
   const warm = await stall(server, path)
   const before = rssOf(server)
   const sockets: Socket[] = []
@@ -140,20 +143,20 @@ test(`F-87 pipelining: ${lists} lists on each of 20 sockets are answered one at 
     await health
   })
   const growth = (peak - before) / mb
-  const longest = Math.max(...waits)
-  tally.count('pipelined requests', 20 * lists, growth > 128 || longest > 3_000 ? 1 : 0)
-  console.log(`${20 * lists} pipelined lists: ${growth.toFixed(1)} MB, healthz took up to ${longest.toFixed(0)} ms`)
+  const slowest = Math.max(...waits)
+  tally.count('pipelined requests', 20 * lists, growth > 256 || slowest > 3_000 ? 1 : 0)
+  console.log(`${20 * lists} pipelined lists: ${growth.toFixed(1)} MB, healthz took up to ${slowest.toFixed(0)} ms`)
   expect(answers).toBe(20 * lists)
-  expect(growth).toBeLessThan(128)
+  expect(growth).toBeLessThan(256)
   // The client is busy reading, too, on a machine that may have two cores.
-  expect(longest).toBeLessThan(3_000)
+  expect(slowest).toBeLessThan(3_000)
 })
 
 const abandoned = isProof ? 100 : 12
 
 test('F-87 answers: clients that do not take a large answer are cut off when all of them have too many bytes', async () => {
   const server = await serve({ answers_bytes: 8 * mb })
-  const { run_id } = await answered(server, 4 * mb)
+  const { run_id } = await answered(server, longest)
   const before = rssOf(server)
   const sockets: Socket[] = []
   const peak = await peakDuring(server, async () => {
@@ -169,11 +172,11 @@ test('F-87 answers: clients that do not take a large answer are cut off when all
     const last = sockets.at(-1)
     last?.on('data', (piece: Buffer) => {
       bytes += piece.length
-      if (bytes > 4 * mb - 100_000) resolve(bytes)
+      if (bytes > longest - 100_000) resolve(bytes)
     })
     last?.on('close', () => resolve(bytes))
     last?.resume()
   })
-  expect(rest).toBeGreaterThan(4 * mb - 100_000)
+  expect(rest).toBeGreaterThan(longest - 100_000)
   for (const socket of sockets) socket.destroy()
 })
