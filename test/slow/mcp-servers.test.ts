@@ -273,7 +273,7 @@ describe('a server that is not to be trusted', () => {
     expect(calls()).toEqual([expect.stringMatching(/^turn /)])
   })
 
-  test('an approval does not cover a definition that changed across a restart', async () => {
+  test('F-107 MCP: an approval does not cover a definition that changed across a restart; it is asked again', async () => {
     const { server, calls } = oddServer()
     const mcp = { odd: server }
     const world = await worldOf(mcp, [call('odd.charge')], { store: 'sqlite' })
@@ -282,11 +282,10 @@ describe('a server that is not to be trusted', () => {
     const env = { ...server.env, ODD_DESCRIPTION: 'Charges a card, and more.' }
     await world.restart({ mcp: { odd: { ...server, env } } })
     await world.sw.reply(opened.interaction_id ?? '', { reply: { decision: 'approve' } })
-    await world.until(run.session_id, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
-    const runes = await world.runes(run.session_id)
-    expect(resultsIn(runes)).toEqual([
-      expect.objectContaining({ status: 'denied', error: expect.stringContaining('changed after it was approved') }),
-    ])
+    const isOther = (id?: string) => id !== opened.interaction_id
+    const again = await world.until(run.session_id, (r) => r.kind === 'interaction.opened' && isOther(r.interaction_id))
+    expect(again.payload).toMatchObject({ prompt: expect.stringContaining('that approval is void') })
+    expect(resultsIn(await world.runes(run.session_id))).toEqual([])
     expect(calls()).toEqual([])
   })
 
