@@ -49,7 +49,8 @@ export async function startOperator(url: string, bank: Awaited<ReturnType<typeof
     const order = ++submitted
     const kind = kinds[Math.floor(chance() * kinds.length)] as Kind
     const pace = chance()
-    const before_ms = pace < 0.6 ? 100 * chance() : pace < 0.85 ? 2 * pay_timeout_ms * chance() : 3_000 * chance()
+    const before_ms =
+      pace < 0.5 ? 100 * chance() : pace < 0.7 ? 2 * pay_timeout_ms * chance() : 1_000 + 2_000 * chance()
     const input = { order, before_ms: Math.round(before_ms), after_ms: Math.round(100 * chance()) } satisfies Order
     const begun = performance.now()
     for (;;) {
