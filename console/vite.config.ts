@@ -5,7 +5,7 @@ import { defineConfig } from 'vite'
 /** Builds the console to where the server looks for it. Nothing is inlined, since its content policy allows only files. */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  plugins: [react()],
+  plugins: [react({ jsxImportSource: '#console' })],
   build: {
     outDir: fileURLToPath(new URL('../dist/console', import.meta.url)),
     emptyOutDir: true,

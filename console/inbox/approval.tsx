@@ -14,6 +14,7 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
   const [reason, setReason] = useState('')
   const { isBusy, problem, run } = useAct()
   const confirm = useRef<HTMLButtonElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
   const why = useRef<HTMLInputElement>(null)
   const irreversible = asked.irreversible === true
   const isDisabled = isInert || isBusy
@@ -29,11 +30,18 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
     if (irreversible) setStep('confirm')
     else void sayYes()
   }
+  /** The key means the button, which stands below all that is to be approved: it is brought into view first. */
+  const yesByKey = () => {
+    const at = button.current?.getBoundingClientRect()
+    if (at !== undefined && (at.top < 0 || at.bottom > window.innerHeight))
+      button.current?.scrollIntoView({ block: 'end' })
+    else yes()
+  }
   const no = () => void run(() => deny(asked.interaction_id, reason.trim()), done)
   useKeys(
     isOpen && isSelected
       ? {
-          a: { says: 'approve what is asked (an irreversible action asks once more)', does: yes },
+          a: { says: 'approve what is asked (an irreversible action asks once more)', does: yesByKey },
           x: { says: 'deny, with a reason', does: () => setStep('deny') },
         }
       : {},
@@ -53,7 +61,14 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
       <Refused problem={problem} done={done} />
       {isOpen && step === 'look' && (
         <div className="row">
-          <button type="button" className="primary" disabled={isDisabled} onClick={yes} title="Approve (a)">
+          <button
+            ref={button}
+            type="button"
+            className="primary"
+            disabled={isDisabled}
+            onClick={yes}
+            title="Approve (a)"
+          >
             Approve once
           </button>
           <button type="button" disabled={isDisabled} onClick={() => setStep('deny')} title="Deny (x)">

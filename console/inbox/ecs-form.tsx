@@ -34,7 +34,8 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
     event.preventDefault()
     say('approve')
   }
-  const labels = labelsOf(request)
+  const yes = request.type === 'confirmation' ? 'Confirm' : request.type === 'display' ? 'Seen' : 'Send'
+  const named = labelsOf(request)
   return (
     <form className="ecs" onSubmit={submit} noValidate>
       {typeof request.description === 'string' && <p>{request.description}</p>}
@@ -60,12 +61,12 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
           )}
           <div className="row">
             <button type="submit" className="primary" disabled={isInert || isBusy}>
-              {labels.approve}
+              {yes}
             </button>
             {request.type !== 'display' && (
               <>
                 <button type="button" disabled={isInert || isBusy} onClick={() => say('reject')}>
-                  {labels.reject}
+                  Refuse
                 </button>
                 <label className="grow">
                   Reason, if you refuse
@@ -74,20 +75,21 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
               </>
             )}
           </div>
+          {named.length > 0 && <p className="faint">In the words of the agent: {named.join(', ')}.</p>}
         </>
       )}
     </form>
   )
 }
 
-function labelsOf(request: JsonObject): { readonly approve: string; readonly reject: string } {
+/** What the agent calls the answers. It is told as its words: a button says what pressing it does. */
+function labelsOf(request: JsonObject): readonly string[] {
   const actions = (request.actions ?? {}) as Readonly<Record<string, { readonly label?: string }>>
-  const usual = request.type === 'confirmation' ? 'Confirm' : request.type === 'display' ? 'Seen' : 'Send'
-  const dismiss = typeof request.dismiss_label === 'string' ? request.dismiss_label : undefined
-  return {
-    approve: actions.approve?.label ?? (request.type === 'display' ? (dismiss ?? usual) : usual),
-    reject: actions.reject?.label ?? 'Refuse',
-  }
+  const { dismiss_label } = request
+  return [
+    ...Object.entries(actions).flatMap(([action, { label }]) => (label === undefined ? [] : [`${action} “${label}”`])),
+    ...(typeof dismiss_label === 'string' ? [`seen “${dismiss_label}”`] : []),
+  ]
 }
 
 /** The fields that do not fit, by where they stand in the answer. */

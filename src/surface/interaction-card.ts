@@ -1,6 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
+import { printable } from '../kernel/printable.ts'
 import type { InteractionState } from '../machines/interaction.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
@@ -47,8 +48,8 @@ export function cardOf({ state, steps }: SessionView, interaction_id: string): I
     task_id: task_id ?? null,
     interaction_kind,
     state: (ended?.to ?? opened.to) as InteractionState,
-    prompt,
-    action_summary: action?.action_summary ?? null,
+    prompt: printable(prompt),
+    action_summary: action === undefined ? null : printable(action.action_summary),
     tool: call?.tool_name ?? null,
     arguments: args ?? null,
     canonical_arguments: args === undefined ? null : canonicalJson(args),

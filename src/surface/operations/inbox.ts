@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
+import { printable } from '../../kernel/printable.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import type { OpenInteraction } from '../../runtime/models/interactions.ts'
@@ -34,7 +35,7 @@ export const listInbox = defineOperation({
     const items = shown.map(async ({ value }) => {
       const open = value as OpenInteraction
       const summary = (await runelog.row('summaries', open.session_id))?.value as Summary | undefined
-      return { ...open, title: summary?.title ?? null }
+      return { ...open, prompt: printable(open.prompt), title: summary?.title ?? null }
     })
     const last = shown.at(-1)
     const next_cursor = rows.length > limit && last !== undefined ? cursorAt(last) : null

@@ -18,11 +18,11 @@ export const interactionShape = z.object({
   task_id: z.string().nullable(),
   interaction_kind: z.string(),
   state: z.enum(stateNames(interactionMachine)),
-  /** What it is about, or why it is asked. */
+  /** What it is about, or why it is asked. For people: characters that hide or turn text around are escaped here. */
   prompt: z.string(),
   action_summary: z.string().nullable(),
   tool: z.string().nullable(),
-  /** The complete arguments, in canonical JSON: this text is what a digest was taken of. */
+  /** The complete arguments, in canonical JSON: this text is what a digest was taken of. Show it with `printable`. */
   arguments: jsonValue.nullable(),
   canonical_arguments: z.string().nullable(),
   irreversible: z.boolean().nullable(),
