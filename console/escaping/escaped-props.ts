@@ -1,4 +1,7 @@
-import { printable } from '../../src/kernel/printable.ts'
+import { printable as escaped } from '../../src/kernel/printable.ts'
+
+/** A page may show tabs; a terminal may not. */
+const printable = (text: string) => text.split('\t').map(escaped).join('\t')
 
 /** Attributes that people read. What is typed or sent back (`value`) stays as it is. */
 const shown = ['title', 'placeholder', 'alt', 'aria-label', 'aria-description', 'label'] as const

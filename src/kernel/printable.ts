@@ -1,8 +1,8 @@
 /**
  * Characters that move a cursor, turn text around, or cannot be seen: all but
- * the end of a line, the tab, and what only chooses the picture of an emoji.
+ * the end of a line, and what only chooses the picture of an emoji.
  */
-const treacherous = /(?!\n|\t|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\u{2800}]/gu
+const treacherous = /(?!\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\u{2800}]/gu
 
 /**
  * A text that is fit for a terminal or a log: it cannot move the cursor, colour
