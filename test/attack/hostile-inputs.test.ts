@@ -128,11 +128,13 @@ async function overHttp(served: Served): Promise<readonly string[]> {
         text,
         `{"agent":"hostile","input":${text || '1'},"title":${text || '1'},"metadata":${text || '{}'}}`,
       ]) {
-        const { status, json } = await served.ask(path, {
-          raw: sent,
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-        })
+        const { status, json } = await served
+          .ask(path, { raw: sent, method: 'POST', headers: { 'content-type': 'application/json' } })
+          .catch((error: NodeJS.ErrnoException) => {
+            // The server answers 413 and hangs up while the rest is still being sent; who sends may hear only the latter.
+            if (sent.length < 1_000_000 || !['EPIPE', 'ECONNRESET'].includes(error.code ?? '')) throw error
+            return { status: 413, json: { title: 'hung up' } }
+          })
         const isFine = status < 500 && (status < 300 || typeof (json?.detail ?? json?.title) === 'string')
         tally.count(what, 1, isFine ? 0 : 1)
         if (!isFine) unexplained.push(`POST ${path} with ${name}: ${status}`)
