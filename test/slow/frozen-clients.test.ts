@@ -3,6 +3,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { clientOptions } from '../../src/adapters/postgres/connection.ts'
+import { examine } from '../../src/examine.ts'
 import { closeStore, openStore } from '../../src/open-store.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { eventually } from '../support/eventually.ts'
@@ -123,3 +124,19 @@ for (const [first, second] of [
     expect(Math.max(...times) - Math.min(...times)).toBeLessThan(60_000)
     console.log(`clocks ${first} and ${second} ms off: all was over after ${Math.round(took)} ms`)
   })
+
+test('F-102 doctor: reports how far the clock of this machine is from that of the database', async () => {
+  const url = await freshDatabase()
+  const { now } = Date
+  onTestFinished(() => {
+    Date.now = now
+  })
+  const clock = async () =>
+    (await examine({ store: url, server: undefined, config: undefined })).find(({ what }) => what === 'clock')
+  expect(await clock()).toMatchObject({ verdict: 'good' })
+  Date.now = () => now() + 600_000
+  expect(await clock()).toMatchObject({
+    verdict: 'odd',
+    says: expect.stringMatching(/^this machine is (599|600)\d{3} ms ahead/),
+  })
+})
