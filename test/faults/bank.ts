@@ -66,6 +66,8 @@ export async function connectBank(port: number) {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   socket.setNoDelay(true)
+  // A server that was told to stop does not wait for the bank.
+  socket.unref()
   const waiting = new Map<number, (booked: boolean) => void>()
   let asked = 0
   createInterface({ input: socket }).on('line', (line) => {
