@@ -85,7 +85,7 @@ export async function openStore(
     const runelog = await openSqliteRunelog(path, ports, { ...options, eraseBlobs: blobs.erase })
     try {
       const release = claimOwnFile(path)
-      const checkpoints = openCheckpoints(`${path}.cache`)
+      const checkpoints = openCheckpoints(`${path}.cache`, ports.signer)
       return { runelog, blobs, checkpoints, redactor, isExclusive: true, announce: runelog.announce, release }
     } catch (error) {
       await runelog.close()

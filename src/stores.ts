@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { fileBlobs } from './adapters/files/blobs.ts'
 import { hostPorts } from './adapters/host/ports.ts'
-import { openCheckpoints } from './adapters/sqlite/checkpoints.ts'
+import { auditSqlite } from './adapters/sqlite/audit.ts'
+import { auditCheckpoints, openCheckpoints } from './adapters/sqlite/checkpoints.ts'
 import { copyStore } from './adapters/sqlite/copy.ts'
 import { openSqliteReadOnly } from './adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
@@ -21,25 +22,31 @@ export async function openStore(url: string, use: 'look' | 'change'): Promise<St
   const path = url.slice('sqlite:'.length)
   refuseMissing(url)
   const key = keyOf(url)
+  async function* damages() {
+    yield* auditSqlite(path, models)
+    if (existsSync(`${path}.key`)) yield* auditCheckpoints(`${path}.cache`, key.signer)
+  }
   if (use === 'look') {
     const { strays, ...runelog } = await openSqliteReadOnly(path, models)
-    return { runelog, ...key, strays, discard: () => Promise.reject(new Error('This store is open for reading only.')) }
+    const discard = () => Promise.reject(new Error('This store is open for reading only.'))
+    return { runelog, ...key, damages, strays, discard }
   }
   const eraseBlobs = fileBlobs(`${path}.blobs`).erase
   const { strays, ...runelog } = await openSqliteRunelog(path, { ...hostPorts, ...key }, { models, eraseBlobs })
   return {
-    runelog: { ...runelog, redact: withoutTrace(runelog, `${path}.cache`) },
+    runelog: { ...runelog, redact: withoutTrace(runelog, `${path}.cache`, key.signer) },
     ...key,
+    damages,
     strays,
     discard: ({ file }) => rm(file),
   }
 }
 
 /** What is erased goes from the checkpoints that workers keep beside the store, too; before, since this may be killed. */
-function withoutTrace({ redact }: Runelog, cache: string): Runelog['redact'] {
+function withoutTrace({ redact }: Runelog, cache: string, signer: Store['signer']): Runelog['redact'] {
   return async (session_id, ...asked) => {
     if (existsSync(cache)) {
-      const checkpoints = openCheckpoints(cache)
+      const checkpoints = openCheckpoints(cache, signer)
       checkpoints.forget(session_id)
       checkpoints.close()
     }
@@ -52,8 +59,8 @@ async function openPostgres(url: string): Promise<Store> {
   // Only who uses PostgreSQL pays for loading its client.
   const { openPostgresRunelog } = await import('./adapters/postgres/runelog.ts')
   const key = keyOf(url)
-  const runelog = await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models })
-  return { runelog, ...key, strays: async () => [], discard: async () => {} }
+  const { damages, ...runelog } = await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models })
+  return { runelog, ...key, damages, strays: async () => [], discard: async () => {} }
 }
 
 /** Copies a store that is a file, and says how the copy is named. */

@@ -1,6 +1,7 @@
 import type { Fault } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
+import type { Damage } from '../runelog/damage.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Stray } from '../runelog/stray.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
@@ -185,4 +186,6 @@ export interface Store {
   readonly strays: () => Promise<readonly Stray[]>
   /** Removes one of them. */
   readonly discard: (stray: Stray) => Promise<void>
+  /** What does not follow from the log: rows, outputs, files. */
+  readonly damages: () => AsyncIterable<Damage>
 }

@@ -38,6 +38,7 @@ const exceptions: { readonly [C in Code]?: Exit } = {
   file_unusable: 'failed',
   id_ambiguous: 'not_found',
   key_reused: 'conflict',
+  store_damaged: 'unproved',
   store_poisoned: 'unknown',
   run_not_over: 'waiting',
   coordination_not_over: 'waiting',

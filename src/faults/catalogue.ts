@@ -80,6 +80,12 @@ export const faults = defineFaults({
     retry: 'never',
     says: (d: { store: string; problem: string }) => `${d.store} cannot be used: ${d.problem}`,
   },
+  store_damaged: {
+    http: 500,
+    retry: 'never',
+    says: (d: { what: string; problem: string }) =>
+      `The store is damaged. ${d.what}: ${d.problem} Keep its files; "statewright verify" names all damage, and a backup restores it.`,
+  },
   file_unusable: {
     http: 422,
     retry: 'never',

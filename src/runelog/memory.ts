@@ -10,7 +10,7 @@ import type { Append, Head, Range, Runelog } from './port.ts'
 import type { Ports, RunelogOptions } from './ports.ts'
 import { type Prepared, prepare } from './prepare.ts'
 import type { Row } from './read-model.ts'
-import { refoldSession, refuseNothing } from './refold.ts'
+import { foldRecord, refoldSession } from './refold.ts'
 import { selectRows } from './select-rows.ts'
 
 /** The reference store: everything the port promises, except that it ends with the process. */
@@ -98,8 +98,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     async rebuild() {
       for (const table of tables.values()) table.clear()
       const folding = startFold(models, () => undefined)
-      for (const { session_id, event_id } of order)
-        refuseNothing(folding.fold(toRune(log(session_id)[event_id - 1] as StoredRecord, '')))
+      for (const { session_id, event_id } of order) foldRecord(folding, log(session_id)[event_id - 1] as StoredRecord)
       write(folding.changes())
       return order.length
     },

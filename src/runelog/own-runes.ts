@@ -36,14 +36,15 @@ export function redaction(
 
   const content = JSON.parse(record.payload) as Readonly<Record<string, Json>>
   const payload = canonicalJson(erasedPayload(kind, content))
+  const blobs = blobsIn(content)
   const at = now()
   const remains_sha256 = sha256(hashedTexts.remains(payload))
   const { hash } = record
-  const statement = { session_id, event_id, hash, remains_sha256, reason, redacted_by: principal, at }
+  const statement = { session_id, event_id, hash, remains_sha256, blobs, reason, redacted_by: principal, at }
   const signed = signRedaction(statement, signer())
   const requested = request_id === undefined ? {} : { request_id }
   const rune = { kind: 'rune.redacted', at, actor, payload: signed, ...requested } as const
-  return { payload, blobs: blobsIn(content), rune }
+  return { payload, blobs, rune }
 }
 
 export function archival(

@@ -1,5 +1,7 @@
+import { faults } from '../faults/catalogue.ts'
+import { Fault } from '../faults/fault.ts'
 import { type StoredRecord, toRune } from '../runes/record.ts'
-import { type Change, startFold } from './judge.ts'
+import { type Change, type Folding, startFold } from './judge.ts'
 import type { ReadModel } from './read-model.ts'
 
 /**
@@ -12,11 +14,31 @@ export function refoldSession(models: readonly ReadModel[], records: Iterable<St
     models.filter((model) => model.shared !== true),
     () => undefined,
   )
-  for (const record of records) refuseNothing(folding.fold(toRune(record, '')))
+  for (const record of records) foldRecord(folding, record)
   return folding.changes()
 }
 
-/** What was accepted once is accepted at every replay; anything else is a bug in a fold. */
-export function refuseNothing(fault: Error | undefined): void {
-  if (fault !== undefined) throw new Error(`A recorded rune was refused on replay: ${fault.message}`, { cause: fault })
+/** What was accepted once is accepted at every replay. A record that is not was changed, or added past the log. */
+export function foldRecord(folding: Folding, record: StoredRecord): void {
+  const problem = foldProblem(folding, record)
+  if (problem !== undefined) throw faults.store_damaged({ what: nameOf(record), problem })
+}
+
+/** Why a stored record cannot be folded; undefined if it was. Any bytes may come. */
+export function foldProblem(folding: Folding, record: StoredRecord): string | undefined {
+  try {
+    const fault = folding.fold(toRune(record, ''))
+    return fault === undefined ? undefined : `it could not have been recorded: ${fault.message}`
+  } catch (error) {
+    return error instanceof Fault ? error.message : 'it cannot be read.'
+  }
+}
+
+/** The event by its session and number, as far as its header can be read. */
+export function nameOf({ header, event_id }: StoredRecord): string {
+  try {
+    return `${(JSON.parse(header) as { session_id?: unknown }).session_id} event ${event_id}`
+  } catch {
+    return `event ${event_id}`
+  }
 }

@@ -28,7 +28,7 @@ export function createSegments(folder: string): Segments {
 
   async function write(session_id: string, records: readonly ArchivedRecord[]) {
     const bytes = await promisify(gzip)(records.map((record) => `${JSON.stringify(record)}\n`).join(''))
-    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    const sha256 = digestOf(bytes)
     const segment = `${session_id.replaceAll(':', '~')}-${sha256.slice(0, 16)}.ndjson.gz`
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const path = join(folder, segment)
@@ -53,7 +53,10 @@ export function createSegments(folder: string): Segments {
 
     async read(segment) {
       if (last?.segment === segment) return last.records
-      const text = (await promisify(gunzip)(await readFile(join(folder, segment)))).toString()
+      const bytes = await readFile(join(folder, segment))
+      if (!segment.endsWith(`-${digestOf(bytes).slice(0, 16)}.ndjson.gz`))
+        throw new Error(`the archived log ${segment} was changed: its content does not fit its name`)
+      const text = (await promisify(gunzip)(bytes)).toString()
       const records = text
         .split('\n')
         .slice(0, -1)
@@ -69,6 +72,9 @@ export function createSegments(folder: string): Segments {
     },
   }
 }
+
+/** The whole file: a compressed file has bytes that its content does not depend on. */
+const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')

@@ -12,6 +12,8 @@ export interface RedactionStatement {
   /** The hash of the erased event: the statement holds for that event and for no other one. */
   readonly hash: string
   readonly remains_sha256: string
+  /** Outputs that are erased with it. */
+  readonly blobs: readonly string[]
   readonly reason: string
   readonly redacted_by: string
   readonly at: number
@@ -21,26 +23,30 @@ type Signed = Payload<'rune.redacted'>
 
 /** The payload of a `rune.redacted`. The store's key signs it, so SQL alone cannot forge one. */
 export function signRedaction(statement: RedactionStatement, { public_key, sign }: Signer): Signed {
-  const { event_id, reason, remains_sha256, redacted_by } = statement
+  const { event_id, reason, remains_sha256, blobs, redacted_by } = statement
   const signature = sign(redactionText(statement, public_key))
-  return { event_id, reason, remains_sha256, redacted_by, public_key, signature }
+  return { event_id, reason, remains_sha256, blobs, redacted_by, public_key, signature }
 }
 
 export function redactionText(statement: RedactionStatement, public_key: string): string {
   const { session_id, event_id, hash, remains_sha256, reason, redacted_by, at } = statement
-  return statementText('redaction', { session_id, event_id, hash, remains_sha256, reason, redacted_by, at, public_key })
+  const blobs = [...statement.blobs]
+  const about = { session_id, event_id, hash, remains_sha256, blobs, reason }
+  return statementText('redaction', { ...about, redacted_by, at, public_key })
 }
 
 /** What was parsed as the payload of a `rune.redacted`; undefined if it is none. 0.1 neither named nor signed. */
 export function readRedaction(payload: string): Signed | undefined {
   const value = parseObject(payload)
   if (value === undefined) return undefined
-  const { event_id, reason, remains_sha256, redacted_by = null, public_key = null, signature = null } = value
+  const { event_id, reason, remains_sha256, blobs = [] } = value
+  const { redacted_by = null, public_key = null, signature = null } = value
   if (!Number.isSafeInteger(event_id) || typeof reason !== 'string' || !isHex(remains_sha256, 64)) return undefined
+  if (!Array.isArray(blobs) || !blobs.every((ref) => typeof ref === 'string')) return undefined
   if (redacted_by !== null && typeof redacted_by !== 'string') return undefined
   if (public_key !== null && !isHex(public_key, 64)) return undefined
   if (signature !== null && !isHex(signature, 128)) return undefined
-  return { event_id: event_id as number, reason, remains_sha256, redacted_by, public_key, signature }
+  return { event_id: event_id as number, reason, remains_sha256, blobs, redacted_by, public_key, signature }
 }
 
 /** Whether a payload is no more than a redaction leaves: markers, and the fields that a fold needs. */

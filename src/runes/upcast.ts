@@ -7,7 +7,9 @@ import type { Kind } from './kinds.ts'
  * new shape. A kind without an entry has had one shape from the beginning.
  */
 const steps: { readonly [K in Kind]?: readonly ((payload: Json) => Json)[] } = {
-  'rune.redacted': [(payload) => ({ ...(payload as object), redacted_by: null, public_key: null, signature: null })],
+  'rune.redacted': [
+    (payload) => ({ ...(payload as object), blobs: [], redacted_by: null, public_key: null, signature: null }),
+  ],
 }
 
 /** The version that is written today: one more than there are steps. */

@@ -103,7 +103,7 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
   function redactionProblem({ payload, event_id: recorded_at }: StoredRecord, header: ReadHeader) {
     const vouched = readRedaction(payload)
     if (vouched === undefined) return { event_id: recorded_at, problem: 'it does not say what was redacted.' }
-    const { event_id, reason, remains_sha256, redacted_by, public_key, signature } = vouched
+    const { event_id, reason, remains_sha256, blobs, redacted_by, public_key, signature } = vouched
     const bad = (problem: string) => ({ event_id, problem })
     const erasure = erased.get(event_id)
     if (erasure === undefined) return bad('it was redacted, yet its payload is there.')
@@ -114,7 +114,7 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
       if (trusted !== undefined && !trusted.includes(public_key))
         return bad(`${by} was signed with the key ${public_key}, which is not the key of this store.`)
       const { hash } = erasure
-      const statement = { session_id, event_id, hash, remains_sha256, reason, redacted_by, at: header.at }
+      const statement = { session_id, event_id, hash, remains_sha256, blobs, reason, redacted_by, at: header.at }
       if (!check({ text: redactionText(statement, public_key), public_key, signature }))
         return bad(`the signature of ${by} does not fit what it says.`)
     }

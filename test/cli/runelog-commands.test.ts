@@ -28,18 +28,26 @@ beforeEach(async () => {
   await runelog.close()
 })
 
-/** What someone does who has the file: takes the triggers away first. */
-function tamper(sql: string): void {
+/** What an attacker does who has the file: takes the triggers away, and puts them back afterwards. */
+function tampering(work: (db: DatabaseSync) => void): void {
   const db = new DatabaseSync(path)
-  db.exec('DROP TRIGGER IF EXISTS rune_is_never_changed; DROP TRIGGER IF EXISTS rune_is_never_deleted')
-  db.exec(sql)
+  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
+  for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
+  work(db)
+  for (const { sql } of triggers) db.exec(String(sql))
   db.close()
+}
+
+function tamper(sql: string): void {
+  tampering((db) => db.exec(sql))
 }
 
 /** Changes one payload and computes all that follows anew. */
 function rechain(from: number): void {
-  const db = new DatabaseSync(path)
-  db.exec('DROP TRIGGER IF EXISTS rune_is_never_changed')
+  tampering((db) => rechainIn(db, from))
+}
+
+function rechainIn(db: DatabaseSync, from: number): void {
   const records = db
     .prepare('SELECT * FROM rune WHERE session = 1 ORDER BY event_id')
     .all() as unknown as StoredRecord[]
@@ -53,7 +61,6 @@ function rechain(from: number): void {
     hash = link(hash, text, hostPorts.sha256)
     update.run(text, payload, hash, record.event_id)
   }
-  db.close()
 }
 
 const ids = "(SELECT id FROM session WHERE session_id = 'ses_1')"
@@ -114,6 +121,7 @@ describe('verify', () => {
     })
 
     tamper(`DELETE FROM rune WHERE session = ${ids} AND event_id > 8`)
+    tamper("UPDATE meta SET value = (SELECT max(position) FROM rune) WHERE name = 'folded'")
     expect(await runCli(['verify', ...store()])).toMatchObject({ exit: 0 })
     expect(await verify()).toMatchObject({ exit: 5, err: expect.stringMatching(/^ses_1 event 9: it is missing/) })
   })

@@ -16,7 +16,7 @@ import { type StoredRecord, toRune } from '../../src/runes/record.ts'
  */
 const golden = [
   { name: 'runelog-1', format: 1, events: 86, key: 'eec860a59467ddd4807aa398be014f86127b866cad0d7eaf1cab85a864da520a' },
-  { name: 'runelog-2', format: 2, events: 90, key: '8d4bb7bcfe59f541aabd251516c39d5d024e41c5eec4c5e3c809ef754e6cb13e' },
+  { name: 'runelog-2', format: 2, events: 91, key: '8d4bb7bcfe59f541aabd251516c39d5d024e41c5eec4c5e3c809ef754e6cb13e' },
 ]
 
 describe.each(golden)('$name', ({ name, format, events, key }) => {

@@ -127,6 +127,7 @@ describe('redaction', () => {
       event_id: 4,
       hash: at(4).hash,
       remains_sha256: sha256(hashedTexts.remains(payload)),
+      blobs: [],
       reason: 'r',
       redacted_by: 'ann',
       at: header.at,
@@ -136,8 +137,16 @@ describe('redaction', () => {
     expect(judged(signRedaction(statement, signer))).toBeUndefined()
     expect(judged({ event_id, reason, remains_sha256 })?.problem).toBe('the redaction in event 8 is not signed.')
     expect(judged(signRedaction(statement, passingSigner()))?.problem).toContain('which is not the key of this store')
-    for (const other of [{ hash: at(5).hash }, { reason: 'x' }, { redacted_by: 'bob' }, { session_id: 'ses_2' }])
-      expect(judged({ ...signRedaction({ ...statement, ...other }, signer), reason, redacted_by: 'ann' })).toEqual({
+    for (const other of [
+      { hash: at(5).hash },
+      { reason: 'x' },
+      { redacted_by: 'bob' },
+      { session_id: 'ses_2' },
+      { blobs: ['blob_x'] },
+    ])
+      expect(
+        judged({ ...signRedaction({ ...statement, ...other }, signer), reason, redacted_by: 'ann', blobs: [] }),
+      ).toEqual({
         event_id: 4,
         problem: 'the signature of the redaction in event 8 does not fit what it says.',
       })

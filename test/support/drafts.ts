@@ -24,6 +24,7 @@ export const payloads: { readonly [K in Kind]: Payload<K> } = {
     event_id: 1,
     reason: 'r',
     remains_sha256: 'x',
+    blobs: [],
     redacted_by: 'ann',
     public_key: 'x',
     signature: 'x',

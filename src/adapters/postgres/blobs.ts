@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
-import type { Blobs } from '../../runtime/blobs.ts'
+import { type Blobs, sound } from '../../runtime/blobs.ts'
 
 /** In a table, as bytes: unlike text they may hold anything. */
 export function postgresBlobs(pool: pg.Pool): Blobs {
@@ -17,7 +17,7 @@ export function postgresBlobs(pool: pg.Pool): Blobs {
       const { rows } = await pool.query<{ content: Buffer }>('SELECT content FROM statewright.blob WHERE ref = $1', [
         ref,
       ])
-      return rows[0]?.content.toString('utf8')
+      return rows[0] === undefined ? undefined : sound(ref, rows[0].content)
     },
     async erase(refs) {
       await pool.query('DELETE FROM statewright.blob WHERE ref = ANY($1)', [refs])

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
+import { type Damage, damageIn } from '../../runelog/damage.ts'
 import { startFold } from '../../runelog/judge.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
-import { refuseNothing } from '../../runelog/refold.ts'
+import { foldRecord } from '../../runelog/refold.ts'
 import type { Segments } from '../../runelog/segment.ts'
-import { toRune } from '../../runes/record.ts'
 import { type Connection, isTooSlow, unusable } from './connection.ts'
 import { reconnect } from './lane.ts'
-import { inOrder } from './reader.ts'
+import { createReader, inOrder } from './reader.ts'
 import { schema, schemaNumber, storeLock } from './schema.ts'
 import { rowColumns } from './transaction.ts'
 
@@ -28,6 +28,15 @@ export interface OwnerPorts {
   readonly models: readonly ReadModel[]
   readonly fingerprint: string
   readonly segments: Segments | undefined
+}
+
+async function blobProblem({ text }: Connection, ref: string): Promise<string | undefined> {
+  const [present] = await text<{ found: string | null }>(`SELECT to_regclass('statewright.blob') AS found`)
+  if (present?.found == null) return 'it is missing.'
+  const sql = `SELECT encode(sha256(content), 'hex') AS digest FROM statewright.blob WHERE ref = $1`
+  const [blob] = await text<{ digest: string }>(sql, [ref])
+  if (blob === undefined) return 'it is missing.'
+  return ref === `blob_${blob.digest}` ? undefined : 'its content is not what was recorded.'
 }
 
 /** What is done with the whole store and nobody else in it: making the tables, and folding the read models anew. */
@@ -87,7 +96,7 @@ export function createOwnership(ports: OwnerPorts) {
     const folding = startFold(models, () => undefined)
     let count = 0
     for await (const record of inOrder(connection.send, segments)) {
-      refuseNothing(folding.fold(toRune(record, '')))
+      foldRecord(folding, record)
       count += 1
     }
     await connection.send('eraseRows')
@@ -122,5 +131,24 @@ export function createOwnership(ports: OwnerPorts) {
     if (!(await isPrepared(connection))) await rebuildModels(connection)
   }
 
-  return { prepare, rebuild: () => alone(rebuildModels) }
+  async function* damages(): AsyncGenerator<Damage, void, void> {
+    const connection = await reconnect(url, store, Date.now() + patience)
+    try {
+      await connection.text('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      const reader = createReader(connection.send, connection.text, segments)
+      const audited = {
+        records: inOrder(connection.send, segments),
+        folded: Number.POSITIVE_INFINITY,
+        rows: reader.rows,
+        blobProblem: (ref: string) => blobProblem(connection, ref),
+      }
+      yield* damageIn(audited, models)
+    } catch (error) {
+      yield { what: 'database', problem: `it cannot be read further: ${(error as Error).message}.` }
+    } finally {
+      await connection.end()
+    }
+  }
+
+  return { damages, prepare, rebuild: () => alone(rebuildModels) }
 }

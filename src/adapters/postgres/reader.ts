@@ -150,12 +150,12 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
 export async function* inOrder(
   send: Connection['send'],
   segments: Segments | undefined,
-): AsyncGenerator<StoredRecord, void, void> {
+): AsyncGenerator<ArchivedRecord, void, void> {
   const waiting = [...(await send<{ file: string; first_position: number }>('segments'))]
   const open: ArchivedRecord[][] = []
   const next = (records: readonly ArchivedRecord[]) => records.at(-1)?.position ?? Number.POSITIVE_INFINITY
 
-  async function* coldBefore(limit: number): AsyncGenerator<StoredRecord, void, void> {
+  async function* coldBefore(limit: number): AsyncGenerator<ArchivedRecord, void, void> {
     for (;;) {
       while (waiting[0] !== undefined && waiting[0].first_position < limit)
         open.push([...((await segments?.read(waiting.shift()?.file ?? '')) ?? [])].reverse())
@@ -164,7 +164,7 @@ export async function* inOrder(
         undefined,
       )
       if (least === undefined || next(least) > limit) return
-      yield bare(least.pop() as ArchivedRecord)
+      yield least.pop() as ArchivedRecord
     }
   }
 
@@ -172,7 +172,7 @@ export async function* inOrder(
     const page = await send<ArchivedRecord>('allRunes', position, atOnce)
     for (const record of page) {
       yield* coldBefore(record.position)
-      yield bare(record)
+      yield record
     }
     if (page.length < atOnce) break
     position = page.at(-1)?.position ?? position

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
 import { createBell } from '../../runelog/bell.ts'
+import type { Damage } from '../../runelog/damage.ts'
 import { follow } from '../../runelog/follow.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
 import type { Runelog } from '../../runelog/port.ts'
@@ -35,7 +36,16 @@ export interface PostgresOptions extends RunelogOptions {
 }
 
 /** The store for several processes or machines: PostgreSQL holds them apart by row locks and unique keys. */
-export async function openPostgresRunelog(url: string, ports: Ports, options: PostgresOptions = {}): Promise<Runelog> {
+export interface PostgresRunelog extends Runelog {
+  /** What does not follow from the log, as of one moment; others go on writing. */
+  readonly damages: () => AsyncIterable<Damage>
+}
+
+export async function openPostgresRunelog(
+  url: string,
+  ports: Ports,
+  options: PostgresOptions = {},
+): Promise<PostgresRunelog> {
   const { patience = 10_000, lanes: laneCount = 2, answer_ms } = options
   const name = withoutPassword(url)
   const models = allModels(options.models)
@@ -106,7 +116,9 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     return lanes[sum % lanes.length] as Lane
   }
 
-  const store: Runelog = {
+  const store: PostgresRunelog = {
+    damages: ownership.damages,
+
     async append(batch) {
       check()
       return laneOf(batch.session_id).append(prepare(batch, keeping))

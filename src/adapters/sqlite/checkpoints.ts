@@ -1,15 +1,20 @@
-import { hash } from 'node:crypto'
-import { closeSync, openSync, rmSync } from 'node:fs'
+import { createHmac } from 'node:crypto'
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { partsText, statementText } from '../../kernel/digest.ts'
+import type { Damage } from '../../runelog/damage.ts'
+import type { Signer } from '../../runes/checkpoint.ts'
 import type { Checkpoints } from '../../runtime/checkpoints.ts'
-import { explain } from './open-database.ts'
+import { causeOf, explain } from './open-database.ts'
 
 /**
  * Checkpoints in a file of their own beside the store. Nothing is synced: what
- * a power cut takes is folded anew, and what it damages is found by its digest.
+ * a power cut takes is folded anew. What it damages, or what anyone changes who
+ * has the file and not the key of the store, is found by its code and not used.
  */
-export function openCheckpoints(path: string): Checkpoints {
+export function openCheckpoints(path: string, signer: () => Signer): Checkpoints {
   const db = open(path)
+  const codeOf = coding(signer)
   const insert = db.prepare('INSERT OR REPLACE INTO part (session_id, name, sha256, body) VALUES (?, ?, ?, ?)')
   const select = db.prepare('SELECT name, sha256, body FROM part WHERE session_id = ?')
   const remove = db.prepare('DELETE FROM part WHERE session_id = ?')
@@ -17,7 +22,7 @@ export function openCheckpoints(path: string): Checkpoints {
     save(session_id, parts) {
       db.exec('BEGIN')
       try {
-        for (const [name, body] of parts) insert.run(session_id, name, hash('sha256', body), body)
+        for (const [name, body] of parts) insert.run(session_id, name, codeOf(session_id, name, body), body)
         db.exec('COMMIT')
       } catch (error) {
         if (db.isTransaction) db.exec('ROLLBACK')
@@ -28,7 +33,7 @@ export function openCheckpoints(path: string): Checkpoints {
       const parts = new Map<string, string>()
       for (const row of select.iterate(session_id)) {
         const { name, sha256, body } = row as { name: string; sha256: string; body: string }
-        if (hash('sha256', body) !== sha256) return undefined
+        if (codeOf(session_id, name, body) !== sha256) return undefined
         parts.set(name, body)
       }
       return parts.size === 0 ? undefined : parts
@@ -39,6 +44,41 @@ export function openCheckpoints(path: string): Checkpoints {
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     },
     close: () => db.close(),
+  }
+}
+
+/** Every part that is not what a process of this store saved. Nothing uses them; someone changed them. */
+export function* auditCheckpoints(path: string, signer: () => Signer): Generator<Damage, void, void> {
+  if (!existsSync(path)) return
+  const codeOf = coding(signer)
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(path, { readOnly: true })
+    for (const row of db.prepare('SELECT session_id, name, sha256, body FROM part').iterate()) {
+      const { session_id, name, sha256, body } = row as {
+        session_id: string
+        name: string
+        sha256: string
+        body: string
+      }
+      if (codeOf(session_id, name, body) !== sha256)
+        yield { what: `cached ${name} of ${session_id}`, problem: 'it was changed; it is not used.' }
+    }
+  } catch (error) {
+    yield { what: 'cache', problem: `it cannot be read (${causeOf(error)}); it is not used.` }
+  } finally {
+    db?.close()
+  }
+}
+
+/** Ed25519 signs the same text the same way each time, so a signature that never leaves the process is a secret key. */
+function coding(signer: () => Signer) {
+  let key: string | undefined
+  return (session_id: string, name: string, body: string) => {
+    key ??= signer().sign(statementText('cache', null))
+    return createHmac('sha256', key)
+      .update(partsText('cache', [session_id, name, body]))
+      .digest('hex')
   }
 }
 

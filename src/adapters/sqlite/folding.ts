@@ -1,7 +1,6 @@
 import { startFold } from '../../runelog/judge.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
-import { refuseNothing } from '../../runelog/refold.ts'
-import { toRune } from '../../runes/record.ts'
+import { foldRecord } from '../../runelog/refold.ts'
 import type { Reader } from './reader.ts'
 import type { Rows } from './rows.ts'
 import { type Step, step } from './statements.ts'
@@ -24,7 +23,7 @@ export function createFolding({ reader, rows, models, commit }: FoldingPorts) {
     const folding = startFold(models, () => undefined)
     let count = 0
     for await (const record of reader.inOrder()) {
-      refuseNothing(folding.fold(toRune(record, '')))
+      foldRecord(folding, record)
       count += 1
     }
     rows.clear()
@@ -36,8 +35,7 @@ export function createFolding({ reader, rows, models, commit }: FoldingPorts) {
   /** Folds the runes whose rows a killed process had not written yet. */
   function catchUp(): void {
     const folding = startFold(models, rows.look)
-    for (const record of reader.since(Number(reader.meta('folded') ?? 0)))
-      refuseNothing(folding.fold(toRune(record, '')))
+    for (const record of reader.since(Number(reader.meta('folded') ?? 0))) foldRecord(folding, record)
     rows.keep(folding.changes())
     if (rows.behind() > 0) commit(rows.write)
   }

@@ -58,19 +58,27 @@ async function readOnly(
   const statements = prepareStatements(db)
   const reader = createReader(db, statements, createSegments(`${path}.segments`))
   const rows = createRows(reader.row)
-  await createFolding({ reader, rows, models, commit: createWriter(db, statements) }).begin()
+  // Only readers of rows need them folded: `verify` names events that cannot be folded, and must not fail over them.
+  let begun: Promise<void> | undefined
+  const folded = () => {
+    begun ??= createFolding({ reader, rows, models, commit: createWriter(db, statements) }).begin()
+    return begun
+  }
   const bell = createBell()
   const refuse = () => Promise.reject(new Error('A command that only looks has asked for something to be recorded.'))
 
   const store: ReadOnlyRunelog = {
     read: reader.read,
     follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
-    head: async (session_id) => placeIn(reader, rows.look, session_id)?.head,
+    async head(session_id) {
+      await folded()
+      return placeIn(reader, rows.look, session_id)?.head
+    },
     sessionIds: async () => reader.sessionIds(),
-    row: async (model, key) => rows.look(model, key),
-    rows: async (model, query) => reader.rows(model, query),
-    tags: async (model) => reader.tags(model),
-    count: async (model, tag, limit) => reader.count(model, tag, limit),
+    row: (model, key) => folded().then(() => rows.look(model, key)),
+    rows: (model, query) => folded().then(() => reader.rows(model, query)),
+    tags: (model) => folded().then(() => reader.tags(model)),
+    count: (model, tag, limit) => folded().then(() => reader.count(model, tag, limit)),
     watch: bell.listen,
     records: reader.records,
     append: refuse,

@@ -60,6 +60,16 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     return segment === undefined ? [] : segments.read(segment.file)
   }
 
+  /** The records of each contract that was opened with this key, as far as they are not in cold storage. */
+  function* contractsWith(idempotency_key: string): Generator<readonly StoredRecord[], void, void> {
+    const opened = statements.openings.all(idempotency_key) as unknown as [number, number, string][]
+    for (const [session, event_id, header] of opened) {
+      const { subject_id } = JSON.parse(header) as { subject_id: string }
+      const own = statements.contract.all(session, event_id, `"subject_id":${JSON.stringify(subject_id)}`)
+      yield (own as unknown as RuneColumns[]).map(toRecord)
+    }
+  }
+
   async function read(session_id: string, range: Range = {}): Promise<readonly Rune[]> {
     const session = key(session_id)
     if (session === undefined) return []
@@ -102,7 +112,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
   }
 
   /** Every record of the store in the order of the commits, cold ones in their old places. */
-  async function* inOrder(): AsyncGenerator<StoredRecord, void, void> {
+  async function* inOrder(): AsyncGenerator<ArchivedRecord, void, void> {
     const waiting = (statements.segments.all() as unknown as [string, number][]).map(([file, first]) => ({
       file,
       first,
@@ -113,21 +123,21 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
       const found = statements.allRunes.all(position, atOnce) as unknown as RuneColumns[]
       for (const columns of found) {
         yield* coldBefore(columns[5])
-        yield toRecord(columns)
+        yield { ...toRecord(columns), position: columns[5] }
       }
       if (found.length < atOnce) break
       position = found.at(-1)?.[5] ?? position
     }
     yield* coldBefore(Number.POSITIVE_INFINITY)
 
-    async function* coldBefore(limit: number): AsyncGenerator<StoredRecord, void, void> {
+    async function* coldBefore(limit: number): AsyncGenerator<ArchivedRecord, void, void> {
       for (;;) {
         while (waiting[0] !== undefined && waiting[0].first < limit)
           open.push({ records: await segments.read((waiting.shift() as { file: string }).file), next: 0 })
         let least: (typeof open)[number] | undefined
         for (const cursor of open) if (least === undefined || positionOf(cursor) < positionOf(least)) least = cursor
         if (least === undefined || positionOf(least) > limit) return
-        yield bare(least.records[least.next++] as ArchivedRecord)
+        yield least.records[least.next++] as ArchivedRecord
         if (least.next === least.records.length) open.splice(open.indexOf(least), 1)
       }
     }
@@ -163,6 +173,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     count,
     read,
     records,
+    contractsWith,
     positioned,
     cold,
     segmentOf,

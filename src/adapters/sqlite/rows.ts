@@ -9,6 +9,8 @@ export interface Rows {
   readonly look: Look
   /** Takes over what a batch changes. It is part of the commit that holds the runes of the batch: it follows from them. */
   keep(changes: readonly Change[]): void
+  /** This process folded a change of the row that is not in the table yet; the rune may not be, either. */
+  readonly isAhead: (model: string, key: string) => boolean
   /** So many rows are not in the table yet. */
   readonly behind: () => number
   /** Writes them, and how far the table is. They are in the table once these steps are committed. */
@@ -59,6 +61,7 @@ export function createRows(stored: Look): Rows {
         model.behind.set(key, { row, isStored })
       }
     },
+    isAhead: (name, key) => modelOf(name).behind.has(key),
     behind: () => behind,
     write() {
       const steps: Step[] = []

@@ -8,6 +8,7 @@ import { archival, redaction } from '../../runelog/own-runes.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Ports, RunelogOptions } from '../../runelog/ports.ts'
 import { type Prepared, prepare } from '../../runelog/prepare.ts'
+import { claimedBy, heldInLog } from '../../runelog/proven-claims.ts'
 import { refoldSession } from '../../runelog/refold.ts'
 import { createSegments } from '../../runelog/segment.ts'
 import type { Stray } from '../../runelog/stray.ts'
@@ -119,6 +120,11 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     const before = placeOf(session_id)
     const changes = judge(batch, before?.head, rows.look, models)
     if (changes instanceof Fault) return changes
+    for (const { claim, idempotency_key } of claimedBy(batch)) {
+      if (rows.isAhead('claims', claim)) continue
+      const held = heldInLog(claim, reader.contractsWith(idempotency_key))
+      if (held !== undefined) return held
+    }
     const { runes, records, head } = inscribe(batch, before?.head, ports.sha256)
     const place = { session: before?.session ?? ++lastSession, head }
     places.set(session_id, place)

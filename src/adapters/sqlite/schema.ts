@@ -27,6 +27,9 @@ const rowColumns = `(
  * Rows of read models are as of the rune at the position that `meta` has under
  * `folded`. What follows from later runes is not written yet.
  *
+ * `rune_by_key` finds the contracts that were opened with an idempotency key: that
+ * a key is free is proved by the log, and not by the absence of a row.
+ *
  * The triggers hold whoever opens the file to the rules of the log. A payload
  * is erased only after a rune that says so; a rune leaves the table only when
  * a segment holds it.
@@ -46,6 +49,9 @@ CREATE TABLE rune (
   hash     TEXT NOT NULL,
   UNIQUE (session, event_id)
 ) STRICT;
+
+CREATE INDEX rune_by_key ON rune (payload ->> '$.idempotency_key')
+WHERE instr(header, '"kind":"contract.opened"') > 0;
 
 CREATE TABLE segment (
   session        INTEGER PRIMARY KEY REFERENCES session (id),

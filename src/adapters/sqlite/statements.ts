@@ -40,6 +40,10 @@ const reading = {
     'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE session = ? AND event_id > ? AND event_id < ? ORDER BY event_id DESC LIMIT ?',
   allRunes:
     'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE position > ? ORDER BY position LIMIT ?',
+  openings: `SELECT session, event_id, header, payload, salt, hash FROM rune
+    WHERE instr(header, '"kind":"contract.opened"') > 0 AND payload ->> '$.idempotency_key' = ?`,
+  contract: `SELECT event_id, header, payload, salt, hash, position FROM rune
+    WHERE session = ? AND event_id >= ? AND instr(header, ?) > 0 ORDER BY event_id`,
   row: 'SELECT tag, sort, value FROM model_row WHERE model = ? AND key = ?',
   // Goes from tag to tag in the index; a DISTINCT would go through every row.
   tags: `WITH RECURSIVE found (tag) AS (

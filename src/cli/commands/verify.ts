@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
+import type { Damage } from '../../runelog/damage.ts'
 import type { Stray } from '../../runelog/stray.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem, readCheckpoint } from '../../runes/checkpoint.ts'
@@ -65,8 +66,13 @@ export const verifyCommand: Command = {
               }),
             )
         })
-        // One session is proved by itself. For the whole store, files that it does not refer to are reported, too.
-        return report(verdicts, args, io, session_id === undefined ? await store.strays() : [])
+        // One session is proved by itself. For the whole store, all that lies beside the log is looked at, too.
+        const isWhole = session_id === undefined
+        const damages = isWhole ? await Array.fromAsync(store.damages()) : []
+        return report(verdicts, args, io, {
+          damages: [...keyDamage(store, marks, args), ...damages],
+          strays: isWhole ? await store.strays() : [],
+        })
       })
     try {
       return await here()
@@ -90,16 +96,19 @@ interface Verdict {
   readonly format: 1 | 2
 }
 
+const nothingElse = { damages: [], strays: [] }
+
 function report(
   verdicts: readonly Verdict[],
   { values }: Arguments,
   { out, err }: Io,
-  strays: readonly Stray[] = [],
+  { damages, strays }: { readonly damages: readonly Damage[]; readonly strays: readonly Stray[] } = nothingElse,
 ): number {
   const bad = verdicts.filter(({ first_bad }) => first_bad !== null)
-  const exit = bad.length === 0 ? exits.ok : exits.unproved
+  const is_sound = bad.length + damages.length === 0
+  const exit = is_sound ? exits.ok : exits.unproved
   if (values.json) {
-    out(safeJson({ is_sound: bad.length === 0, sessions: verdicts, unknown_files: strays }, 2))
+    out(safeJson({ is_sound, sessions: verdicts, damages, unknown_files: strays }, 2))
     return exit
   }
   for (const { session_id, events, head, checkpoints, public_key, first_bad, redactions, format } of verdicts) {
@@ -112,8 +121,9 @@ function report(
         `${session_id}: exported by 0.1, which signed neither redactions nor the list of machines. They prove nothing.`,
       )
   }
+  for (const { what, problem } of damages) err(`${what}: ${problem}`)
   for (const stray of strays) err(strayLine(stray))
-  if (bad.length === 0 && values.bundle === undefined)
+  if (is_sound && values.bundle === undefined)
     out(`${verdicts.length} ${verdicts.length === 1 ? 'session' : 'sessions'} verified.`)
   return exit
 }
@@ -198,6 +208,15 @@ async function readMarks(args: Arguments, { host }: Io): Promise<ReadonlyMap<str
 }
 
 const keysOf = ({ values }: Arguments) => (values.key as string | undefined)?.split(',')
+
+/** A checkpoint that another key signed than that of the store: one of the two was replaced. */
+function keyDamage(store: Store, marks: ReadonlyMap<string, readonly Checkpoint[]>, args: Arguments): Damage[] {
+  const trusted = keysOf(args) ?? ownKey(store)
+  const strange = [...marks.values()].flat().find(({ public_key }) => !trusted.includes(public_key))
+  if (strange === undefined) return []
+  const problem = `it is ${trusted.join(', ') || 'missing'}, and ${strange.public_key} signed a checkpoint. If you replaced it, name both with --key.`
+  return [{ what: 'key of the store', problem }]
+}
 
 /** Redactions of a store count if its own key signed them. */
 function ownKey({ publicKey }: Store): readonly string[] {

@@ -54,7 +54,8 @@ function held(row: Row | undefined, rune: FoldableRune, key: string): Row | unde
   return claim === undefined ? row : { key, tag: null, sort: null, value: { claim } satisfies Claimed }
 }
 
-function claimOf(rune: FoldableRune): string | undefined {
+/** The key that a rune claims; undefined if it opens nothing irreversible. */
+export function claimOf(rune: FoldableRune): string | undefined {
   if (rune.kind !== 'contract.opened') return undefined
   const { irreversible, idempotency_key, key_scope } = rune.payload
   if (!irreversible || idempotency_key === null) return undefined

@@ -27,6 +27,8 @@ export const sessionKinds = {
     event_id: z.int(),
     reason: z.string(),
     remains_sha256: z.string(),
+    /** Outputs that were erased with the payload. */
+    blobs: z.array(z.string()).readonly(),
     /** Who asked for it, and the signature of the store's key. Null in logs of 0.1. */
     redacted_by: z.string().nullable(),
     public_key: z.string().nullable(),

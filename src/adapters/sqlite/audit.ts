@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { type Damage, damageIn } from '../../runelog/damage.ts'
+import { allModels } from '../../runelog/models/built-in.ts'
+import type { ReadModel } from '../../runelog/read-model.ts'
+import { createSegments } from '../../runelog/segment.ts'
+import { fingerprint } from './folding.ts'
+import { causeOf, openDatabaseToRead } from './open-database.ts'
+import { createReader, type Reader } from './reader.ts'
+import { schema } from './schema.ts'
+import { prepareStatements } from './statements.ts'
+
+/** Everything in the files of a store that does not follow from its log. It reads, and never throws over damage. */
+export async function* auditSqlite(path: string, more: readonly ReadModel[]): AsyncGenerator<Damage, void, void> {
+  const db = openDatabaseToRead(path)
+  try {
+    yield* database(db)
+    const reader = createReader(db, prepareStatements(db), createSegments(`${path}.segments`))
+    yield* sessions(db)
+    yield* segments(db, reader)
+    yield* blobs(`${path}.blobs`)
+    yield* derived(db, reader, `${path}.blobs`, allModels(more))
+  } catch (error) {
+    // Damage that keeps the rest from being looked at.
+    yield { what: 'database', problem: `it cannot be read further: ${causeOf(error)}.` }
+  } finally {
+    db.close()
+  }
+}
+
+/** The file itself, and the rules that it has for everyone who opens it. */
+function* database(db: DatabaseSync): Generator<Damage, void, void> {
+  for (const { integrity_check } of all<{ integrity_check: string }>(db, 'PRAGMA integrity_check'))
+    if (integrity_check !== 'ok') yield { what: 'database', problem: `${integrity_check}.` }
+  const model = new DatabaseSync(':memory:')
+  model.exec(schema)
+  const parts = "SELECT type || ' ' || name AS what, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY 1"
+  const found = new Map(all<{ what: string; sql: string }>(db, parts).map(({ what, sql }) => [what, sql]))
+  for (const { what, sql } of all<{ what: string; sql: string }>(model, parts)) {
+    if (found.get(what) === undefined) yield { what, problem: 'it is missing from the database.' }
+    else if (found.get(what) !== sql) yield { what, problem: 'it was changed.' }
+    found.delete(what)
+  }
+  for (const what of found.keys()) yield { what, problem: 'it was added to the database.' }
+  model.close()
+}
+
+function* sessions(db: DatabaseSync): Generator<Damage, void, void> {
+  const empty = `SELECT session_id FROM session WHERE id NOT IN (SELECT session FROM rune UNION SELECT session FROM segment)`
+  for (const { session_id } of all<{ session_id: string }>(db, empty))
+    yield { what: `session ${session_id}`, problem: 'it has no events.' }
+  const orphans =
+    'SELECT session, min(event_id) AS event_id FROM rune WHERE session NOT IN (SELECT id FROM session) GROUP BY 1'
+  for (const { session, event_id } of all<{ session: number; event_id: number }>(db, orphans))
+    yield { what: `event ${event_id} of session number ${session}`, problem: 'its session is missing.' }
+  const moved = `SELECT s.session_id, later.event_id FROM rune later JOIN rune earlier
+    ON earlier.session = later.session AND earlier.event_id = later.event_id - 1 JOIN session s ON s.id = later.session
+    WHERE earlier.position > later.position`
+  for (const { session_id, event_id } of all<{ session_id: string; event_id: number }>(db, moved))
+    yield { what: `${session_id} event ${event_id}`, problem: 'its place in the order of the commits was changed.' }
+}
+
+async function* segments(db: DatabaseSync, reader: Reader): AsyncGenerator<Damage, void, void> {
+  type Segment = { session: number; file: string; runes: number; first_position: number }
+  for (const { session, file, runes, first_position } of all<Segment>(db, 'SELECT * FROM segment')) {
+    const what = `archived log ${file}`
+    try {
+      const records = await reader.cold(session)
+      const overlap = 'SELECT count(*) AS count FROM rune WHERE session = ? AND event_id <= ?'
+      const doubled = db.prepare(overlap).get(session, records.length)
+      if (records.length !== runes || records[0]?.position !== first_position)
+        yield { what, problem: 'its row in the database does not fit the file.' }
+      if (doubled?.count !== 0) yield { what, problem: 'the database holds events that are in it, too.' }
+      if (records.some(({ position }, i) => position <= (records[i - 1]?.position ?? 0)))
+        yield { what, problem: 'the order of its commits was changed.' }
+    } catch (error) {
+      yield { what, problem: `it cannot be read (${(error as Error).message}).` }
+    }
+  }
+}
+
+/** Every output is named by its content, also one that no event refers to. */
+function* blobs(folder: string): Generator<Damage, void, void> {
+  if (!existsSync(folder)) return
+  for (const name of readdirSync(folder).sort()) {
+    if (name.startsWith('.')) continue
+    const problem = blobProblem(folder, name)
+    if (problem !== undefined) yield { what: `output ${name}`, problem }
+  }
+}
+
+function blobProblem(folder: string, ref: string): string | undefined {
+  try {
+    const name = `blob_${hash('sha256', readFileSync(join(folder, ref)))}`
+    return name === ref ? undefined : 'its content is not what was recorded.'
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+      ? 'it is missing.'
+      : `it cannot be read (${causeOf(error)}).`
+  }
+}
+
+async function* derived(
+  db: DatabaseSync,
+  reader: Reader,
+  folder: string,
+  models: readonly ReadModel[],
+): AsyncGenerator<Damage, void, void> {
+  const versions = fingerprint(models)
+  const folded = Number(reader.meta('folded') ?? 0)
+  const last = all<{ last: number }>(db, 'SELECT coalesce(max(position), 0) AS last FROM rune')[0]?.last ?? 0
+  if (!(folded <= last)) yield { what: 'meta folded', problem: `it is ${folded}, past the last event.` }
+  for (const { model } of all<{ model: string }>(db, 'SELECT DISTINCT model FROM model_row'))
+    if (!models.some(({ name }) => name === model))
+      yield { what: `rows of ${model}`, problem: 'no read model has them.' }
+  const missing = (ref: string) => (existsSync(join(folder, ref)) ? undefined : 'it is missing.')
+  const store = {
+    records: reader.inOrder(),
+    folded,
+    // Rows of another version are folded again when the store opens, so nothing depends on them.
+    rows: reader.meta('models') === versions ? reader.rows : undefined,
+    blobProblem: async (ref: string) => missing(ref),
+  }
+  yield* damageIn(store, models)
+}
+
+function all<T extends Record<string, SQLOutputValue>>(db: DatabaseSync, sql: string): readonly T[] {
+  return db.prepare(sql).all() as T[]
+}

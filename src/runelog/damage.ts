@@ -1,0 +1,90 @@
+import { canonicalJson } from '../kernel/canonical-json.ts'
+import { blobsIn } from '../runes/erased-payload.ts'
+import type { StoredRecord } from '../runes/record.ts'
+import { readRedaction } from '../runes/redaction.ts'
+import { startFold } from './judge.ts'
+import type { ReadModel, Row } from './read-model.ts'
+import { foldProblem, nameOf } from './refold.ts'
+import type { ArchivedRecord } from './segment.ts'
+
+/** Something in a store that does not follow from its log. Damage to a chain is named by the verifier of its session. */
+export interface Damage {
+  /** The row, file or event. */
+  readonly what: string
+  readonly problem: string
+}
+
+/** Where the damage of a store is looked for. */
+export interface Auditable {
+  /** Every record in the order of the commits. */
+  readonly records: AsyncIterable<ArchivedRecord>
+  /** Rows are as of the record at this place in the order of the commits. */
+  readonly folded: number
+  /** The rows of a model; undefined if no reader depends on those that are there. */
+  readonly rows: ((model: string) => Promise<readonly Row[]> | readonly Row[]) | undefined
+  /** What is wrong with the content that is kept under a reference; undefined if it is sound. */
+  readonly blobProblem: (ref: string) => Promise<string | undefined>
+}
+
+/** Folds the log again, and compares every row and every output with what follows from it. */
+export async function* damageIn(store: Auditable, models: readonly ReadModel[]): AsyncGenerator<Damage, void, void> {
+  const folding = startFold(models, () => undefined)
+  const refs = new Map<string, string>()
+  const erased = new Set<string>()
+  let expected: ReadonlyMap<string, Row> | undefined
+  let isReadable = true
+  for await (const record of store.records) {
+    if (expected === undefined && record.position > store.folded) expected = rowsOf(folding)
+    const problem = foldProblem(folding, record)
+    if (problem !== undefined) {
+      isReadable = false
+      yield { what: nameOf(record), problem }
+    }
+    for (const ref of refsIn(record)) refs.set(ref, nameOf(record))
+    for (const ref of erasedBy(record)) erased.add(ref)
+  }
+  // Rows that follow from a damaged log are not known.
+  if (isReadable && store.rows !== undefined) yield* differences(expected ?? rowsOf(folding), store.rows, models)
+  for (const [ref, where] of refs) {
+    const problem = await store.blobProblem(ref)
+    if (problem !== undefined && !erased.has(ref)) yield { what: `output ${ref} of ${where}`, problem }
+  }
+}
+
+const keyOf = (model: string, key: string) => `${model} ${key}`
+
+function rowsOf(folding: ReturnType<typeof startFold>): ReadonlyMap<string, Row> {
+  const rows = new Map<string, Row>()
+  for (const { model, key, row } of folding.changes()) if (row !== undefined) rows.set(keyOf(model, key), row)
+  return rows
+}
+
+async function* differences(
+  expected: ReadonlyMap<string, Row>,
+  rows: NonNullable<Auditable['rows']>,
+  models: readonly ReadModel[],
+): AsyncGenerator<Damage, void, void> {
+  const missing = new Set(expected.keys())
+  for (const { name } of models)
+    for (const row of await rows(name)) {
+      const what = `row ${keyOf(name, row.key)}`
+      const right = expected.get(keyOf(name, row.key))
+      missing.delete(keyOf(name, row.key))
+      if (right === undefined) yield { what, problem: 'it was added; it does not follow from the log.' }
+      else if (canonicalJson({ ...right }) !== canonicalJson({ ...row }))
+        yield { what, problem: 'it was changed; it does not follow from the log.' }
+    }
+  for (const key of missing) yield { what: `row ${key}`, problem: 'it is missing, and follows from the log.' }
+}
+
+function refsIn({ payload }: StoredRecord): readonly string[] {
+  try {
+    return payload.includes('blob_') ? blobsIn(JSON.parse(payload)) : []
+  } catch {
+    return []
+  }
+}
+
+function erasedBy({ header, payload }: StoredRecord): readonly string[] {
+  return header.includes('"kind":"rune.redacted"') ? (readRedaction(payload)?.blobs ?? []) : []
+}
