@@ -14,3 +14,12 @@ export function keyOf(url: string): StoreKey {
   const signer = signerOf(url)
   return { signer, publicKey: () => (url === 'memory:' ? signer().public_key : publicKeyIn(keyFileOf(url))) }
 }
+
+/** Why the key of a store cannot be used; undefined if it can. Nothing is made. */
+export function keyProblem(url: string): string | undefined {
+  try {
+    return keyOf(url).publicKey() === undefined ? 'it is missing.' : undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}

@@ -11,7 +11,7 @@ import type { Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
 import { models, segmentsFolder } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
-import { keyOf } from './store-key.ts'
+import { keyOf, keyProblem } from './store-key.ts'
 
 /** Opens a store that exists, by its name. Wiring, like `main`: nothing in a room imports this. */
 export async function openStore(url: string, use: 'look' | 'change'): Promise<Store> {
@@ -24,7 +24,9 @@ export async function openStore(url: string, use: 'look' | 'change'): Promise<St
   const key = keyOf(url)
   async function* damages() {
     yield* auditSqlite(path, models)
-    if (existsSync(`${path}.key`)) yield* auditCheckpoints(`${path}.cache`, key.signer)
+    const problem = keyProblem(url)
+    if (problem === undefined) yield* auditCheckpoints(`${path}.cache`, key.signer)
+    else if (existsSync(`${path}.key`)) yield { what: 'key of the store', problem }
   }
   if (use === 'look') {
     const { strays, ...runelog } = await openSqliteReadOnly(path, models)

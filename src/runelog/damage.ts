@@ -1,6 +1,7 @@
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import { blobsIn } from '../runes/erased-payload.ts'
-import type { StoredRecord } from '../runes/record.ts'
+import { isKind, payloadProblem } from '../runes/kinds.ts'
+import { type StoredRecord, toRune } from '../runes/record.ts'
 import { readRedaction } from '../runes/redaction.ts'
 import { startFold } from './judge.ts'
 import type { ReadModel, Row } from './read-model.ts'
@@ -14,6 +15,11 @@ export interface Damage {
   readonly problem: string
 }
 
+/** A row as its table has it. Its text may be anything. */
+export interface StoredRow extends Omit<Row, 'value'> {
+  readonly value: string
+}
+
 /** Where the damage of a store is looked for. */
 export interface Auditable {
   /** Every record in the order of the commits. */
@@ -21,7 +27,7 @@ export interface Auditable {
   /** Rows are as of the record at this place in the order of the commits. */
   readonly folded: number
   /** The rows of a model; undefined if no reader depends on those that are there. */
-  readonly rows: ((model: string) => Promise<readonly Row[]> | readonly Row[]) | undefined
+  readonly rows: ((model: string) => Promise<readonly StoredRow[]> | readonly StoredRow[]) | undefined
   /** What is wrong with the content that is kept under a reference; undefined if it is sound. */
   readonly blobProblem: (ref: string) => Promise<string | undefined>
 }
@@ -35,7 +41,7 @@ export async function* damageIn(store: Auditable, models: readonly ReadModel[]):
   let isReadable = true
   for await (const record of store.records) {
     if (expected === undefined && record.position > store.folded) expected = rowsOf(folding)
-    const problem = foldProblem(folding, record)
+    const problem = shapeProblem(record) ?? foldProblem(folding, record)
     if (problem !== undefined) {
       isReadable = false
       yield { what: nameOf(record), problem }
@@ -71,11 +77,25 @@ async function* differences(
       const right = expected.get(keyOf(name, row.key))
       missing.delete(keyOf(name, row.key))
       if (right === undefined) yield { what, problem: 'it was added; it does not follow from the log.' }
-      else if (canonicalJson({ ...right }) !== canonicalJson({ ...row }))
-        yield { what, problem: 'it was changed; it does not follow from the log.' }
+      else if (!isSame(right, row)) yield { what, problem: 'it was changed; it does not follow from the log.' }
     }
   for (const key of missing) yield { what: `row ${key}`, problem: 'it is missing, and follows from the log.' }
 }
+
+/** What the schema of its kind says about a record. Headers and payloads that nobody could have appended are named. */
+function shapeProblem(record: StoredRecord): string | undefined {
+  try {
+    const { kind, payload } = toRune(record, '')
+    if (!isKind(kind)) return 'there is no such kind of event.'
+    const problem = payloadProblem(kind, payload)
+    return problem === undefined ? undefined : `its payload has another shape than its kind: ${problem}`
+  } catch {
+    return 'it cannot be read.'
+  }
+}
+
+const isSame = ({ tag, sort, value }: Row, stored: StoredRow) =>
+  tag === stored.tag && sort === stored.sort && canonicalJson(value) === stored.value
 
 function refsIn({ payload }: StoredRecord): readonly string[] {
   try {

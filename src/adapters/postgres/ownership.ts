@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import { type Damage, damageIn } from '../../runelog/damage.ts'
+import { type Damage, damageIn, type StoredRow } from '../../runelog/damage.ts'
 import { startFold } from '../../runelog/judge.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 import { foldRecord } from '../../runelog/refold.ts'
 import type { Segments } from '../../runelog/segment.ts'
 import { type Connection, isTooSlow, unusable } from './connection.ts'
 import { reconnect } from './lane.ts'
-import { createReader, inOrder } from './reader.ts'
+import { inOrder } from './reader.ts'
 import { schema, schemaNumber, storeLock } from './schema.ts'
 import { rowColumns } from './transaction.ts'
 
@@ -28,6 +28,12 @@ export interface OwnerPorts {
   readonly models: readonly ReadModel[]
   readonly fingerprint: string
   readonly segments: Segments | undefined
+}
+
+async function rowsOf({ text }: Connection, model: string): Promise<readonly StoredRow[]> {
+  const sql = 'SELECT key, tag, sort, value FROM statewright.model_row WHERE model = $1'
+  const rows = await text<StoredRow>(sql, [model])
+  return rows.map((row) => ({ ...row, sort: row.sort === Number.NEGATIVE_INFINITY ? null : row.sort }))
 }
 
 async function blobProblem({ text }: Connection, ref: string): Promise<string | undefined> {
@@ -135,11 +141,10 @@ export function createOwnership(ports: OwnerPorts) {
     const connection = await reconnect(url, store, Date.now() + patience)
     try {
       await connection.text('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      const reader = createReader(connection.send, connection.text, segments)
       const audited = {
         records: inOrder(connection.send, segments),
         folded: Number.POSITIVE_INFINITY,
-        rows: reader.rows,
+        rows: (model: string) => rowsOf(connection, model),
         blobProblem: (ref: string) => blobProblem(connection, ref),
       }
       yield* damageIn(audited, models)

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { type Damage, damageIn } from '../../runelog/damage.ts'
+import { type Damage, damageIn, type StoredRow } from '../../runelog/damage.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 import { createSegments } from '../../runelog/segment.ts'
@@ -120,10 +120,15 @@ async function* derived(
     records: reader.inOrder(),
     folded,
     // Rows of another version are folded again when the store opens, so nothing depends on them.
-    rows: reader.meta('models') === versions ? reader.rows : undefined,
+    rows: reader.meta('models') === versions ? (model: string) => rowsOf(db, model) : undefined,
     blobProblem: async (ref: string) => missing(ref),
   }
   yield* damageIn(store, models)
+}
+
+function rowsOf(db: DatabaseSync, model: string): readonly StoredRow[] {
+  const rows = db.prepare('SELECT key, tag, sort, value FROM model_row WHERE model = ?').all(model)
+  return rows as { key: string; tag: string | null; sort: number | null; value: string }[]
 }
 
 function all<T extends Record<string, SQLOutputValue>>(db: DatabaseSync, sql: string): readonly T[] {

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import type { Damage } from '../../runelog/damage.ts'
 import type { Stray } from '../../runelog/stray.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
@@ -214,14 +215,19 @@ function keyDamage(store: Store, marks: ReadonlyMap<string, readonly Checkpoint[
   const trusted = keysOf(args) ?? ownKey(store)
   const strange = [...marks.values()].flat().find(({ public_key }) => !trusted.includes(public_key))
   if (strange === undefined) return []
-  const problem = `it is ${trusted.join(', ') || 'missing'}, and ${strange.public_key} signed a checkpoint. If you replaced it, name both with --key.`
+  const problem = `it is ${trusted.join(', ') || 'missing or damaged'}, and ${strange.public_key} signed a checkpoint. If you replaced it, name both with --key.`
   return [{ what: 'key of the store', problem }]
 }
 
-/** Redactions of a store count if its own key signed them. */
+/** Redactions of a store count if its own key signed them. A key file that cannot be read is no key. */
 function ownKey({ publicKey }: Store): readonly string[] {
-  const key = publicKey()
-  return key === undefined ? [] : [key]
+  try {
+    const key = publicKey()
+    return key === undefined ? [] : [key]
+  } catch (error) {
+    if (error instanceof Fault) return []
+    throw error
+  }
 }
 
 function parse(line: string): unknown {
