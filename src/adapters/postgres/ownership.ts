@@ -138,7 +138,7 @@ export function createOwnership(ports: OwnerPorts) {
   }
 
   async function* damages(): AsyncGenerator<Damage, void, void> {
-    const connection = await reconnect(url, store, Date.now() + patience)
+    const connection = await reconnect({ url, store }, performance.now() + patience)
     try {
       await connection.text('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const audited = {
