@@ -14,7 +14,10 @@ export interface ArchivedRecord extends StoredRecord {
 export interface Segments {
   /** Puts the records into a file that is on disk, name and all, when the promise resolves. Same records, same file. */
   write(session_id: string, records: readonly ArchivedRecord[]): Promise<{ segment: string; sha256: string }>
+  /** The records of a file that a store refers to. A file whose bytes do not fit its name is refused. */
   read(segment: string): Promise<readonly ArchivedRecord[]>
+  /** The same for any file in the folder, whatever its name. */
+  readStray(file: string): Promise<readonly ArchivedRecord[]>
   remove(segment: string): Promise<void>
 }
 
@@ -56,14 +59,12 @@ export function createSegments(folder: string): Segments {
       const bytes = await readFile(join(folder, segment))
       if (!segment.endsWith(`-${digestOf(bytes).slice(0, 16)}.ndjson.gz`))
         throw new Error(`the archived log ${segment} was changed: its content does not fit its name`)
-      const text = (await promisify(gunzip)(bytes)).toString()
-      const records = text
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => JSON.parse(line) as ArchivedRecord)
+      const records = await recordsIn(bytes)
       last = { segment, records }
       return records
     },
+
+    readStray: async (file) => recordsIn(await readFile(join(folder, file))),
 
     async remove(segment) {
       if (last?.segment === segment) last = undefined
@@ -71,6 +72,12 @@ export function createSegments(folder: string): Segments {
       await syncFolder(folder)
     },
   }
+}
+
+async function recordsIn(bytes: Buffer): Promise<readonly ArchivedRecord[]> {
+  const text = (await promisify(gunzip)(bytes)).toString()
+  const lines = text.split('\n').slice(0, -1)
+  return lines.map((line) => JSON.parse(line) as ArchivedRecord)
 }
 
 /** The whole file: a compressed file has bytes that its content does not depend on. */

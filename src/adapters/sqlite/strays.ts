@@ -33,7 +33,7 @@ async function contentOf(
   reader: Reader,
 ): Promise<Pick<Stray, 'holds' | 'events'>> {
   try {
-    const records = await createSegments(folder).read(name)
+    const records = await createSegments(folder).readStray(name)
     const stored = new Map<number, string>()
     for await (const { event_id, hash } of reader.records(session_id)) stored.set(event_id, hash)
     const isCopy = records.every(({ event_id, hash }) => stored.get(event_id) === hash)

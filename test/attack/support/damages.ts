@@ -179,7 +179,7 @@ export function cleverDamages(database: string): readonly Damage[] {
     )
   for (const session of new Set(runes.map((rune) => rune.session as number))) {
     add(`append a linked event to session ${session}`, documented[0], (d) =>
-      append(d, session, 'turn.assistant_delta', { content: 'x', offset: 0 }),
+      append(d, session, 'turn.assistant_delta', { content: 'x', channel: 'text', round: 1, offset: 0 }),
     )
     add(`append an illegal event to session ${session}`, /event \d+/, (d) => append(d, session, 'no.such_kind', {}))
     add(`append an opening that was there to session ${session}`, /event \d+/, (d) => {
@@ -293,6 +293,12 @@ export function fileDamages(place: Place, positions: number): readonly Damage[] 
     ...files.flatMap((file) => bytesOf(file, readFileSync(join(folder, file)), positions, namesFile(file), 'store')),
     ...bytesOf('bundle', readFileSync(bundle), positions * 4, /event|bundle|file/, 'bundle'),
     ...bytesOf('store.db', readFileSync(place.database), positions * 4, /./, 'store'),
+    {
+      name: 'cut the last line end off the bundle',
+      names: documented[5],
+      target: 'bundle',
+      apply: ({ bundle: path }) => writeFileSync(path, readFileSync(path).subarray(0, -1)),
+    },
     {
       name: 'insert an output that no event refers to',
       names: documented[4],
