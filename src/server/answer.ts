@@ -44,6 +44,7 @@ export function answering({ desk, kept }: Context, operation: Operation) {
   async function post(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
     const done = async () => {
       const { answer, isReplayed } = await carryOut(operation, desk, asked)
+      if (operation.erases) kept.forget()
       return { status: 200, body: JSON.stringify(answer), isReplayed }
     }
     const { idempotency_key, by } = asked

@@ -22,6 +22,7 @@ interface Kept {
  */
 export function createKeptAnswers({ kept_answers, kept_answers_ms }: Limits, now: () => number) {
   const kept = new Map<string, Kept>()
+  let erasures = 0
 
   function makeRoom() {
     for (const [key, { at, answer }] of kept) {
@@ -49,15 +50,24 @@ export function createKeptAnswers({ kept_answers, kept_answers_ms }: Limits, now
       }
       makeRoom()
       const entry: Kept = { fingerprint, at: now(), answer: undefined }
+      const seen = erasures
       kept.set(key, entry)
       try {
-        entry.answer = await carryOut()
-        return { ...entry.answer, isReplayed: entry.answer.isReplayed === true }
+        const answer = await carryOut()
+        // It may repeat content that was erased while it was being made.
+        if (seen === erasures) entry.answer = answer
+        else kept.delete(key)
+        return { ...answer, isReplayed: answer.isReplayed === true }
       } catch (error) {
         // What was refused may be accepted later; what is unknown is found out by asking again.
         kept.delete(key)
         throw error
       }
+    },
+    /** Content was erased, and any answer may repeat it. From now on answers follow from the record. */
+    forget() {
+      erasures += 1
+      for (const [key, { answer }] of kept) if (answer !== undefined) kept.delete(key)
     },
     size: () => kept.size,
   }

@@ -29,6 +29,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
   readonly immutable?: true
   /** What it brings about is found again by its key in the log itself, also after a crash; no answer need be kept. */
   readonly key_is_recorded?: true
+  /** It erases content. No answer that was kept before it is given again. */
+  readonly erases?: true
   /**
    * For answers that are asked for again and again: what the answer follows
    * from, and the answer if it is wanted. While the revision is the same, so is

@@ -31,6 +31,7 @@ export const redactRune = defineOperation({
   query: nothing,
   body: z.strictObject({ reason: z.string().trim().min(1).max(10_000) }),
   returns: z.object({ session_id: z.string(), event_id: z.int() }),
+  erases: true,
   async run(desk, { params: { session_id, event_id }, body, by }) {
     await (await desk.commands()).redact(session_id, event_id, body.reason, by)
     return { session_id, event_id }

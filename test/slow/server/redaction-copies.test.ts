@@ -2,10 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { note, planOf } from '../../scenarios/goal-cast.ts'
 import { createProject } from '../../support/cli-project.ts'
+import { createDeskWorld } from '../../support/desk.ts'
 import { eventually } from '../../support/eventually.ts'
+import { registryIn } from '../../support/goal-registry.ts'
+import { keyedAgents } from '../../support/keyed-agents.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
+import { startServer } from '../../support/server.ts'
 import { startServerProcess } from '../../support/server-process.ts'
 
 const scratch = scratchFolder('redaction')
@@ -82,4 +87,34 @@ test('F-84 redaction: every copy is gone from the files of the store while a ser
   expect(await server.kill('SIGTERM')).toBe(0)
   expect(foundIn(folder)).toEqual([])
   expect(await runCli(['verify', '--store', store])).toMatchObject({ exit: 0 })
+})
+
+test('F-84 redaction: an answer that was kept for an idempotency key is not given again', async () => {
+  // GIVEN an answer that repeats the goal, and is given word for word to those who ask again
+  const registry = registryIn(scratch.fresh())
+  const { world, desk } = await createDeskWorld(keyedAgents, { store: 'sqlite', plans: { registry } })
+  const { ask, close } = await startServer(desk)
+  const body = { goal: `Write about ${marker}`, plan: planOf(note('ta')) }
+  const { goal_id, session_id } = (await ask('/api/goals', { body })).json
+  const cancel = () => ask(`/api/goals/${goal_id}/cancel`, { body: {}, headers: { 'idempotency-key': 'k' } })
+  const first = await cancel()
+  expect(first.text).toContain(marker)
+  expect((await cancel()).text).toBe(first.text)
+  await world.sw.idle()
+
+  // WHEN every event that holds the marker is redacted
+  const { items } = (await ask(`/api/sessions/${session_id}/runes?limit=1000`)).json as Found
+  for (const { event_id, payload } of items)
+    if (JSON.stringify(payload).includes(marker)) {
+      const path = `/api/sessions/${session_id}/runes/${event_id}/redact`
+      expect(await ask(path, { body: { reason: 'asked for' } })).toMatchObject({ status: 200 })
+    }
+
+  // THEN the same request is answered from the record, which does not have it
+  const again = await cancel()
+  expect(again).toMatchObject({ status: 200, json: { accepted: true, goal: { goal_id } } })
+  expect(again.headers.get('idempotency-replayed')).toBe('true')
+  expect(again.text).not.toContain(marker)
+  await close()
+  await world.end()
 })
