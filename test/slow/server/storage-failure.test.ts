@@ -59,7 +59,7 @@ async function start(command: 'serve' | 'worker', isMounted: boolean) {
   })
   await eventually('it says that it is there', async () => (/Serving|Working/.test(out) ? true : undefined))
   const [url = ''] = /http:\S+/.exec(out) ?? []
-  return { folder, store, over, said: () => ({ out, err }), ask: asking(url, false) }
+  return { folder, store, over, child, said: () => ({ out, err }), ask: asking(url, false) }
 }
 
 const oneSentence = /^The store stopped after an error while writing \([^\n]+\)\. Whether [^\n]+\n$/
@@ -72,6 +72,15 @@ test('F-103 serve: on a full disk it says so once, stops serving and exits 8 wit
   expect(said().err).toMatch(oneSentence)
   expect(said().err).toContain('the disk is full')
   await expect(ask('/healthz', { token: null })).rejects.toThrow()
+})
+
+test('F-103 serve: SIGTERM after a storage failure is obeyed', async () => {
+  const { ask, child, over, said } = await start('serve', true)
+  await ask('/api/runs', { token, body: { agent: 'filling', input: 'go' } })
+  await eventually('it says so', async () => (oneSentence.test(said().err) ? true : undefined), 30_000)
+  child.kill('SIGTERM')
+  expect(await Promise.race([over, late(6_000)])).toBe(8)
+  expect(said().err).toMatch(oneSentence)
 })
 
 test.each([
