@@ -18,6 +18,7 @@ import { budgets } from './runtime/models/budgets.ts'
 import { delegated } from './runtime/models/delegated.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
 import { outputs } from './runtime/models/outputs.ts'
+import { search } from './runtime/models/search.ts'
 import { summaries } from './runtime/models/summaries.ts'
 import { waitingRuns } from './runtime/models/waiting-runs.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
@@ -48,7 +49,7 @@ export interface Sharing {
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
-export const models = [openInteractions, waitingRuns, delegated, budgets, summaries, outputs, coordinations]
+export const models = [openInteractions, waitingRuns, delegated, budgets, summaries, search, outputs, coordinations]
 
 export const usual_lease_ms = 5_000
 

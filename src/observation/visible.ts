@@ -69,7 +69,7 @@ function blank(name: string, value: Json | undefined): Json | undefined {
  * Whether a rune itself may be shown. One of a contract follows how that was
  * opened; a question is put to a person, who has to see it.
  */
-export function isShown(rune: Rune, opened?: Pick<Rune, 'visibility'>): boolean {
+export function isShown(rune: Pick<Rune, 'visibility' | 'machine'>, opened?: Pick<Rune, 'visibility'>): boolean {
   if (rune.visibility !== 'public') return false
   return rune.machine === 'interaction' || opened === undefined || opened.visibility === 'public'
 }

@@ -2,6 +2,7 @@ import { Fault } from '../faults/fault.ts'
 import { genesis } from '../runes/chain.ts'
 import { type StoredRecord, toRune } from '../runes/record.ts'
 import { createBell } from './bell.ts'
+import { findWords } from './find-words.ts'
 import { follow } from './follow.ts'
 import { type Change, inscribe, judge, type Look, startFold } from './judge.ts'
 import { allModels } from './models/built-in.ts'
@@ -12,6 +13,7 @@ import { type Prepared, prepare } from './prepare.ts'
 import type { Row } from './read-model.ts'
 import { foldRecord, refoldSession } from './refold.ts'
 import { selectRows } from './select-rows.ts'
+import { searchModel } from './words.ts'
 
 /** The reference store: everything the port promises, except that it ends with the process. */
 export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): Runelog {
@@ -73,6 +75,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
       const rows = selectRows(tables.get(model)?.values() ?? [], { tag, limit })
       return { count: rows.length, first: rows[0]?.sort ?? null }
     },
+    search: async (query) => findWords(tables.get(searchModel)?.values() ?? [], [...heads.keys()], query),
     watch: bell.listen,
 
     async *records(session_id, after = 0) {

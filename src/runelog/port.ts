@@ -3,6 +3,7 @@ import type { StoredRecord } from '../runes/record.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
 import type { Listener } from './bell.ts'
 import type { ModelQuery, Row } from './read-model.ts'
+import type { FoundSession, WordQuery } from './words.ts'
 
 /**
  * What the system asks of storage. Three stores implement it and one suite
@@ -48,6 +49,12 @@ export interface Runelog {
 
   /** How many rows are listed under a tag, counted up to a limit, and where the first of them stands. */
   count(model: string, tag: string, limit: number): Promise<Counted>
+
+  /**
+   * Sessions in which a text has all these words, the one that began last first. An index finds them, as of the last
+   * commit; however many there are, the process goes on with other work meanwhile.
+   */
+  search(query: WordQuery): Promise<readonly FoundSession[]>
 
   /** Calls back after each commit, with the sessions it wrote to and whose commit it was. Returns the way to stop. */
   watch(listener: Listener): () => void

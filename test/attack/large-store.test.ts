@@ -5,7 +5,7 @@ import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
 import { models } from '../../src/open-store.ts'
 import { importable } from '../support/cli-project.ts'
-import { created, plain } from '../support/drafts.ts'
+import { opening, plain } from '../support/drafts.ts'
 import { eventually } from '../support/eventually.ts'
 import { isProof } from '../support/sampling.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
@@ -53,7 +53,8 @@ test(`F-109 large store: with ${sessions} sessions no request holds the event lo
     await Promise.all(
       Array.from({ length: 500 }, (_, i) => {
         const session_id = `ses_${from + i}`
-        return runelog.append({ session_id, runes: [created(session_id)] })
+        const title = `Refund of order${1_000_000 + from + i}${i % 500 === 7 ? ' needle' : ''}`
+        return runelog.append({ session_id, runes: [opening('session', session_id, { config: { title } })] })
       }),
     )
   for (let from = 0; from < runes; from += 1_000)
@@ -75,6 +76,12 @@ test(`F-109 large store: with ${sessions} sessions no request holds the event lo
   const paths = [
     '/api/sessions',
     '/api/sessions?q=nothing-has-this',
+    '/api/sessions?q=needle',
+    '/api/sessions?q=refund',
+    '/api/sessions?q=refund&cursor=1000_ses_999',
+    '/api/sessions?q=refund%20of%20order1',
+    '/api/sessions?q=r',
+    '/api/sessions?q=ses_',
     '/api/sessions?state=suspended',
     '/api/sessions?agent=nobody',
     '/api/runs',
@@ -101,13 +108,20 @@ test(`F-109 large store: with ${sessions} sessions no request holds the event lo
   console.log(found.join('\n'))
   for (const line of found) expect(Number(line.split(' ').at(-2)), line).toBeLessThan(limit_ms)
 
-  // A search without a hit goes on from page to page, and ends.
-  let pages = 0
-  for (let next: string | null = ''; next !== null; pages++) {
-    const query = next === '' ? '' : `&cursor=${next}`
-    const { json } = await server.ask(`/api/sessions?q=nothing-has-this${query}`)
-    expect(json.items).toEqual([])
-    next = json.next_cursor
+  // Every page of hits but the last is full, and no session is missing or comes twice.
+  const all = async (q: string, limit: number) => {
+    const ids: string[] = []
+    for (let next: string | null = ''; next !== null; ) {
+      const query = next === '' ? '' : `&cursor=${next}`
+      const { json } = await server.ask(`/api/sessions?q=${q}&limit=${limit}${query}`)
+      for (const { session_id } of json.items) ids.push(session_id)
+      next = json.next_cursor
+      if (next !== null) expect(json.items).toHaveLength(limit)
+    }
+    return ids
   }
-  expect(pages).toBeLessThanOrEqual(sessions / 2_000 + 1)
+  expect(await all('nothing-has-this', 50)).toEqual([])
+  const needles = Array.from({ length: sessions / 500 }, (_, i) => `ses_${i * 500 + 7}`).reverse()
+  for (const limit of [1, 2, 200]) expect(await all('needle', limit)).toEqual(needles)
+  expect(new Set(await all('refund%20order', 200)).size).toBe(sessions)
 }, 600_000)

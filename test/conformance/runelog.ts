@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 import { describeKeeping, describeReopening } from './runelog/keeping.ts'
 import { describeRaces } from './runelog/races.ts'
 import { describeReading } from './runelog/reading.ts'
+import { describeSearching } from './runelog/searching.ts'
 import type { OpenStore } from './runelog/store.ts'
 import { describeWriting } from './runelog/writing.ts'
 
@@ -14,6 +15,7 @@ export function describeRunelog(name: string, open: OpenStore, { lasting = true 
     describeWriting(open)
     describeRaces(open)
     describeReading(open)
+    describeSearching(open)
     describeKeeping(open)
     if (lasting) describeReopening(open)
   })

@@ -66,6 +66,7 @@ export function connect(runelog: Runelog) {
     rows: later(runelog.rows),
     tags: later(runelog.tags),
     count: later(runelog.count),
+    search: later(runelog.search),
     watch: runelog.watch,
     records: alive(runelog.records),
     redact: later(runelog.redact),

@@ -1,6 +1,7 @@
 import type { Counted, Head, Range } from '../../runelog/port.ts'
 import type { ModelQuery, Row } from '../../runelog/read-model.ts'
 import type { ArchivedRecord, Segments } from '../../runelog/segment.ts'
+import type { FoundSession, WordQuery } from '../../runelog/words.ts'
 import { genesis } from '../../runes/chain.ts'
 import { type StoredRecord, toRune } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
@@ -143,7 +144,13 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
     return { count: found?.count ?? 0, first: first === Number.NEGATIVE_INFINITY ? null : first }
   }
 
-  return { place, head, whole, read, records, row, rows, tags, count, sessionIds }
+  async function search({ words, before = Number.POSITIVE_INFINITY, limit }: WordQuery) {
+    if (words.length === 0) return []
+    // Words are letters and digits, and quoted none is a part of the language.
+    return ask<FoundSession>('search', `${words.map((word) => `'${word}'`).join(' & ')}:*`, before, limit)
+  }
+
+  return { place, head, whole, read, records, row, rows, tags, count, search, sessionIds }
 }
 
 /** Every record of the store in the order of the commits, cold ones in their old places. */

@@ -131,6 +131,7 @@ export async function openPostgresRunelog(
     rows: reader.rows,
     tags: reader.tags,
     count: reader.count,
+    search: reader.search,
     watch: bell.listen,
     records: reader.records,
     sessionIds: reader.sessionIds,

@@ -1,3 +1,5 @@
+import { searchModel } from '../../runelog/words.ts'
+
 /** Number 1 is that of 0.1. Its hashes follow other rules, and nothing converts them. */
 export const schemaNumber = 2
 
@@ -6,6 +8,9 @@ export const storeLock = 0x72756e65
 
 /** The channel on which commits are announced. */
 export const channel = 'statewright'
+
+/** The rows of the model "search" have their words apart, and quoted as JSON. No text parser has to find them. */
+export const wordsIn = (value: string) => `array_to_tsvector(string_to_array(btrim(${value}, '"'), ' '))`
 
 /**
  * The tables live in a schema of their own, so that a database can be shared.
@@ -61,6 +66,7 @@ CREATE TABLE model_row (
 ) WITH (fillfactor = 70);
 CREATE INDEX model_row_by_tag ON model_row (model, tag, sort, key);
 CREATE INDEX model_row_by_sort ON model_row (model, sort, key);
+CREATE INDEX model_row_by_word ON model_row USING gin (${wordsIn('value')}) WHERE model = '${searchModel}';
 
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,3 +1,5 @@
+import { searchModel } from '../../runelog/words.ts'
+import { wordsIn } from './schema.ts'
 import { jobsSchema } from './shared-schema.ts'
 
 /** Every statement that is sent more than once, by name. Each is prepared once per connection. */
@@ -82,6 +84,10 @@ export const statements = {
     SELECT tag FROM found WHERE tag IS NOT NULL`,
   count: `SELECT count(*)::int AS count, min(sort) AS first FROM (
       SELECT sort FROM statewright.model_row WHERE model = $1 AND tag = $2 ORDER BY sort LIMIT $3) AS listed`,
+  search: `SELECT DISTINCT s.id::float8 AS number, s.session_id FROM statewright.model_row r
+    JOIN statewright.session s ON s.session_id = split_part(r.key, '/', 1)
+    WHERE r.model = '${searchModel}' AND ${wordsIn('r.value')} @@ $1::tsquery AND s.id < $2::float8
+    ORDER BY number DESC LIMIT $3`,
   row: 'SELECT key, tag, sort, value FROM statewright.model_row WHERE model = $1 AND key = $2',
 } as const
 

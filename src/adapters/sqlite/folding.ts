@@ -28,7 +28,12 @@ export function createFolding({ reader, rows, models, commit }: FoldingPorts) {
     }
     rows.clear()
     rows.keep(folding.changes())
-    commit(() => [step('eraseRows'), ...rows.write(), step('setMeta', 'models', fingerprint(models))])
+    commit(() => [
+      step('eraseWords'),
+      step('eraseRows'),
+      ...rows.write(),
+      step('setMeta', 'models', fingerprint(models)),
+    ])
     return count
   }
 

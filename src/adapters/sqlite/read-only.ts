@@ -1,10 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { createBell } from '../../runelog/bell.ts'
+import { findWords } from '../../runelog/find-words.ts'
 import { follow } from '../../runelog/follow.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 import { createSegments } from '../../runelog/segment.ts'
+import { searchModel } from '../../runelog/words.ts'
 import { createFolding, fingerprint } from './folding.ts'
 import { shareLock } from './lock.ts'
 import { explain, openDatabaseToRead } from './open-database.ts'
@@ -79,6 +81,7 @@ async function readOnly(
     rows: (model, query) => folded().then(() => reader.rows(model, query)),
     tags: (model) => folded().then(() => reader.tags(model)),
     count: (model, tag, limit) => folded().then(() => reader.count(model, tag, limit)),
+    search: (query) => folded().then(() => findWords(reader.rows(searchModel), reader.sessionIds(), query)),
     watch: bell.listen,
     records: reader.records,
     append: refuse,

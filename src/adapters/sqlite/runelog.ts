@@ -23,6 +23,7 @@ import { explain, openDatabase, watchFiles } from './open-database.ts'
 import { type Place, placeIn } from './place.ts'
 import { createReader } from './reader.ts'
 import { createRows } from './rows.ts'
+import { createSearch } from './search.ts'
 import { prepareStatements, type Step, step } from './statements.ts'
 import { findStrays } from './strays.ts'
 import { createWriter } from './writer.ts'
@@ -71,6 +72,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   const rows = createRows(reader.row)
   let lastSession = reader.lastSession()
 
+  const search = createSearch(path)
   const checkFiles = watchFiles([path, `${path}-wal`])
   const group = createGroupCommit({
     commit(decide) {
@@ -199,6 +201,12 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       return reader.count(model, tag, limit)
     },
 
+    async search(query) {
+      group.check()
+      settleRows()
+      return search.find(query)
+    },
+
     watch: bell.listen,
 
     records(session_id, after) {
@@ -280,6 +288,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       clearInterval(looking)
       await turn
       await group.drained()
+      await search.close()
       if (db.isOpen) {
         try {
           group.check()

@@ -1,3 +1,5 @@
+import { searchModel } from '../../runelog/words.ts'
+
 /** Says that a file is ours: "rune" in ASCII. */
 export const applicationId = 0x72756e65
 
@@ -17,6 +19,35 @@ const rowColumns = `(
   value TEXT NOT NULL,
   PRIMARY KEY (model, key)
 ) STRICT, WITHOUT ROWID`
+
+/** Where a text stands in the index of words: by its session and then by its event, so that hits come session by session. */
+export const eventsOfSession = 2 ** 24
+const wordsAt = (
+  row: string,
+) => `(SELECT id FROM session WHERE session_id = substr(${row}.key, 1, instr(${row}.key, '/') - 1))
+  * ${eventsOfSession} + CAST(substr(${row}.key, instr(${row}.key, '/') + 1) AS INTEGER)`
+
+/**
+ * The index of the words in the rows of the model "search". It holds no text, and follows those rows by triggers. What
+ * is removed from it is overwritten (`secure-delete`). The rows have their words apart, so the plainest tokenizer does.
+ */
+const words = `
+CREATE VIRTUAL TABLE word USING fts5 (value, content = '', detail = none, tokenize = 'ascii', prefix = '1 2 3');
+INSERT INTO word (word, rank) VALUES ('secure-delete', 1);
+
+CREATE TRIGGER word_is_added AFTER INSERT ON model_row WHEN NEW.model = '${searchModel}'
+BEGIN INSERT INTO word (rowid, value) VALUES (${wordsAt('NEW')}, NEW.value); END;
+
+CREATE TRIGGER word_is_changed AFTER UPDATE ON model_row WHEN NEW.model = '${searchModel}' AND NEW.value IS NOT OLD.value
+BEGIN
+  INSERT INTO word (word, rowid, value) VALUES ('delete', ${wordsAt('OLD')}, OLD.value);
+  INSERT INTO word (rowid, value) VALUES (${wordsAt('NEW')}, NEW.value);
+END;
+
+CREATE TRIGGER word_is_removed AFTER DELETE ON model_row
+WHEN OLD.model = '${searchModel}' AND EXISTS (SELECT 1 FROM word WHERE rowid = ${wordsAt('OLD')})
+BEGIN INSERT INTO word (word, rowid, value) VALUES ('delete', ${wordsAt('OLD')}, OLD.value); END;
+`
 
 /**
  * `position` is the order of all commits: a rebuild folds in it, since a row
@@ -62,7 +93,7 @@ CREATE TABLE segment (
 
 CREATE TABLE model_row ${rowColumns};
 CREATE INDEX ${rowsByTag};
-
+${words}
 CREATE TRIGGER rune_is_never_changed BEFORE UPDATE ON rune
 WHEN NOT (
   NEW.position IS OLD.position AND NEW.session IS OLD.session AND NEW.event_id IS OLD.event_id
@@ -97,6 +128,7 @@ PRAGMA application_id = ${applicationId};
 /**
  * Copies of the tables that follow from the runes, in memory. They hide those of
  * the file, so that a process which may not write can bring them up to date.
+ * Such a process has no index of words: it goes through the rows.
  */
 export const shadow = `
 PRAGMA temp_store = MEMORY;
@@ -105,4 +137,5 @@ INSERT INTO temp.meta SELECT name, value FROM main.meta;
 CREATE TEMP TABLE model_row ${rowColumns};
 INSERT INTO temp.model_row SELECT model, key, tag, sort, value FROM main.model_row;
 CREATE INDEX temp.${rowsByTag};
+CREATE TEMP TABLE word (word TEXT);
 `

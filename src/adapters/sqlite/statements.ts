@@ -8,6 +8,8 @@ const writing = {
     'INSERT INTO model_row (model, key, tag, sort, value) VALUES (?, ?, ?, ?, ?) ON CONFLICT (model, key) DO UPDATE SET tag = excluded.tag, sort = excluded.sort, value = excluded.value',
   removeRow: 'DELETE FROM model_row WHERE model = ? AND key = ?',
   eraseRows: 'DELETE FROM model_row',
+  // Before the rows are erased: one by one, their words would be overwritten for minutes.
+  eraseWords: "INSERT INTO word (word) VALUES ('delete-all')",
   erasePayload: 'UPDATE rune SET payload = ?, salt = NULL WHERE session = ? AND event_id = ?',
   addSegment: 'INSERT INTO segment (session, file, runes, first_position) VALUES (?, ?, ?, ?)',
   changeSegment: 'UPDATE segment SET file = ? WHERE session = ?',

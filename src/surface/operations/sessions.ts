@@ -5,15 +5,17 @@ import { runMachine } from '../../machines/run.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Lines } from '../../observation/waiting-line.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
+import type { Runelog } from '../../runelog/port.ts'
 import type { Row } from '../../runelog/read-model.ts'
 import { othersTurn } from '../../runelog/slices.ts'
+import { wordsOf } from '../../runelog/words.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
 import { defineLook, defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
 import { id } from '../shapes/id.ts'
-import { cursorAt, type Page, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
+import { cursorAt, type Page, type Place, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
 import {
   runStatus,
   type SessionCard,
@@ -52,8 +54,8 @@ export const createSession = defineOperation({
 /** Everything that a summary is listed under. */
 const summaryTags = [...stateNames(runMachine), 'none']
 
-/** How many sessions are read at once, and looked through for one page: a filter that fits nothing must not read them all. */
-const atOnce = 100
+/** How many sessions are read at once (more than a page has), and looked through for one page: a filter that fits nothing must not read them all. */
+const atOnce = 201
 const lookedThrough = 2_000
 
 export const listSessions = defineOperation({
@@ -62,39 +64,40 @@ export const listSessions = defineOperation({
   path: '/api/sessions',
   scope: 'read',
   summary:
-    'Sessions, the one where something last happened first. With a filter a page may have few items, or none, and yet a next one.',
+    'Sessions, the one where something last happened first; with words in q, the one that began last. With another filter a page may have few items, or none, and yet a next one.',
   params: nothing,
   query: z.strictObject({
     ...pageQuery,
     state: sessionState.optional(),
     status: runStatus.optional(),
     agent: z.string().max(200).optional(),
-    /** Part of a title or of an id. */
+    /** Words of a message, a title or an id; the last one may be the beginning of a word. */
     q: z.string().max(200).optional(),
   }),
   body: null,
   returns: pageOf(summaryShape),
   async run({ runelog, now }, { query: { limit, cursor, state, status, agent, q } }): Promise<Page<SummaryCard>> {
-    const wanted = q?.toLowerCase()
-    const fits = ({ key, value }: Row) => {
+    const fits = ({ value, tag }: Row) => {
       const row = value as Summary
       return (
         (state === undefined || row.state === state) &&
-        (agent === undefined || row.agent === agent) &&
-        (wanted === undefined || key.includes(wanted) || row.title?.toLowerCase().includes(wanted) === true)
+        (status === undefined || tag === status) &&
+        (agent === undefined || row.agent === agent)
       )
     }
+    const words = q === undefined || q.trim() === '' ? undefined : wordsOf(q)
     const tags = status === undefined ? summaryTags : [status]
-    const found: Row[] = []
+    const listed = async (after: Place | undefined): Promise<readonly Row[]> =>
+      mergedRows(runelog, 'summaries', tags, { backward: true, limit: atOnce, ...(after && { after }) })
+    const found: Listed[] = []
     let after = readCursor('list_sessions', cursor)
     let isOver = false
     for (let seen = 0; seen < lookedThrough && found.length < limit && !isOver; seen += atOnce) {
-      const page = { backward: true, limit: atOnce, ...(after && { after }) }
-      const rows = await mergedRows(runelog, 'summaries', tags, page)
+      const rows = words === undefined ? (await listed(after)).map(asListed) : await searched(runelog, words, after)
       isOver = rows.length < atOnce
-      for (const [i, row] of rows.entries()) {
-        after = row
-        if (fits(row)) found.push(row)
+      for (const [i, { row, place }] of rows.entries()) {
+        after = place
+        if (row !== undefined && fits(row)) found.push({ row, place })
         if (found.length < limit) continue
         isOver &&= i === rows.length - 1
         break
@@ -102,11 +105,35 @@ export const listSessions = defineOperation({
       if (!isOver) await othersTurn()
     }
     return {
-      items: found.map(({ key, value }) => summaryCard(key, value as Summary, now())),
+      items: found.flatMap(({ row }) => (row === undefined ? [] : summaryCard(row.key, row.value as Summary, now()))),
       next_cursor: isOver || after === undefined ? null : cursorAt(after),
     }
   },
 })
+
+/** A session in a list, and where the list goes on after it. */
+interface Listed {
+  readonly row: Row | undefined
+  readonly place: Place
+}
+
+const asListed = (row: Row): Listed => ({ row, place: row })
+
+/** The sessions with these words, by the index; the one that began last first. */
+async function searched(
+  runelog: Pick<Runelog, 'row' | 'search'>,
+  words: readonly string[],
+  after: Place | undefined,
+): Promise<readonly Listed[]> {
+  const before = after?.sort == null ? {} : { before: after.sort }
+  const sessions = await runelog.search({ words, limit: atOnce, ...before })
+  return Promise.all(
+    sessions.map(async ({ session_id, number }) => ({
+      row: await runelog.row('summaries', session_id),
+      place: { sort: number, key: session_id },
+    })),
+  )
+}
 
 export const getSession = defineLook({
   name: 'get_session',

@@ -1,0 +1,49 @@
+/** The read model whose rows are texts that can be searched: one of each message, its key made by `textKey`. */
+export const searchModel = 'search'
+
+/** Which sessions are looked for, and how many. */
+export interface WordQuery {
+  /** As `wordsOf` gives them. A text must have them all, the last one as the beginning of a word. */
+  readonly words: readonly string[]
+  /** Continues after the session with this number. */
+  readonly before?: number
+  readonly limit: number
+}
+
+export interface FoundSession {
+  readonly session_id: string
+  /** Sessions are numbered in the order in which they began. */
+  readonly number: number
+}
+
+/** Of a longer text the rest is not indexed, and of a longer word. */
+const longest = 100_000
+const longestWord = 64
+
+/** Chinese and Japanese have no spaces: each character is a word. */
+const word =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]|(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}])[\p{L}\p{N}])+/gu
+
+/**
+ * The words of a text, each once: letters and digits only, in small letters
+ * and without accents. Texts and queries both go through here, so that all
+ * stores find the same, and no query has a meaning beyond its words.
+ */
+export function wordsOf(text: string): readonly string[] {
+  const plain = text.slice(0, longest).normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '')
+  return [...new Set((plain.match(word) ?? []).map(cut))]
+}
+
+/** Never ends in half a character. */
+function cut(found: string): string {
+  return found.length <= longestWord ? found : found.slice(0, longestWord).replace(/[\ud800-\udbff]$/, '')
+}
+
+export function textKey(session_id: string, event_id: number): string {
+  return `${session_id}/${event_id}`
+}
+
+/** The session whose text has this key. */
+export function sessionOfText(key: string): string {
+  return key.slice(0, key.indexOf('/'))
+}

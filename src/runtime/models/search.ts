@@ -1,0 +1,49 @@
+import type { Json } from '../../kernel/json.ts'
+import { isShown } from '../../observation/visible.ts'
+import type { FoldableRune, ReadModel } from '../../runelog/read-model.ts'
+import { searchModel, textKey, wordsOf } from '../../runelog/words.ts'
+
+/** What people and agents said in a session, as words. Its rows are listed nowhere: a store has an index of their words. */
+export const search: ReadModel = {
+  name: searchModel,
+  version: 1,
+  keys: (rune) => (isEmpty(textIn(rune)) ? [] : [textKey(rune.session_id, rune.event_id)]),
+  fold: (_, rune, key) => ({ key, tag: null, sort: null, value: wordsOf(asWords(textIn(rune) ?? null)).join(' ') }),
+}
+
+/** The id of a session can be searched; it is its first text, with the title. Texts that are not public cannot. */
+function textIn(rune: FoldableRune): Json | undefined {
+  const { kind, payload, session_id } = rune
+  if (kind === 'session.created') return [session_id, isShown(rune) ? (payload.config.title ?? null) : null]
+  if (!isShown(rune)) return undefined
+  switch (kind) {
+    case 'run.submitted':
+    case 'run.requested':
+      return payload.input
+    case 'interaction.answered':
+      return payload.reply
+    case 'turn.tool_calls_received':
+      return payload.text
+    case 'turn.completed':
+      return payload.final_output
+    case 'turn.interrupted':
+    case 'turn.error':
+      return payload.partial_output
+    case 'plan.goal_received':
+      return payload.goal_description
+    case 'coordination.received':
+      return payload.intent_id
+    default:
+      return undefined
+  }
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return value === undefined || value === null || value === ''
+}
+
+/** The values in it, without the names of fields. */
+function asWords(value: Json): string {
+  if (value === null || typeof value === 'boolean') return ''
+  return typeof value === 'object' ? Object.values(value).map(asWords).join(' ') : String(value)
+}
