@@ -6,10 +6,11 @@ import { type Damage, damageIn, type StoredRow } from '../../runelog/damage.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 import { createSegments } from '../../runelog/segment.ts'
+import { searchModel } from '../../runelog/words.ts'
 import { fingerprint } from './folding.ts'
 import { causeOf, openDatabaseToRead } from './open-database.ts'
 import { createReader, type Reader } from './reader.ts'
-import { schema } from './schema.ts'
+import { schema, wordsAt } from './schema.ts'
 import { prepareStatements } from './statements.ts'
 
 /** Everything in the files of a store that does not follow from its log. It reads, and never throws over damage. */
@@ -19,6 +20,7 @@ export async function* auditSqlite(path: string, more: readonly ReadModel[]): As
     yield* database(db)
     const reader = createReader(db, prepareStatements(db), createSegments(`${path}.segments`))
     yield* sessions(db)
+    yield* words(db)
     yield* segments(db, reader)
     yield* blobs(`${path}.blobs`)
     yield* derived(db, reader, `${path}.blobs`, allModels(more))
@@ -45,6 +47,29 @@ function* database(db: DatabaseSync): Generator<Damage, void, void> {
   }
   for (const what of found.keys()) yield { what, problem: 'it was added to the database.' }
   model.close()
+}
+
+/** The index has every word of every text, and no other: both are summed up, in whatever order they come. */
+function* words(db: DatabaseSync): Generator<Damage, void, void> {
+  db.exec("CREATE VIRTUAL TABLE temp.indexed USING fts5vocab('main', 'word', 'instance')")
+  const sum = (pairs: Iterable<readonly [term: string, at: number]>) => {
+    let total = 0
+    for (const [term, at] of pairs)
+      total = (total + Number.parseInt(hash('sha256', `${at} ${term}`).slice(0, 12), 16)) % 2 ** 48
+    return total
+  }
+  const indexed = db.prepare('SELECT term, doc FROM temp.indexed').iterate() as Iterable<{ term: string; doc: number }>
+  const texts = db.prepare(`SELECT value, ${wordsAt('model_row')} AS at FROM model_row WHERE model = '${searchModel}'`)
+  const rows = texts.iterate() as Iterable<{ value: string; at: number }>
+  function* found() {
+    for (const { term, doc } of indexed) yield [term, doc] as const
+  }
+  function* expected() {
+    for (const { value, at } of rows)
+      for (const term of value.slice(1, -1).split(' ')) if (term !== '') yield [term, at] as const
+  }
+  if (sum(found()) === sum(expected())) return
+  yield { what: 'index of words', problem: 'it does not fit the texts. "statewright rebuild" makes it again.' }
 }
 
 function* sessions(db: DatabaseSync): Generator<Damage, void, void> {
