@@ -10,10 +10,11 @@ import { auditRunes } from '../support/audit-runes.ts'
 import { createWorld } from '../support/world.ts'
 
 const input = z.object({ order: z.int() })
+type Opened = Awaited<ReturnType<typeof openStore>>
 type Declared = Partial<ToolDefinition<z.ZodType>>
 
 /** A worker is lost while its tool is at work, and the next process has the tool defined like this. */
-async function redefined(before: Declared, after: Declared) {
+async function redefined(before: Declared, after: Declared, change = (store: Opened) => store) {
   const store = await openStore('memory:', hostPorts)
   const begun = Promise.withResolvers<void>()
   const again: Json[] = []
@@ -35,7 +36,7 @@ async function redefined(before: Declared, after: Declared) {
   const lost = await createWorld({ agents: agents(first), store })
   const { session_id, run_id } = await lost.sw.submit({ agent: 'worker', input: 'pay' })
   await begun.promise
-  const world = await createWorld({ agents: agents(second), store })
+  const world = await createWorld({ agents: agents(second), store: change(store) })
   await world.sw.idle()
   const runes = await world.runes(session_id)
   expect(auditRunes(runes)).toEqual([])
@@ -68,6 +69,21 @@ test('F-107 recorded call: an irreversible one is not repeated because the new d
 
 test('F-107 recorded call: an irreversible one is not repeated when the new definition is idempotent no more', async () => {
   const { again, status } = await redefined({ irreversible: true, idempotent: true }, { idempotent: false })
+  expect(again).toEqual([])
+  expect(status).toBe('waiting_user')
+})
+
+test('F-107 recorded call: a record that says idempotent does not outweigh the definition with the same digest', async () => {
+  const { again, status } = await redefined({ irreversible: true }, {}, (store) => ({
+    ...store,
+    runelog: {
+      ...store.runelog,
+      read: async (...args) =>
+        (await store.runelog.read(...args)).map((rune) =>
+          rune.kind === 'contract.opened' ? { ...rune, payload: { ...rune.payload, idempotent: true } } : rune,
+        ),
+    },
+  }))
   expect(again).toEqual([])
   expect(status).toBe('waiting_user')
 })

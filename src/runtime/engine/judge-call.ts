@@ -66,6 +66,8 @@ export function outdated({ definition: { registry } }: Hold, call: CallView): st
 export function whyNotRepeat(engine: Engine, hold: Hold, call: CallView): string | undefined {
   const problem = outdated(hold, call)
   if (problem !== undefined) return problem
+  const tool = hold.definition.registry.find(call.name)
+  if (!tool?.read_only && !tool?.idempotent) return `${call.name} may not be repeated, as it is defined now.`
   const judged = judgeCall(engine, hold, call)
   const approval = [...hold.state.interactions.values()].findLast(
     ({ call_id, opened }) => call_id === call.call_id && opened.interaction_kind === 'approval',

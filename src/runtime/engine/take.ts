@@ -5,6 +5,7 @@ import { ancestorsOf, isStoppedAbove } from '../delegation-limits.ts'
 import { definitionOf, type Engine } from './engine.ts'
 import { takePlace } from './goal-places.ts'
 import { aboutRun, type Hold, stopEverything } from './hold.ts'
+import { proveInFlight } from './prove-in-flight.ts'
 
 /**
  * Takes a queued run: raises its epoch, and opens a turn unless one is still
@@ -17,6 +18,7 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
     const state = await engine.sessions.load(session_id)
     const run = state.runs.get(run_id)
     if (run === undefined || !mayBeTaken(state, run)) return undefined
+    await proveInFlight(engine, state, run)
     const seen = state.event_id
     const leavePlace = takePlace(engine, state, run)
     if (leavePlace === undefined) return undefined
