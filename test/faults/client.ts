@@ -143,8 +143,8 @@ export function createClient(bank: Awaited<ReturnType<typeof startBank>>, chance
     }
     unsure.delete(interaction_id)
     if (got.status < 300) answers.set(interaction_id, reply.session_id)
-    // The tool runs still: the question stays in the inbox, and what is true may change.
-    else if (got.json?.code === 'too_early') tooEarly += 1
+    // The tool runs still, or has acted since the bank was asked: the question stays in the inbox. Look again.
+    else if (['too_early', 'reply_unfit'].includes(got.json?.code)) tooEarly += 1
     else surprises.push(`${interaction_id} ${said} was refused: ${got.text}`)
     return true
   }
