@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { faults } from '../faults/catalogue.ts'
 import type { StoredRecord } from '../runes/record.ts'
+import { readRegular } from './read-regular.ts'
 
 /** A record of an archived session, with its place in the order of all commits, which a rebuild needs. */
 export interface ArchivedRecord extends StoredRecord {
@@ -21,6 +22,13 @@ export interface Segments {
   remove(segment: string): Promise<void>
 }
 
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.~-]*-[0-9a-f]{16}\.ndjson\.gz$/
+
+/** Names come back from a database, which others may have changed. Only one that this room makes is taken for a file. */
+export function isSegmentName(name: unknown): name is string {
+  return typeof name === 'string' && namePattern.test(name)
+}
+
 /**
  * Cold storage: one compressed file per archived session. A file is complete
  * before it has its name, and is named by its content, so a crash leaves at
@@ -28,6 +36,11 @@ export interface Segments {
  */
 export function createSegments(folder: string): Segments {
   let last: { readonly segment: string; readonly records: readonly ArchivedRecord[] } | undefined
+
+  function placeOf(segment: string): string {
+    if (isSegmentName(segment)) return join(folder, segment)
+    throw faults.store_damaged({ what: `archived log ${segment}`, problem: 'no archived log has such a name.' })
+  }
 
   async function write(session_id: string, records: readonly ArchivedRecord[]) {
     const bytes = await promisify(gzip)(records.map((record) => `${JSON.stringify(record)}\n`).join(''))
@@ -56,7 +69,7 @@ export function createSegments(folder: string): Segments {
 
     async read(segment) {
       if (last?.segment === segment) return last.records
-      const bytes = await readFile(join(folder, segment))
+      const bytes = await readRegular(placeOf(segment))
       if (!segment.endsWith(`-${digestOf(bytes).slice(0, 16)}.ndjson.gz`))
         throw new Error(`the archived log ${segment} was changed: its content does not fit its name`)
       const records = await recordsIn(bytes)
@@ -64,11 +77,11 @@ export function createSegments(folder: string): Segments {
       return records
     },
 
-    readStray: async (file) => recordsIn(await readFile(join(folder, file))),
+    readStray: async (file) => recordsIn(await readRegular(join(folder, file))),
 
     async remove(segment) {
       if (last?.segment === segment) last = undefined
-      await rm(join(folder, segment), { force: true })
+      await rm(placeOf(segment), { force: true })
       await syncFolder(folder)
     },
   }

@@ -1,5 +1,7 @@
-import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
@@ -82,7 +84,7 @@ test.each(['verify', 'ps', 'doctor', 'rebuild', 'clean'])(
     rmSync(path)
     const { exit, out, err } = await runCli([command, ...store()])
     expect(exit).toBeGreaterThan(0)
-    expect(out + err).toContain('there is no such file')
+    expect(out + err).toContain('holds 2 archived logs of it. Restore the database')
     expect(existsSync(path)).toBe(false)
     expect(segments()).toHaveLength(2)
   },
@@ -100,3 +102,44 @@ test.each(['missing', 'empty'])(
     expect(segments()).toHaveLength(2)
   },
 )
+
+function change(sql: string): void {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+}
+
+test.each([
+  '{"segments":["../../victim.txt"],"blobs":[]}',
+  '{"segments":["../victim.txt"],"blobs":[]}',
+  '{"segments":["x/../../victim-0123456789abcdef.ndjson.gz"],"blobs":[]}',
+  '{"segments":[],"blobs":["../victim.txt"]}',
+  '{"segments":"../victim.txt"}',
+  'null',
+])('F-106 store: nothing is removed that the store did not make, though its database says %s', async (erasing) => {
+  const victims = ['victim.txt', 'victim-0123456789abcdef.ndjson.gz'].map((name) => join(folder, name))
+  for (const victim of victims) writeFileSync(victim, 'x')
+  change(`INSERT OR REPLACE INTO meta (name, value) VALUES ('erasing', '${erasing}')`)
+  await expect(openSqliteRunelog(path, hostPorts)).rejects.toMatchObject({ code: 'store_damaged' })
+  expect((await runCli(['rebuild', ...store()])).err).toContain('meta erasing')
+  const { exit, err } = await runCli(['verify', ...store()])
+  expect({ exit, err }).toEqual({ exit: 5, err: expect.stringContaining('meta erasing: it names files') })
+  for (const victim of victims) expect(existsSync(victim)).toBe(true)
+})
+
+test('F-106 verify: a segment whose name leads out of its folder is damage', async () => {
+  const [file = ''] = segments()
+  cpSync(join(`${path}.segments`, file), join(folder, file))
+  change(`UPDATE segment SET file = '../${file}' WHERE file = '${file}'`)
+  const { exit, err } = await runCli(['verify', ...store()])
+  expect({ exit, err }).toEqual({ exit: 5, err: expect.stringContaining('no archived log has such a name') })
+})
+
+test.each(['pipe', 'device'])('F-106 verify: a %s in place of a segment is damage and is not read', async (kind) => {
+  const file = join(`${path}.segments`, segments()[0] ?? '')
+  rmSync(file)
+  if (kind === 'pipe') execFileSync('mkfifo', [file])
+  else symlinkSync('/dev/zero', file)
+  const { exit, err } = await runCli(['verify', ...store()])
+  expect({ exit, err }).toEqual({ exit: 5, err: expect.stringContaining('it is not a regular file') })
+})

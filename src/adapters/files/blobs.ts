@@ -1,7 +1,8 @@
 import { hash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readRegular } from '../../runelog/read-regular.ts'
 import { type Blobs, sound } from '../../runtime/blobs.ts'
 
 const reference = /^blob_[0-9a-f]{64}$/
@@ -21,7 +22,7 @@ export function fileBlobs(folder: string): Blobs {
     async fetch(ref) {
       if (!reference.test(ref)) return undefined
       try {
-        return sound(ref, await readFile(join(folder, ref)))
+        return sound(ref, await readRegular(join(folder, ref)))
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
         throw error

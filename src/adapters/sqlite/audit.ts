@@ -1,12 +1,15 @@
 import { hash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { Fault } from '../../faults/fault.ts'
 import { type Damage, damageIn, type StoredRow } from '../../runelog/damage.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
+import { readRegular } from '../../runelog/read-regular.ts'
 import { createSegments } from '../../runelog/segment.ts'
 import { searchModel } from '../../runelog/words.ts'
+import { doomedProblem, readDoomed } from './erasures.ts'
 import { fingerprint } from './folding.ts'
 import { causeOf, openDatabaseToRead } from './open-database.ts'
 import { createReader, type Reader } from './reader.ts'
@@ -21,6 +24,7 @@ export async function* auditSqlite(path: string, more: readonly ReadModel[]): As
     const reader = createReader(db, prepareStatements(db), createSegments(`${path}.segments`))
     yield* sessions(db)
     yield* words(db)
+    if (readDoomed(reader.meta('erasing')) === undefined) yield { what: 'meta erasing', problem: doomedProblem }
     yield* segments(db, reader)
     yield* blobs(`${path}.blobs`)
     yield* derived(db, reader, `${path}.blobs`, allModels(more))
@@ -101,24 +105,25 @@ async function* segments(db: DatabaseSync, reader: Reader): AsyncGenerator<Damag
       if (records.some(({ position }, i) => position <= (records[i - 1]?.position ?? 0)))
         yield { what, problem: 'the order of its commits was changed.' }
     } catch (error) {
-      yield { what, problem: `it cannot be read (${(error as Error).message}).` }
+      if (error instanceof Fault) yield error.details as Damage
+      else yield { what, problem: `it cannot be read (${(error as Error).message}).` }
     }
   }
 }
 
 /** Every output is named by its content, also one that no event refers to. */
-function* blobs(folder: string): Generator<Damage, void, void> {
+async function* blobs(folder: string): AsyncGenerator<Damage, void, void> {
   if (!existsSync(folder)) return
   for (const name of readdirSync(folder).sort()) {
     if (name.startsWith('.')) continue
-    const problem = blobProblem(folder, name)
+    const problem = await blobProblem(folder, name)
     if (problem !== undefined) yield { what: `output ${name}`, problem }
   }
 }
 
-function blobProblem(folder: string, ref: string): string | undefined {
+async function blobProblem(folder: string, ref: string): Promise<string | undefined> {
   try {
-    const name = `blob_${hash('sha256', readFileSync(join(folder, ref)))}`
+    const name = `blob_${hash('sha256', await readRegular(join(folder, ref)))}`
     return name === ref ? undefined : 'its content is not what was recorded.'
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT'

@@ -1,5 +1,6 @@
+import { faults } from '../../faults/catalogue.ts'
 import type { RunelogOptions } from '../../runelog/ports.ts'
-import type { Segments } from '../../runelog/segment.ts'
+import { isSegmentName, type Segments } from '../../runelog/segment.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Reader } from './reader.ts'
 import { type Step, step } from './statements.ts'
@@ -9,6 +10,21 @@ interface Doomed {
   readonly segments: readonly string[]
   readonly blobs: readonly string[]
 }
+
+/** What is still to be removed, as the database says; undefined if the store cannot have written that. */
+export function readDoomed(text: string | undefined): Doomed | undefined {
+  try {
+    const { segments, blobs } = JSON.parse(text ?? '{"segments":[],"blobs":[]}') as Partial<Doomed>
+    if (segments?.every(isSegmentName) && blobs?.every((ref) => /^blob_[0-9a-f]{64}$/.test(ref)))
+      return { segments, blobs }
+  } catch {
+    // Neither JSON nor lists: what it says is nobody's order.
+  }
+  return undefined
+}
+
+export const doomedProblem = 'it names files that the store did not make. Nothing is removed.'
+export const doomedDamage = () => faults.store_damaged({ what: 'meta erasing', problem: doomedProblem })
 
 export interface ErasurePorts {
   readonly reader: Reader
@@ -23,7 +39,11 @@ export interface ErasurePorts {
  * process which is killed in between leaves the rest to the next one.
  */
 export function createErasures({ reader, segments, write, eraseBlobs }: ErasurePorts) {
-  const pending = () => JSON.parse(reader.meta('erasing') ?? '{"segments":[],"blobs":[]}') as Doomed
+  const pending = () => {
+    const doomed = readDoomed(reader.meta('erasing'))
+    if (doomed === undefined) throw doomedDamage()
+    return doomed
+  }
   const set = (doomed: Doomed) => step('setMeta', 'erasing', JSON.stringify(doomed))
 
   return {

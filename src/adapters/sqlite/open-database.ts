@@ -46,7 +46,7 @@ export function openDatabaseToRead(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
   const isLogged = sizeOf(`${path}-wal`) > 0
   try {
-    if (!existsSync(path)) throw refused(path, 'there is no such file; the first run makes it.')
+    refuseAbsent(path)
     const url = pathToFileURL(path)
     if (!isLogged) url.searchParams.set('immutable', '1')
     db = new DatabaseSync(url, { readOnly: true })
@@ -77,6 +77,13 @@ const refused = (store: string, problem: string) => faults.store_unusable({ stor
 
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** Only work makes a store: who looks at one that is not there is told so, and whether it was lost. */
+export function refuseAbsent(path: string, store = path): void {
+  if (existsSync(path)) return
+  refuseOrphans(path)
+  throw refused(store, 'there is no such file; the first run makes it.')
 }
 
 /** A new database beside archived logs would be one that does not know them: the old one is missing. */

@@ -15,7 +15,7 @@ import type { Stray } from '../../runelog/stray.ts'
 import { createTail } from '../../runelog/tail.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createCache } from './cache.ts'
-import { createErasures } from './erasures.ts'
+import { createErasures, doomedDamage, readDoomed } from './erasures.ts'
 import { createFolding } from './folding.ts'
 import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
@@ -61,6 +61,10 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   const statements = prepareStatements(db)
   const segments = createSegments(`${path}.segments`)
   const reader = createReader(db, statements, segments)
+  if (readDoomed(reader.meta('erasing')) === undefined) {
+    db.close()
+    throw doomedDamage()
+  }
   const commit = createWriter(db, statements)
   const models = allModels(options.models)
   const preparing = { ...ports, redactor: options.redactor }
