@@ -5,6 +5,7 @@ import { hostPorts } from './adapters/host/ports.ts'
 import { auditSqlite } from './adapters/sqlite/audit.ts'
 import { auditCheckpoints, openCheckpoints } from './adapters/sqlite/checkpoints.ts'
 import { copyStore } from './adapters/sqlite/copy.ts'
+import { refuseAbsent } from './adapters/sqlite/open-database.ts'
 import { openSqliteReadOnly } from './adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
 import type { Store } from './cli/command.ts'
@@ -78,6 +79,5 @@ export async function backUp(url: string, folder: string): Promise<{ readonly st
 
 /** Refuses a file that would be made by opening it. Only work makes a store. */
 export function refuseMissing(url: string): void {
-  if (!url.startsWith('sqlite:') || existsSync(url.slice('sqlite:'.length))) return
-  throw faults.store_unusable({ store: url, problem: 'there is no such file; the first run makes it.' })
+  if (url.startsWith('sqlite:')) refuseAbsent(url.slice('sqlite:'.length), url)
 }

@@ -63,7 +63,7 @@ async function askApproval(io: Io, asked: InteractionCard, signal: AbortSignal):
     const reason = await line(io, 'Why? The agent is told (may be empty): ', signal)
     return { verb: 'deny', body: reason === undefined ? {} : { reason } }
   }
-  const isYes = proof === undefined ? /^y(es)?$/i.test(said) : said.toLowerCase() === proof
+  const isYes = proof === undefined ? /^y(es)?$/i.test(said) : [proof, asked.digest].includes(said.toLowerCase())
   if (isYes) return { verb: 'approve', body: asked.digest === null ? {} : { digest: asked.digest } }
   io.err('That was neither; nothing is approved.')
   return askApproval(io, asked, signal)

@@ -126,6 +126,18 @@ describe('verify', () => {
     expect(await verify()).toMatchObject({ exit: 5, err: expect.stringMatching(/^ses_1 event 9: it is missing/) })
   })
 
+  test.each(['an empty file', '/dev/null'])(
+    'F-92 verify: %s of checkpoints is refused, nothing was compared',
+    async (kind) => {
+      const kept = kind === '/dev/null' ? kind : join(folder, 'kept.ndjson')
+      if (kept !== kind) writeFileSync(kept, '')
+      expect(await runCli(['verify', ...store(), '--checkpoints', kept])).toMatchObject({
+        exit: 2,
+        err: expect.stringContaining('holds no checkpoint, so nothing was compared'),
+      })
+    },
+  )
+
   test('a checkpoint that was edited, or signed by someone else, does not count', async () => {
     const { out } = await runCli(['checkpoint', 'ses_1', ...store()])
     const kept = join(folder, 'kept.ndjson')

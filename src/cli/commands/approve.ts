@@ -60,5 +60,5 @@ async function confirmed(
   for (const line of card(asked, io.host.now(), paintFor(io.terminal.hasColor))) io.err(line)
   const proof = needsProof ? digest.slice(0, 4) : 'y'
   const typed = (await io.terminal.ask(`Type ${proof} to approve: `))?.trim().toLowerCase()
-  return typed === proof ? seen : undefined
+  return typed === proof || (needsProof && typed === digest) ? seen : undefined
 }

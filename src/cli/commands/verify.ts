@@ -205,6 +205,11 @@ async function readMarks(args: Arguments, { host }: Io): Promise<ReadonlyMap<str
     if (problem !== undefined) throw refuse(problem)
     all.push(checkpoint)
   }
+  if (all.length === 0)
+    throw badUsage(
+      verifyCommand,
+      `${path} holds no checkpoint, so nothing was compared. Name a file that "statewright checkpoint" wrote.`,
+    )
   return Map.groupBy(all, (checkpoint) => checkpoint.session_id)
 }
 

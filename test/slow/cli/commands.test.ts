@@ -215,6 +215,13 @@ describe('answering', () => {
     expect(await typing(card.digest.slice(0, 4))).toMatchObject({ exit: 0 })
   })
 
+  test('approve: at a terminal the whole digest is taken, and one that differs at its end is not', async () => {
+    const { interaction_id, card } = await waiting()
+    const typing = (text: string) => project.cli(['approve', interaction_id], { typed: () => text })
+    expect(await typing(`${card.digest}0`)).toMatchObject({ exit: 4 })
+    expect(await typing(card.digest)).toMatchObject({ exit: 0 })
+  })
+
   test('a denial carries its reason', async () => {
     const { interaction_id, run_id } = await waiting()
     expect(await project.cli(['deny', interaction_id, '-m', 'not this one'])).toMatchObject({ exit: 0 })
