@@ -25,6 +25,7 @@ const acceptedWhenSealed: readonly string[] = [
   'session.archived',
   'rune.redacted',
   'contract.moved',
+  'contract.evidence_added',
   'interaction.answered',
   'memory.committed',
 ]

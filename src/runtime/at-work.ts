@@ -28,14 +28,14 @@ export interface Effect {
 export interface EffectEnd {
   /** `threw` says nothing about what happened. */
   readonly how: 'returned' | 'threw'
-  /** The call had been given up: its outcome is recorded by nobody else. */
+  /** The call had been given up: no holder records its outcome. */
   readonly isLate: boolean
 }
 
 export type Evidence =
   /** It never began, or it has ended. */
   | { readonly state: 'none' }
-  /** It returned without an error after it was given up: it happened. */
+  /** Its worker says that it returned without an error: it happened. */
   | { readonly state: 'done' }
   /** `worker` is null for this process. `isGone`: the store shows that the worker cannot act any more. */
   | { readonly state: 'at_work'; readonly worker: string | null; readonly isGone: boolean }
@@ -43,19 +43,16 @@ export type Evidence =
 /** For a store that one process owns: when the process dies, so does every tool in it. */
 export function atWorkHere(): AtWork {
   const atWork = new Map<string, Effect>()
-  const done = new Set<string>()
   return {
     async begin(effect) {
       atWork.set(effect.execution_id, effect)
       return true
     },
-    end(execution_id, { how, isLate }) {
-      if (how === 'returned' && isLate && atWork.get(execution_id)?.irreversible) done.add(execution_id)
+    end(execution_id) {
       atWork.delete(execution_id)
     },
     async look(execution_id) {
-      if (atWork.has(execution_id)) return { state: 'at_work', worker: null, isGone: false }
-      return { state: done.has(execution_id) ? 'done' : 'none' }
+      return atWork.has(execution_id) ? { state: 'at_work', worker: null, isGone: false } : { state: 'none' }
     },
     here: () => [...atWork.values()].flatMap((effect) => (effect.irreversible ? [effect.execution_id] : [])),
   }

@@ -1,6 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
+import { withReports } from '../observation/late-evidence.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
@@ -218,7 +219,9 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     async interaction(interaction_id: string): Promise<Payload<'interaction.opened'>> {
       const opened = (await runesOf(runelog, interaction_id)).find((rune) => rune.kind === 'interaction.opened')
       if (opened === undefined) throw faults.not_found({ what: 'interaction', id: interaction_id })
-      return opened.payload
+      const { calls } = await engine.sessions.load(opened.session_id)
+      const recorded = calls.get(opened.call_id ?? '')?.evidence ?? []
+      return { ...opened.payload, evidence: withReports(opened.payload, recorded) }
     },
     /** Text on its way. Returns the way to stop listening. */
     listen(listener: (delta: EphemeralDelta) => void): () => void {

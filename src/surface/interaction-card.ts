@@ -3,6 +3,7 @@ import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
 import { printable } from '../kernel/printable.ts'
 import type { InteractionState } from '../machines/interaction.ts'
+import { withReports } from '../observation/late-evidence.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Desk } from './desk.ts'
@@ -27,13 +28,16 @@ export function cardOf({ state, steps }: SessionView, interaction_id: string): I
   const own = steps.filter((rune) => rune.interaction_id === interaction_id)
   const opened = own.find((rune) => rune.kind === 'interaction.opened')
   if (opened?.kind !== 'interaction.opened') throw faults.not_found({ what: 'interaction', id: interaction_id })
-  const { interaction_kind, prompt, request, evidence, deadline, on_silence, digest } = opened.payload
+  const { interaction_kind, prompt, request, deadline, on_silence, digest } = opened.payload
   const { call_id, execution_id, run_id, coordination_id, goal_id, task_id } = opened
   const ended = own.findLast((rune) => rune.machine === 'interaction' && rune !== opened)
   const answered = ended?.kind === 'interaction.answered' ? ended.payload : undefined
   const call = callOf(steps, call_id)
   const contract = steps.find((rune) => rune.kind === 'contract.opened' && rune.execution_id === execution_id)
   const action = contract?.kind === 'contract.opened' ? contract.payload : undefined
+  const recorded = steps.flatMap((rune) =>
+    rune.kind === 'contract.evidence_added' && rune.execution_id === execution_id ? [rune.payload] : [],
+  )
   const args = call?.arguments ?? (request.arguments as Json | undefined)
 
   return {
@@ -57,7 +61,7 @@ export function cardOf({ state, steps }: SessionView, interaction_id: string): I
     digest,
     definition_sha256: call?.definition_sha256 ?? null,
     request,
-    evidence,
+    evidence: withReports(opened.payload, recorded),
     opened_at: opened.at,
     deadline,
     on_silence,

@@ -45,6 +45,7 @@ export function givenUpPlays(store: Store) {
       await world.hand.advance(60_000)
       await expect(reply(interaction_id, { outcome: 'did_not' })).rejects.toMatchObject({ code: 'too_early' })
       bank.begun[0]?.reject(new Error('It was stopped at last.'))
+      await world.until(session_id, (r) => r.kind === 'contract.evidence_added' && r.payload.reported === 'failed')
       await world.hand.advance(0)
       await reply(interaction_id, { outcome: 'did_not' })
       expect(await snapshots(session_id)).toMatchObject([{ current_status: 'failed' }])

@@ -61,6 +61,8 @@ test('F-100 effects: "did not happen" is refused while the tool is at work in an
     return fault?.code === 'too_early' ? undefined : fault
   })
   expect(told).toMatchObject({ code: 'reply_unfit' })
+  // AND what it returned is shown to the person who settles it
+  expect((await sw.interaction(interaction_id)).evidence.at(-1)).toMatchObject({ source: 'tool', reported: 'done' })
   await sw.reply(interaction_id, { reply: { outcome: 'happened' } })
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'wired' })
   expect(readWitness(witness)).toHaveLength(1)

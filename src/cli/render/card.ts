@@ -79,12 +79,14 @@ const sources: Readonly<Record<string, string>> = {
 
 /** One piece of evidence: when the action began, or what was heard of it afterwards. */
 function evidenceLines(piece: Json): readonly (readonly [string, string])[] {
-  const { started_at, source, message, code, causes = [], response } = piece as Evidence
+  const { started_at, source, message, code, causes = [], response, reported, result } = piece as Evidence
   if (started_at !== undefined) return [['began', fullTime(started_at)]]
   const lines = [safe(code === undefined ? `${message}` : `${message} (${code})`)]
   for (const cause of causes)
     lines.push(safe(`caused by: ${cause.message}${cause.code === undefined ? '' : ` (${cause.code})`}`))
   if (response !== undefined) lines.push(safe(`answered: ${[response.status, response.body].join(' ').trim()}`))
+  if (result !== undefined) lines.push(`result: ${written(result)}`)
+  if (reported !== undefined) return [['late report', [safeLine(reported), ...lines].join('\n')]]
   return [[sources[source ?? ''] ?? safeLine(`${source}`), lines.join('\n')]]
 }
 
@@ -95,6 +97,8 @@ interface Evidence {
   readonly code?: string
   readonly causes?: readonly { readonly message: string; readonly code?: string }[]
   readonly response?: { readonly status?: number; readonly body?: string }
+  readonly reported?: string
+  readonly result?: Json
 }
 
 function silence({ deadline, on_silence }: Asking, now: number): string {

@@ -39,7 +39,10 @@ const tellers: Tellers = {
   'tool.result': toolResult,
 
   'contract.moved': contractMoved,
-  'contract.evidence_added': ({ payload }) => `Its outcome is unclear (${payload.source}): ${quoted(payload.message)}`,
+  'contract.evidence_added': ({ payload: { source, message, reported, result } }) =>
+    reported === undefined
+      ? `Its outcome is unclear (${source}): ${quoted(message)}`
+      : `Given up before, it reports (${reported}): ${quoted(message)}${result === undefined ? '' : ` ${brief(result)}`}`,
   'contract.repeat_allowed': ({ payload }) => `${payload.allowed_by} lets the action be done once more.`,
 
   'interaction.opened': ({ interaction_id, payload }) =>

@@ -12,6 +12,11 @@ export const evidence = z.strictObject({
   causes: z.array(cause).exactOptional(),
   /** What the other side answered, as far as the error carried it. */
   response: z.strictObject({ status: z.int().exactOptional(), body: z.string().exactOptional() }).exactOptional(),
+  /** The tool came back after it was given up, and this is what it says. `failed` does not tell whether it happened. */
+  reported: z.enum(['done', 'failed', 'did_not_happen']).exactOptional(),
+  /** What a tool that was done returned. If it was long, this is its beginning, and the whole is kept. */
+  result: jsonValue.exactOptional(),
+  output_ref: z.string().exactOptional(),
 })
 
 export type Evidence = z.infer<typeof evidence>
@@ -34,7 +39,8 @@ export const contractKinds = {
   }),
   /**
    * Why the outcome of an action is unknown: what the tool threw and what the other side answered, a timeout, a lost
-   * worker, what a probe said. All of it is shown to the person who settles the outcome.
+   * worker, what a probe said, what the tool reported after it was given up. The person who settles the outcome sees
+   * all of it.
    */
   'contract.evidence_added': evidence,
   /** A person wants an irreversible action done once more. The next call for it gets the salted key, once. */

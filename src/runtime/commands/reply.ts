@@ -166,7 +166,7 @@ function settleLate(
         },
       ],
     })
-  if (settled.outcome === 'happened') settledHappened(batch, call, settled.result ?? null, true, at)
+  if (settled.outcome === 'happened') settledHappened(batch, call, settled.result, true, at)
   else settledDidNot(batch, call, settled.reason, true, at)
 }
 

@@ -54,7 +54,7 @@ function leave(batch: Batch, state: SessionState, call: CallView, how: Closing) 
   if (question !== undefined) batch.restOn(question.interaction_id)
   const settled = question?.answered === null || question === undefined ? undefined : readSettlement(question.answered)
   if (settled === undefined) return outcomeUnknown(batch, call, how.reason)
-  if (settled.outcome === 'happened') return settledHappened(batch, call, settled.result ?? null, false, how.at)
+  if (settled.outcome === 'happened') return settledHappened(batch, call, settled.result, false, how.at)
   if (settled.outcome === 'did_not') return settledDidNot(batch, call, settled.reason, false, how.at)
   unknownAsked(batch, call, how.newInteractionId(), how.settlementFor(call), true)
 }

@@ -217,8 +217,12 @@ export function stepLapsed(batch: Batch, call: CallView, at: number) {
   remember(batch, call, 'cancelled', { error }, at)
 }
 
-/** A person, or a probe, knows that it happened. `late`: the run is over, and the tool has its result. */
-export function settledHappened(batch: Batch, call: CallView, result: Json, late: boolean, at: number) {
+/**
+ * A person knows that it happened. Without a result of theirs, the result is what the tool reported after it was given
+ * up. `late`: the run is over, and the tool has its result.
+ */
+export function settledHappened(batch: Batch, call: CallView, said: Json | undefined, late: boolean, at: number) {
+  const result = said === undefined ? (reportOf(call)?.result ?? null) : said
   if (!late)
     batch.move(
       'tool',
@@ -246,6 +250,8 @@ export function settledHappened(batch: Batch, call: CallView, result: Json, late
   )
   remember(batch, call, 'completed', { result }, at)
 }
+
+const reportOf = ({ evidence }: CallView) => evidence.find(({ reported }) => reported === 'done')
 
 export function settledDidNot(batch: Batch, call: CallView, reason: string, late: boolean, at: number) {
   if (!late)

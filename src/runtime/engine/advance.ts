@@ -114,7 +114,7 @@ function advanceWaiting(engine: Engine, hold: Hold, batch: Batch, call: CallView
   const at = engine.clock.now()
   if (call.reason === 'outcome_unknown') {
     const settled = question.answered === null ? undefined : readSettlement(question.answered)
-    if (settled?.outcome === 'happened') endings.settledHappened(batch, call, settled.result ?? null, false, at)
+    if (settled?.outcome === 'happened') endings.settledHappened(batch, call, settled.result, false, at)
     else if (settled?.outcome === 'did_not') endings.settledDidNot(batch, call, settled.reason, false, at)
     return
   }

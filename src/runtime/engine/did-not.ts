@@ -19,7 +19,9 @@ export type Obstacle =
 export async function obstacleToDidNot(engine: Engine, call: CallView): Promise<Obstacle | undefined> {
   const evidence = await engine.atWork.look(call.execution_id ?? '')
   if (evidence.state === 'at_work' && !evidence.isGone) return { obstacle: 'at_work', worker: evidence.worker }
-  if (evidence.state === 'done') return { obstacle: 'done' }
+  // The record is looked at last: a tool is at work until its late report is on record.
+  if (evidence.state === 'done' || call.evidence.some(({ reported }) => reported === 'done'))
+    return { obstacle: 'done' }
   const { late_worker_ms } = engine.settings
   if (late_worker_ms === null) return undefined
   const earliest = call.started_at + (call.timeout_ms ?? 0) + late_worker_ms

@@ -1,15 +1,17 @@
+import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import { about } from '../contracts/about.ts'
 import { liveSignal } from '../live-signal.ts'
 import { evidenceOf } from '../thrown.ts'
-import { carryOut, returned } from '../tools/carry-out.ts'
+import { type Outcome as Carried, carryOut, isGivenUp, returned } from '../tools/carry-out.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
 import { createAsking } from './ask.ts'
 import { type Obstacle, obstacleToDidNot, patienceOf, sayObstacle } from './did-not.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 import { outdated, whyNotRepeat } from './judge-call.ts'
+import { recordReport } from './late-report.ts'
 
 /**
  * Touches the world. The record that it may is committed; the lease is looked
@@ -39,32 +41,24 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
   inHand(hold, call, abort, async () => {
     if (!(await watch.begin(hold))) return { status: 'cancelled', began: false, duration_ms: 0 }
     const came = await carryOut(watch.tool, call.arguments, context, engine)
-    watch.end()
+    watch.end(hold, came)
     await asking.end()
     return came
   })
 }
 
-/** A tool that was given up may still be at it. Until it returns, it may act; and if it says that it did, that is known. */
+/** A tool that was given up may still be at it. Until it returns, it may act; what it says then is recorded. */
 function watched(engine: Engine, tool: Tool, call: CallView) {
   const execution_id = call.execution_id ?? ''
   // What may be repeated, and undone, may also be at work twice.
   const isCounted = tool.irreversible || !(tool.read_only || tool.idempotent)
-  let wasCalled = false
-  let isOver = false
-  const end = (how: 'returned' | 'threw') => {
-    if (isCounted) engine.atWork.end(execution_id, { how, isLate: isOver })
+  let running: Promise<Json> | undefined
+  const end = (how: 'returned' | 'threw', isLate = false) => {
+    if (isCounted) engine.atWork.end(execution_id, { how, isLate })
   }
-  const run: Tool['run'] = async (args, context) => {
-    wasCalled = true
-    try {
-      const value = await tool.run(args, context)
-      end('returned')
-      return value
-    } catch (error) {
-      end('threw')
-      throw error
-    }
+  const run: Tool['run'] = (args, context) => {
+    running = (async () => tool.run(args, context))()
+    return running
   }
   return {
     tool: { ...tool, run },
@@ -84,10 +78,17 @@ function watched(engine: Engine, tool: Tool, call: CallView) {
       end('threw')
       return false
     },
-    /** What it came to is known, or nobody waits for that any more. */
-    end() {
-      isOver = true
-      if (!wasCalled) end('threw')
+    /** What it came to is known, or it was given up. It is at work until it has returned and that is on record. */
+    end({ state: { session_id } }: Hold, came: Carried) {
+      if (running === undefined) return end('threw')
+      const isLate = isGivenUp(came)
+      const hear = async (how: 'returned' | 'threw', value: unknown) => {
+        if (!isLate || (await recordReport(engine, { session_id, tool, call, how, value }))) end(how, isLate)
+      }
+      void running.then(
+        (value) => hear('returned', value),
+        (thrown) => hear('threw', thrown),
+      )
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { CallView, SessionState } from '../../observation/session-state.ts'
+import type { Evidence } from '../../runes/kinds/contract.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import { closeCalls, type Known } from '../contracts/closing.ts'
@@ -176,7 +177,7 @@ function interruptTurn(engine: Engine, hold: Hold, batch: Batch, reason: string,
 
 function close(engine: Engine, hold: Hold, batch: Batch, reason: string) {
   const calls = callsOf(hold)
-  for (const call of calls) recordEvidence(hold, batch, call)
+  for (const call of calls) recordEvidence(engine, hold, batch, call)
   closeCalls(batch, hold.state, calls, {
     reason,
     actor: 'graph_runner',
@@ -188,11 +189,24 @@ function close(engine: Engine, hold: Hold, batch: Batch, reason: string) {
   })
 }
 
-/** What the tool or the probe said while the run was being ended, and is not on record yet. */
-function recordEvidence(hold: Hold, batch: Batch, call: CallView) {
-  const outcome = hold.inHand.get(call.call_id)?.outcome
-  if (hold.unknown.has(call.call_id) || outcome === undefined || !('evidence' in outcome)) return
-  if (outcome.evidence !== undefined) evidenceAdded(batch, call, outcome.evidence)
+/** What the tool or the probe said while the run was being ended and is not on record yet, or that it did not end. */
+function recordEvidence(engine: Engine, hold: Hold, batch: Batch, call: CallView) {
+  const entry = hold.inHand.get(call.call_id)
+  if (entry === undefined || hold.unknown.has(call.call_id)) return
+  const { outcome } = entry
+  if (outcome !== undefined && 'evidence' in outcome && outcome.evidence !== undefined)
+    evidenceAdded(batch, call, outcome.evidence)
+  else if (call.irreversible && known(hold, call) === undefined)
+    evidenceAdded(batch, call, whyLeft(engine, hold, call, outcome?.status))
+}
+
+/** Why a tool that cannot be undone was left behind. */
+function whyLeft(engine: Engine, { run }: Hold, call: CallView, status?: string): Evidence {
+  if (status === 'timeout') return { source: 'timeout', message: `It took longer than ${call.timeout_ms} ms.` }
+  const { cancel_grace_ms } = engine.settings
+  const why = run.cancel === null ? 'The run ended' : 'The run was cancelled'
+  const message = `${why} and the tool did not end within ${cancel_grace_ms} ms.`
+  return { source: 'cancel', message }
 }
 
 function known(hold: Hold, call: CallView): Known | undefined {

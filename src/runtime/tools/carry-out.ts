@@ -130,6 +130,12 @@ export async function carryOut(
   return { ...(await outcomeOf(tool, ended, keepWhole, redactor)), duration_ms }
 }
 
+/** The outcome is not what the tool said: it had not ended when nobody waited for it any more. */
+export function isGivenUp(outcome: Outcome): boolean {
+  if (outcome.status === 'cancelled') return outcome.began && outcome.evidence === undefined
+  return outcome.status === 'timeout'
+}
+
 /** How many characters of progress are recorded for one call. */
 const longestReports = 1_000_000
 
