@@ -1,10 +1,11 @@
+import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
 
 const limit = 200
 
-/** A value as text: a string as it is, anything else as JSON. */
+/** A value as text: a string as it is, anything else as canonical JSON, so that it is the same before and after it was recorded. */
 export function asText(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : canonicalJson(value)
 }
 
 /** The first 200 characters. It never ends in half a character, which canonical JSON would refuse. */

@@ -84,11 +84,11 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
 
     async redact(session_id, event_id, reason, by = {}) {
       const asked = { session_id, event_id, reason }
-      const { rune, payload, blobs } = redaction(log(session_id)[event_id - 1], asked, by, ports)
+      const { original, rune, payload, blobs } = redaction(log(session_id)[event_id - 1], asked, by, ports)
       record(prepare({ session_id, runes: [rune] }, preparing, true))
       const records = log(session_id).map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
       logs.set(session_id, records)
-      write(refoldSession(models, records))
+      write(refoldSession(models, records, original))
       await options.eraseBlobs?.(blobs)
     },
 

@@ -13,6 +13,8 @@ import type { Ports } from './ports.ts'
 /** The runes that a store writes of its own accord: what it did to a log is itself on the log. */
 
 export interface Redaction {
+  /** The record as it was. */
+  readonly original: StoredRecord
   readonly rune: Draft<'rune.redacted'>
   /** What is stored in place of the payload. The salt goes. */
   readonly payload: string
@@ -44,7 +46,7 @@ export function redaction(
   const signed = signRedaction(statement, signer())
   const requested = request_id === undefined ? {} : { request_id }
   const rune = { kind: 'rune.redacted', at, actor, payload: signed, ...requested } as const
-  return { payload, blobs, rune }
+  return { original: record, payload, blobs, rune }
 }
 
 export function archival(

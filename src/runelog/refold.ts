@@ -7,15 +7,27 @@ import type { ReadModel } from './read-model.ts'
 /**
  * The rows of one session as they follow from its runes alone. After a
  * redaction these replace what stands there, so that erased content does not
- * live on in a read model.
+ * live on in a read model. `original` is the record as it was before: a row that
+ * only its payload gave a reason for goes.
  */
-export function refoldSession(models: readonly ReadModel[], records: Iterable<StoredRecord>): readonly Change[] {
-  const folding = startFold(
-    models.filter((model) => model.shared !== true),
-    () => undefined,
-  )
+export function refoldSession(
+  models: readonly ReadModel[],
+  records: Iterable<StoredRecord>,
+  original: StoredRecord,
+): readonly Change[] {
+  const own = models.filter((model) => model.shared !== true)
+  const folding = startFold(own, () => undefined)
   for (const record of records) foldRecord(folding, record)
-  return folding.changes()
+  const changes = folding.changes()
+  const nameOfRow = (model: string, key: string) => `${model} ${key}`
+  const kept = new Set(changes.map(({ model, key }) => nameOfRow(model, key)))
+  const rune = toRune(original, '')
+  const gone = own.flatMap(({ name: model, keys }) =>
+    [...keys(rune, () => undefined)].flatMap((key) =>
+      kept.has(nameOfRow(model, key)) ? [] : [{ model, key, row: undefined }],
+    ),
+  )
+  return [...changes, ...gone]
 }
 
 /** What was accepted once is accepted at every replay. A record that is not was changed, or added past the log. */

@@ -63,7 +63,14 @@ export function faultAgents(bank?: Awaited<ReturnType<typeof connectBank>>): Rea
       return page
     },
   })
-  const sign = tool({ name: 'paper.sign', input: z.object({}), approval: 'always', run: () => 'signed' })
+  const sign = tool({
+    name: 'paper.sign',
+    input: z.object({}),
+    approval: 'always',
+    // That it did not happen may be said when this and a lease are over.
+    timeout_ms: pay_timeout_ms,
+    run: () => 'signed',
+  })
 
   const count = (messages: readonly { readonly role: string }[]) =>
     messages.filter(({ role }) => role === 'tool').length

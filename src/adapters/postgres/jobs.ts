@@ -47,6 +47,7 @@ export function startJobs(
   limit: number,
   warn: (message: string, details: object) => void,
 ): Jobs {
+  silenceTraces()
   // What a queue before this one has under way counts, too.
   const turn = takingTurns(limit)
   const underWay = new Set<Promise<unknown>>()
@@ -141,6 +142,20 @@ export function startJobs(
       void stop()
     },
   }
+}
+
+/**
+ * graphile-worker prints a stack trace for each place of a queue that breaks,
+ * past its logger, which says the same in one line. One outage would fill a log
+ * with them. Traces of other callers are printed as before.
+ */
+function silenceTraces() {
+  const { trace } = console
+  if ('isFiltered' in trace) return
+  const filtered = (...values: unknown[]) => {
+    if (!(new Error().stack ?? '').includes('graphile-worker')) trace(...values)
+  }
+  console.trace = Object.assign(filtered, { isFiltered: true })
 }
 
 /** Its errors are ours to tell; the rest of what it says is of no use here. */

@@ -38,12 +38,12 @@ export async function redactIn(
   const { place, records } = await locked(transaction, session_id, segments)
   const [busy] = await transaction.connection.send<{ run_id: string }>('underWay', session_id)
   if (busy !== undefined) throw faults.session_busy({ session_id, ...busy, asked: 'redact something in it' })
-  const { rune, payload, blobs } = redaction(records[event_id - 1], asked, by, ports)
+  const { original, rune, payload, blobs } = redaction(records[event_id - 1], asked, by, ports)
   const result = await transaction.record(prepare({ session_id, runes: [rune] }, ports, true))
   if (result instanceof Fault) return result
 
   const erased = records.map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
-  await transaction.replaceRows(refoldSession(models, [...erased, ...result.records]))
+  await transaction.replaceRows(refoldSession(models, [...erased, ...result.records], original))
   if (blobs.length > 0) await eraseBlobs(transaction, blobs)
   if (place.runes === null || event_id > place.runes || segments === undefined) {
     transaction.also('erasePayload', place.id, event_id, payload)

@@ -224,7 +224,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           const session = reader.key(session_id) ?? 0
           const segment = reader.segmentOf(session)
           const records = [...(await reader.cold(session)), ...reader.positioned(session)]
-          const { rune, payload, blobs } = redaction(records[event_id - 1], { session_id, event_id, reason }, by, ports)
+          const asked = { session_id, event_id, reason }
+          const { original, rune, payload, blobs } = redaction(records[event_id - 1], asked, by, ports)
           const erased = records.map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
           const isCold = segment !== undefined && event_id <= segment.runes
           const written = isCold ? await segments.write(session_id, erased.slice(0, segment.runes)) : undefined
@@ -238,7 +239,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
             const decided = decide(prepared)
             if (decided instanceof Fault) return decided
             const { adds: _adds, ...rest } = decided
-            rows.keep(refoldSession(models, erased))
+            rows.keep(refoldSession(models, erased, original))
             const noted = erasures.note({ segments: isCold ? [segment.file] : [], blobs })
             return { ...rest, steps: [...decided.steps, erase, noted, ...rows.write()] }
           })

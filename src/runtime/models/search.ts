@@ -42,8 +42,11 @@ function isEmpty(value: Json | undefined): boolean {
   return value === undefined || value === null || value === ''
 }
 
-/** The values in it, without the names of fields. */
+/** The values in it, without the names of fields, in the order that the log has them in. */
 function asWords(value: Json): string {
   if (value === null || typeof value === 'boolean') return ''
-  return typeof value === 'object' ? Object.values(value).map(asWords).join(' ') : String(value)
+  if (typeof value !== 'object') return String(value)
+  if (Array.isArray(value)) return value.map(asWords).join(' ')
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return fields.map(([, part]) => asWords(part)).join(' ')
 }
