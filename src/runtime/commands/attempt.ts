@@ -28,13 +28,22 @@ export async function attempt<A>(
     const state = await engine.sessions.load(session_id)
     await engine.preserving.touch(state)
     const looked = state.event_id
-    const { batch, read = [], answer } = await decide(state)
-    if (batch === undefined) return answer([])
-    // Something was folded in while it decided: versions that are read now would vouch for what it did not look at.
+    let wish: Wish<A> | undefined
+    let refusal: unknown
+    try {
+      wish = await decide(state)
+    } catch (error) {
+      refusal = error
+    }
+    // Something was folded in while it decided. It looked at neither what was nor what is: no answer of it
+    // counts, no refusal either, and versions that are read now would vouch for what it did not look at.
     if (state.event_id !== looked) {
       left += 1
       continue
     }
+    if (wish === undefined) throw refusal
+    const { batch, read = [], answer } = wish
+    if (batch === undefined) return answer([])
     const seen = Object.fromEntries(read.map((id) => [id, state.subjects.get(id)?.version ?? 0]))
     try {
       return answer(

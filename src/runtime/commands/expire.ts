@@ -1,3 +1,4 @@
+import type { Fault } from '../../faults/fault.ts'
 import { createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
@@ -12,9 +13,11 @@ import { aboutOf, takeUp } from './reply.ts'
 export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
   let left = 0
   let isBeside = false
+  let refused: Fault | undefined
   const run_id = await attempt(engine, session_id, async (state) => {
     left = 0
     isBeside = false
+    refused = undefined
     const question = state.interactions.get(interaction_id)
     const run = question?.run_id == null ? undefined : state.runs.get(question.run_id)
     const effect = question?.opened.on_silence
@@ -25,10 +28,8 @@ export async function expire(engine: Engine, session_id: string, interaction_id:
 
     const batch = createBatch(state, at)
     const { refusal } = await align(engine, state, batch, { question })
-    if (refusal !== undefined) {
-      engine.warn('a deadline passed for a contract that does not wait', { interaction_id, problem: refusal.message })
-      return { answer: () => null }
-    }
+    refused = refusal
+    if (refusal !== undefined) return { answer: () => null }
     const call = state.calls.get(question.call_id ?? '')
     batch.move(
       'interaction',
@@ -54,6 +55,9 @@ export async function expire(engine: Engine, session_id: string, interaction_id:
     isBeside = run === undefined
     return { batch, read: run === undefined ? [] : [run.run_id], answer: () => question.run_id }
   })
+  const problem = (refused as Fault | undefined)?.message
+  if (problem !== undefined)
+    engine.warn('a deadline passed for a contract that does not wait', { interaction_id, problem })
   if (run_id !== null) engine.wake(session_id, run_id)
   if (isBeside) takeUp(engine, session_id)
   return left
