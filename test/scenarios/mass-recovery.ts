@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { eventually } from '../support/eventually.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form } from './props.ts'
 import type { Store } from './stores.ts'
@@ -27,7 +28,7 @@ function stuckTool() {
 }
 
 /** So many sessions: a third waits for a person, a third is at work, a third is queued in a paused session. */
-async function fill(t: Theatre, count: number, begun: () => number): Promise<readonly RunHandle[]> {
+async function fill(t: Theatre, count: number, begun: () => number) {
   const third = Math.floor(count / 3)
   const waiting = await Promise.all(ofEach(third, () => t.sw.submit({ agent: 'asking', input: 'Go.' })))
   const queued = await Promise.all(
@@ -43,8 +44,25 @@ async function fill(t: Theatre, count: number, begun: () => number): Promise<rea
   for (const { session_id } of working)
     await t.until(session_id, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
   expect(begun()).toBe(working.length)
-  return [...waiting, ...queued, ...working]
+  return { waiting, queued, working, runs: [...waiting, ...queued, ...working] }
 }
+
+/** The process that was just begun dies of its own append, and of no other. */
+async function dies(t: Theatre, at: number) {
+  const doomed = t.process()
+  await eventually(`a death at append ${at}`, async () => doomed.isDead() || undefined)
+  await doomed.death
+  expect(doomed.appends()).toBe(at)
+}
+
+/** Waits until each of these runs is at work, and no other. */
+async function areTaken(t: Theatre, { length }: readonly RunHandle[]) {
+  const count = async () => (await t.rows('subjects', { tag: 'run:running' })).length
+  await eventually(`${length} runs at work`, async () => (await count()) === length || undefined)
+}
+
+const lengths = async (t: Theatre, runs: readonly RunHandle[]) =>
+  (await Promise.all(runs.map(({ session_id }) => t.runes(session_id)))).map((runes) => runes.length)
 
 /** Specification 004: many runs at once, and a recovery that is itself killed. */
 export function massRecoveryPlays(store: Store) {
@@ -66,26 +84,33 @@ export function massRecoveryPlays(store: Store) {
       },
       async (t) => {
         // GIVEN 200 runs that wait, work, or are queued, and a process that is killed
-        const runs = await fill(t, 200, () => slow.state.begun)
+        const { waiting, queued, working, runs } = await fill(t, 200, () => slow.state.begun)
+        const asTheyWere = await lengths(t, [...waiting, ...queued])
 
         // WHEN the next ones are killed while they recover, before or after their 1st, 20th, 55th … append
         const deaths = [1, 20, 55, 90, 120].flatMap((at) => [[at, 'before'] as const, [at, 'after'] as const])
-        let died = 0
         for (const [at, when] of deaths) {
+          // Each process takes every run at work, so that is how many appends are certain. It puts back, before
+          // that, what the one before it had at work: all of it, if that one came so far.
+          if (at > working.length) {
+            await t.kill()
+            await areTaken(t, working)
+          }
           await t
             .kill({}, (next) => next.dieAt(at, when))
             .catch((error) => {
               expect(error).toMatchObject({ code: 'store_poisoned' })
             })
-          await t.process().death
-          died += 1
+          await dies(t, at)
         }
-        expect(died).toBe(deaths.length)
+
+        // THEN none of them touched what waits for a person or in a queue
+        expect(await lengths(t, [...waiting, ...queued])).toEqual(asTheyWere)
+
+        // AND when one lives, every run is where it belongs: at its end, waiting, or in the queue of its paused session
         slow.state.isStuck = false
         await t.kill()
         await t.sw.idle()
-
-        // THEN every run is where it belongs: at work no more, waiting, or in the queue of its paused session
         const counts = Map.groupBy(await Promise.all(runs.map((run) => t.status(run.run_id))), (status) => status)
         expect(Object.fromEntries([...counts].map(([status, all]) => [status, all.length]))).toEqual({
           waiting_user: 66,
@@ -98,7 +123,7 @@ export function massRecoveryPlays(store: Store) {
         for (const { session_id } of await t.sw.sessions({ state: 'paused' })) await t.sw.resumeSession(session_id)
         await t.sw.idle()
         expect(new Set(await Promise.all(runs.map((run) => t.status(run.run_id))))).toEqual(new Set(['succeeded']))
-        for (const { session_id } of runs.slice(-68)) expect(await t.of(session_id, 'tool.result')).toHaveLength(1)
+        for (const { session_id } of working) expect(await t.of(session_id, 'tool.result')).toHaveLength(1)
       },
     ),
     120_000,
