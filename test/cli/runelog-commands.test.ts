@@ -126,6 +126,38 @@ describe('verify', () => {
     expect(await verify()).toMatchObject({ exit: 5, err: expect.stringMatching(/^ses_1 event 9: it is missing/) })
   })
 
+  test.each([
+    [
+      'a second copy of the last event',
+      'INSERT INTO rune SELECT (SELECT max(position) + 1 FROM rune), session, 11, header, payload, salt, hash FROM rune WHERE session = 1 AND event_id = 10',
+      [],
+    ],
+    [
+      'a second opening',
+      'INSERT INTO rune SELECT (SELECT max(position) + 1 FROM rune), session, 11, header, payload, salt, hash FROM rune WHERE session = 1 AND event_id = 1',
+      ['ps', 'show', 'rebuild', 'export'],
+    ],
+    [
+      'a number of an event that no double holds',
+      'UPDATE rune SET event_id = 9223372036854775807 WHERE session = 1 AND event_id = 10',
+      ['show', 'rebuild', 'export'],
+    ],
+    [
+      'a place that no double holds',
+      'UPDATE rune SET position = 9223372036854775806 WHERE session = 1 AND event_id = 10',
+      ['show', 'rebuild', 'export'],
+    ],
+    ['a session without its row', "DELETE FROM session WHERE session_id = 'ses_1'", []],
+  ])('F-92 damage: %s is named with exit 5, and no stack is printed', async (_, sql, commands) => {
+    tamper(sql)
+    for (const command of ['verify', ...commands]) {
+      const all: Record<string, string[]> = { show: ['ses_1'], export: ['ses_1', '-o', join(folder, 'out.ndjson')] }
+      const named = all[command] ?? []
+      const { exit, err } = await runCli([command, ...named, ...store()])
+      expect({ command, exit, err }).toEqual({ command, exit: 5, err: expect.not.stringMatching(/\n\s+at /) })
+    }
+  })
+
   test.each(['an empty file', '/dev/null'])(
     'F-92 verify: %s of checkpoints is refused, nothing was compared',
     async (kind) => {

@@ -30,7 +30,8 @@ export async function* auditSqlite(path: string, more: readonly ReadModel[]): As
     yield* derived(db, reader, `${path}.blobs`, allModels(more))
   } catch (error) {
     // Damage that keeps the rest from being looked at.
-    yield { what: 'database', problem: `it cannot be read further: ${causeOf(error)}.` }
+    if (error instanceof Fault) yield error.details as Damage
+    else yield { what: 'database', problem: `it cannot be read further: ${causeOf(error)}.` }
   } finally {
     db.close()
   }

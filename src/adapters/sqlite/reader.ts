@@ -7,7 +7,7 @@ import { genesis } from '../../runes/chain.ts'
 import { type StoredRecord, toRune } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { rowsQuery } from './rows-query.ts'
-import type { Statements } from './statements.ts'
+import { prepare, type Statements } from './statements.ts'
 
 type RuneColumns = [number, string, string, string | null, string, number]
 
@@ -35,9 +35,8 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
 
   function rows(model: string, query: ModelQuery = {}): readonly Row[] {
     const { sql, values } = rowsQuery(model, query)
-    const statement = queries.get(sql) ?? db.prepare(sql)
+    const statement = queries.get(sql) ?? prepare(db, sql)
     queries.set(sql, statement)
-    statement.setReturnArrays(true)
     const found = statement.all(...values) as unknown as [string, string | null, number | null, string][]
     return found.map(([rowKey, tag, sort, value]) => ({ key: rowKey, tag, sort, value: JSON.parse(value) as Json }))
   }

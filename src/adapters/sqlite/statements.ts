@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { faults } from '../../faults/catalogue.ts'
 
 /** Everything that is ever written, by name. */
 const writing = {
@@ -64,10 +65,28 @@ export type Statements = { readonly [K in keyof typeof writing | keyof typeof re
 
 /** Rows come back as arrays: with few columns that is the cheapest form. */
 export function prepareStatements(db: DatabaseSync): Statements {
-  const entries = Object.entries({ ...writing, ...reading }).map(([name, sql]) => {
-    const statement = db.prepare(sql)
-    statement.setReturnArrays(true)
-    return [name, statement] as const
-  })
+  const entries = Object.entries({ ...writing, ...reading }).map(([name, sql]) => [name, prepare(db, sql)] as const)
   return Object.fromEntries(entries) as Statements
+}
+
+/** A statement whose rows are arrays. A whole number that JavaScript cannot hold was never written here: it is damage. */
+export function prepare(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql)
+  statement.setReturnArrays(true)
+  const all = statement.all.bind(statement) as (...values: Value[]) => ReturnType<StatementSync['all']>
+  const get = statement.get.bind(statement) as (...values: Value[]) => ReturnType<StatementSync['get']>
+  return Object.assign(statement, {
+    all: (...values: Value[]) => readable(() => all(...values)),
+    get: (...values: Value[]) => readable(() => get(...values)),
+  })
+}
+
+function readable<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    const problem = `a number in it was never recorded: ${error.message}.`
+    throw faults.store_damaged({ what: 'database', problem }, { cause: error })
+  }
 }
