@@ -160,13 +160,17 @@ describe('at a terminal', () => {
 })
 
 describe('answering', () => {
-  test('without a terminal an irreversible action needs --yes and its whole digest; the card is shown', async () => {
+  test('F-06 approve: without a terminal an irreversible action needs --yes and the digest that the inbox shows', async () => {
     const { interaction_id, run_id, card } = await waiting()
     const approve = (...more: string[]) => project.cli(['approve', interaction_id, ...more])
-    expect(await approve()).toMatchObject({ exit: 2, err: expect.stringContaining(`│ digest      ${card.digest}`) })
-    expect(await approve('--yes')).toMatchObject({ exit: 2, err: expect.stringContaining('It cannot be undone') })
-    expect(await approve('--yes', '--digest', 'ab'.repeat(32))).toMatchObject({ exit: 2 })
-    expect((await project.cli(['inbox'])).out).toContain(interaction_id)
+    for (const given of [[], ['--yes'], ['--yes', '--digest', 'ab'.repeat(32)]]) {
+      const refused = await approve(...given)
+      expect(refused).toMatchObject({ exit: 2, out: '' })
+      // A refusal never says the digest that would have been right.
+      expect(refused.err).not.toContain(card.digest)
+    }
+    expect((await approve()).err).toContain(`statewright inbox ${interaction_id}`)
+    expect((await project.cli(['inbox', interaction_id])).out).toContain(`│ digest      ${card.digest}`)
 
     const yes = await approve('--yes', '--digest', card.digest, '--as', 'ann')
     expect(yes).toMatchObject({ exit: 0, out: `${interaction_id}: approved.` })
