@@ -70,9 +70,10 @@ export async function verifyBundle(
   }
   await flush()
   const verdict = verifier.end()
-  return forged === undefined || (verdict.bad?.event_id ?? forged.event_id) < forged.event_id
-    ? verdict
-    : { ...verdict, bad: forged }
+  if (forged === undefined) return verdict
+  // The line of the checkpoint speaks of the last event.
+  const bad = { ...forged, event_id: Math.min(forged.event_id, verdict.events) }
+  return (verdict.bad?.event_id ?? bad.event_id) < bad.event_id ? verdict : { ...verdict, bad }
 }
 
 function parse(line: string): Readonly<Record<string, unknown>> {
