@@ -164,10 +164,8 @@ describe('answering', () => {
     const { interaction_id, run_id, card } = await waiting()
     const approve = (...more: string[]) => project.cli(['approve', interaction_id, ...more])
     for (const given of [[], ['--yes'], ['--yes', '--digest', 'ab'.repeat(32)]]) {
-      const refused = await approve(...given)
-      expect(refused).toMatchObject({ exit: 2, out: '' })
       // A refusal never says the digest that would have been right.
-      expect(refused.err).not.toContain(card.digest)
+      expect(await approve(...given)).toMatchObject({ exit: 2, out: '', err: expect.not.stringContaining(card.digest) })
     }
     expect((await approve()).err).toContain(`statewright inbox ${interaction_id}`)
     expect((await project.cli(['inbox', interaction_id])).out).toContain(`│ digest      ${card.digest}`)
