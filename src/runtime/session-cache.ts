@@ -65,7 +65,28 @@ export function createSessions(
       }
     })
 
-  async function refresh(state: SessionState) {
+  /**
+   * One read at a time for each fold. Those who ask meanwhile share the next
+   * read, which begins after they asked; otherwise each of many listeners would
+   * read again for every change, and tell all the others.
+   */
+  const reading = new WeakMap<SessionState, { readonly now: Promise<void>; next?: Promise<void> }>()
+  function refresh(state: SessionState): Promise<void> {
+    const underWay = reading.get(state)
+    if (underWay === undefined) return begin(state)
+    underWay.next ??= underWay.now.catch(() => {}).then(() => begin(state))
+    return underWay.next
+  }
+
+  function begin(state: SessionState): Promise<void> {
+    const now = readAndTell(state).finally(() => {
+      if (reading.get(state)?.now === now) reading.delete(state)
+    })
+    reading.set(state, { now })
+    return now
+  }
+
+  async function readAndTell(state: SessionState) {
     const from = state.event_id
     await readOn(state)
     if (state.event_id !== from) tell(state.session_id)

@@ -4,6 +4,7 @@ import { deskOn } from '../../src/desk-on.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, call, type Scripted, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { keyOf } from '../../src/store-key.ts'
 import type { Client } from '../../src/surface/client.ts'
 import { localClient } from '../../src/surface/local-client.ts'
 import type { Operation } from '../../src/surface/operation.ts'
@@ -43,8 +44,7 @@ export async function createDeskWorld(
   options: Partial<WorldOptions> = {},
 ) {
   const world = await createWorld({ agents, ...options })
-  const key = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
-  const desk = deskOn(world.sw, key, world.hand.clock.now)
+  const desk = deskOn(world.sw, keyOf('memory:'), world.hand.clock.now)
   const called = new Set<string>()
   return {
     world,

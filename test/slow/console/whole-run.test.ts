@@ -54,10 +54,11 @@ test('a whole run from the browser: started, streamed, the server killed and sta
   await world.server().restart()
   await page.getByText(/✓ durable · Live/).waitFor()
   expect(await page.getByLabel('Message').inputValue()).toBe('half a thought')
-  await page.getByText('the run still waits').waitFor()
 
   await page.getByRole('button', { name: 'Approve once' }).click()
   await page.getByRole('button', { name: 'Yes, approve once' }).click()
+  // That it outlived the restart is recorded in front of the first command that touches it.
+  await page.getByText('the run still waits').waitFor()
   await page.getByText('Order 42 is refunded.').waitFor()
   await page.getByText('The run succeeded.').waitFor()
   await page.getByText(/^ada said: approve/).waitFor()
