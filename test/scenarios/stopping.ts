@@ -294,7 +294,10 @@ export function stoppingPlays(store: Store) {
         const { interaction_id } = await question()
         await expect(reply(interaction_id, { outcome: 'did_not' })).rejects.toMatchObject({ code: 'too_early' })
         held.begun[0]?.reject(new Error('stopped'))
-        await world.sw.idle()
+        await world.until(
+          run.session_id,
+          (r) => r.kind === 'contract.evidence_added' && r.payload.reported === 'failed',
+        )
         await reply(interaction_id, { outcome: 'did_not' })
         expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'failed' }])
       },
