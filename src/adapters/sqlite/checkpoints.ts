@@ -5,7 +5,7 @@ import { partsText, statementText } from '../../kernel/digest.ts'
 import type { Damage } from '../../runelog/damage.ts'
 import type { Signer } from '../../runes/checkpoint.ts'
 import type { Checkpoints } from '../../runtime/checkpoints.ts'
-import { causeOf, explain } from './open-database.ts'
+import { causeOf, explain, readDatabase } from './open-database.ts'
 
 /**
  * Checkpoints in a file of their own beside the store. Nothing is synced: what
@@ -53,7 +53,7 @@ export function* auditCheckpoints(path: string, signer: () => Signer): Generator
   const codeOf = coding(signer)
   let db: DatabaseSync | undefined
   try {
-    db = new DatabaseSync(path, { readOnly: true })
+    db = readDatabase(path)
     for (const row of db.prepare('SELECT session_id, name, sha256, body FROM part').iterate()) {
       const { session_id, name, sha256, body } = row as {
         session_id: string

@@ -44,12 +44,10 @@ export function openDatabase(path: string): DatabaseSync {
  */
 export function openDatabaseToRead(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
-  const isLogged = sizeOf(`${path}-wal`) > 0
+  const isLogged = hasLog(path)
   try {
     refuseAbsent(path)
-    const url = pathToFileURL(path)
-    if (!isLogged) url.searchParams.set('immutable', '1')
-    db = new DatabaseSync(url, { readOnly: true })
+    db = readDatabase(path)
     if (isNew(db, path)) throw refused(path, 'it is empty; restore it from a backup, or let the first run make it.')
     return db
   } catch (error) {
@@ -62,6 +60,15 @@ export function openDatabaseToRead(path: string): DatabaseSync {
     throw explain(error, path)
   }
 }
+
+/** Opens a file of SQLite without writing beside it. One without a write-ahead log is read as a file that does not change. */
+export function readDatabase(path: string): DatabaseSync {
+  const url = pathToFileURL(path)
+  if (!hasLog(path)) url.searchParams.set('immutable', '1')
+  return new DatabaseSync(url, { readOnly: true })
+}
+
+const hasLog = (path: string) => sizeOf(`${path}-wal`) > 0
 
 /** A check that these files are still those that were opened; it throws if one was removed or replaced. */
 export function watchFiles(files: readonly string[]): () => void {
