@@ -34,7 +34,8 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
   const yesByKey = () => {
     const at = button.current?.getBoundingClientRect()
     if (at !== undefined && (at.top < 0 || at.bottom > window.innerHeight))
-      button.current?.scrollIntoView({ block: 'end' })
+      // Not at the edge: a fraction of a pixel would hide its end, and the key would never approve.
+      button.current?.scrollIntoView({ block: 'center' })
     else yes()
   }
   const no = () => void run(() => deny(asked.interaction_id, reason.trim()), done)

@@ -23,6 +23,8 @@ const tally = createTally()
 const canary = 'swt_the-token-of-the-owner'
 const isSuperuser = process.getuid?.() === 0
 const home = mkdtempSync(join(tmpdir(), 'statewright-shell-'))
+/** No temporary folder, so a command finds it as it is; and every user may enter it. */
+const lasting = mkdtempSync(isSuperuser ? '/var/lib/statewright-shell-' : join(import.meta.dirname, 'shell-'))
 const root = join(home, 'work')
 const state = join(home, 'state')
 const context = { signal: new AbortController().signal, progress: () => undefined } as never
@@ -40,7 +42,13 @@ beforeAll(async () => {
   // Readable by everyone: only the sandbox stands between the command and the token.
   writeFileSync(join(state, 'app.db.token'), canary, { mode: 0o644 })
   writeFileSync(join(home, 'open.db.token'), canary, { mode: 0o644 })
-  release = claimOwnFile(join(home, 'open.db'))
+  chmodSync(lasting, 0o755)
+  writeFileSync(join(lasting, 'own.db.token'), canary, { mode: 0o644 })
+  writeFileSync(join(lasting, 'other.txt'), 'not ours', { mode: 0o644 })
+  const releases = [claimOwnFile(join(home, 'open.db')), claimOwnFile(join(lasting, 'own.db'))]
+  release = () => {
+    for (const each of releases) each()
+  }
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   await new Promise<void>((done) => socket.listen(join(home, 'api.sock'), done))
   port = (server.address() as AddressInfo).port
@@ -49,7 +57,7 @@ afterAll(() => {
   release()
   server.close()
   socket.close()
-  rmSync(home, { recursive: true, force: true })
+  for (const folder of [home, lasting]) rmSync(folder, { recursive: true, force: true })
 })
 
 async function ran(command: string, network = false): Promise<{ exit_code: number; stdout: string; stderr: string }> {
@@ -57,8 +65,12 @@ async function ran(command: string, network = false): Promise<{ exit_code: numbe
   return (await shell?.run({ command } as never, context)) as never
 }
 
-const reach = (path = '') =>
-  `${process.execPath} -e "fetch('http://127.0.0.1:${port}/${path}').then((r) => r.text()).then(console.log, (e) => console.log(e.cause.code))"`
+/** Asks the server. The program is written without quotation marks of its own, so that it may stand in any. */
+function reach(path = ''): string {
+  const program = `fetch('http://127.0.0.1:${port}/${path}').then((r) => r.text()).then(console.log, (e) => console.log(e.cause.code))`
+  const hex = Buffer.from(program).toString('hex')
+  return `${process.execPath} -e "eval(Buffer.from(/${hex}/.source, /hex/.source).toString())"`
+}
 
 describe('F-89 shell.exec: a command', () => {
   test('is not the superuser, has no capability, and can gain none', async () => {
@@ -88,6 +100,11 @@ describe('F-89 shell.exec: a command', () => {
     const { stdout, stderr } = await ran(command())
     expect(stdout + stderr).not.toContain(canary)
     tally.count('shell.exec: ways out of the sandbox')
+  })
+
+  test('reads other files of the disk, and not the files of the store beside them', async () => {
+    const { stdout } = await ran(`cat ${lasting}/other.txt; wc -c < ${lasting}/own.db.token`)
+    expect(stdout).toBe('not ours0\n')
   })
 
   test('cannot signal or see processes outside', async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { toPrompt } from '../../src/adapters/ai-sdk/prompt.ts'
+import { wireNames } from '../../src/adapters/ai-sdk/wire-names.ts'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { openStore } from '../../src/open-store.ts'
@@ -108,14 +110,15 @@ test('F-107 recorded call: an approval that a changed definition voids is not us
 
 test('F-04 consequence: defaults that a deadline took are told as defaults, and an answer as confirmed', async () => {
   const form = ask({ title: 'Size?', fields: [{ name: 'size', default: 'M' }] })
-  for (const [reply, decided_by] of [
-    [undefined, 'timer'],
-    [{ action: 'approve', data: { size: 'L' } }, 'human'],
+  for (const [reply, told] of [
+    [undefined, '[SUCCESS (default after timeout)] Size?: {"size":"M"}'],
+    [{ action: 'approve', data: { size: 'L' } }, '[SUCCESS (human-confirmed)] Size?: {"size":"L"}'],
   ] as const) {
-    const requests: string[] = []
-    const model = scriptedModel(({ messages }) => {
-      requests.push(JSON.stringify(messages))
-      return messages.some((message) => message.role === 'tool') ? say('done') : form
+    const results: unknown[] = []
+    const model = scriptedModel((request) => {
+      const prompt = toPrompt(request, wireNames([]), 'any')
+      results.push(prompt.flatMap(({ role, content }) => (role === 'tool' ? content.map(({ output }) => output) : [])))
+      return request.messages.some((message) => message.role === 'tool') ? say('done') : form
     })
     const world = await createWorld({ agents: { worker: agent({ role: 'worker', model }) } })
     const run = await world.sw.submit({ agent: 'worker', input: 'go', interactive_require_user_reply: false })
@@ -124,7 +127,7 @@ test('F-04 consequence: defaults that a deadline took are told as defaults, and 
     if (reply === undefined) await world.hand.advance(7 * 86_400_000)
     else await world.sw.reply(interaction_id, { reply })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
-    expect(requests.at(-1)).toContain(`"decided_by":"${decided_by}"`)
+    expect(results.at(-1)).toEqual([{ type: 'text', value: told }])
     await world.end()
   }
 })

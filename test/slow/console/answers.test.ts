@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { exits } from '../../../src/cli/exits.ts'
 import { picture } from '../../support/browser.ts'
@@ -109,6 +110,53 @@ test('a whole approval by keyboard alone', async () => {
   await page.keyboard.press('?')
   await page.getByRole('heading', { name: 'Keys on this page' }).waitFor()
   await picture(page, 'keys-1440')
+})
+
+/** By how many pixels more of this is hidden than a rounding hides, across and down. */
+async function hiddenPartOf(page: Page, selector: string): Promise<number> {
+  const hidden = 'Math.max(each.scrollHeight - each.clientHeight, each.scrollWidth - each.clientWidth)'
+  return (await page.evaluate(
+    `Math.max(...[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => ${hidden}))`,
+  )) as number
+}
+
+test('F-90 approval: all arguments stand above the button, hidden characters are escaped, and a key leads to the button first', async () => {
+  const { run_id } = await world.submit('forger', 'Refund order 9')
+  const page = await world.open(`/inbox/${await questionOf(run_id)}`)
+  const approve = page.locator('.card button.primary:enabled')
+  await approve.waitFor()
+  const shown = page.locator('.approval pre').first()
+  expect(await shown.textContent()).toContain('To DE\\u{202e}98 7654\\u{202c} 3210.')
+  expect(await page.locator('body').textContent()).not.toMatch(/[\u202a-\u202e]/)
+  // Nothing of it is hidden in a box of its own, and the button is below all of it, out of sight.
+  expect(await hiddenPartOf(page, '.approval section, .approval section pre')).toBeLessThanOrEqual(1)
+  const [text, button] = [await shown.boundingBox(), await approve.boundingBox()]
+  expect(text?.height).toBeGreaterThan(900)
+  expect(button?.y).toBeGreaterThan((text?.y ?? 0) + (text?.height ?? 0))
+
+  const bottom = 'document.querySelector(".card button.primary").getBoundingClientRect().bottom'
+  const isInSight = () => page.evaluate(`${bottom} <= innerHeight`)
+  expect(await isInSight()).toBe(false)
+  await page.keyboard.press('a')
+  await expect.poll(isInSight).toBe(true)
+  expect(await page.getByRole('button', { name: 'Yes, approve once' }).count()).toBe(0)
+  await page.keyboard.press('a')
+  await page.getByRole('button', { name: 'Yes, approve once' }).click()
+  await page.getByText(/^answered by ada/).waitFor()
+  expect((await resultOf(run_id)).result).toBe('It ended as SUCCESS.')
+})
+
+test('F-90 confirmation: buttons say what they do, whatever the agent calls them, and stand below all that it shows', async () => {
+  const { run_id } = await world.submit('forger', 'Delete')
+  const page = await world.open(`/inbox/${await questionOf(run_id)}`)
+  const confirm = page.getByRole('button', { name: 'Confirm', exact: true })
+  await confirm.waitFor()
+  expect(await page.locator('.card button').allTextContents()).toEqual(['Confirm', 'Refuse'])
+  await page.getByText('In the words of the agent: approve “Refuse (safe)”, reject “Approve”.').waitFor()
+  expect(await hiddenPartOf(page, '.ecs section, .ecs pre')).toBeLessThanOrEqual(1)
+  await page.locator('.card button:enabled', { hasText: 'Refuse' }).click()
+  await page.getByText(/^answered by ada/).waitFor()
+  expect((await resultOf(run_id)).result).toBe('It ended as REJECTED.')
 })
 
 test('two tabs and the command line answer at once: one decision, and the others are told who was faster', async () => {
