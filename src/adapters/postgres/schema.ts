@@ -12,12 +12,20 @@ export const channel = 'statewright'
 /** The rows of the model "search" have their words apart, and quoted as JSON. No text parser has to find them. */
 export const wordsIn = (value: string) => `array_to_tsvector(string_to_array(btrim(${value}, '"'), ' '))`
 
+/** Canonical JSON ends with fields that hold no other fields, so the last key in the text is that of the contract itself. */
+export const keyIn = (payload: string) => `substring(${payload} from '.*"idempotency_key":"((?:[^"\\\\]|\\\\.)*)"')`
+
+export const isOpening = (header: string) => `strpos(${header}, '"kind":"contract.opened"') > 0`
+
 /**
  * The tables live in a schema of their own, so that a database can be shared.
  * `position` is drawn after every row the append depends on is locked, so it
  * follows the order of all commits that touch each other: a rebuild folds in
  * it. A row without `sort` stands at minus infinity, which gives the order that
  * every store has. Text is compared by bytes, in any locale.
+ *
+ * `rune_by_key` finds the contracts that were opened with an idempotency key: that
+ * a key is free is proved by the log, and not by the absence of a row.
  *
  * The triggers hold whoever reaches the database to the rules of the log. A
  * payload is erased only after a rune that says so; a rune leaves the table only
@@ -48,6 +56,7 @@ CREATE TABLE rune (
   hash     text NOT NULL,
   PRIMARY KEY (session, event_id)
 );
+CREATE INDEX rune_by_key ON rune USING hash (${keyIn('payload')}) WHERE ${isOpening('header')};
 
 CREATE TABLE segment (
   session        bigint PRIMARY KEY,

@@ -1,5 +1,5 @@
 import { searchModel } from '../../runelog/words.ts'
-import { wordsIn } from './schema.ts'
+import { isOpening, keyIn, wordsIn } from './schema.ts'
 import { jobsSchema } from './shared-schema.ts'
 
 /** Every statement that is sent more than once, by name. Each is prepared once per connection. */
@@ -20,6 +20,10 @@ export const statements = {
   lockRows: `SELECT r.model, r.key, r.tag, r.sort, r.value
     FROM unnest($1::text[], $2::text[]) AS w (model, key) JOIN statewright.model_row r USING (model, key)
     ORDER BY r.model, r.key FOR UPDATE OF r`,
+  openings: `SELECT session::float8 AS session, event_id, header, ${keyIn('payload')} AS key FROM statewright.rune
+    WHERE ${isOpening('header')} AND ${keyIn('payload')} = ANY ($1::text[])`,
+  contract: `SELECT event_id, header, payload, salt, hash FROM statewright.rune
+    WHERE session = $1 AND event_id >= $2 AND strpos(header, $3) > 0 ORDER BY event_id`,
   underWay: `SELECT run.key AS run_id FROM statewright.model_row run
     JOIN statewright.model_row ses ON ses.model = 'subjects' AND ses.key = $1
     WHERE run.model = 'subjects' AND run.tag IN ('run:running', 'run:queued') AND run.value::json ->> 'session_id' = $1

@@ -9,6 +9,7 @@ import type { Prepared } from '../../runelog/prepare.ts'
 import type { ReadModel, Row } from '../../runelog/read-model.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Connection } from './connection.ts'
+import { openingsOf } from './openings.ts'
 import { channel, storeLock } from './schema.ts'
 import type { StatementName } from './statements.ts'
 
@@ -80,12 +81,13 @@ export async function beginTransaction(
   const sessionIds = [...new Set(batches.map(({ session_id }) => session_id))]
   const first = batches.flatMap((batch) => wantedBy(batch, models))
 
-  const [, , [transaction], [meta], found] = await Promise.all([
+  const [, , [transaction], [meta], found, openings] = await Promise.all([
     connection.send('begin'),
     connection.send('share', storeLock),
     connection.send<{ xid: string }>('transaction'),
     connection.send<{ value: string }>('meta', 'models'),
     connection.send<FoundHead>('lockHeads', sessionIds),
+    openingsOf(batches, connection),
     load(first),
   ])
   if (meta?.value !== ports.fingerprint)
@@ -129,6 +131,8 @@ export async function beginTransaction(
     const { session_id } = batch
     const changes = await judged(batch)
     if (changes instanceof Fault) return changes
+    const held = await openings.heldBy(batch, (claim) => rows.has(nameOf('claims', claim)))
+    if (held !== undefined) return held
     const result = inscribe(batch, heads.get(session_id), ports.sha256)
     heads.set(session_id, { id: heads.get(session_id)?.id ?? 0, ...result.head })
     for (const change of changes) rows.set(nameOf(change.model, change.key), change)
