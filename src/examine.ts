@@ -1,14 +1,20 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { hostPorts } from './adapters/host/ports.ts'
+import { checkSignature } from './adapters/host/signing-key.ts'
 import { systemClock } from './adapters/system/clock.ts'
-import type { Finding, Where } from './cli/command.ts'
+import type { Finding, Store, Where } from './cli/command.ts'
 import { Fault } from './faults/fault.ts'
 import { openClient } from './open-client.ts'
 import { mayGo, type Stray } from './runelog/stray.ts'
+import { type BadEvent, createVerifier } from './runes/verify.ts'
 import { createStatewright } from './statewright.ts'
 import { openStore } from './stores.ts'
 import { listAgents } from './surface/operations/agents.ts'
 import { configOf, storeOf } from './where.ts'
+
+/** So many events are read in a few seconds. */
+const most_events = 100_000
 
 const least_free_bytes = 200 * 1024 * 1024
 
@@ -80,10 +86,35 @@ async function theStore(url: string): Promise<readonly Finding[]> {
     const sessions = await opened.runelog.sessionIds()
     const size = path === undefined ? '' : `, ${Math.ceil(statSync(path).size / 1024)} kB`
     const says = `${url} holds ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}${size}; "statewright verify" proves it`
-    return [good(what, says), ...theStrays(await opened.strays())]
+    return [good(what, says), await theRecord(opened, sessions), ...theStrays(await opened.strays())]
   } finally {
     await opened.runelog.close()
   }
+}
+
+/** The events of each log, up to a limit. All that lies beside the logs is left to "verify". */
+async function theRecord({ runelog }: Store, sessions: readonly string[]): Promise<Finding> {
+  const what = 'record'
+  let events = 0
+  for (const session_id of sessions) {
+    const verifier = createVerifier(session_id, { ...hostPorts, check: checkSignature, trusted: undefined })
+    let problem: BadEvent | undefined
+    try {
+      for await (const record of runelog.records(session_id)) {
+        problem = verifier.take(record)
+        if (problem !== undefined) break
+        if (++events === most_events) return good(what, `the first ${events} events verify`)
+      }
+      problem ??= verifier.end()
+    } catch (error) {
+      problem = { event_id: verifier.head().event_id + 1, problem: `it cannot be read (${(error as Error).message}).` }
+    }
+    if (problem !== undefined) {
+      const says = `${session_id} event ${problem.event_id}: ${problem.problem}`
+      return bad(what, says, '"statewright verify" names all damage; keep the files, then restore a copy')
+    }
+  }
+  return good(what, `its ${events} events verify`)
 }
 
 /** Files that the store does not refer to. One that holds the only copy of a log points to a lost or older database. */

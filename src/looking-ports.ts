@@ -4,7 +4,7 @@ import type { Runelog } from './runelog/port.ts'
 import type { Desk, StoreKey } from './surface/desk.ts'
 
 /** What a desk is made of where nothing is to be done. */
-export function lookingPorts(runelog: Runelog, { signer, publicKey }: StoreKey): Omit<Desk, 'views'> {
+export function lookingPorts(runelog: Runelog, { signer, publicKey }: StoreKey): Omit<Desk, 'views' | 'isExclusive'> {
   return {
     runelog,
     now: hostPorts.now,

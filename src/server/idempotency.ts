@@ -1,4 +1,5 @@
 import { faults } from '../faults/catalogue.ts'
+import type { Desk } from '../surface/desk.ts'
 import type { Limits } from './limits.ts'
 
 export interface Answer {
@@ -18,9 +19,13 @@ interface Kept {
 /**
  * The answers of requests that carried a key, word for word, for a day and up
  * to a limit. That a request took effect is in the log itself: a process that
- * does not have the answer makes it from the record.
+ * does not have the answer makes it from the record. On a store that others
+ * write to, none is kept: they may erase what an answer repeats.
  */
-export function createKeptAnswers({ kept_answers, kept_answers_ms }: Limits, now: () => number) {
+export function createKeptAnswers(
+  { kept_answers, kept_answers_ms }: Limits,
+  { now, isExclusive }: Pick<Desk, 'now' | 'isExclusive'>,
+) {
   const kept = new Map<string, Kept>()
   let erasures = 0
 
@@ -55,7 +60,7 @@ export function createKeptAnswers({ kept_answers, kept_answers_ms }: Limits, now
       try {
         const answer = await carryOut()
         // It may repeat content that was erased while it was being made.
-        if (seen === erasures) entry.answer = answer
+        if (isExclusive && seen === erasures) entry.answer = answer
         else kept.delete(key)
         return { ...answer, isReplayed: answer.isReplayed === true }
       } catch (error) {

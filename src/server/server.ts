@@ -55,7 +55,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     hosts: [...loopbackNames, ...(options.hosts ?? []).map((host) => host.toLowerCase())],
     origins: options.origins ?? [],
   }
-  const kept = createKeptAnswers(limits, desk.now)
+  const kept = createKeptAnswers(limits, desk)
   const document = JSON.stringify(openApi(version, operations, streams, otherRoutes))
   const pages = readPages(options.console_folder)
 

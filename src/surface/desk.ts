@@ -28,6 +28,8 @@ export interface AgentCard {
 /** What operations work with, wherever they are asked for: in the server, or in a command that has the store to itself. */
 export interface Desk {
   readonly runelog: Runelog
+  /** Only this process writes to the store. */
+  readonly isExclusive: boolean
   readonly now: () => number
   readonly sha256: Sha256
   /** The key that belongs to the store; made on first use. Only what an admin asks for signs with it. */
@@ -52,7 +54,10 @@ export interface Desk {
 /** The key of a store, as a desk has it. */
 export type StoreKey = Pick<Desk, 'signer' | 'publicKey'>
 
-/** A desk on a store; `isExclusive` says that nobody else writes to it. */
-export function createDesk({ isExclusive = false, ...ports }: Omit<Desk, 'views'> & { isExclusive?: boolean }): Desk {
-  return { ...ports, views: createSessionViews(ports.runelog, isExclusive) }
+/** A desk on a store, which others may write to unless it says otherwise. */
+export function createDesk(
+  ports: Omit<Desk, 'views' | 'isExclusive'> & { readonly isExclusive?: boolean | undefined },
+): Desk {
+  const { isExclusive = false } = ports
+  return { ...ports, isExclusive, views: createSessionViews(ports.runelog, isExclusive) }
 }

@@ -158,6 +158,18 @@ describe('verify', () => {
     }
   })
 
+  test('F-92 doctor: a damaged event is named, and the exit says so', async () => {
+    expect(await runCli(['doctor', ...store()])).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining('events verify'),
+    })
+    tamper("UPDATE rune SET payload = replace(payload, ':', ': ') WHERE session = 1 AND event_id = 10")
+    const { exit, out, err } = await runCli(['doctor', ...store()])
+    expect(exit).toBe(1)
+    expect(out).toMatch(/bad +record +ses_1 event 10: /)
+    expect(err).toContain('statewright verify')
+  })
+
   test.each(['an empty file', '/dev/null'])(
     'F-92 verify: %s of checkpoints is refused, nothing was compared',
     async (kind) => {

@@ -157,7 +157,7 @@ test('while a request is being carried out, its repetition is told so', async ()
 
 test('answers are kept for a day, up to a limit, and never while they are outstanding', async () => {
   let now = 0
-  const kept = createKeptAnswers({ ...usualLimits, kept_answers: 3 }, () => now)
+  const kept = createKeptAnswers({ ...usualLimits, kept_answers: 3 }, { now: () => now, isExclusive: true })
   let carriedOut = 0
   const answer = async () => ({ status: 200, body: `${++carriedOut}` })
   for (const key of ['a', 'b', 'c']) await kept.once('here', key, 'f', answer)

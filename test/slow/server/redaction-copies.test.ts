@@ -2,12 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { deskOn } from '../../../src/desk-on.ts'
+import { createStatewright } from '../../../src/statewright.ts'
+import { keyOf } from '../../../src/store-key.ts'
 import { note, planOf } from '../../scenarios/goal-cast.ts'
 import { createProject } from '../../support/cli-project.ts'
 import { createDeskWorld } from '../../support/desk.ts'
 import { eventually } from '../../support/eventually.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { keyedAgents } from '../../support/keyed-agents.ts'
+import { freshDatabase } from '../../support/postgres.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 import { startServer } from '../../support/server.ts'
@@ -122,4 +126,42 @@ test('F-84 redaction: an answer that was kept for an idempotency key is not give
   expect(again.text).not.toContain(marker)
   await close()
   await world.end()
+})
+
+test('F-84 redaction: a server gives no answer again whose content was erased through another server', async () => {
+  // GIVEN two servers on one PostgreSQL, and an answer that one of them gave for an idempotency key
+  const plans = { registry: registryIn(scratch.fresh()) }
+  const store = await freshDatabase()
+  const open = async (max_concurrent_runs: number) => {
+    const sw = await createStatewright({ store, agents: keyedAgents, plans, max_concurrent_runs })
+    return { sw, ...(await startServer(deskOn(sw, keyOf(store)))) }
+  }
+  const here = await open(4)
+  const there = await open(0)
+  const body = { goal: `Write about ${marker}`, plan: planOf(note('ta')) }
+  const { goal_id, session_id } = (await here.ask('/api/goals', { body })).json
+  const cancel = () => here.ask(`/api/goals/${goal_id}/cancel`, { body: {}, headers: { 'idempotency-key': 'k' } })
+  expect((await cancel()).text).toContain(marker)
+  await here.sw.idle()
+
+  // WHEN every event that holds the marker is redacted through the other one
+  const { items } = (await there.ask(`/api/sessions/${session_id}/runes?limit=1000`)).json as Found
+  for (const { event_id, payload } of items)
+    if (JSON.stringify(payload).includes(marker)) {
+      const path = `/api/sessions/${session_id}/runes/${event_id}/redact`
+      expect(await there.ask(path, { body: { reason: 'asked for' } })).toMatchObject({ status: 200 })
+    }
+
+  // THEN the first one has it neither in the answer nor in any view
+  const again = await cancel()
+  expect(again).toMatchObject({ status: 200, json: { accepted: true, goal: { goal_id } } })
+  expect(again.headers.get('idempotency-replayed')).toBe('true')
+  const session = `/api/sessions/${session_id}`
+  const views = [session, `${session}/runes?limit=1000`, `${session}/timeline`, '/api/sessions', '/api/goals']
+  const texts = await Promise.all([...views, `/api/goals/${goal_id}`].map(async (path) => (await here.ask(path)).text))
+  for (const text of [again.text, ...texts]) expect(text).not.toContain(marker)
+  for (const { sw, close } of [here, there]) {
+    await close()
+    await sw.close()
+  }
 })
