@@ -1,8 +1,10 @@
 import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
-import { createMatcher, type Match, type Matcher } from './matcher.ts'
-import { formsOf, shortest_secret } from './secret-forms.ts'
+import { createMatcher } from './matcher.ts'
+import { withoutLastCluster } from './normal-form.ts'
+import { every_mark, type Reading, readingsOf } from './reading.ts'
+import { formsOf, inLowerCase, shortest_secret, variantsOf } from './secret-forms.ts'
 
 /** Takes registered secrets out of a value. If it throws, the write that needed it fails. */
 export interface Redactor {
@@ -21,32 +23,35 @@ export interface Secrets {
   readonly secret_fields?: readonly string[]
 }
 
-/** Finds nothing, for a store without secrets. */
-const blind: Matcher = { next: () => undefined, begunAtEnd: () => 0 }
-
 /**
- * A secret is replaced wherever it occurs, in each of its usual forms: as a
- * string, inside a longer one, as a key, as the digits of a number. One that is
- * too short is refused, since it would be found in texts that have nothing to
- * do with it.
+ * A secret is replaced wherever it occurs: as a string, inside a longer one, as a
+ * key, as the digits of a number, and in each of its usual encodings. One
+ * that is too short is refused, since it would be found in texts that have
+ * nothing to do with it.
  */
 export function createRedactor({ secrets = new Map(), secret_fields = [] }: Secrets): Redactor {
   for (const [name, value] of secrets) refuseShort(name, value)
-  const forms = [...secrets].flatMap(([name, value]) => formsOf(value).map((form) => ({ name, form })))
-  const plain = forms.length === 0 ? blind : createMatcher(forms.map(({ form }) => form))
-  // Escaping works character by character, so a form is in a value only if its escaped form is in the JSON text.
-  const escaped = forms.length === 0 ? blind : createMatcher(forms.map(({ form }) => JSON.stringify(form).slice(1, -1)))
+  const finder = secrets.size === 0 ? blind : createFinder([...secrets])
   const fields = new Set(secret_fields)
-  const labels = secret_fields.map((field) => `${JSON.stringify(field)}:`)
 
   function redactText(text: string): string {
     let out = ''
     let done = 0
-    for (const { from, to, pattern } of spansIn(text, plain)) {
-      out += `${text.slice(done, from)}[secret:${forms[pattern]?.name}]`
+    for (const { from, to, name } of finder.spans(text)) {
+      out += `${text.slice(done, from)}[secret:${name}]`
       done = to
     }
     return done === 0 ? text : out + text.slice(done)
+  }
+
+  function isSuspect(value: Json): boolean {
+    if (typeof value === 'string') return finder.find(value) !== undefined
+    if (typeof value === 'number') return finder.find(String(value)) !== undefined
+    if (value === null || typeof value === 'boolean') return false
+    if (Array.isArray(value)) return value.some(isSuspect)
+    return Object.entries(value).some(
+      ([key, member]) => fields.has(key) || finder.find(key) !== undefined || isSuspect(member),
+    )
   }
 
   function walk(value: Json): Json {
@@ -66,23 +71,15 @@ export function createRedactor({ secrets = new Map(), secret_fields = [] }: Secr
   }
 
   return {
-    settledLength(text) {
-      let cut = text.length - plain.begunAtEnd(text)
-      // A secret that is there as a whole is not torn either, however its end looks.
-      for (const { from, to } of spansIn(text, plain).toReversed()) if (from < cut && cut < to) cut = from
-      return cut
-    },
+    settledLength: finder.settledLength,
     clean(value) {
+      // First, since it refuses what is no JSON: a value that contains itself has no end.
       const text = canonicalJson(value)
-      const isSuspect = escaped.next(text, 0) !== undefined || labels.some((label) => text.includes(label))
-      if (!isSuspect) return { value, text }
+      if (!isSuspect(value)) return { value, text }
       const cleaned = walk(value)
       return { value: cleaned, text: canonicalJson(cleaned) }
     },
-    find(text) {
-      const match = plain.next(text, 0)
-      return match === undefined ? undefined : forms[match.pattern]?.name
-    },
+    find: finder.find,
   }
 }
 
@@ -95,16 +92,118 @@ function refuseShort(name: string, value: string) {
   })
 }
 
-/** Where secrets stand. Those that overlap are one span, named after the longest of them. */
-function spansIn(text: string, matcher: Matcher): Match[] {
-  const spans: Match[] = []
-  for (let match = matcher.next(text, 0); match !== undefined; match = matcher.next(text, match.from + 1)) {
-    const last = spans.at(-1)
-    if (last === undefined || match.from >= last.to) spans.push(match)
-    else if (match.to > last.to) {
-      const isLonger = match.to - match.from > last.to - last.from
-      spans[spans.length - 1] = { from: last.from, to: match.to, pattern: isLonger ? match.pattern : last.pattern }
-    }
+interface Span {
+  readonly from: number
+  readonly to: number
+  readonly name: string
+}
+
+interface Finder {
+  find(text: string): string | undefined
+  /** Where secrets stand, from left to right. Those that overlap are one span, named after the longest of them. */
+  spans(text: string): readonly Span[]
+  settledLength(text: string): number
+}
+
+/** What a text has whose readings differ: escapes, lines, letters that are not ASCII. */
+const mayReadOtherwise = /[\\%&\r\n\u0080-\uffff]/
+
+/** Finds nothing, for a store without secrets. */
+const blind: Finder = { find: () => undefined, spans: () => [], settledLength: ({ length }) => length }
+
+/**
+ * Looks for each form of a secret (`formsOf`) in each reading of a text
+ * (`readingsOf`). An encoding of another one, such as percent-encoded JSON, needs
+ * no rule of its own.
+ */
+function createFinder(secrets: readonly (readonly [name: string, value: string])[]): Finder {
+  const lengths = new Map(secrets.map(([name, { length }]) => [name, length]))
+  const forms = secrets.flatMap(([name, value]) => formsOf(value).map((form) => ({ name, form })))
+  const matcher = createMatcher(forms.map(({ form }) => form))
+  const hasNormalForms = secrets.some(([, value]) => /[^\0-\x7f]/.test(value))
+
+  // A short secret that looks as if it had escapes may be too short without them, so each kind is also decoded by itself.
+  const looksEscaped = secrets.some(([, value]) => [...readingsOf(value)].length > 1)
+  const kinds = looksEscaped ? [every_mark, ...every_mark] : [every_mark]
+
+  function* variants(text: string, isOpen = false): Generator<Reading> {
+    for (const marks of kinds)
+      for (const reading of readingsOf(text, { isOpen, marks })) {
+        yield* variantsOf(reading, hasNormalForms)
+        if (isOpen && hasNormalForms) yield* variantsOf(withoutLastCluster(reading), true)
+      }
   }
-  return spans
+
+  function nameIn(text: string): string | undefined {
+    const match = matcher.next(inLowerCase(text), 0)
+    return match === undefined ? undefined : forms[match.pattern]?.name
+  }
+
+  function find(text: string): string | undefined {
+    if (text.length < shortest_secret) return undefined
+    const name = nameIn(text)
+    // Ids and most short texts have one reading only.
+    if (name !== undefined || !mayReadOtherwise.test(text)) return name
+    for (const reading of variants(text)) {
+      const name = nameIn(reading.text)
+      if (name !== undefined) return name
+    }
+    return undefined
+  }
+
+  /** Takes in a span that ends after those before it. */
+  function join(spans: Span[], span: Span) {
+    let joined = span
+    for (let last = spans.at(-1); last !== undefined && last.to > joined.from; last = spans.at(-1)) {
+      spans.pop()
+      const { name } = (lengths.get(last.name) ?? 0) >= (lengths.get(joined.name) ?? 0) ? last : joined
+      joined = { from: Math.min(last.from, joined.from), to: Math.max(last.to, joined.to), name }
+    }
+    spans.push(joined)
+  }
+
+  function spansIn(readings: Iterable<Reading>): readonly Span[] {
+    const found: Span[] = []
+    for (const reading of readings) {
+      const text = inLowerCase(reading.text)
+      for (let match = matcher.next(text, 0); match !== undefined; match = matcher.next(text, match.from + 1)) {
+        const { from, to, pattern } = match
+        found.push({ from: reading.from(from), to: reading.to(to - 1), name: forms[pattern]?.name ?? '' })
+      }
+    }
+    const spans: Span[] = []
+    for (const span of found.sort((a, b) => a.to - b.to)) join(spans, span)
+    return spans
+  }
+
+  return {
+    find,
+    spans: (text) => (find(text) === undefined ? [] : spansIn(variants(text))),
+    settledLength(text) {
+      const open = [...variants(text, true)]
+      let cut = text.length
+      for (const { text: read, from } of open)
+        cut = Math.min(cut, from(read.length - matcher.begunAtEnd(inLowerCase(read))))
+      // Neither a secret that is there as a whole nor an escape is cut in two.
+      const spans = spansIn(open)
+      for (let before = -1; before !== cut; ) {
+        before = cut
+        for (const { from, to } of spans) if (from < cut && cut < to) cut = from
+        for (const reading of open) cut = startOfUnit(reading, cut)
+      }
+      return cut
+    },
+  }
+}
+
+/** The beginning of the escape that this place is inside of, or the place itself. */
+function startOfUnit({ text, from, to }: Reading, place: number): number {
+  let low = 0
+  let high = text.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (from(middle) < place) low = middle + 1
+    else high = middle
+  }
+  return low > 0 && to(low - 1) > place ? from(low - 1) : place
 }
