@@ -275,6 +275,21 @@ test('a backup is taken while the store is held, verifies by itself, and is not 
   expect(await backup()).toMatchObject({ exit: 1, err: expect.stringContaining('it is there already') })
 })
 
+test.each([
+  ['an event in the middle', 'event_id = 5', 5],
+  ['the first event', 'event_id = 1', 1],
+  ['every event', 'event_id > 0', 1],
+])('F-95 verify: a fresh backup without %s is named with exit 5', async (_, which, first) => {
+  const copy = join(folder, 'backups', 'monday')
+  expect(await runCli(['backup', copy, ...store()])).toMatchObject({ exit: 0 })
+  path = join(copy, 'store.db')
+  tamper(`DELETE FROM rune WHERE session = 1 AND ${which}`)
+  const { exit, err } = await runCli(['verify', ...store()])
+  expect(exit).toBe(5)
+  expect(err).not.toMatch(/\n\s+at /)
+  expect(err).toMatch(new RegExp(`event ${first}\\b|folded|session ses_1`))
+})
+
 test('a damaged segment is named as a bad event', async () => {
   await runCli(['archive', 'ses_2', ...store()])
   const db = new DatabaseSync(path)
