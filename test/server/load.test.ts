@@ -1,26 +1,34 @@
+import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { createDeskWorld } from '../support/desk.ts'
 import { secretOf, startServer } from '../support/server.ts'
 
-test('F-87 requests of one token: a few are carried out, some wait in line, the rest is refused, and others are served', async () => {
-  // GIVEN a server that carries out one request of a token at a time, and has room for one more in line
+/** A server whose audits do not end before the gate is open, and how many of them have begun. */
+async function gated(limits: object = {}) {
   const { world, desk } = await createDeskWorld()
   const gate = Promise.withResolvers<void>()
-  let underWay = 0
+  let begun = 0
   const head: typeof desk.runelog.head = async (session_id) => {
-    underWay += 1
+    begun += 1
     await gate.promise
     return desk.runelog.head(session_id)
   }
-  const limits = { requests_per_token: 1, queued_per_token: 1 }
-  const { ask, close } = await startServer({ ...desk, runelog: { ...desk.runelog, head } }, { limits })
+  const server = await startServer({ ...desk, runelog: { ...desk.runelog, head } }, { limits })
   onTestFinished(async () => {
-    await close()
+    await server.close()
     await world.end()
   })
+  return { ...server, begun: () => begun, open: gate.resolve }
+}
+
+const path = '/api/sessions/ses_none/audit'
+
+test('F-87 requests of one token: a few are carried out, some wait in line, the rest is refused, and others are served', async () => {
+  // GIVEN a server that carries out one request of a token at a time, and has room for one more in line
+  const { ask, begun, open } = await gated({ requests_per_token: 1, queued_per_token: 1 })
   const answers: { status: number; code: string }[] = []
   const audit = async () => {
-    const { status, json } = await ask('/api/sessions/ses_none/audit')
+    const { status, json } = await ask(path)
     answers.push({ status, code: json.code })
   }
 
@@ -28,12 +36,33 @@ test('F-87 requests of one token: a few are carried out, some wait in line, the 
   const asked = [audit(), audit(), audit()]
   // THEN one request waits in line, one is refused at once, and another token is served
   await expect.poll(() => answers).toEqual([{ status: 429, code: 'too_many_requests' }])
-  await expect.poll(() => underWay).toBe(1)
+  await expect.poll(begun).toBe(1)
   expect((await ask('/api/machines', { token: secretOf('read') })).status).toBe(200)
 
   // AND the one in line gets its turn
-  gate.resolve()
+  open()
   await Promise.all(asked)
   expect(answers.slice(1)).toEqual(Array(2).fill({ status: 404, code: 'not_found' }))
-  expect(underWay).toBe(2)
+  expect(begun()).toBe(2)
+})
+
+test('F-87 pipelining: of several requests on one socket, the next is begun when the answer before it has left', async () => {
+  const { url, ask, begun, open } = await gated()
+  const { port, host } = new URL(url)
+  const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${secretOf('admin')}\r\n\r\n`
+  let heard = ''
+  const socket = connect(Number(port), '127.0.0.1', () => socket.write(request.repeat(5)))
+  onTestFinished(() => void socket.destroy())
+  socket.setEncoding('utf8').on('data', (piece) => {
+    heard += piece
+  })
+  await expect.poll(begun).toBe(1)
+  // Another socket is served meanwhile, and what was sent on the first one had its chance.
+  const other = ask(path)
+  await expect.poll(begun).toBe(2)
+  expect((await ask('/api/machines')).status).toBe(200)
+  expect(begun()).toBe(2)
+  open()
+  await other
+  await expect.poll(() => heard.split('HTTP/1.1 404').length - 1).toBe(5)
 })
