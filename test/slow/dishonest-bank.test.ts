@@ -4,8 +4,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect } from 'vitest'
 import type { BankManner } from '../support/bank-program.ts'
+import { concurrently, whenFinished } from '../support/concurrent.ts'
 import type { RefundOptions, RefundReport } from '../support/refund-program.ts'
 import { runCli } from '../support/run-cli.ts'
 import { createTally } from '../support/tally.ts'
@@ -22,7 +23,7 @@ async function openBank(manners: readonly BankManner[]) {
   const child = spawn(process.execPath, [join(support, 'bank-program.ts'), book], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  onTestFinished(async () => {
+  whenFinished(async () => {
     const over = once(child, 'exit')
     child.stdin.end()
     await over
@@ -52,9 +53,8 @@ const unclear = [
   ['answers 504', 'gateway', 'The bank answered 504.', 'upstream timed out, reference ZX-81'],
 ] as const
 
-test.each(unclear)(
-  'F-01 irreversible tool: the bank books and %s: booked once, a person settles',
-  async (_, manner, message, detail) => {
+for (const [what, manner, message, detail] of unclear)
+  concurrently(`F-01 irreversible tool: the bank books and ${what}: booked once, a person settles`, async () => {
     const { work, cli, booked } = await openBank([manner, 'honest'])
     // GIVEN a refund that the bank booked without saying so
     const first = await work()
@@ -79,10 +79,9 @@ test.each(unclear)(
     expect(last).toMatchObject({ status: 'succeeded', attempts: 0 })
     expect(booked()).toHaveLength(1)
     tally.count('payments booked once')
-  },
-)
+  })
 
-test('F-01 irreversible tool: in an auto run the model cannot pay again after the bank hung up', async () => {
+concurrently('F-01 irreversible tool: in an auto run the model cannot pay again after the bank hung up', async () => {
   const { work, booked, cli } = await openBank(['hang_up', 'honest'])
   const first = await work({ mode: 'auto' })
   expect(first).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN', attempts: 1 })
@@ -93,13 +92,11 @@ test('F-01 irreversible tool: in an auto run the model cannot pay again after th
   tally.count('payments booked once')
 })
 
-test.each(['reset', 'declined'] as const)(
-  'F-01 irreversible tool: DidNotHappen after %s may be tried again',
-  async (manner) => {
+for (const manner of ['reset', 'declined'] as const)
+  concurrently(`F-01 irreversible tool: DidNotHappen after ${manner} may be tried again`, async () => {
     const { work, booked, cli } = await openBank([manner, 'honest'])
     expect(await work()).toMatchObject({ status: 'succeeded', attempts: 2 })
     expect(booked()).toHaveLength(1)
     expect(JSON.parse(await cli('inbox', '--json')).items).toEqual([])
     tally.count('payments booked once')
-  },
-)
+  })

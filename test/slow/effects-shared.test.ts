@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { Fault } from '../../src/faults/fault.ts'
 import type { Statewright } from '../../src/statewright.ts'
+import { concurrently } from '../support/concurrent.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/postgres.ts'
 import { begunPath, pay_timeout_ms, readWitness } from '../support/worker-agents.ts'
@@ -37,7 +38,7 @@ async function timeIsOver(sw: Statewright, session_id: string) {
   await eventually('the time is over', async () => Date.now() > over || undefined)
 }
 
-test('F-100 effects: "did not happen" is refused while the tool is at work in another process', async () => {
+concurrently('F-100 effects: "did not happen" is refused while the tool is at work in another process', async () => {
   const { sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
   // GIVEN a tool that was given up after its timeout, is deaf to its signal, and is still at it in its worker
   await start(4, named('alpha'))
@@ -68,27 +69,30 @@ test('F-100 effects: "did not happen" is refused while the tool is at work in an
   expect(readWitness(witness)).toHaveLength(1)
 })
 
-test('F-100 effects: "did not happen" is accepted once the database shows that the worker is gone', async () => {
-  const { url, sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
-  const alpha = await start(4, named('alpha'))
-  const run = await sw.submit({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
-  const first = await toolBegins(witness)
-  // GIVEN that it is on record as at work before the tool is called
-  expect(await ask(url, 'SELECT execution_id, is_done FROM statewright.effect')).toEqual([
-    { execution_id: first, is_done: false },
-  ])
-  // WHEN its process is killed and another one takes over
-  alpha.signal('SIGKILL')
-  await alpha.over
-  openGate()
-  const beta = await start(4, named('beta'))
-  // THEN the probe's word is enough, nobody is asked, and it is done once
-  expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'wired' })
-  expect(readWitness(witness).map(({ pid }) => pid)).toEqual([beta.pid])
-  expect(await ask(url, 'SELECT * FROM statewright.effect')).toEqual([])
-})
+concurrently(
+  'F-100 effects: "did not happen" is accepted once the database shows that the worker is gone',
+  async () => {
+    const { url, sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
+    const alpha = await start(4, named('alpha'))
+    const run = await sw.submit({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
+    const first = await toolBegins(witness)
+    // GIVEN that it is on record as at work before the tool is called
+    expect(await ask(url, 'SELECT execution_id, is_done FROM statewright.effect')).toEqual([
+      { execution_id: first, is_done: false },
+    ])
+    // WHEN its process is killed and another one takes over
+    alpha.signal('SIGKILL')
+    await alpha.over
+    openGate()
+    const beta = await start(4, named('beta'))
+    // THEN the probe's word is enough, nobody is asked, and it is done once
+    expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'wired' })
+    expect(readWitness(witness).map(({ pid }) => pid)).toEqual([beta.pid])
+    expect(await ask(url, 'SELECT * FROM statewright.effect')).toEqual([])
+  },
+)
 
-test('F-100 effects: a process that leaves while a tool is at work is not taken for gone', async () => {
+concurrently('F-100 effects: a process that leaves while a tool is at work is not taken for gone', async () => {
   const { sw, witness, join, gate, openGate } = await createWorkplace({ lease_ms })
   const alpha = await join(4, named('alpha'))
   const run = await sw.submit({ agent: 'wirer', input: { order: 1, gate, heeds: false } })
@@ -105,31 +109,34 @@ test('F-100 effects: a process that leaves while a tool is at work is not taken 
   )
 })
 
-test('F-101 effects: a stopped worker is waited for, and its tool sees on waking that its lease is over', async () => {
-  const { sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
-  // GIVEN a worker that is stopped while its tool waits by a timer of its own
-  const alpha = await start(4, named('alpha'))
-  const run = await sw.submit({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
-  const first = await toolBegins(witness)
-  alpha.signal('SIGSTOP')
+concurrently(
+  'F-101 effects: a stopped worker is waited for, and its tool sees on waking that its lease is over',
+  async () => {
+    const { sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
+    // GIVEN a worker that is stopped while its tool waits by a timer of its own
+    const alpha = await start(4, named('alpha'))
+    const run = await sw.submit({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
+    const first = await toolBegins(witness)
+    alpha.signal('SIGSTOP')
 
-  // WHEN another one takes over, asks the world, and hears that it did not happen
-  await start(4, named('beta'))
-  const { interaction_id } = await question(sw)
-  await timeIsOver(sw, run.session_id)
-  // THEN that is not evidence enough, from a probe or from a person: the stopped process has its lock
-  expect(await didNot(sw, interaction_id)).toMatchObject({
-    code: 'too_early',
-    details: { execution_id: first, worker: expect.stringMatching(/^alpha/) },
-  })
-  expect(begun(witness)).toEqual([first])
+    // WHEN another one takes over, asks the world, and hears that it did not happen
+    await start(4, named('beta'))
+    const { interaction_id } = await question(sw)
+    await timeIsOver(sw, run.session_id)
+    // THEN that is not evidence enough, from a probe or from a person: the stopped process has its lock
+    expect(await didNot(sw, interaction_id)).toMatchObject({
+      code: 'too_early',
+      details: { execution_id: first, worker: expect.stringMatching(/^alpha/) },
+    })
+    expect(begun(witness)).toEqual([first])
 
-  // WHEN it wakes, with its own timer due before that of the lease
-  openGate()
-  alpha.signal('SIGCONT')
-  // THEN its tool does not act; it reports that it has returned, and only now it may be done by another execution
-  await eventually('it is accepted', async () => (await didNot(sw, interaction_id)) === undefined || undefined)
-  expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'wired' })
-  expect(readWitness(witness).map(({ execution_id }) => execution_id)).toEqual(begun(witness).slice(1))
-  expect(begun(witness)).toHaveLength(2)
-})
+    // WHEN it wakes, with its own timer due before that of the lease
+    openGate()
+    alpha.signal('SIGCONT')
+    // THEN its tool does not act; it reports that it has returned, and only now it may be done by another execution
+    await eventually('it is accepted', async () => (await didNot(sw, interaction_id)) === undefined || undefined)
+    expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'wired' })
+    expect(readWitness(witness).map(({ execution_id }) => execution_id)).toEqual(begun(witness).slice(1))
+    expect(begun(witness)).toHaveLength(2)
+  },
+)

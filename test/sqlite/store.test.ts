@@ -227,15 +227,6 @@ test('a file that may not be written is refused when the store opens', async () 
   expect(said).toContain('it may be read but not written')
 })
 
-test('a store that was closed says so: nothing of that is unknown', async () => {
-  const { runelog, path } = await withSession()
-  await runelog.close()
-  const closed = { code: 'store_closed', message: `${path} was closed by this process; open it again to go on.` }
-  expect(await refusal(runelog.read('ses_1'))).toMatchObject(closed)
-  const request = runelog.append({ session_id: 'ses_1', runes: [opening('contract', 'exe_1')] })
-  expect(await refusal(request)).toMatchObject(closed)
-})
-
 test('after an error while writing the store says unknown to everything, and opening it again tells the truth', async () => {
   const { runelog, path, folder } = await withSession()
   const intruder = new DatabaseSync(path)

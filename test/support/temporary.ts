@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { whenFinished } from './concurrent.ts'
 
 /** A folder that goes when the test does. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  whenFinished(() => rmSync(folder, { recursive: true }))
   return folder
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { onTestFinished } from 'vitest'
+import { whenFinished } from './concurrent.ts'
 import type { ProgramOptions, Said } from './worker-program.ts'
 
 const program = join(import.meta.dirname, 'worker-program.ts')
@@ -32,7 +32,7 @@ export async function startWorkerProcess(options: ProgramOptions): Promise<Worke
     for (const look of waiting) look()
   })
   const over = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
-  onTestFinished(async () => {
+  whenFinished(async () => {
     child.kill('SIGKILL')
     await over
   })

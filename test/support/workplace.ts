@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { onTestFinished } from 'vitest'
 import type { Settings } from '../../src/runtime/engine/engine.ts'
 import { createStatewright, type StatewrightOptions } from '../../src/statewright.ts'
+import { whenFinished } from './concurrent.ts'
 import { freshDatabase } from './postgres.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { workerAgents } from './worker-agents.ts'
@@ -18,13 +18,13 @@ export async function createWorkplace(settings: Partial<Settings> & { readonly l
   const gate = `${folder}/gate`
   const agents = workerAgents(witness)
   const sw = await createStatewright({ store: url, agents, settings, max_concurrent_runs: 0 })
-  onTestFinished(() => sw.close())
+  whenFinished(() => sw.close())
   const start = (limit: number, more: Partial<ProgramOptions> = {}) =>
     startWorkerProcess({ url, witness, limit, settings, ...more })
   /** A worker in this process, for what needs no process to end. */
   const join = async (limit: number, more: Partial<StatewrightOptions> = {}) => {
     const joined = await createStatewright({ store: url, agents, settings, max_concurrent_runs: limit, ...more })
-    onTestFinished(() => joined.close())
+    whenFinished(() => joined.close())
     return joined
   }
   /** Those who read with this gate come to their end from now on. */

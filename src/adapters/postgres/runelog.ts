@@ -55,6 +55,7 @@ export async function openPostgresRunelog(
   const bell = createBell()
   const origin = ports.random(8)
   let poison: Fault | undefined
+  let closed: { readonly fault: Fault; readonly done: Promise<void> } | undefined
 
   const ownership = createOwnership({ url, store: name, patience, models, fingerprint, segments })
   await ownership.prepare()
@@ -87,7 +88,8 @@ export async function openPostgresRunelog(
   const lanes: readonly Lane[] = Array.from({ length: laneCount }, () => createLane(lanePorts))
 
   function check() {
-    if (poison !== undefined) throw poison
+    const refused = closed?.fault ?? poison
+    if (refused !== undefined) throw refused
   }
 
   /** Reading can always be done again, so a lost connection alone is no reason to fail. */
@@ -114,6 +116,12 @@ export async function openPostgresRunelog(
     let sum = 0
     for (let i = 0; i < session_id.length; i++) sum = (sum * 31 + session_id.charCodeAt(i)) % 65_521
     return lanes[sum % lanes.length] as Lane
+  }
+
+  async function end() {
+    await Promise.all(lanes.map((lane) => lane.close()))
+    await listener.close()
+    await pool.end()
   }
 
   const store: PostgresRunelog = {
@@ -159,10 +167,9 @@ export async function openPostgresRunelog(
       return ownership.rebuild()
     },
 
-    async close() {
-      await Promise.all(lanes.map((lane) => lane.close()))
-      await listener.close()
-      await pool.end()
+    close() {
+      closed ??= { fault: faults.store_closed({ store: name }), done: end() }
+      return closed.done
     },
   }
   return store

@@ -1,10 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Arguments, Command } from '../command.ts'
-import { exitFor, exits } from '../exits.ts'
+import { untilStopped } from '../until-stopped.ts'
 import { take } from '../with-store.ts'
-
-/** How long a process whose store is broken takes to let go of what it has. */
-const stop_ms = 3_000
 
 export const serveCommand: Command = {
   name: 'serve',
@@ -46,17 +43,7 @@ export const serveCommand: Command = {
     else if (!isShown)
       out('The token of this store is shown in a terminal only; name others in server.tokens of the config.')
 
-    const why = await Promise.race([host.untilTold(), server.broken])
-    if (typeof why !== 'string') {
-      err(why.message)
-      // Work that cannot be recorded may hang, so it is not waited for; the next process recovers it.
-      await host.within(stop_ms, server.stop)
-      return exits[exitFor(why)]
-    }
-    out(`${why}: letting go of what is under way.`)
-    await server.stop()
-    out('Stopped.')
-    return exits.ok
+    return untilStopped(server, { host, out, err })
   },
 }
 

@@ -1,11 +1,8 @@
 import { isoTime } from '../../observation/iso-time.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Command } from '../command.ts'
-import { exitFor, exits } from '../exits.ts'
+import { untilStopped } from '../until-stopped.ts'
 import { take } from '../with-store.ts'
-
-/** How long a process whose store is broken takes to let go of what it has. */
-const stop_ms = 3_000
 
 export const workerCommand: Command = {
   name: 'worker',
@@ -25,17 +22,7 @@ export const workerCommand: Command = {
     out(`Working with ${agents.join(', ')}: at most ${max_concurrent_runs} runs at once.`)
     if (!is_shared) out('Nobody else can work on this store meanwhile.')
 
-    const why = await Promise.race([host.untilTold(), worker.broken])
-    if (typeof why !== 'string') {
-      err(why.message)
-      // Work that cannot be recorded may hang, so it is not waited for; the next process recovers it.
-      await host.within(stop_ms, worker.stop)
-      return exits[exitFor(why)]
-    }
-    out(`${why}: letting go of what is under way.`)
-    await worker.stop()
-    out('Stopped.')
-    return exits.ok
+    return untilStopped(worker, { host, out, err })
   },
 }
 

@@ -154,6 +154,14 @@ export function describeReopening(open: OpenStore): void {
       expect(await verify(again, 'ses_1')).toBeUndefined()
     })
 
+    test('a store that was closed says so at once: nothing of that is unknown', async () => {
+      const { runelog, write } = await withSession(open)
+      await runelog.close()
+      const closedHere = { code: 'store_closed', message: expect.stringContaining('was closed by this process') }
+      expect(await refusal(runelog.read('ses_1'))).toMatchObject(closedHere)
+      expect(await refusal(write(opening('contract', 'exe_1')))).toMatchObject(closedHere)
+    }, 5_000)
+
     test('a model that is new or has changed is folded when the store opens', async () => {
       const { runelog, reopen = missing } = await fresh(open)
       const runes = [created('ses_1'), opening('interaction', 'int_1', { prompt: 'Yes?' })]

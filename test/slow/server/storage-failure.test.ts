@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect } from 'vitest'
 import { importable } from '../../support/cli-project.ts'
+import { concurrently, whenFinished } from '../../support/concurrent.ts'
 import { eventually } from '../../support/eventually.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 import { asking } from '../../support/server.ts'
@@ -12,7 +13,10 @@ const scratch = scratchFolder('storage-failure')
 const launcher = join(import.meta.dirname, '../../../bin/statewright.js')
 const token = 'token-of-a-test-0123456789'
 
-/** An agent that fills the disk, and goes on recording long outputs until nothing more can be recorded. */
+/**
+ * One agent fills the disk, and goes on recording long outputs until nothing more can be recorded. The tool of the other
+ * never ends, so that the process takes a while to stop.
+ */
 const source = (store: string) => `
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { agent, call, defineConfig, scriptedModel, tool } from 'statewright'
@@ -26,34 +30,41 @@ const fill = tool({
     return 'x'.repeat(50_000) + i
   },
 })
+const deaf = tool({ name: 'deaf.wait', input: z.object({}), read_only: true, run: () => (console.log('at work'), new Promise(() => {})) })
+const waiting = agent({ role: 'waiting', tools: [deaf], model: scriptedModel(() => call('deaf.wait', {})) })
 const filling = agent({
   role: 'filling', tools: [fill], max_rounds: 1_000_000,
   model: scriptedModel((_, said) => call('disk.fill', { i: said })),
 })
 export default defineConfig({
-  store: 'sqlite:${store}', agents: { filling },
+  store: 'sqlite:${store}', agents: { filling, waiting },
   server: { tokens: [{ name: 'test', token: '${token}', scope: 'admin' }] },
 })
 `
 
-/** The command in a process of its own, on a small file system of its own that goes with it. */
-async function start(command: 'serve' | 'worker', isMounted: boolean) {
+/** Ways to leave a process little room: a small file system of its own that goes with it, or a limit of file sizes. */
+const rooms = {
+  mount: ['unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=10m tmpfs "$1" && shift && exec "$@"', 'sh'],
+  limit: ['sh', '-c', 'ulimit -f 4096 && shift && exec "$@"', 'sh'],
+  plenty: ['sh', '-c', 'shift && exec "$@"', 'sh'],
+} as const
+
+/** The command in a process of its own. */
+async function start(command: 'serve' | 'worker', room: keyof typeof rooms) {
   const folder = scratch.fresh()
   const store = join(folder, 'data', 'statewright.db')
   const config = join(folder, 'statewright.config.ts')
   mkdirSync(join(folder, 'data'))
   writeFileSync(config, importable(source(store)))
-  const mount = 'mount -t tmpfs -o size=10m tmpfs "$1" && shift && exec "$@"'
   const args = [launcher, command, '--config', config, ...(command === 'serve' ? ['--port', '0', '--quiet'] : [])]
-  const child = isMounted
-    ? spawn('unshare', ['-rm', 'sh', '-c', mount, 'sh', join(folder, 'data'), process.execPath, ...args])
-    : spawn(process.execPath, args)
+  const [shell, ...before] = rooms[room]
+  const child = spawn(shell, [...before, join(folder, 'data'), process.execPath, ...args])
   let out = ''
   let err = ''
   child.stdout.setEncoding('utf8').on('data', (piece) => (out += piece))
   child.stderr.setEncoding('utf8').on('data', (piece) => (err += piece))
   const over = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
-  onTestFinished(async () => {
+  whenFinished(async () => {
     child.kill('SIGKILL')
     await over
   })
@@ -64,18 +75,24 @@ async function start(command: 'serve' | 'worker', isMounted: boolean) {
 
 const oneSentence = /^The store stopped after an error while writing \([^\n]+\)\. Whether [^\n]+\n$/
 
-test('F-103 serve: on a full disk it says so once, stops serving and exits 8 within a few seconds', async () => {
-  const { ask, over, said } = await start('serve', true)
-  for (let i = 0; i < 3; i++)
-    expect((await ask('/api/runs', { token, body: { agent: 'filling', input: 'go' } })).status).toBeLessThan(300)
-  expect(await Promise.race([over, late(30_000)])).toBe(8)
-  expect(said().err).toMatch(oneSentence)
-  expect(said().err).toContain('the disk is full')
-  await expect(ask('/healthz', { token: null })).rejects.toThrow()
-})
+const failures = [
+  ['a full disk', 'mount', 'the disk is full'],
+  ['a limit of file sizes', 'limit', 'disk I/O error'],
+] as const
 
-test('F-103 serve: SIGTERM after a storage failure is obeyed', async () => {
-  const { ask, child, over, said } = await start('serve', true)
+for (const [what, room, cause] of failures)
+  concurrently(`F-103 serve: at ${what} it says so once, stops serving and exits 8 within a few seconds`, async () => {
+    const { ask, over, said } = await start('serve', room)
+    for (let i = 0; i < 3; i++)
+      expect((await ask('/api/runs', { token, body: { agent: 'filling', input: 'go' } })).status).toBeLessThan(300)
+    expect(await Promise.race([over, late(30_000)])).toBe(8)
+    expect(said().err).toMatch(oneSentence)
+    expect(said().err).toContain(cause)
+    await expect(ask('/healthz', { token: null })).rejects.toThrow()
+  })
+
+concurrently('F-103 serve: SIGTERM after a storage failure is obeyed', async () => {
+  const { ask, child, over, said } = await start('serve', 'mount')
   await ask('/api/runs', { token, body: { agent: 'filling', input: 'go' } })
   await eventually('it says so', async () => (oneSentence.test(said().err) ? true : undefined), 30_000)
   child.kill('SIGTERM')
@@ -83,33 +100,50 @@ test('F-103 serve: SIGTERM after a storage failure is obeyed', async () => {
   expect(said().err).toMatch(oneSentence)
 })
 
-test.each([
+concurrently('F-103 serve: a storage failure while it stops ends it with one sentence and exit 8', async () => {
+  // GIVEN a server that takes a while to stop
+  const { ask, child, store, over, said } = await start('serve', 'plenty')
+  await ask('/api/runs', { token, body: { agent: 'waiting', input: 'go' } })
+  await eventually('the tool is at work', async () => said().out.match(/at work/)?.[0])
+  child.kill('SIGTERM')
+  await eventually('it stops', async () => said().out.match(/letting go/)?.[0])
+  // WHEN its store is removed meanwhile
+  rmSync(store)
+  // THEN it does not wait for what cannot be recorded
+  expect(await Promise.race([over, late(10_000)])).toBe(8)
+  expect(said().err).toMatch(oneSentence)
+  expect(said().out).not.toContain('Stopped.')
+})
+
+for (const [command, end] of [
   ['serve', ''],
   ['serve', '-wal'],
   ['worker', ''],
-] as const)(
-  'F-103, F-111 %s: a store whose file (%s) is removed under it is noticed at rest, and it exits 8',
-  async (command, end) => {
-    const { ask, store, over, said, folder } = await start(command, false)
-    rmSync(`${store}${end}`)
-    if (command === 'serve') {
-      const gone = async () => {
-        const answer = await ask('/healthz', { token: null }).catch(() => ({ status: 0 }))
-        return answer.status === 200 ? undefined : answer.status
+] as const)
+  concurrently(
+    `F-103, F-111 ${command}: a store whose file (${end}) is removed under it is noticed at rest, and it exits 8`,
+    async () => {
+      const { ask, store, over, said, folder } = await start(command, 'plenty')
+      rmSync(`${store}${end}`)
+      if (command === 'serve') {
+        const gone = async () => {
+          const answer = await ask('/healthz', { token: null }).catch(() => ({ status: 0 }))
+          return answer.status === 200 ? undefined : answer.status
+        }
+        expect([0, 503]).toContain(await eventually('it answers no more', gone, 10_000))
       }
-      expect([0, 503]).toContain(await eventually('it answers no more', gone, 10_000))
-    }
-    expect(await Promise.race([over, late(10_000)])).toBe(8)
-    expect(said().err).toMatch(oneSentence)
-    expect(said().err).toContain(`${store}${end} was removed or replaced while it was open`)
-    // The lock is free: another process is refused for another reason, or gets in.
-    const next = spawnSync(process.execPath, [launcher, 'ps', '--store', `sqlite:${store}`], {
-      encoding: 'utf8',
-      cwd: folder,
-    })
-    expect(next.stderr).not.toContain('is held by')
-  },
-)
+      expect(await Promise.race([over, late(10_000)])).toBe(8)
+      expect(said().err).toMatch(oneSentence)
+      expect(said().err).toContain(`${store}${end} was removed or replaced while it was open`)
+      // The lock is free: another process is refused for another reason, or gets in.
+      const next = await new Promise<string>((resolve) =>
+        execFile(process.execPath, [launcher, 'ps', '--store', `sqlite:${store}`], { cwd: folder }, (_, __, err) =>
+          resolve(err),
+        ),
+      )
+      expect(next).not.toContain('is held by')
+    },
+  )
 
 const late = (ms: number) =>
   new Promise<string>((resolve) => setTimeout(() => resolve('it is still there'), ms).unref())
