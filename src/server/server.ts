@@ -23,6 +23,7 @@ import { pageRoutes, readPages } from './pages.ts'
 import { readJson } from './read-json.ts'
 import { answerErrors, sendProblem } from './refusals.ts'
 import type { StreamRoute } from './stream-route.ts'
+import { streamHeaders } from './streams/streams.ts'
 import type { Token } from './tokens.ts'
 
 export interface ServerOptions {
@@ -105,7 +106,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
     app.route({
       method: 'GET',
       url: urlOf(path),
-      exposeHeadRoute: false,
       config: { name, access: scope },
       async handler(request, reply) {
         const begin = await open({
@@ -114,6 +114,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
           last_event_id: [request.headers['last-event-id'] ?? []].flat()[0],
         })
         if (begin === undefined) return reply.code(204).send()
+        if (request.method === 'HEAD') return reply.headers(streamHeaders).send()
         load.stream(request)
         reply.hijack()
         begin(request.raw.socket, reply.getHeaders() as Record<string, string>)

@@ -3,6 +3,7 @@ import { listSessions } from '../../src/surface/operations/sessions.ts'
 import { settled } from '../support/clock.ts'
 import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
 import { created, move, plain } from '../support/drafts.ts'
+import { secret } from '../support/served-streams.ts'
 import { openSession, session_id } from '../support/session-on-air.ts'
 import { startStreams } from '../support/stream-server.ts'
 
@@ -24,6 +25,19 @@ test('a list that is kept up to date shows what it would show if it were loaded 
   // It is as of the moment in which it was told.
   const { current_line: _, ...told } = JSON.parse(reader.heard.at(-1)?.data ?? '')
   expect(items).toMatchObject([told])
+  await world.end()
+})
+
+test('F-88 server: HEAD on a stream is answered like GET, without a body, and opens no stream', async () => {
+  const { world, desk } = await createDeskWorld({ support: supportAgent([refund]) })
+  const { port, streams } = await startStreams({ desk, timers: world.hand.timers, warn: console.error })
+  const ask = (at: string) =>
+    fetch(`http://127.0.0.1:${port}${at}`, { method: 'HEAD', headers: { authorization: `Bearer ${secret}` } })
+  const answer = await ask(path)
+  expect({ status: answer.status, text: await answer.text() }).toEqual({ status: 200, text: '' })
+  expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+  expect((await ask('/api/sessions/ses_none/stream')).status).toBe(404)
+  expect(streams.count()).toBe(0)
   await world.end()
 })
 

@@ -28,7 +28,7 @@ export function routeTable(files: readonly string[]): readonly DeclaredRoute[] {
       access: scope,
       hasHead: method === 'GET',
     })),
-    ...streams.map(({ name, path, scope }) => ({ name, method: 'GET' as const, path, access: scope, hasHead: false })),
+    ...streams.map(({ name, path, scope }) => ({ name, method: 'GET' as const, path, access: scope, hasHead: true })),
     ...otherRoutes.map(({ name, path, scope }) => ({
       name,
       method: 'GET' as const,

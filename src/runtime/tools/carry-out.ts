@@ -105,7 +105,11 @@ export async function carryOut(
   const running = call(tool, args, {
     ...context,
     signal,
-    progress: (chunk, stream = 'message') => progress.add(stream, clean[stream].add(reports.take(String(chunk)))),
+    progress(chunk, stream = 'message') {
+      const problem = progressProblem(chunk, stream)
+      if (problem !== undefined) throw new TypeError(problem)
+      progress.add(stream, clean[stream].add(reports.take(String(chunk))))
+    },
     ...(ask === undefined ? {} : { ask: askedWithin(ask) }),
   })
   running.then(
@@ -179,6 +183,15 @@ async function call(tool: Tool, args: Json, context: ToolContext): Promise<unkno
 }
 
 type Bare<O> = O extends unknown ? Omit<O, 'duration_ms'> : never
+
+/** The types say the same; a tool in JavaScript does not know them. */
+function progressProblem(chunk: unknown, stream: unknown): string | undefined {
+  if (typeof chunk !== 'string' && typeof chunk !== 'number')
+    return `progress() got ${chunk === null ? 'null' : `a value of type ${typeof chunk}`} as its first argument. Pass the text to report.`
+  if (stream === 'stdout' || stream === 'stderr' || stream === 'message') return undefined
+  const shown = typeof stream === 'string' ? JSON.stringify(stream.slice(0, 40)) : `a value of type ${typeof stream}`
+  return `progress() got ${shown} as its second argument. Use "stdout", "stderr" or "message", or leave it out.`
+}
 
 async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole, redactor: Redactor): Promise<Bare<Outcome>> {
   if (end.by === 'timeout') return { status: 'timeout' }

@@ -37,7 +37,7 @@ export const usualLimits: StreamLimits = {
   max_streams: 12_000,
 }
 
-const ownHeaders = {
+export const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
@@ -90,7 +90,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
       connections.delete(connection)
       if (connections.size === 0) stopBeating()
     })
-    connection.begin({ ...headers, ...ownHeaders })
+    connection.begin({ ...headers, ...streamHeaders })
     return connection
   }
 

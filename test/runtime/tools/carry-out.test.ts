@@ -374,3 +374,22 @@ test('whatever a tool does and whenever it is stopped, there is one outcome that
     { seed: 4, numRuns: proof ? 3_000 : 100 },
   )
 })
+
+test.each([
+  [[undefined], 'progress() got a value of type undefined as its first argument. Pass the text to report.'],
+  [[Object.create(null)], 'progress() got a value of type object as its first argument. Pass the text to report.'],
+  [
+    ['x', 'stdin'],
+    'progress() got "stdin" as its second argument. Use "stdout", "stderr" or "message", or leave it out.',
+  ],
+  [
+    ['x', 7],
+    'progress() got a value of type number as its second argument. Use "stdout", "stderr" or "message", or leave it out.',
+  ],
+])('F-88 tools: progress() with bad arguments says what to pass', async (given, problem) => {
+  const run = (_args: object, { progress }: ToolContext) => {
+    Reflect.apply(progress, undefined, given)
+    return 'done'
+  }
+  expect(await once({ run })).toMatchObject({ status: 'error', error: problem })
+})
