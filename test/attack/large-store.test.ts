@@ -15,7 +15,7 @@ import { createTally } from '../support/tally.ts'
 const scratch = scratchFolder('large-store')
 const tally = createTally()
 const sessions = isProof ? 100_000 : 2_000
-const runes = isProof ? 180_000 : 10_000
+const runes = isProof ? 180_000 : 30_000
 const limit_ms = 50
 
 /**
