@@ -1,4 +1,6 @@
-import { availableParallelism } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -7,6 +9,13 @@ const proof = process.env.STATEWRIGHT_PROOF ? { testTimeout: 3_600_000 } : {}
 
 /** What is waited for by looking again and again: a store in another process takes its time, on a busy machine even more. */
 const patient = { poll: { timeout: 20_000 } }
+
+/** Keys and tokens that tests make go into a folder of their own, and not to those of the user. */
+if (process.env.STATEWRIGHT_HOME === undefined) {
+  const home = mkdtempSync(join(tmpdir(), 'statewright-home-'))
+  process.env.STATEWRIGHT_HOME = home
+  process.on('exit', () => rmSync(home, { recursive: true, force: true }))
+}
 
 /** `fast` is the inner loop; `slow` starts real processes, databases and browsers. `npm test` runs both. */
 export default defineConfig({

@@ -1,13 +1,15 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { hostPorts } from './adapters/host/ports.ts'
 import { checkSignature } from './adapters/host/signing-key.ts'
 import { systemClock } from './adapters/system/clock.ts'
+import { workspaceOf } from './adapters/workspace/workspace-tools.ts'
 import type { Finding, Store, Where } from './cli/command.ts'
 import { Fault } from './faults/fault.ts'
 import { openClient } from './open-client.ts'
 import { mayGo, type Stray } from './runelog/stray.ts'
 import { type BadEvent, createVerifier } from './runes/verify.ts'
+import { keyFileOf, tokenFileOf, usualPlaceOf } from './secret-files.ts'
 import { createStatewright } from './statewright.ts'
 import { openStore } from './stores.ts'
 import { listAgents } from './surface/operations/agents.ts'
@@ -24,7 +26,9 @@ export async function examine(where: Where): Promise<readonly Finding[]> {
   return [
     theNode(),
     await theConfig(where),
-    ...(store instanceof Fault ? [] : [theFolder(store), ...(await theStore(store)), ...(await theClock(store))]),
+    ...(store instanceof Fault
+      ? []
+      : [theFolder(store), ...(await theStore(store)), ...(await theClock(store)), ...theSecrets(store)]),
     ...(where.server === undefined ? [] : [await theServer(where, where.server)]),
     theToken(),
   ]
@@ -164,6 +168,26 @@ async function theServer(where: Where, url: string): Promise<Finding> {
   const fix =
     answered.code === 'server_unreachable' ? 'statewright serve' : 'set STATEWRIGHT_TOKEN to a token that it knows'
   return bad('server', answered.message, fix)
+}
+
+/** Where the key and the token of the store are. Both are safest where no workspace and no copy of the store has them. */
+function theSecrets(store: string): readonly Finding[] {
+  if (store === 'memory:') return []
+  return (['key', 'token'] as const).map((secret): Finding => {
+    const what = `${secret} file`
+    const file = resolve(secret === 'key' ? keyFileOf(store) : tokenFileOf(store))
+    const usual = usualPlaceOf(store, secret)
+    const isNamed = secret === 'key' && file === resolve(process.env.STATEWRIGHT_KEY ?? '')
+    const workspace = workspaceOf(existsSync(file) ? realpathSync(file) : file)
+    const move = `mkdir -p -m 700 ${dirname(usual)} && mv ${file} ${usual}`
+    if (workspace !== undefined) {
+      const fix = isNamed || file === usual ? 'let STATEWRIGHT_HOME and STATEWRIGHT_KEY name a place elsewhere' : move
+      return { what, verdict: 'odd', says: `${file} lies in the workspace ${workspace}`, fix }
+    }
+    if (!existsSync(file)) return good(what, `${file} is made by the first process that needs it`)
+    if (!isNamed && file !== usual) return { what, verdict: 'odd', says: `${file} lies beside the store`, fix: move }
+    return good(what, `${file}; where this folder does not last, as in a container, set STATEWRIGHT_HOME`)
+  })
 }
 
 function theToken(): Finding {

@@ -1,12 +1,27 @@
+import { existsSync, writeFileSync } from 'node:fs'
 import { hostPorts } from './adapters/host/ports.ts'
 import { openSigner, publicKeyIn } from './adapters/host/signing-key.ts'
+import { faults } from './faults/catalogue.ts'
 import type { Signer } from './runes/checkpoint.ts'
-import { keyFileOf } from './secret-files.ts'
+import { keyFileOf, publicFileOf } from './secret-files.ts'
 import type { StoreKey } from './surface/desk.ts'
 
-/** The key that belongs to a store: beside its file, or where the environment says. Made on first use. */
+/** The key that belongs to a store. Made on first use, unless the store had one: what that signed would count for nothing. */
 export function signerOf(url: string): () => Signer {
-  return url === 'memory:' ? hostPorts.signer : () => openSigner(keyFileOf(url))
+  if (url === 'memory:') return hostPorts.signer
+  return () => {
+    const file = keyFileOf(url)
+    const note = publicFileOf(url)
+    if (existsSync(file) || note === undefined) return openSigner(file)
+    if (existsSync(note))
+      throw faults.file_unusable({
+        file,
+        problem: `the key of this store is missing. Put it there, or name the folder that holds it with STATEWRIGHT_HOME. To go on with a new key, delete ${note}; "statewright verify --key NEW,OLD" then accepts both.`,
+      })
+    const signer = openSigner(file)
+    writeFileSync(note, `${signer.public_key}\n`, { mode: 0o600 })
+    return signer
+  }
 }
 
 /** The key of a store. Its public half, to compare signatures with, is undefined if there is no key file: nothing is made. */

@@ -12,6 +12,7 @@ import type { Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
 import { models, segmentsFolder } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
+import { keyFileOf } from './secret-files.ts'
 import { keyOf, keyProblem } from './store-key.ts'
 
 /** Opens a store that exists, by its name. Wiring, like `main`: nothing in a room imports this. */
@@ -27,7 +28,7 @@ export async function openStore(url: string, use: 'look' | 'change'): Promise<St
     yield* auditSqlite(path, models)
     const problem = keyProblem(url)
     if (problem === undefined) yield* auditCheckpoints(`${path}.cache`, key.signer)
-    else if (existsSync(`${path}.key`)) yield { what: 'key of the store', problem }
+    else if (existsSync(keyFileOf(url))) yield { what: 'key of the store', problem }
   }
   if (use === 'look') {
     const { strays, ...runelog } = await openSqliteReadOnly(path, models)
@@ -74,7 +75,7 @@ export async function backUp(url: string, folder: string): Promise<{ readonly st
       problem: 'only a SQLite file is copied here; use pg_dump for PostgreSQL.',
     })
   refuseMissing(url)
-  return { store: `sqlite:${copyStore(url.slice('sqlite:'.length), folder)}` }
+  return { store: `sqlite:${copyStore(url.slice('sqlite:'.length), folder, keyFileOf(url))}` }
 }
 
 /** Refuses a file that would be made by opening it. Only work makes a store. */

@@ -13,7 +13,7 @@ export const cliPage: Page = {
         '- `--json` gives JSON, one object per line where there are several (`run`, `watch`, `show --events`); a refusal is then the fault as JSON on standard error.',
         '- An id may be shortened to what is unambiguous, with or without its kind (`ses_`, `run_`, `int_`). One that fits several lists them.',
         '- Nothing is ever asked without a terminal, nor when `CI` is set. `NO_COLOR` is respected.',
-        '- A command reaches the store by itself, or through a server: the one that `--server` names, or the one that holds the store. The token is in `STATEWRIGHT_TOKEN`, or in the file beside the store that the server wrote. The output is the same.',
+        '- A command reaches the store by itself, or through a server: the one that `--server` names, or the one that holds the store. The token is in `STATEWRIGHT_TOKEN`, or in the file that the server wrote; `statewright doctor` says where. The output is the same.',
         '- Looking changes nothing. A command that acts on a store by itself needs the config, and first recovers what a killed process left; only `run`, `chat`, `watch --work`, `worker` and `serve` carry out runs.',
       ].join('\n'),
       ...commands.flatMap((command) => [`## statewright ${command.name}`, fenced('text', helpFor(command))]),

@@ -8,6 +8,7 @@ import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
 import { link, payloadDigest } from '../../src/runes/chain.ts'
 import type { StoredRecord } from '../../src/runes/record.ts'
+import { keyFileOf } from '../../src/secret-files.ts'
 import { closed, created, plain } from '../support/drafts.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -109,7 +110,7 @@ describe('verify', () => {
   test('truncate and re-chain: found with checkpoints that were kept elsewhere', async () => {
     const kept = join(folder, 'kept.ndjson')
     expect(await runCli(['checkpoint', ...store(), '-o', kept])).toMatchObject({ exit: 0 })
-    expect((statSync(`${path}.key`).mode & 0o777).toString(8)).toBe('600')
+    expect((statSync(keyFileOf(`sqlite:${path}`)).mode & 0o777).toString(8)).toBe('600')
     const verify = () => runCli(['verify', ...store(), '--checkpoints', kept])
     expect(await verify()).toMatchObject({ exit: 0, out: expect.stringContaining('ses_1: 10 events, 1 checkpoints') })
 
@@ -208,7 +209,8 @@ describe('export', () => {
   })
 
   test('a bundle verifies without the store it came from', async () => {
-    for (const file of ['', '-wal', '-shm', '.key']) rmSync(`${path}${file}`, { force: true })
+    for (const file of ['', '-wal', '-shm', '.pub']) rmSync(`${path}${file}`, { force: true })
+    rmSync(keyFileOf(`sqlite:${path}`))
     expect(lines()).toHaveLength(12)
     expect(await verify()).toMatchObject({
       exit: 0,
@@ -238,7 +240,8 @@ describe('export', () => {
     const known = (JSON.parse(lines().at(-1) as string) as { checkpoint: { public_key: string } }).checkpoint.public_key
     expect(await verify('--key', known)).toMatchObject({ exit: 0 })
     rechain(6)
-    rmSync(`${path}.key`)
+    rmSync(keyFileOf(`sqlite:${path}`))
+    rmSync(`${path}.pub`)
     await runCli(['export', 'ses_1', '-o', bundle(), ...store()])
     expect(await verify()).toMatchObject({ exit: 0 })
     expect(await verify('--key', known)).toMatchObject({

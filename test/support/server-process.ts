@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { tokenFileOf } from '../../src/secret-files.ts'
 import { asking } from './server.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/statewright.js', import.meta.url))
@@ -13,7 +14,7 @@ export async function startServerProcess(
   config: string,
   database: string,
   args: readonly string[] = ['--port', '0'],
-  /** One that the config names. Without it, the owner's, from its place beside the database. */
+  /** One that the config names. Without it, the owner's, from its place. */
   given?: string,
 ) {
   const command = [launcher, 'serve', '--config', config, ...args]
@@ -45,7 +46,7 @@ export async function startServerProcess(
       reject(new Error(`The server ended with ${how}: ${out}${err}`))
     })
   })
-  const token = given ?? readFileSync(`${database}.token`, 'utf8').trim()
+  const token = given ?? readFileSync(tokenFileOf(`sqlite:${database}`), 'utf8').trim()
   // It hangs up on those who were silent for some seconds, perhaps at the moment in which they speak again.
   const ask = asking(url, false)
   return {

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
 import { fileRefused } from '../../faults/file-refused.ts'
 import { type CheckSignature, isHex, type Signer } from '../../runes/checkpoint.ts'
@@ -26,6 +27,7 @@ function openPem(path: string): string {
   try {
     if (!existsSync(path)) {
       const { privateKey } = generateKeyPairSync('ed25519')
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
       writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' })
     }
     return readFileSync(path, 'utf8')

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
 import { fileRefused } from '../../faults/file-refused.ts'
 
@@ -13,6 +14,7 @@ export function openToken(path: string): { readonly token: string; readonly isNe
   try {
     if (existsSync(path)) return { token: tokenIn(path), isNew: false }
     const token = newToken()
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileSync(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
     return { token, isNew: true }
   } catch (error) {

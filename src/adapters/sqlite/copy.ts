@@ -5,15 +5,16 @@ import { faults } from '../../faults/catalogue.ts'
 import { explain } from './open-database.ts'
 
 /** What belongs to a store besides its database. What is not here can be made anew: locks, caches, tokens. */
-const companions = ['.key', '.blobs', '.segments']
+const companions = ['.pub', '.blobs', '.segments']
 
 /**
  * Copies a store into a new folder, also while someone works on it: the database
  * as of one moment, then what lies beside it. That only ever grows, so the copy
  * has at least all that its database speaks of. The folder gets its name when it
- * is whole. Returns where the copy of the database is.
+ * is whole. The key lies beside the copy, wherever it was. Returns where the
+ * copy of the database is.
  */
-export function copyStore(path: string, folder: string): string {
+export function copyStore(path: string, folder: string, key: string): string {
   if (existsSync(folder))
     throw faults.file_unusable({ file: folder, problem: 'it is there already; name a new folder.' })
   const draft = `${folder}.part`
@@ -24,6 +25,7 @@ export function copyStore(path: string, folder: string): string {
     copyDatabase(path, join(draft, name))
     for (const end of companions)
       if (existsSync(`${path}${end}`)) cpSync(`${path}${end}`, join(draft, `${name}${end}`), { recursive: true })
+    if (existsSync(key)) cpSync(key, join(draft, `${name}.key`))
     renameSync(draft, folder)
     return join(folder, name)
   } catch (error) {

@@ -26,10 +26,20 @@ export function workspaceTools({ root, shell, fetch }: WorkspaceOptions): Tool[]
   ]
 }
 
+/** The workspaces of this process. */
+const roots: Root[] = []
+
+/** The workspace that a real path lies in, if any. */
+export function workspaceOf(real: string): string | undefined {
+  return roots.find((root) => root.contains(real))?.path
+}
+
 function rootAt(folder: string): Root {
   try {
     mkdirSync(folder, { recursive: true })
-    return openRoot(folder, ownerOf(folder))
+    const root = openRoot(folder, ownerOf(folder))
+    roots.push(root)
+    return root
   } catch (error) {
     const problem = `Its root ${JSON.stringify(folder)} cannot be used: ${(error as Error).message}`
     throw faults.bad_definition({ what: 'tool', name: 'fs', problem })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { openStore } from '../../../src/open-store.ts'
+import { keyFileOf } from '../../../src/secret-files.ts'
 import { createProject, idIn } from '../../support/cli-project.ts'
 import { created } from '../../support/drafts.ts'
 import type { Outcome } from '../../support/run-cli.ts'
@@ -49,6 +50,8 @@ beforeAll(async () => {
   const [session_id, run_id] = [idIn(out, 'ses'), idIn(out, 'run')]
   const int = idIn((await cli(['inbox', '--json'])).out, 'int')
   await cli(['export', session_id, '-o', join(folder, 'kept.bundle')])
+  // Beside the store, so that each copy has its key.
+  cpSync(keyFileOf(store), join(folder, 'statewright.db.key'))
   closed = scratch.fresh()
   cpSync(folder, closed, { recursive: true })
 

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import { tokenFileOf } from '../../../src/secret-files.ts'
 import { eventually } from '../../support/eventually.ts'
 import { cert, key } from '../../support/localhost-certificate.ts'
 import { runCli } from '../../support/run-cli.ts'
@@ -33,26 +34,28 @@ test('the first start makes a token that only its owner reads, and shows it once
   const { config, database } = configured()
   const first = await runCli(['serve', '--config', config, '--port', '0', '--quiet'], { isScreen: true })
   expect(first).toMatchObject({ exit: 0, err: '' })
-  const token = readFileSync(`${database}.token`, 'utf8').trim()
+  const token = readFileSync(tokenFileOf(`sqlite:${database}`), 'utf8').trim()
   expect(token).toMatch(/^swt_[\w-]{32}$/)
-  expect(statSync(`${database}.token`).mode & 0o777).toBe(0o600)
+  expect(statSync(tokenFileOf(`sqlite:${database}`)).mode & 0o777).toBe(0o600)
   expect(first.out.split('\n')).toEqual([
     expect.stringMatching(/^Serving support on http:\/\/127\.0\.0\.1:\d+$/),
     expect.stringMatching(new RegExp(`^Open http://127\\.0\\.0\\.1:\\d+/#token=${token}$`)),
-    `The token is shown once; it is kept in ${database}.token`,
+    `The token is shown once; it is kept in ${tokenFileOf(`sqlite:${database}`)}`,
     'SIGTERM: letting go of what is under way.',
     'Stopped.',
   ])
   const second = await runCli(['serve', '--config', config, '--port', '0', '--quiet'], { isScreen: true })
   expect(second.out).not.toContain(token)
-  expect(second.out).toContain(`The token is in ${database}.token`)
+  expect(second.out).toContain(`The token is in ${tokenFileOf(`sqlite:${database}`)}`)
 })
 
 test('F-96 serve: the link with the token goes to a terminal only, never into a log', async () => {
   const { config, database } = configured()
   const server = await startServerProcess(config, database)
-  const token = readFileSync(`${database}.token`, 'utf8').trim()
-  await eventually('it said where the token is', async () => server.out().includes(`The token is in ${database}.token`))
+  const token = readFileSync(tokenFileOf(`sqlite:${database}`), 'utf8').trim()
+  await eventually('it said where the token is', async () =>
+    server.out().includes(`The token is in ${tokenFileOf(`sqlite:${database}`)}`),
+  )
   expect(server.out() + server.err()).not.toContain(token)
   expect(server.out()).not.toContain('#token=')
 })
@@ -103,14 +106,14 @@ test('a first start that fails shows no token and keeps none: the next one shows
   const other = createServer().listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port))
   expect(await serve('--port', `${await taken}`)).toMatchObject({ exit: 7, err: expect.stringContaining('EADDRINUSE') })
   other.close()
-  expect(existsSync(`${database}.token`)).toBe(false)
+  expect(existsSync(tokenFileOf(`sqlite:${database}`))).toBe(false)
   const missing = join(folder, 'no.pem')
   expect(await serve('--port', '0', '--tls-cert', missing, '--tls-key', missing)).toMatchObject({
     exit: 1,
     err: `${missing} cannot be used: ENOENT: no such file or directory, open '${missing}'.`,
   })
   expect((await serve('--port', '0')).out).toContain('#token=swt_')
-  writeFileSync(`${database}.token`, '')
+  writeFileSync(tokenFileOf(`sqlite:${database}`), '')
   expect(await serve('--port', '0')).toMatchObject({ exit: 1, err: expect.stringContaining('it is empty; delete it') })
 })
 

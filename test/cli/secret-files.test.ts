@@ -1,0 +1,99 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
+import { closeStore, openStore } from '../../src/open-store.ts'
+import { keyFileOf, tokenFileOf, usualPlaceOf } from '../../src/secret-files.ts'
+import { keyOf } from '../../src/store-key.ts'
+import { runCli } from '../support/run-cli.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
+
+const scratch = scratchFolder('secrets')
+let folder: string
+let home: string
+let store: string
+
+beforeEach(async () => {
+  folder = scratch.fresh()
+  home = scratch.fresh()
+  vi.stubEnv('STATEWRIGHT_HOME', home)
+  store = `sqlite:${join(folder, 'app.db')}`
+  await closeStore(await openStore(store, hostPorts))
+})
+afterEach(() => vi.unstubAllEnvs())
+
+const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
+const doctor = async () => (await runCli(['doctor', '--store', store])).out
+
+test('F-85 secrets: a new key and token are outside the folder of the store, for their owner only', async () => {
+  const { public_key } = keyOf(store).signer()
+  const file = keyFileOf(store)
+  expect(file.startsWith(home)).toBe(true)
+  expect(tokenFileOf(store)).toBe(join(dirname(file), 'token'))
+  expect([mode(dirname(file)), mode(file)]).toEqual(['700', '600'])
+  expect(readdirSync(folder).filter((name) => /\.(key|token)$/.test(name))).toEqual([])
+  expect(keyOf(store).publicKey()).toBe(public_key)
+  expect(await doctor()).toMatch(new RegExp(`ok +key file +${file}`))
+})
+
+test('F-85 secrets: without STATEWRIGHT_HOME the folder is the state folder of the user', () => {
+  vi.stubEnv('STATEWRIGHT_HOME', undefined)
+  vi.stubEnv('XDG_STATE_HOME', '/state')
+  expect(usualPlaceOf(store, 'key')).toMatch(/^\/state\/statewright\/app\.db-[0-9a-f]{16}\/key$/)
+  vi.stubEnv('XDG_STATE_HOME', undefined)
+  vi.stubEnv('HOME', '/home/someone')
+  expect(usualPlaceOf(store, 'key')).toMatch(/^\/home\/someone\/\.local\/state\/statewright\/app\.db-/)
+  // The password and the user of a database are no part of its name.
+  const places = ['postgres://a:b@host/db', 'postgresql://c@host/db?x=y'].map((url) => usualPlaceOf(url, 'token'))
+  expect(places[0]).toBe(places[1])
+  expect(places[0]).not.toBe(usualPlaceOf('postgres://a:b@host/other', 'token'))
+})
+
+test('F-85 secrets: a key beside the store keeps working, and doctor says how to move it', async () => {
+  const { public_key } = keyOf(store).signer()
+  const beside = join(folder, 'app.db.key')
+  renameSync(keyFileOf(store), beside)
+  expect(keyFileOf(store)).toBe(beside)
+  expect(keyOf(store).signer().public_key).toBe(public_key)
+  const { out, err, exit } = await runCli(['doctor', '--store', store])
+  expect(exit).toBe(0)
+  expect(out).toMatch(/look +key file +\S+app\.db\.key lies beside the store/)
+  expect(err).toContain(`mv ${beside} ${usualPlaceOf(store, 'key')}`)
+})
+
+test('F-85 secrets: a key in the place of the user counts more than one that was put beside the store', () => {
+  const { public_key } = keyOf(store).signer()
+  writeFileSync(join(folder, 'app.db.key'), 'planted')
+  expect(keyOf(store).signer().public_key).toBe(public_key)
+})
+
+test('F-85 secrets: doctor warns of a key in the workspace of an agent', async () => {
+  workspaceTools({ root: folder })
+  keyOf(store).signer()
+  renameSync(keyFileOf(store), join(folder, 'app.db.key'))
+  expect(await doctor()).toMatch(/look +key file +\S+app\.db\.key lies in the workspace/)
+})
+
+test('F-85 secrets: a store that lost its key gets no new one in silence', () => {
+  const { public_key } = keyOf(store).signer()
+  // As in a container whose home does not last.
+  cpSync(home, `${home}-kept`, { recursive: true })
+  rmSync(home, { recursive: true })
+  expect(() => keyOf(store).signer()).toThrow(/the key of this store is missing.*STATEWRIGHT_HOME/)
+  expect(existsSync(home)).toBe(false)
+  vi.stubEnv('STATEWRIGHT_HOME', `${home}-kept`)
+  expect(keyOf(store).signer().public_key).toBe(public_key)
+  rmSync(`${home}-kept`, { recursive: true })
+  rmSync(join(folder, 'app.db.pub'))
+  expect(keyOf(store).signer().public_key).not.toBe(public_key)
+})
+
+test('F-85 secrets: a backup has the key of the store beside it', async () => {
+  const { public_key } = keyOf(store).signer()
+  mkdirSync(join(folder, 'backups'))
+  const copy = join(folder, 'backups', 'one')
+  expect(await runCli(['backup', copy, '--store', store])).toMatchObject({ exit: 0 })
+  expect(keyFileOf(`sqlite:${copy}/app.db`)).toBe(join(copy, 'app.db.key'))
+  expect(keyOf(`sqlite:${copy}/app.db`).publicKey()).toBe(public_key)
+})
