@@ -19,6 +19,6 @@ try {
   process.exitCode = await main(process.argv.slice(2))
 } finally {
   process.off('exit', unfinished)
-  // What is unknown is found out by the next process: work that hangs must not keep this one, and its lock.
+  // The next process finds out what is unknown: work that hangs must not keep this one, and its lock.
   if (process.exitCode === 8) setTimeout(() => process.exit(), 500).unref()
 }

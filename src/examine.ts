@@ -137,7 +137,7 @@ function theStrays(strays: readonly Stray[]): readonly Finding[] {
       ]
 }
 
-/** Processes on PostgreSQL decide by its clock. One that differs confuses whoever compares logs. */
+/** Processes on PostgreSQL decide by its clock. One that differs confuses readers who compare logs. */
 async function theClock(url: string): Promise<readonly Finding[]> {
   if (!/^postgres(ql)?:/.test(url)) return []
   const { measureSkew, noticeable_skew_ms } = await import('./adapters/postgres/clock.ts')

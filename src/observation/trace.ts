@@ -20,7 +20,7 @@ export interface ExecutionStep {
 /** What was done to contracts, oldest first: every opening, every move. */
 export function executionTrace(
   runes: Iterable<Draft>,
-  /** Whoever goes through a log in parts hands it on from part to part. */
+  /** A caller that goes through a log in parts hands it on from part to part. */
   irreversible = new Map<string, boolean>(),
 ): readonly ExecutionStep[] {
   const steps: ExecutionStep[] = []

@@ -46,7 +46,7 @@ export function createLines(): Lines {
   const histories: GrowingHistories = new Map()
   const openRuns = new Set<string>()
   const openQuestions = new Map<string, Rune<'interaction.opened'>>()
-  /** Contracts that act now, and those that nobody knows the outcome of. */
+  /** Contracts that act now, and those whose outcome is unknown. */
   const acting = new Set<string>()
   const unknown = new Set<string>()
   const lastMove = new Map<string, Rune<'run.moved'>>()
@@ -87,7 +87,7 @@ export function createLines(): Lines {
   function unknowns(run_id?: string): readonly string[] {
     return [...unknown]
       .filter(ofRun(run_id))
-      .map((id) => `Nobody knows whether ${histories.get(id)?.[0].payload.action_summary} happened.`)
+      .map((id) => `It is unknown whether ${histories.get(id)?.[0].payload.action_summary} happened.`)
   }
 
   function ending(run_id: string): readonly string[] {

@@ -28,7 +28,7 @@ export interface Auditable {
   readonly folded: number
   /** The rows of a model; undefined if no reader depends on those that are there. */
   readonly rows: ((model: string) => Promise<readonly StoredRow[]> | readonly StoredRow[]) | undefined
-  /** What is wrong with the content that is kept under a reference; undefined if it is sound. */
+  /** The damage of the content that is kept under a reference; undefined if it is sound. */
   readonly blobProblem: (ref: string) => Promise<string | undefined>
 }
 
@@ -82,7 +82,7 @@ async function* differences(
   for (const key of missing) yield { what: `row ${key}`, problem: 'it is missing, and follows from the log.' }
 }
 
-/** What the schema of its kind says about a record. Headers and payloads that nobody could have appended are named. */
+/** What the schema of its kind says about a record. Headers and payloads that no append accepts are named. */
 function shapeProblem(record: StoredRecord): string | undefined {
   try {
     const { kind, payload } = toRune(record, '')

@@ -92,7 +92,7 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
     if (salt === null)
       return isErased(header.kind, header.schema_version, payload)
         ? undefined
-        : 'its payload was erased, and what is left is not what a redaction leaves.'
+        : 'its payload was erased, and its remains are not what a redaction leaves.'
     if (!isSalt(salt)) return 'its salt is not 32 hex digits.'
     // An unpaired surrogate is hashed as the replacement character, and would pass for it.
     if (!payload.isWellFormed() || sha256(texts.payload(salt, payload)) !== header.payload_sha256)

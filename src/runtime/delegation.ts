@@ -40,9 +40,9 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   await oneByOne(engine.delegating, session_id, () =>
     attempt(engine, session_id, (state) => {
       const parent = state.runs.get(context.run_id)
-      // Setting up the agent may take so long that nobody waits any more; a task that is begun then would be nobody's.
+      // Setting up the agent may take so long that its parent no longer waits. A task that is begun then would have no parent.
       if (parent === undefined || state.calls.get(call_id)?.contract !== 'running')
-        throw new Error('Whoever gave the task is over; it was not begun.')
+        throw new Error('The run that gave the task is over, so the task was not begun.')
       if (state.runs.has(child)) return { answer: () => undefined }
       const refused = delegationProblem(state, parent, engine.settings)
       if (refused !== undefined) throw Object.assign(new Error(refused), { error_kind: 'delegation_refused' })
@@ -53,7 +53,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
       if (problem !== undefined) return { batch, read, answer: () => undefined }
       const { mode, strict: interactive_require_user_reply, allowed_tools, visibility } = parent
       const submission = { agent: name, input: task, mode, interactive_require_user_reply }
-      // A plan that binds the parent binds whoever it hands a part of its task to.
+      // A plan that binds the parent binds each agent that gets a part of its task.
       openRun(batch, child, agent_id, submission, { parent: context, allowed_tools, visibility })
       return { batch, read, answer: () => undefined }
     }),
@@ -74,7 +74,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   }
 }
 
-/** Waits for whoever is before, then works; a failure of one is not the failure of the next. */
+/** Waits for the one before it, then works; a failure of one is not the failure of the next. */
 function oneByOne<A>(lines: Map<string, Promise<unknown>>, line: string, work: () => Promise<A>): Promise<A> {
   const mine = (lines.get(line) ?? Promise.resolve()).then(work, work)
   const leave = () => {

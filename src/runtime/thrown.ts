@@ -4,7 +4,7 @@ import type { Evidence } from '../runes/kinds/contract.ts'
 const longest = 4_000
 /** Of one cause, or of what the other side answered. */
 const excerpt = 2_000
-/** What is read of a text before secrets are taken out of it; none is torn by the cut that follows. */
+/** How much of a text is read before secrets are taken out of it; the cut that follows tears none. */
 const most = 64_000
 const mostCauses = 5
 

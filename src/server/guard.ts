@@ -89,7 +89,7 @@ export function noRoute({ method, url }: FastifyRequest) {
 /**
  * The router would cut `http://name/` off a target and ignore the name in it,
  * which outranks the Host header; and it would cut off a fragment. Clients send
- * the first only to proxies, and the second to nobody.
+ * the first only to proxies, and the second to no one.
  */
 function refuseOtherTargets({ raw: { url = '' } }: FastifyRequest) {
   if (!url.startsWith('/') || url.includes('#'))

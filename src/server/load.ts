@@ -116,7 +116,7 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
-    // The work is done. What is left is up to the client, and others need not wait for that.
+    // The work is done. The rest is up to the client, and others need not wait for that.
     request.leave?.()
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
     const { socket } = request.raw

@@ -16,7 +16,7 @@ export interface CarriedOut<R> {
 /**
  * Carries out a command. One with an idempotency key takes effect once, over
  * crashes and in several servers: its key is recorded with its effect, and
- * whoever sends it again gets the answer that follows from the record.
+ * a client that sends it again gets the answer that follows from the record.
  */
 export async function carryOut<P, Q, B, R>(
   operation: Operation<P, Q, B, R>,

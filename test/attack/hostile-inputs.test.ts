@@ -179,7 +179,7 @@ test('a real server: F-88 hostile input from tools, models, MCP and HTTP is refu
   try {
     for (const input of inputs()) {
       let problem: string | undefined
-      // A busy machine makes the process wait as well: what is slow is played again before it counts.
+      // A busy machine makes the process wait as well: a slow one is played again before it counts.
       for (let tries = 3; tries > 0; tries--) {
         health.take()
         problem = await play(served, folder, input)

@@ -39,8 +39,8 @@ const methods = [
 
 const secretOf = (scope: Scope) => `attack_token_of_${scope}`
 
-type Asker = 'nobody' | 'stranger' | Scope
-const askers: readonly Asker[] = ['nobody', 'stranger', ...scopes]
+type Asker = 'anonymous' | 'stranger' | Scope
+const askers: readonly Asker[] = ['anonymous', 'stranger', ...scopes]
 
 interface Attempt extends RawRequest {
   readonly route: DeclaredRoute
@@ -87,10 +87,10 @@ type Target = Awaited<ReturnType<typeof createTarget>>
 
 function requestOf({ host }: Target, asker: Asker, method: string, target: string): RawRequest {
   const who =
-    asker === 'nobody' ? [] : [['Authorization', `Bearer ${asker === 'stranger' ? 'guessed' : secretOf(asker)}`]]
+    asker === 'anonymous' ? [] : [['Authorization', `Bearer ${asker === 'stranger' ? 'guessed' : secretOf(asker)}`]]
   const headers = [['Host', host], ...who] as [string, string][]
   if (method !== 'POST') return { method, target, headers }
-  // A body that every operation refuses: nothing changes, whoever sends it.
+  // A body that every operation refuses: nothing changes, from any sender.
   return {
     method,
     target,
@@ -136,7 +136,7 @@ function problemWith({ method, target, asker }: Attempt, answer: RawAnswer, scen
   const found = resolveRoute(scene.routes, method, target)
   const access = found?.route.access
   const isFree = access === 'open' || access === 'page'
-  const isKnown = asker !== 'nobody' && asker !== 'stranger'
+  const isKnown = asker !== 'anonymous' && asker !== 'stranger'
   const isAllowed = access !== undefined && !isFree && isKnown && allows(asker, access)
   if (!isAllowed && body.includes(canary)) return 'it tells of a session'
   if (headers.has('access-control-allow-origin') || headers.has('set-cookie')) return 'it lets another site in'

@@ -72,7 +72,7 @@ describe('F-85 workspace: the files of the store', () => {
       ['fs.edit', { path, old: 'swt', new: 'x' }],
     ] as const) {
       const { refused, text } = await tried(name, args)
-      // What is not there under this name cannot be read; it is never made.
+      // A file that is not there under this name cannot be read; it is never made.
       const isAbsent = name !== 'fs.write' && /ENOENT/.test(text)
       expect(refused || isAbsent, `${name} ${path}: ${text}`).toBe(true)
       expect(text).not.toContain(canary)

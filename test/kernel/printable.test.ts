@@ -33,7 +33,7 @@ test('F-90 printable: what people write stays as it is', () => {
   for (const text of ['Grüße, 你好, שלום, مرحبا', 'b\nc', '❤️ 🏳️ 1️⃣', 'é', '']) expect(printable(text)).toBe(text)
 })
 
-test('F-90 console: every text that an element shows is escaped, and what is sent back is not', () => {
+test('F-90 console: every text that an element shows is escaped, and the value that it sends back is not', () => {
   const props = {
     children: ['to ', iban, 1, null, { type: 'b' }],
     title: iban,

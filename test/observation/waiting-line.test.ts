@@ -24,14 +24,14 @@ test('each state of a run says what it does or waits for, in the words of the de
   })
   expect(line()).toBe(
     'waiting_user for 0 ms. It needs an answer from a person and holds no worker. ' +
-      'It asks: Did it happen? (int_1, 2 h left) Nobody knows whether payments.refund happened.',
+      'It asks: Did it happen? (int_1, 2 h left) It is unknown whether payments.refund happened.',
   )
   story.append(
     { row: 'unknown_outlived', call: refund },
     { row: 'canceled', says: { 'run.run.canceled': { message: 'Ann stopped it.' } } },
   )
   expect(line(86_400_000)).toBe(
-    'canceled for 1 d. Stopped by request. Ann stopped it. Nobody knows whether payments.refund happened.',
+    'canceled for 1 d. Stopped by request. Ann stopped it. It is unknown whether payments.refund happened.',
   )
 })
 

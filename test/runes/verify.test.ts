@@ -114,7 +114,7 @@ describe('redaction', () => {
     )
     expect(found.bad).toEqual({
       event_id: 4,
-      problem: 'its payload was erased, and what is left is not what a redaction leaves.',
+      problem: 'its payload was erased, and its remains are not what a redaction leaves.',
     })
   })
 

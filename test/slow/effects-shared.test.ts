@@ -85,7 +85,7 @@ concurrently(
     await alpha.over
     openGate()
     const beta = await start(4, named('beta'))
-    // THEN the probe's word is enough, nobody is asked, and it is done once
+    // THEN the probe's word is enough, no person is asked, and it is done once
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'wired' })
     expect(readWitness(witness).map(({ pid }) => pid)).toEqual([beta.pid])
     expect(await ask(url, 'SELECT * FROM statewright.effect')).toEqual([])

@@ -10,7 +10,7 @@ const keys: readonly RegExp[] = [
   /\b(?!req_|msg_|resp_|chatcmpl-)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}/g,
 ]
 
-/** Some of the patterns look ahead from every word, so what they look through is bounded. Nobody shows more than this. */
+/** Some of the patterns look ahead from every word, so what they look through is bounded. No view shows more than this. */
 export const longestSearched = 8_000
 
 export function withoutKeys(text: string): string {

@@ -50,7 +50,7 @@ export function createOwnership(ports: OwnerPorts) {
   const { url, store, patience, models, fingerprint, segments } = ports
 
   /**
-   * Whoever waits for a lock alone keeps out all that come after it. So it waits for a moment only, and tries again:
+   * A process that waits for a lock alone keeps out all that come after it. So it waits for a moment only, and tries again:
    * one writer that is frozen in its transaction must not stop the others.
    */
   async function alone<T>(work: (connection: Connection) => Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@ import { causeOf, explain, readDatabase } from './open-database.ts'
 
 /**
  * Checkpoints in a file of their own beside the store. Nothing is synced: what
- * a power cut takes is folded anew. What it damages, or what anyone changes who
+ * a power cut takes is folded again. What it damages, or what anyone changes who
  * has the file and not the key of the store, is found by its code and not used.
  */
 export function openCheckpoints(path: string, signer: () => Signer): Checkpoints {

@@ -18,7 +18,7 @@ export function readDoomed(text: string | undefined): Doomed | undefined {
     if (segments?.every(isSegmentName) && blobs?.every((ref) => /^blob_[0-9a-f]{64}$/.test(ref)))
       return { segments, blobs }
   } catch {
-    // Neither JSON nor lists: what it says is nobody's order.
+    // Neither JSON nor lists: no one ordered this.
   }
   return undefined
 }

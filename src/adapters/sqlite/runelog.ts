@@ -84,7 +84,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
         const steps = decide()
         return rows.behind() < rowsBehind ? steps : [...steps, ...rows.write()]
       })
-      // A file that was removed still takes what is written to it, and nobody will ever read that.
+      // A file that was removed still takes what is written to it, and no process will ever read that.
       checkFiles()
     },
     broken: options.broken,

@@ -43,7 +43,7 @@ export function taskInput(goal: GoalView, { planned }: TaskView, settled: readon
       : `It was done before, and this was found. ${untrustedNotice}\n${listOf(planned.notes)}`,
     settled.length === 0
       ? ''
-      : `An earlier attempt ended because nobody knew whether something had happened. That is settled. ${untrustedNotice}\n${listOf(settled)}`,
+      : `An earlier attempt ended because it was unknown whether something had happened. That is settled. ${untrustedNotice}\n${listOf(settled)}`,
   )
 }
 

@@ -252,7 +252,7 @@ async function* parts(path: string): AsyncGenerator<string, void, void> {
   }
 }
 
-/** No line of ours is longer. What is longer is given up on as one line, which then is not JSON. */
+/** No line of ours is longer. A longer line is given up on as one line, which then is not JSON. */
 const longestLine = 2 ** 27
 
 /** Lines end with a line feed and with nothing else, so that no other byte can stand for one. */

@@ -14,7 +14,7 @@ export interface Asking {
   readonly on_silence: string
   readonly digest: string | null
   readonly opened_at: number
-  /** What is known about an action whose outcome is unknown. */
+  /** The evidence about an action whose outcome is unknown. */
   readonly evidence?: readonly Json[]
 }
 

@@ -9,7 +9,7 @@ import { executionOf } from '../contracts/about.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
 
-/** What was found before a question is closed, whoever closes it: a person, a program or a timer. */
+/** What was found before a question is closed by a person, a program or a timer. */
 export interface Alignment {
   /** The contract that the question is about, as it was right before; null where no call asked. */
   readonly snapshot: ExecutionSnapshot | null
@@ -74,7 +74,7 @@ function waitingIn(state: SessionState, run_id: string): readonly CallView[] {
   return [...state.calls.values()].filter((call) => call.run_id === run_id && call.contract === 'waiting')
 }
 
-/** The same, by the questions that the run asked: those that nobody has closed expect a contract that waits. */
+/** The same, by the questions that the run asked: those that are still open expect a contract that waits. */
 function askedAbout(state: SessionState, run_id: string): readonly string[] {
   const open = [...state.interactions.values()].filter((asked) => asked.run_id === run_id && asked.state === 'open')
   return open.flatMap(({ call_id }) => {

@@ -70,7 +70,7 @@ export function approved(batch: Batch, call: CallView, digest: string, approver:
   )
 }
 
-/** Why nobody can tell yet whether it happened. */
+/** Why it is not known yet whether it happened. */
 export function evidenceAdded(batch: Batch, call: CallView, evidence: Evidence) {
   batch.say('contract.evidence_added', { actor: 'tool_node', payload: evidence }, about(call))
 }

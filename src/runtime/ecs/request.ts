@@ -4,7 +4,7 @@ import { type Problem, problemSentence, shapeProblems } from '../shape-problems.
 import { fieldProblems } from './field-problems.ts'
 import { type EcsRequest, ecsInput, type Field, type field, type option } from './shapes.ts'
 
-/** Reads what a model or a tool asked of a person. A form that nobody could answer is refused before anybody sees it. */
+/** Reads what a model or a tool asked of a person. A form that cannot be answered is refused before a person sees it. */
 export function readEcsRequest(args: unknown): { readonly request: EcsRequest } | { readonly problem: string } {
   const given = boundedJson(args, jsonLimits.arguments)
   if ('problem' in given) return refused([{ pointer: '', problem: given.problem }])

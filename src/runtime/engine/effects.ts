@@ -97,7 +97,7 @@ function watched(engine: Engine, tool: Tool, call: CallView) {
  * A call that a dead worker began. What only reads or may be repeated is done
  * again; what can be asked about is asked about; everything else is unknown.
  * The flags are those of the definition that the call was made under. A tool
- * that was defined anew since is neither repeated nor asked.
+ * that was redefined since is neither repeated nor asked.
  */
 export function probe(engine: Engine, hold: Hold, call: CallView) {
   const abort = new AbortController()
@@ -118,7 +118,7 @@ export function probe(engine: Engine, hold: Hold, call: CallView) {
   })
 }
 
-/** Nobody can tell. If there is no evidence yet, the reason is that the worker which began it was lost. */
+/** The outcome is unknown. If there is no evidence yet, the reason is that the worker which began it was lost. */
 function unclear(call: CallView, probed?: Evidence): Outcome {
   const lost: Evidence = { source: 'worker', message: 'The worker was lost while the action was under way.' }
   const evidence = probed ?? (call.evidence.length === 0 ? lost : undefined)
@@ -130,7 +130,7 @@ const probeSaid = (message: string): Evidence => ({ source: 'probe', message })
 async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
   const { signal } = abort
   try {
-    // Looked at before the probe is asked: what counts is what is so when nobody can do it any more.
+    // Looked at before the probe is asked: what counts is the state after which no worker can do it any more.
     let obstacle = await obstacleToDidNot(engine, call)
     let found = await probeOnce(engine, tool, call, signal)
     if (found.outcome === 'did_not' && obstacle !== undefined) {

@@ -3,7 +3,7 @@ import type { Batch } from '../batch.ts'
 import type { Question } from '../contracts/openings.ts'
 
 /**
- * What a person is asked when nobody can know whether an action happened, with all the evidence there is: what is on
+ * What a person is asked when the outcome of an action is unknown, with all the evidence there is: what is on
  * record, and what the batch adds. Silence never settles it.
  */
 export function settlementQuestion(call: CallView, batch: Batch): Question {

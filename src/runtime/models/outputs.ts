@@ -2,7 +2,7 @@ import type { FoldableRune, ReadModel } from '../../runelog/read-model.ts'
 
 /**
  * Which sessions refer to a kept output in a rune that is public. The text of
- * an output is stored once under its hash, whoever produced it, so the reference
+ * an output is stored once under its hash, for all producers, so the reference
  * alone does not say who may read it.
  */
 export const outputs: ReadModel = {

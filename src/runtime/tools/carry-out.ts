@@ -134,7 +134,7 @@ export async function carryOut(
   return { ...(await outcomeOf(tool, ended, keepWhole, redactor)), duration_ms }
 }
 
-/** The outcome is not what the tool said: it had not ended when nobody waited for it any more. */
+/** The outcome is not what the tool said: it had not ended when the engine stopped waiting for it. */
 export function isGivenUp(outcome: Outcome): boolean {
   if (outcome.status === 'cancelled') return outcome.began && outcome.evidence === undefined
   return outcome.status === 'timeout'
@@ -167,7 +167,7 @@ function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boole
 }
 
 /**
- * Whether nobody can tell, after this error, what became of the action. What may be repeated has failed, whatever
+ * Whether the outcome of the action is unknown after this error. What may be repeated has failed, whatever
  * became of it: the model may call again. What cannot be undone may have happened before the tool threw, unless the
  * error or the tool's definition says otherwise.
  */

@@ -111,7 +111,7 @@ export function describeSearching(open: OpenStore): void {
         expect(await found(runelog, q), q).toEqual(['-x', '^x'].includes(q) ? ['ses_1'] : [])
     })
 
-    test('what is redacted is not found, in no order of redacting, archiving and rebuilding', async () => {
+    test('search: redacted text is not found, in any order of redacting, archiving and rebuilding', async () => {
       const { runelog } = await fresh(open, { models })
       await begin(runelog, 'ses_1', 'title', asked('The code is XY4711.'), ...said('Thanks for XY4711.'))
       await runelog.redact('ses_1', 2, 'a code')
