@@ -263,6 +263,18 @@ test('redact, archive and rebuild say what they did, and the store still verifie
   expect(await runCli(['verify', '--bundle', join(folder, 'b')])).toMatchObject({ exit: 0, err: '' })
 })
 
+test.each(['/proc/x', '/proc/a/b', '/dev/null/x'])(
+  'backup: a folder that cannot be made (%s) is refused',
+  async (folder) => {
+    const refused = await runCli(['backup', folder, ...store()])
+    expect(refused).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining(`${folder} cannot be used: it cannot be made (`),
+    })
+    expect(refused.err).toContain('name another folder.')
+  },
+)
+
 test('a backup is taken while the store is held, verifies by itself, and is not written over', async () => {
   await runCli(['archive', 'ses_2', ...store()])
   const held = await openSqliteRunelog(path, hostPorts)

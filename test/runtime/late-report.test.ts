@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { faults } from '../../src/faults/catalogue.ts'
 import type { Fault } from '../../src/faults/fault.ts'
 import { DidNotHappen } from '../../src/index.ts'
 import type { Json } from '../../src/kernel/json.ts'
+import { openStore } from '../../src/open-store.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
@@ -202,4 +205,33 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
     expect(last).toMatchObject({ to: 'completed', payload: { result: { receipt: 'R-1' } } })
     await world.end()
   })
+})
+
+test('F-107 late report: one that cannot be recorded is recorded later, and then "did not happen" is answered', async () => {
+  // GIVEN a store that refuses the report twice
+  const store = await openStore('memory:', hostPorts)
+  let refusals = 0
+  const runelog: typeof store.runelog = {
+    ...store.runelog,
+    async append(batch) {
+      const isReport = batch.runes.some(
+        ({ kind, payload }) => kind === 'contract.evidence_added' && 'reported' in payload,
+      )
+      if (isReport && refusals++ < 2) throw faults.store_unreachable({ store: 'memory:', cause: 'a test' })
+      return store.runelog.append(batch)
+    },
+  }
+  const { world, bank, interaction_id } = await givenUp('memory', { store: { ...store, runelog } })
+  const didNot = () => world.sw.reply(interaction_id, { reply: { outcome: 'did_not' } })
+  // WHEN the tool says that it did not happen
+  bank.reject(new DidNotHappen('The bank was closed.'))
+  await expect.poll(() => refusals).toBe(1)
+  // THEN it counts as at work until that is on record
+  await expect(didNot()).rejects.toMatchObject({ code: 'too_early' })
+  await world.hand.advance(100)
+  await expect.poll(() => refusals).toBe(2)
+  await expect(didNot()).rejects.toMatchObject({ code: 'too_early' })
+  await world.hand.advance(200)
+  expect(await refusal(world, interaction_id)).toBeUndefined()
+  expect(refusals).toBe(3)
 })

@@ -1,5 +1,5 @@
 import { closeSync, cpSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
 import { explain } from './open-database.ts'
@@ -21,7 +21,12 @@ export function copyStore(path: string, folder: string, key: string): string {
   const name = basename(path)
   try {
     rmSync(draft, { recursive: true, force: true })
-    mkdirSync(draft, { recursive: true, mode: 0o700 })
+    makeFolder(draft)
+  } catch (error) {
+    const { message } = error as Error
+    throw faults.file_unusable({ file: folder, problem: `it cannot be made (${message}); name another folder.` })
+  }
+  try {
     copyDatabase(path, join(draft, name))
     for (const end of companions)
       if (existsSync(`${path}${end}`)) cpSync(`${path}${end}`, join(draft, `${name}${end}`), { recursive: true })
@@ -31,6 +36,13 @@ export function copyStore(path: string, folder: string, key: string): string {
   } catch (error) {
     throw explain(error, path)
   }
+}
+
+/** One folder at a time: Node's own recursion never ends where nothing can be made, such as below /proc. */
+function makeFolder(path: string): void {
+  const parent = dirname(path)
+  if (!existsSync(parent)) makeFolder(parent)
+  mkdirSync(path, { mode: 0o700 })
 }
 
 function copyDatabase(from: string, to: string): void {

@@ -83,7 +83,8 @@ function watched(engine: Engine, tool: Tool, call: CallView) {
       if (running === undefined) return end('threw')
       const isLate = isGivenUp(came)
       const hear = async (how: 'returned' | 'threw', value: unknown) => {
-        if (!isLate || (await recordReport(engine, { session_id, tool, call, how, value }))) end(how, isLate)
+        const record = () => recordReport(engine, { session_id, tool, call, how, value })
+        if (!isLate || (await untilRecorded(engine, record))) end(how, isLate)
       }
       void running.then(
         (value) => hear('returned', value),
@@ -91,6 +92,18 @@ function watched(engine: Engine, tool: Tool, call: CallView) {
       )
     },
   }
+}
+
+/** How long to wait before a report is recorded again, at first and at most. */
+const report_pause_ms = { first: 100, most: 5_000 }
+
+/** Tries again until it is recorded. False: this process closes, and the tool counts as at work until it ends. */
+async function untilRecorded({ timers, closing }: Engine, record: () => Promise<boolean>): Promise<boolean> {
+  for (let pause = report_pause_ms.first; !(await record()); pause = Math.min(2 * pause, report_pause_ms.most)) {
+    if (closing.aborted) return false
+    await new Promise<void>((resolve) => timers.after(pause, resolve))
+  }
+  return true
 }
 
 /**
