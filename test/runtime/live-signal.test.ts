@@ -4,11 +4,20 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { createLeases } from '../../src/adapters/postgres/leases.ts'
+import { openStore } from '../../src/open-store.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
+import { agent, equip } from '../../src/runtime/agents/define-agent.ts'
 import { liveSignal } from '../../src/runtime/live-signal.ts'
+import { createRuntime } from '../../src/runtime/runtime.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { carryOut } from '../../src/runtime/tools/carry-out.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { permissionPolicy } from '../../src/runtime/tools/policy.ts'
+import { usualSettings } from '../../src/settings.ts'
 import { createHandClock } from '../support/clock.ts'
+import { createHandIds } from '../support/ids.ts'
 
 function setUp() {
   const controller = new AbortController()
@@ -95,4 +104,71 @@ test('F-101 carry-out: the signal of a tool is aborted when its time is up, also
   })
   expect(seen).toEqual([[false, true]])
   expect(outcome).toMatchObject({ status: 'timeout' })
+})
+
+const lease_ms = 1_000
+
+/** The engine with a real lease. Its process is stopped this long while a tool is at work: no timer fires meanwhile. */
+async function stoppedFor(ms: number) {
+  const hand = createHandClock()
+  let stopped = 0
+  const clock = { now: () => hand.clock.now() + stopped, monotonic: () => hand.clock.monotonic() + stopped }
+  const acted: string[] = []
+  const pay = tool({
+    name: 'bank.pay',
+    input: z.object({}),
+    irreversible: true,
+    approval: 'never',
+    // Only the lease can be over: the time of the tool is not.
+    timeout_ms: 100 * lease_ms,
+    run(_, { signal, execution_id }) {
+      stopped = ms
+      if (signal.aborted) throw new Error('It was held back.')
+      acted.push(execution_id)
+      return 'paid'
+    },
+  })
+  const model = scriptedModel([call('bank.pay'), say('done')])
+  const worker = equip(agent({ role: 'worker', model, tools: [pay] }), model, hostPorts.sha256)
+  const store = await openStore('memory:', { ...hostPorts, now: clock.now })
+  const runtime = createRuntime(
+    {
+      ...store,
+      clock,
+      timers: hand.timers,
+      ids: createHandIds(),
+      sha256: hostPorts.sha256,
+      leases: createLeases(async (runs) => runs, lease_ms, clock, hand.timers),
+      keepWhole: store.blobs.keep,
+      warn: () => {},
+    },
+    {
+      agents: new Map([['worker', worker]]),
+      policy: permissionPolicy.parse({}),
+      settings: { ...usualSettings, lease_ms },
+      max_concurrent_runs: 1,
+    },
+  )
+  await runtime.start()
+  const { session_id, run_id } = await runtime.submit({ agent: 'worker', input: 'pay' })
+  await runtime.idle()
+  const kinds = (await store.runelog.read(session_id)).map(({ kind }) => kind)
+  const { status } = (await runtime.find(run_id)).run
+  await runtime.stop()
+  return { acted, kinds, status }
+}
+
+test('F-101 engine: a tool whose worker was stopped until its lease was over sees that before it acts', async () => {
+  const { acted, kinds, status } = await stoppedFor(lease_ms)
+  expect(acted).toEqual([])
+  // What became of the run is for the next holder to say.
+  expect(kinds).not.toContain('tool.result')
+  expect(status).toBe('running')
+})
+
+test('F-101 engine: a tool whose worker was stopped for less than its lease acts', async () => {
+  const { acted, kinds, status } = await stoppedFor(lease_ms - 1)
+  expect(acted).toHaveLength(1)
+  expect(kinds).toContain('tool.result')
+  expect(status).toBe('succeeded')
 })

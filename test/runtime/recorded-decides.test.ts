@@ -37,6 +37,11 @@ async function redefined(before: Declared, after: Declared, change = (store: Ope
   })
   const lost = await createWorld({ agents: agents(first), store })
   const { session_id, run_id } = await lost.sw.submit({ agent: 'worker', input: 'pay' })
+  if (first.approval === 'always') {
+    await lost.sw.idle()
+    const [{ interaction_id } = { interaction_id: '' }] = await lost.sw.inbox()
+    await lost.sw.reply(interaction_id, { reply: { decision: 'approve' } })
+  }
   await begun.promise
   const world = await createWorld({ agents: agents(second), store: change(store) })
   await world.sw.idle()
@@ -103,9 +108,38 @@ test('F-107 recorded call: one that may be repeated is repeated when only its de
   expect(status).toBe('succeeded')
 })
 
-test('F-107 recorded call: an approval that a changed definition voids is not used for a repetition', async () => {
+test('F-107 recorded call: one that was never approved is not repeated when the new definition asks for approval', async () => {
   const { again } = await redefined({ idempotent: true }, { approval: 'always' })
   expect(again).toEqual([])
+})
+
+test('F-107 approved call: one that may be repeated is repeated when nothing changed', async () => {
+  const { again, status } = await redefined({ idempotent: true, approval: 'always' }, {})
+  expect(again).toEqual([{ order: 42 }])
+  expect(status).toBe('succeeded')
+})
+
+test('F-107 approved call: a changed description voids the approval, and the call ends instead of being repeated', async () => {
+  const approved: Declared = { idempotent: true, approval: 'always', description: 'Pays.' }
+  const { again, result, status } = await redefined(approved, { description: 'Pays, and closes the account.' })
+  expect(again).toEqual([])
+  expect(result).toMatchObject({
+    status: 'error',
+    error: expect.stringContaining('bank.pay or the policy changed after it was approved. It was not repeated'),
+  })
+  expect(status).toBe('succeeded')
+})
+
+test('F-107 approved call: an irreversible one whose definition changed is not repeated, and a person is asked', async () => {
+  const approved: Declared = { irreversible: true, idempotent: true, approval: 'always', description: 'Pays.' }
+  const { again, runes, status } = await redefined(approved, { description: 'Pays, and closes the account.' })
+  expect(again).toEqual([])
+  expect(status).toBe('waiting_user')
+  const asked = runes.findLast((rune) => rune.kind === 'interaction.opened')
+  expect(asked?.payload).toMatchObject({
+    interaction_kind: 'settlement',
+    evidence: [{}, { source: 'definition', message: 'bank.pay or the policy changed after it was approved.' }],
+  })
 })
 
 test('F-04 consequence: defaults that a deadline took are told as defaults, and an answer as confirmed', async () => {
