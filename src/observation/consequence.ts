@@ -1,4 +1,5 @@
 import type { Json } from '../kernel/json.ts'
+import type { Decider } from '../runes/kinds/contract.ts'
 
 /** What the world looks like after an attempt, in words that reasoning can use (specification 001). */
 export interface ConsequenceView {
@@ -12,7 +13,7 @@ export interface ConsequenceView {
   readonly has_side_effects: boolean
   readonly was_suspended: boolean
   /** Who decided: a person, a deadline that took the default, policy; null where nothing had to be decided. */
-  readonly decided_by: 'human' | 'timer' | 'policy' | null
+  readonly decided_by: Decider | null
   readonly is_still_pending: boolean
   /** Only once it is over. */
   readonly total_duration_ms: number | null

@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/json.ts'
 import { type ContractStatus, type ContractTrigger, contractMachine } from '../machines/contract.ts'
 import { type Actor, type ActorCategory, actorCategory } from '../runes/actor.ts'
+import type { Decider } from '../runes/kinds/contract.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Draft } from '../runes/rune.ts'
 import type { ConsequenceView } from './consequence.ts'
@@ -112,7 +113,7 @@ export function consequenceView(history: ContractHistory): ConsequenceView {
     error_message: last?.payload.error_message ?? null,
     has_side_effects: payload.irreversible && hasHappened(status),
     was_suspended: history.some((rune) => rune.kind === 'contract.moved' && leadsToWaiting(rune)),
-    decided_by: history.findLast(isDecided)?.payload.decided_by ?? null,
+    decided_by: deciderIn(history) ?? null,
     is_still_pending: !is_terminal,
     total_duration_ms: is_terminal ? elapsed(opened.at, (last ?? opened).at) : null,
   }
@@ -145,6 +146,7 @@ export function executionFact(history: ContractHistory): Payload<'memory.committ
   if (history.some((rune) => rune.visibility === 'secret')) return undefined
 
   const { result, error_message } = last.payload
+  const decided_by = deciderIn(history)
   return {
     type: 'execution_fact',
     execution_id: idOf(history),
@@ -155,6 +157,7 @@ export function executionFact(history: ContractHistory): Payload<'memory.committ
     duration_ms: elapsed(opened.at, last.at),
     result_summary: result === undefined || result === null ? null : summary(result),
     error_summary: error_message === undefined ? null : summary(error_message),
+    ...(decided_by !== undefined && { decided_by }),
   }
 }
 
@@ -167,8 +170,11 @@ export function statusOf(history: ContractHistory): ContractStatus {
   return (history.at(-1)?.to as ContractStatus | undefined) ?? contractMachine.initial
 }
 
-function isDecided(rune: ContractHistory[number]): rune is Draft<'contract.moved'> {
-  return rune.kind === 'contract.moved' && rune.payload.decided_by !== undefined
+/** Who decided last how a contract goes on, as far as these runes of it say. */
+export function deciderIn(runes: readonly Draft[]): Decider | undefined {
+  for (const rune of runes.toReversed())
+    if (rune.kind === 'contract.moved' && rune.payload.decided_by !== undefined) return rune.payload.decided_by
+  return undefined
 }
 
 function leadsToWaiting({ to }: Draft<'contract.moved'>): boolean {

@@ -31,6 +31,7 @@ export function foldCall(state: SessionState, rune: Rune): void {
       if (call === undefined) return
       call.contract = rune.to as ContractStatus
       call.reason = rune.to === 'waiting' ? (rune.payload.reason ?? null) : null
+      call.decided_by = rune.payload.decided_by ?? call.decided_by
       if (rune.to === 'running') call.started_at = rune.at
       // Nobody waits for it any more: it was settled after its turn was over.
       if (!state.turns.has(call.turn_id) && contractMachine.states[call.contract].terminal) forgetCall(state, call)
@@ -116,6 +117,7 @@ function blankCall(rune: Rune, call_id: string, action_type: CallView['action_ty
     tool: null,
     contract: null,
     reason: null,
+    decided_by: null,
     irreversible: false,
     read_only: false,
     idempotent: false,

@@ -4,11 +4,13 @@ import type { Machine } from '../kernel/machine.ts'
 import { type MachineName, machines } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'
+import { consequenceLabels } from './contract-status.ts'
 import { newDialogue, tell } from './dialogue.ts'
 import { foldCall } from './fold-call.ts'
 import { foldGoal } from './fold-goal.ts'
 import { foldRun } from './fold-run.ts'
 import { foldSpending } from './fold-spending.ts'
+import { howDecided } from './render-consequence.ts'
 import type { AgentView, SessionState, Used } from './session-state.ts'
 
 const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
@@ -98,9 +100,11 @@ export function foldSession(state: SessionState, rune: Rune): void {
 const keptFacts = 20
 
 function remember(state: SessionState, rune: Rune<'memory.committed'>) {
-  const { action_summary, final_status, result_summary, error_summary, irreversible } = rune.payload
+  const { action_type, action_summary, final_status, result_summary, error_summary, irreversible } = rune.payload
+  const { decided_by = null } = rune.payload
+  const how = howDecided({ consequence_label: consequenceLabels[final_status], action_type, decided_by })
   const said = result_summary ?? error_summary
-  const fact = `${action_summary}: ${final_status}${irreversible ? ', irreversible' : ''}${said === null ? '' : `; ${said}`}`
+  const fact = `${action_summary}: ${final_status}${irreversible ? ', irreversible' : ''}${how}${said === null ? '' : `; ${said}`}`
   const facts = state.agents.get(rune.agent_id ?? '')?.facts
   facts?.push(fact)
   if (facts !== undefined && facts.length > keptFacts) facts.shift()

@@ -15,13 +15,18 @@ export function renderConsequence(view: ConsequenceView): string {
   return outcome === '' ? head : `${head}: ${outcome}`
 }
 
+function decision(view: ConsequenceView): string {
+  return howDecided(view) || (view.was_suspended ? ' (suspended)' : '')
+}
+
+type Decided = Pick<ConsequenceView, 'consequence_label' | 'action_type' | 'decided_by'>
+
 /** How it was decided. Silence is never told as consent: confirmed is only what a person answered. */
-function decision({ consequence_label, action_type, was_suspended, decided_by }: ConsequenceView): string {
-  if (!was_suspended)
-    return decided_by === 'policy' && action_type === 'ecs_request' ? ' (default, no one was asked)' : ''
-  if (!answered.includes(consequence_label)) return ' (suspended)'
+export function howDecided({ consequence_label, action_type, decided_by }: Decided): string {
+  if (!answered.includes(consequence_label)) return ''
   if (decided_by === 'human') return ' (human-confirmed)'
-  return decided_by === 'timer' ? ' (default after timeout)' : ' (suspended)'
+  if (decided_by === 'timer') return ' (default after timeout)'
+  return decided_by === 'policy' && action_type === 'ecs_request' ? ' (default, no one was asked)' : ''
 }
 
 /** Several consequences, and a closing notice if any of them cannot be undone. */

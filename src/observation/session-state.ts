@@ -6,7 +6,7 @@ import type { InteractionState } from '../machines/interaction.ts'
 import type { RunStatus } from '../machines/run.ts'
 import type { ToolState } from '../machines/tool.ts'
 import type { TurnState } from '../machines/turn.ts'
-import type { Evidence } from '../runes/kinds/contract.ts'
+import type { Decider, Evidence } from '../runes/kinds/contract.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Visibility } from '../runes/rune.ts'
 import type { Dialogue } from './dialogue.ts'
@@ -135,6 +135,8 @@ export interface CallView {
   tool: ToolState | null
   contract: ContractStatus | null
   reason: WaitingReason | null
+  /** Who decided last how its contract goes on. */
+  decided_by: Decider | null
   irreversible: boolean
   /** As the tool was declared when it was called. */
   read_only: boolean

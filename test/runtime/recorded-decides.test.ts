@@ -4,7 +4,10 @@ import { toPrompt } from '../../src/adapters/ai-sdk/prompt.ts'
 import { wireNames } from '../../src/adapters/ai-sdk/wire-names.ts'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import type { Json } from '../../src/kernel/json.ts'
+import { type ContractHistory, contractHistories, executionFact } from '../../src/observation/contract.ts'
+import { foldSession, newSessionState } from '../../src/observation/fold-session.ts'
 import { openStore } from '../../src/open-store.ts'
+import type { Rune } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { type ToolDefinition, tool } from '../../src/runtime/tools/define-tool.ts'
@@ -165,3 +168,47 @@ test('F-04 consequence: defaults that a deadline took are told as defaults, and 
     await world.end()
   }
 })
+
+test.each([
+  ['a deadline', undefined, 'interactive', 'timer', 'Size?: completed (default after timeout); {"size":"M"}'],
+  [
+    'a person',
+    { action: 'approve', data: { size: 'L' } },
+    'interactive',
+    'human',
+    'Size?: completed (human-confirmed); {"size":"L"}',
+  ],
+  ['an auto run', undefined, 'auto', 'policy', 'Size?: completed (default, no one was asked); {"size":"M"}'],
+] as const)('F-04 memory: what %s decided is remembered as that', async (_, reply, mode, decided_by, told) => {
+  // GIVEN a step with a default
+  const model = scriptedModel([ask({ title: 'Size?', fields: [{ name: 'size', default: 'M' }] }), say('done')])
+  const world = await createWorld({ agents: { worker: agent({ role: 'worker', model }) } })
+  const run = await world.sw.submit({ agent: 'worker', input: 'go', mode, interactive_require_user_reply: false })
+  await world.sw.idle()
+  // WHEN it is decided
+  const [question] = await world.sw.inbox()
+  if (reply !== undefined) await world.sw.reply(question?.interaction_id ?? '', { reply })
+  else if (question !== undefined) await world.hand.advance(7 * 86_400_000)
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  // THEN the memory says how, as the record does, and so does the next prompt
+  const runes = await world.runes(run.session_id)
+  const fact = runes.find((rune) => rune.kind === 'memory.committed')
+  expect(fact?.payload).toMatchObject({ decided_by })
+  const [history] = contractHistories(runes).values()
+  expect(fact?.payload).toEqual(executionFact(history as ContractHistory))
+  expect(factsIn(runes)).toEqual([told])
+  // AND a log that was written without it folds as it did
+  const old = runes.map((rune) => (rune === fact ? { ...rune, payload: without(rune.payload, 'decided_by') } : rune))
+  expect(factsIn(old as Rune[])).toEqual([told.replace(/ \(.*\)/, '')])
+  await world.end()
+})
+
+function factsIn(runes: readonly Rune[]): readonly string[] {
+  const state = newSessionState('ses_1')
+  for (const rune of runes) foldSession(state, rune)
+  return [...state.agents.values()].flatMap(({ facts }) => facts)
+}
+
+function without(payload: object, field: string): object {
+  return Object.fromEntries(Object.entries(payload).filter(([name]) => name !== field))
+}

@@ -229,6 +229,7 @@ export function observationPlays(store: Store) {
             duration_ms: 1_234,
             result_summary: 'x'.repeat(200),
             error_summary: null,
+            decided_by: 'human',
           },
         ])
       },

@@ -23,6 +23,8 @@ export type Evidence = z.infer<typeof evidence>
 
 export const deciders = ['human', 'timer', 'policy'] as const
 
+export type Decider = (typeof deciders)[number]
+
 export const contractKinds = {
   'contract.opened': z.strictObject({
     action_type: z.enum(['tool_call', 'ecs_request']),

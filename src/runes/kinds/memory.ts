@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { stateNames } from '../../kernel/machine.ts'
 import { contractMachine } from '../../machines/contract.ts'
+import { deciders } from './contract.ts'
 
 export const memoryKinds = {
   'memory.committed': z.strictObject({
@@ -13,5 +14,7 @@ export const memoryKinds = {
     duration_ms: z.int().nonnegative(),
     result_summary: z.string().nullable(),
     error_summary: z.string().nullable(),
+    /** As in the last move of the contract that has it. Absent where nothing had to be decided. */
+    decided_by: z.enum(deciders).exactOptional(),
   }),
 }

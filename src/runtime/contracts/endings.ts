@@ -1,4 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
+import { deciderIn } from '../../observation/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { summary } from '../../observation/summary.ts'
 import type { Actor } from '../../runes/actor.ts'
@@ -352,6 +353,9 @@ function remember(
   at: number,
 ) {
   const { action_type, action_summary, irreversible, opened_at } = call
+  const execution_id = executionOf(call)
+  const moves = batch.runes.filter((rune) => rune.execution_id === execution_id)
+  const decided_by = deciderIn(moves) ?? call.decided_by
   const result_summary = outcome.result === undefined ? null : summary(outcome.result)
   const error_summary = outcome.error === undefined ? null : summary(outcome.error)
   batch.say(
@@ -360,7 +364,7 @@ function remember(
       actor: 'graph_runner',
       payload: {
         type: 'execution_fact',
-        execution_id: executionOf(call),
+        execution_id,
         action_type,
         action_summary,
         final_status,
@@ -368,6 +372,7 @@ function remember(
         duration_ms: Math.max(0, at - opened_at),
         result_summary,
         error_summary,
+        ...(decided_by !== null && { decided_by }),
       },
     },
     about(call),

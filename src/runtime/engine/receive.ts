@@ -215,6 +215,7 @@ function blank(engine: Engine, hold: Hold, name: string, args: Json): openings.P
     tool: 'pending_call',
     contract: 'pending',
     reason: null,
+    decided_by: null,
     irreversible: false,
     read_only: false,
     idempotent: false,
