@@ -15,8 +15,10 @@ export function renderConsequence(view: ConsequenceView): string {
   return outcome === '' ? head : `${head}: ${outcome}`
 }
 
+/** A person or a deadline decides only what waited. */
 function decision(view: ConsequenceView): string {
-  return howDecided(view) || (view.was_suspended ? ' (suspended)' : '')
+  if (view.was_suspended) return howDecided(view) || ' (suspended)'
+  return view.decided_by === 'policy' ? howDecided(view) : ''
 }
 
 type Decided = Pick<ConsequenceView, 'consequence_label' | 'action_type' | 'decided_by'>

@@ -244,14 +244,10 @@ describe('prompt line', () => {
       { decided_by: 'policy', action_type: 'ecs_request', was_suspended: false, has_side_effects: false, result: 'M' },
       '[SUCCESS (default, no one was asked)] payments.refund: M',
     ],
-    [
-      { decided_by: null, has_side_effects: false, was_suspended: false, result: 'ok' },
-      '[SUCCESS] payments.refund: ok',
-    ],
+    [{ has_side_effects: false, was_suspended: false, result: 'ok' }, '[SUCCESS] payments.refund: ok'],
     [
       {
         consequence_label: 'FAILED',
-        decided_by: null,
         has_side_effects: false,
         was_suspended: false,
         result: null,
