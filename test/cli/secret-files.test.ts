@@ -97,3 +97,10 @@ test('F-85 secrets: a backup has the key of the store beside it', async () => {
   expect(keyFileOf(`sqlite:${copy}/app.db`)).toBe(join(copy, 'app.db.key'))
   expect(keyOf(`sqlite:${copy}/app.db`).publicKey()).toBe(public_key)
 })
+
+test('F-85 secrets: where no file can be made, the refusal names what can be set', () => {
+  vi.stubEnv('STATEWRIGHT_HOME', '/dev/null')
+  expect(() => keyOf(store).signer()).toThrow(
+    /\/key cannot be used: it cannot be made \(ENOTDIR\)\. Name a folder .* with STATEWRIGHT_HOME\.$/,
+  )
+})

@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import { faults } from '../../faults/catalogue.ts'
 import { fileRefused } from '../../faults/file-refused.ts'
 import { type CheckSignature, isHex, type Signer } from '../../runes/checkpoint.ts'
+import { writeSecret } from './write-secret.ts'
 
 /** The key in this file, which only its owner may read; a new one where there is none. */
 export function openSigner(path: string): Signer {
@@ -27,8 +27,7 @@ function openPem(path: string): string {
   try {
     if (!existsSync(path)) {
       const { privateKey } = generateKeyPairSync('ed25519')
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' })
+      writeSecret(path, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string)
     }
     return readFileSync(path, 'utf8')
   } catch (error) {

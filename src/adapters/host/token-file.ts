@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { faults } from '../../faults/catalogue.ts'
 import { fileRefused } from '../../faults/file-refused.ts'
+import { writeSecret } from './write-secret.ts'
 
 /** A secret that nobody guesses, in letters that need no quoting. */
 export function newToken(): string {
@@ -14,8 +14,7 @@ export function openToken(path: string): { readonly token: string; readonly isNe
   try {
     if (existsSync(path)) return { token: tokenIn(path), isNew: false }
     const token = newToken()
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    writeFileSync(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
+    writeSecret(path, `${token}\n`)
     return { token, isNew: true }
   } catch (error) {
     throw fileRefused(path, error)
