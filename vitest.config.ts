@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
+const isProof = Boolean(process.env.STATEWRIGHT_PROOF)
+
 /** The exhaustive bounds take as long as they take. */
-const proof = process.env.STATEWRIGHT_PROOF ? { testTimeout: 3_600_000 } : {}
+const proof = isProof ? { testTimeout: 3_600_000 } : {}
 
 /** What is waited for by looking again and again: a store in another process takes its time, on a busy machine even more. */
 const patient = { poll: { timeout: 20_000 } }
@@ -17,7 +19,18 @@ if (process.env.STATEWRIGHT_HOME === undefined) {
   process.on('exit', () => rmSync(home, { recursive: true, force: true }))
 }
 
-/** `fast` is the inner loop; `slow` starts real processes, databases and browsers. `npm test` runs both. */
+const withProcesses = {
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: patient,
+  ...proof,
+  globalSetup: ['test/support/postgres-setup.ts'],
+}
+
+/**
+ * `fast` is the inner loop; `slow` starts real processes, databases and
+ * browsers; `attack` is hostile to them. `npm test` runs all.
+ */
 export default defineConfig({
   // Examples import the package by its name; a test that plays one plays it on the sources.
   resolve: { alias: { statewright: fileURLToPath(new URL('./src/index.ts', import.meta.url)) } },
@@ -42,13 +55,22 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'slow',
-          include: ['test/slow/**/*.test.ts', 'test/attack/**/*.test.ts'],
-          testTimeout: 120_000,
-          expect: patient,
-          hookTimeout: 120_000,
-          fileParallelism: false,
-          ...proof,
-          globalSetup: ['test/support/postgres-setup.ts'],
+          include: ['test/slow/**/*.test.ts'],
+          ...withProcesses,
+          // Two files at once: most of them wait for processes and disks. The exhaustive loops have the machine to themselves.
+          maxWorkers: isProof ? 1 : 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'attack',
+          include: ['test/attack/**/*.test.ts'],
+          ...withProcesses,
+          // They measure how a process answers and what it holds, so they run alone.
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
