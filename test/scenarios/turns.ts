@@ -372,7 +372,7 @@ export function turnPlays(store: Store) {
         await run({ session_id, input: 'What did you do?' })
         expect(requests.at(-1)?.memories).toEqual([
           'payments.refund: completed, irreversible; {"refund":"r-42"}',
-          'Size?: rejected; No idea.',
+          'Size?: rejected (human-confirmed); No idea.',
         ])
         // AND another session knows nothing of it
         const before = requests.length

@@ -161,7 +161,7 @@ export function unknownOutcomePlays(store: Store) {
       // THEN its model sees the outcome in the place of the question, and as a fact
       const told = requests.at(-1)?.messages.filter((message) => message.role === 'tool')
       expect(told).toMatchObject([{ consequence: { consequence_label: 'SUCCESS', result: 't-9' } }])
-      expect(requests.at(-1)?.memories).toEqual(['bank.pay: completed, irreversible; t-9'])
+      expect(requests.at(-1)?.memories).toEqual(['bank.pay: completed, irreversible (human-confirmed); t-9'])
     }),
   )
 
