@@ -8,7 +8,7 @@ import {
   memory,
   plan,
   planned,
-  policy,
+  policyWith,
   ports,
   registryOf,
   rule,
@@ -212,11 +212,7 @@ describe('CONTEXT_BUILT', () => {
     for (const [change, cause, guard] of [
       [{ memory: null }, 'memory_unavailable', 'memory_pack_available'],
       [{ memory: unusable }, 'memory_unavailable', 'memory_pack_available'],
-      [
-        { policy: { ...(policy as object), min_memory_items: 1 } as never },
-        'memory_unavailable',
-        'memory_pack_available',
-      ],
+      [{ policy: policyWith({ min_memory_items: 1 }) }, 'memory_unavailable', 'memory_pack_available'],
       [{ facts: null }, 'facts_unavailable', 'fact_pack_available'],
       [{ facts: { ...(facts as object), evidence: [] } as never }, 'facts_unavailable', 'fact_pack_available'],
       [{ policy: unusable }, 'policy_invalid', 'policy_loaded'],

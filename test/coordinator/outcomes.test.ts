@@ -9,7 +9,7 @@ import {
   intentOf,
   plan,
   planned,
-  policy,
+  policyWith,
   ports,
   registryOf,
   registryWith,
@@ -19,7 +19,6 @@ import {
 import { scenario } from '../support/scenario.ts'
 
 const only = (...commands: readonly object[]) => intentOf((i) => ({ ...i, planned_commands: commands as never }))
-const withPolicy = (more: object) => ({ ...(policy as object), ...more }) as never
 const allow = rule('rule_ok', 'allow', 'context.risk >= 0')
 
 describe('BLOCKED', () => {
@@ -33,18 +32,18 @@ describe('BLOCKED', () => {
       [{ registry: inactive('draft') }, 'missing_registry', 'reference_inactive'],
       // Policy prohibits the operation, whether it is named by command or by effect
       [
-        { policy: withPolicy({ constraints: { forbidden_operations: ['cmd_write'] } }) },
+        { policy: policyWith({ constraints: { forbidden_operations: ['cmd_write'] } }) },
         'policy_violation',
         'operation_forbidden',
       ],
       [
-        { policy: withPolicy({ constraints: { forbidden_operations: ['write'] } }) },
+        { policy: policyWith({ constraints: { forbidden_operations: ['write'] } }) },
         'policy_violation',
         'operation_forbidden',
       ],
       [
         {
-          policy: withPolicy({ mode: 'full_auto' }),
+          policy: policyWith({ mode: 'full_auto' }),
           intent: intentOf((i) => ({ ...i, risk: { overall: 'high', drivers: ['x'], requires_review: ['security'] } })),
         },
         'policy_violation',
@@ -91,7 +90,7 @@ describe('BLOCKED', () => {
     // GIVEN an intent that calls a writing command reading
     const intent = only(planned('cmd_write', { effects: ['read'] }))
     // THEN the policy against writing still holds
-    const { artifacts } = plan({ intent, policy: withPolicy({ constraints: { forbidden_operations: ['write'] } }) })
+    const { artifacts } = plan({ intent, policy: policyWith({ constraints: { forbidden_operations: ['write'] } }) })
     expect(artifacts.failure_pack).toMatchObject({ cause: 'operation_forbidden' })
   })
 
@@ -144,12 +143,12 @@ describe('ABORTED', () => {
       [{ registry: conflict }, 'rule_denied', 'rule_conflict'],
       // Model routing: local only; providers
       [
-        { registry: remote, policy: withPolicy({ model_routing: { local_only: true } }) },
+        { registry: remote, policy: policyWith({ model_routing: { local_only: true } }) },
         'policy_violation',
         'model_routing_breach',
       ],
       [
-        { registry: remote, policy: withPolicy({ model_routing: { allowed_providers: ['local_models'] } }) },
+        { registry: remote, policy: policyWith({ model_routing: { allowed_providers: ['local_models'] } }) },
         'policy_violation',
         'model_routing_breach',
       ],
@@ -175,8 +174,8 @@ describe('ABORTED', () => {
         ),
       },
       { registry: remote },
-      { registry: remote, policy: withPolicy({ model_routing: { allowed_providers: ['local_models', 'cloud'] } }) },
-      { policy: withPolicy({ model_routing: { local_only: true } }) },
+      { registry: remote, policy: policyWith({ model_routing: { allowed_providers: ['local_models', 'cloud'] } }) },
+      { policy: policyWith({ model_routing: { local_only: true } }) },
     ])
       expect(plan(change).state).toBe('DONE')
   })

@@ -9,7 +9,7 @@ import {
   openQuestion,
   plan,
   planned,
-  policy,
+  policyWith,
   registryWith,
 } from '../support/coordinator.ts'
 import { scenario } from '../support/scenario.ts'
@@ -28,7 +28,6 @@ function keysAsked(change: Parameters<typeof plan>[0]): readonly string[] {
   return plan(change).waits_for?.questions.map(({ key }) => key) ?? []
 }
 
-const policyWith = (more: object) => ({ ...(policy as object), ...more }) as never
 const types = ['clarification', 'blocker', 'optimization', 'risk_mitigation']
 const oneOfEach = types.map((type) => openQuestion(`a_${type}`, { type }))
 

@@ -9,10 +9,11 @@ import {
   command,
   inputOf,
   intentOf,
+  interactionOf,
   openQuestion,
   plan,
   planned,
-  policy,
+  policyWith,
   ports,
   registryWith,
 } from '../support/coordinator.ts'
@@ -20,10 +21,6 @@ import { isProof } from '../support/sampling.ts'
 
 const levels = ['low', 'medium', 'high', 'critical'] as const
 const modes = ['interactive', 'semi_auto', 'full_auto'] as const
-const interactionOf = (mode: string) =>
-  mode === 'full_auto'
-    ? { mode, question_budget: 0, question_policy: 'never' }
-    : { mode, question_budget: 5, question_policy: 'conceptual_only' }
 
 const riskQuestion = (key: string, first: object, second: object, more: object = {}) =>
   openQuestion(key, {
@@ -82,7 +79,7 @@ describe('red lines before freezing', () => {
           const given = {
             intent,
             registry: registryWith(command('cmd_scan', { risk_level: commandRisk })),
-            policy: { ...(policy as object), mode: policyMode } as never,
+            policy: policyWith({ mode: policyMode }),
           }
           const asked = plan(given).artifacts.question_pack.at(-1)
           const round: AnswerRound | undefined =

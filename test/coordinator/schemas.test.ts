@@ -2,7 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { listArtifacts } from '../../src/coordinator/outputs/artifacts.ts'
 import { coordinatorJsonSchemas, coordinatorSchemas } from '../../src/coordinator/schemas/all.ts'
 import { executionPolicy } from '../../src/coordinator/schemas/policy.ts'
-import { answering, facts, intentOf, memory, openQuestion, plan, policy, registryOf } from '../support/coordinator.ts'
+import {
+  answering,
+  facts,
+  intentOf,
+  memory,
+  openQuestion,
+  plan,
+  policy,
+  policyWith,
+  registryOf,
+} from '../support/coordinator.ts'
 
 describe('Schemas', () => {
   test('every shape is exported as JSON Schema with its required members', () => {
@@ -55,7 +65,7 @@ describe('Schemas', () => {
   })
 
   test('a policy fills in its defaults, and full_auto has no questions whatever it says', () => {
-    const read = (more: object) => executionPolicy.parse({ ...(policy as object), ...more })
+    const read = (more: object) => executionPolicy.parse(policyWith(more))
     expect(read({}).question_budget).toBe(999)
     expect(read({ mode: 'semi_auto' }).question_budget).toBe(3)
     expect(read({ mode: 'full_auto', question_budget: 7 }).question_budget).toBe(0)

@@ -13,12 +13,12 @@ import { cardOf } from '../../src/surface/interaction-card.ts'
 import { createSessionViews } from '../../src/surface/session-views.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { settled } from '../support/clock.ts'
-import { createWorld, type StoreKind, type World, type WorldOptions } from '../support/world.ts'
+import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 
 const timeout_ms = 1_000
 
 /** An agent pays; the bank answers when the test says so, however long ago the tool was given up. */
-async function paying(store: StoreKind = 'memory', options: Partial<WorldOptions> = {}) {
+async function paying(options: Partial<WorldOptions> = {}, answer?: (signal: AbortSignal) => Promise<Json>) {
   const bank = Promise.withResolvers<Json>()
   let starts = 0
   const pay = tool({
@@ -27,14 +27,14 @@ async function paying(store: StoreKind = 'memory', options: Partial<WorldOptions
     irreversible: true,
     approval: 'never',
     timeout_ms,
-    run() {
+    run(_, { signal }) {
       starts++
-      return bank.promise
+      return answer?.(signal) ?? bank.promise
     },
   })
   const model = scriptedModel([call('bank.pay'), call('bank.pay'), say('done')])
   const agents = { worker: agent({ role: 'worker', model, tools: [pay] }) }
-  const world = await createWorld({ agents, store, ...options })
+  const world = await createWorld({ agents, ...options })
   const run = await world.sw.submit({ agent: 'worker', input: 'pay' })
   await world.until(run.session_id, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
   const reported = () =>
@@ -46,8 +46,8 @@ async function paying(store: StoreKind = 'memory', options: Partial<WorldOptions
   return { world, run, bank, starts: () => starts, reported, question }
 }
 
-async function givenUp(store: StoreKind = 'memory', options: Partial<WorldOptions> = {}) {
-  const parts = await paying(store, options)
+async function givenUp(...given: Parameters<typeof paying>) {
+  const parts = await paying(...given)
   await parts.world.hand.advance(timeout_ms)
   const interaction_id = await parts.question()
   await parts.world.sw.idle()
@@ -87,7 +87,7 @@ describe('F-02 late report: a tool that returns after it was given up', () => {
   })
 
   test('cannot be said not to have happened, also by the next process on SQLite', async () => {
-    const { world, bank, reported, starts, interaction_id } = await givenUp('sqlite')
+    const { world, bank, reported, starts, interaction_id } = await givenUp({ store: 'sqlite' })
     bank.resolve({ receipt: 'R-1' })
     await reported()
     const refused = { code: 'reply_unfit', message: expect.stringContaining('says that it was done') }
@@ -116,35 +116,20 @@ describe('F-02 late report: a tool that returns after it was given up', () => {
 
   test('holds no registered secret', async () => {
     const secret = 'sk-very-secret-token'
-    const { world, bank, reported } = await givenUp('memory', { secrets: { bank: secret } })
+    const { world, bank, reported } = await givenUp({ secrets: { bank: secret } })
     bank.resolve({ receipt: `R-1 ${secret}` })
     expect((await reported()).payload).toMatchObject({ result: { receipt: 'R-1 [secret:bank]' } })
     await world.end()
   })
 
   test('in the moment of its timeout is on record as done', async () => {
-    let starts = 0
-    const pay = tool({
-      name: 'bank.pay',
-      input: z.object({}),
-      irreversible: true,
-      approval: 'never',
-      timeout_ms,
-      run: (_, { signal }) => {
-        starts++
-        return new Promise<Json>((resolve) => signal.addEventListener('abort', () => resolve('paid')))
-      },
-    })
-    const model = scriptedModel([call('bank.pay'), say('done')])
-    const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, tools: [pay] }) } })
-    const run = await world.sw.submit({ agent: 'worker', input: 'pay' })
-    await world.until(run.session_id, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
-    await world.hand.advance(timeout_ms)
-    const { interaction_id = '' } = await world.until(run.session_id, (rune) => rune.kind === 'interaction.opened')
-    await world.until(run.session_id, (rune) => rune.kind === 'contract.evidence_added' && 'reported' in rune.payload)
+    const paid = (signal: AbortSignal) =>
+      new Promise<Json>((resolve) => signal.addEventListener('abort', () => resolve('paid')))
+    const { world, reported, starts, interaction_id } = await givenUp({}, paid)
+    await reported()
     expect(await refusal(world, interaction_id)).toMatchObject({ code: 'reply_unfit' })
     expect((await world.sw.interaction(interaction_id)).evidence).toContainEqual({ ...done, result: 'paid' })
-    expect(starts).toBe(1)
+    expect(starts()).toBe(1)
     await world.end()
   })
 })
@@ -174,7 +159,7 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
   const patience: Partial<WorldOptions> = { settings: { cancel_grace_ms: 100 } }
 
   test('leaves a question that says why, and what the tool reports later is added', async () => {
-    const { world, run, bank, reported, question } = await paying('memory', patience)
+    const { world, run, bank, reported, question } = await paying(patience)
     await run.cancel('changed my mind')
     await world.hand.advance(100)
     expect(await run.result()).toMatchObject({ status: 'canceled' })
@@ -189,7 +174,7 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
   })
 
   test('and its session: the report reaches the sealed log', async () => {
-    const { world, run, bank, reported, question } = await paying('memory', patience)
+    const { world, run, bank, reported, question } = await paying(patience)
     const closing = world.sw.closeSession(run.session_id, 'bye')
     const interaction = question()
     await world.until(run.session_id, (rune) => rune.kind === 'run.requested')
@@ -221,7 +206,7 @@ test('F-107 late report: one that cannot be recorded is recorded later, and then
       return store.runelog.append(batch)
     },
   }
-  const { world, bank, interaction_id } = await givenUp('memory', { store: { ...store, runelog } })
+  const { world, bank, interaction_id } = await givenUp({ store: { ...store, runelog } })
   const didNot = () => world.sw.reply(interaction_id, { reply: { outcome: 'did_not' } })
   // WHEN the tool says that it did not happen
   bank.reject(new DidNotHappen('The bank was closed.'))

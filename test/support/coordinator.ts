@@ -153,7 +153,7 @@ export function intentOf(change: (intent: Draft) => Json | undefined = () => und
       planned('cmd_scan'),
       planned('cmd_write', { effects: ['write'], risk_level: 'medium' }),
     ],
-    interaction: { mode: 'interactive', question_budget: 5, question_policy: 'conceptual_only' },
+    interaction: interactionOf('interactive'),
     risk: { overall: 'medium', drivers: ['A public field changes.'], requires_review: ['architecture'] },
     budgets: { max_files: 10, max_commits: 5, max_tokens: 100_000, max_cost_usd: 5 },
     evidence_refs: ['ticket_17'],
@@ -173,6 +173,18 @@ export function sealed(intent: Draft): Draft {
 }
 
 export const policy: Json = { schema_version: '1.0.0', mode: 'interactive' }
+
+export function policyWith(more: object): Json {
+  return { ...(policy as object), ...more } as Json
+}
+
+/** How an intent in this mode may ask. */
+export function interactionOf(mode: string, question_budget = 5): Draft {
+  return mode === 'full_auto'
+    ? { mode, question_budget: 0, question_policy: 'never' }
+    : { mode, question_budget, question_policy: 'conceptual_only' }
+}
+
 export const memory: Json = { schema_version: '1.0.0', project_id: 'shop', memories: [] }
 export const facts: Json = {
   schema_version: '1.0.0',

@@ -1,7 +1,17 @@
 import fc from 'fast-check'
 import type { AnswerRound, CoordinationInput } from '../../src/coordinator/progress.ts'
 import type { Json } from '../../src/kernel/json.ts'
-import { answering, facts, intentOf, memory, openQuestion, plan, planned, registryOf } from './coordinator.ts'
+import {
+  answering,
+  facts,
+  intentOf,
+  interactionOf,
+  memory,
+  openQuestion,
+  plan,
+  planned,
+  registryOf,
+} from './coordinator.ts'
 
 const registry = registryOf()
 const risks = ['low', 'medium', 'high', 'critical']
@@ -65,10 +75,7 @@ export const anyInput: fc.Arbitrary<CoordinationInput> = fc
         }),
       ),
       open_questions: g.questions.map((more, n) => openQuestion(`open_${n}`, more)),
-      interaction:
-        g.mode === 'full_auto'
-          ? { mode: g.mode, question_budget: 0, question_policy: 'never' }
-          : { mode: g.mode, question_budget: g.budget, question_policy: 'conceptual_only' },
+      interaction: interactionOf(g.mode, g.budget),
       risk: { overall: g.overall, drivers: [g.goal], requires_review: g.review },
       budgets: { max_files: 500, max_commits: 50, max_tokens: g.max_tokens, max_cost_usd: 100 },
     })),

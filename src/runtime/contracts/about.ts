@@ -1,5 +1,7 @@
+import type { ContractTrigger } from '../../machines/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Concerns } from '../../runes/rune.ts'
+import type { Batch, Said } from '../batch.ts'
 
 /** The ids that every rune of a call carries. */
 export function about(call: CallView): Concerns {
@@ -15,4 +17,9 @@ export function about(call: CallView): Concerns {
 export function executionOf(call: CallView): string {
   if (call.execution_id === null) throw new Error(`${call.call_id} has no contract.`)
   return call.execution_id
+}
+
+/** Moves the contract of a call. */
+export function moveContract(batch: Batch, call: CallView, trigger: ContractTrigger, said: Said<'contract.moved'>) {
+  batch.move('contract', executionOf(call), trigger, 'contract.moved', said, about(call))
 }

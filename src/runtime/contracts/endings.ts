@@ -1,11 +1,12 @@
 import type { Json } from '../../kernel/json.ts'
+import type { ToolTrigger } from '../../machines/tool.ts'
 import { deciderIn } from '../../observation/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { summary } from '../../observation/summary.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
-import { about, executionOf } from './about.ts'
+import { about, executionOf, moveContract } from './about.ts'
 
 type ToolResult = Omit<Payload<'tool.result'>, 'call_id'>
 
@@ -16,22 +17,8 @@ type ToolResult = Omit<Payload<'tool.result'>, 'call_id'>
  */
 export function succeeded(batch: Batch, call: CallView, output: Json, result: Partial<ToolResult>, at: number) {
   inputWithdrawn(batch, call, 'The call it was asked for is over.')
-  batch.move(
-    'tool',
-    call.call_id,
-    'success',
-    'tool.result',
-    toolNode({ status: 'success', output, ...result }, call),
-    about(call),
-  )
-  batch.move(
-    'contract',
-    executionOf(call),
-    'succeed',
-    'contract.moved',
-    { actor: 'tool_node', payload: { result: output } },
-    about(call),
-  )
+  endTool(batch, call, 'success', { status: 'success', output, ...result })
+  moveContract(batch, call, 'succeed', { actor: 'tool_node', payload: { result: output } })
   remember(batch, call, 'completed', { result: output }, at)
 }
 
@@ -44,37 +31,16 @@ export function failed(
   status: ToolResult['status'] = 'error',
 ) {
   inputWithdrawn(batch, call, 'The call it was asked for is over.')
-  batch.move('tool', call.call_id, 'execution_error', 'tool.result', toolNode({ status, error }, call), about(call))
-  batch.move(
-    'contract',
-    executionOf(call),
-    'fail',
-    'contract.moved',
-    { actor: 'tool_node', payload: { error_message: error, error_kind } },
-    about(call),
-  )
+  endTool(batch, call, 'execution_error', { status, error })
+  moveContract(batch, call, 'fail', { actor: 'tool_node', payload: { error_message: error, error_kind } })
   remember(batch, call, 'failed', { error }, at)
 }
 
 export function timedOut(batch: Batch, call: CallView, at: number) {
   inputWithdrawn(batch, call, 'The call it was asked for took too long.')
   const error = `It took longer than ${call.timeout_ms} ms.`
-  batch.move(
-    'tool',
-    call.call_id,
-    'execution_timeout',
-    'tool.result',
-    toolNode({ status: 'timeout', error }, call),
-    about(call),
-  )
-  batch.move(
-    'contract',
-    executionOf(call),
-    'fail',
-    'contract.moved',
-    { actor: 'tool_node', payload: { error_message: error, error_kind: 'timeout' } },
-    about(call),
-  )
+  endTool(batch, call, 'execution_timeout', { status: 'timeout', error })
+  moveContract(batch, call, 'fail', { actor: 'tool_node', payload: { error_message: error, error_kind: 'timeout' } })
   remember(batch, call, 'failed', { error }, at)
 }
 
@@ -104,35 +70,20 @@ export function denied(batch: Batch, call: CallView, reason: string, by: Actor, 
     about(call),
   )
   batch.say('tool.result', toolNode({ status: 'denied', error: reason }, call), about(call))
-  batch.move(
-    'contract',
-    executionOf(call),
-    'resume',
-    'contract.moved',
-    { actor: 'graph_runner', payload: { decided_by: by === 'human' ? 'human' : 'policy' } },
-    about(call),
-  )
+  moveContract(batch, call, 'resume', {
+    actor: 'graph_runner',
+    payload: { decided_by: by === 'human' ? 'human' : 'policy' },
+  })
   reject(batch, call, reason, by, at)
 }
 
 export function approvalLapsed(batch: Batch, call: CallView, at: number) {
   const error = 'Nobody approved it in time.'
-  batch.move(
-    'tool',
-    call.call_id,
-    'approval_timeout',
-    'tool.result',
-    toolNode({ status: 'timeout', error }, call),
-    about(call),
-  )
-  batch.move(
-    'contract',
-    executionOf(call),
-    'timeout',
-    'contract.moved',
-    { actor: 'timer', payload: { error_message: error, error_kind: 'approval_timeout' } },
-    about(call),
-  )
+  endTool(batch, call, 'approval_timeout', { status: 'timeout', error })
+  moveContract(batch, call, 'timeout', {
+    actor: 'timer',
+    payload: { error_message: error, error_kind: 'approval_timeout' },
+  })
   remember(batch, call, 'cancelled', { error }, at)
 }
 
@@ -154,7 +105,7 @@ export function deniedByPolicy(batch: Batch, call: CallView, reason: string, dig
     about(call),
   )
   batch.say('tool.result', toolNode({ status: 'denied', error: reason }, call), about(call))
-  batch.move('contract', executionOf(call), 'start', 'contract.moved', { actor: 'policy', payload: {} }, about(call))
+  moveContract(batch, call, 'start', { actor: 'policy', payload: {} })
   reject(batch, call, reason, 'policy', at)
 }
 
@@ -165,56 +116,28 @@ interface Taken {
 
 /** `decided_by`: a person answered, or a deadline took the defaults. */
 export function stepTaken(batch: Batch, call: CallView, { result, decided_by }: Taken, at: number) {
-  batch.move(
-    'contract',
-    executionOf(call),
-    'resume',
-    'contract.moved',
-    { actor: 'graph_runner', payload: { decided_by } },
-    about(call),
-  )
+  moveContract(batch, call, 'resume', { actor: 'graph_runner', payload: { decided_by } })
   stepDone(batch, call, result, at)
 }
 
 export function stepDefaulted(batch: Batch, call: CallView, result: Json, at: number) {
-  batch.move(
-    'contract',
-    executionOf(call),
-    'start',
-    'contract.moved',
-    { actor: 'ecs_node', payload: { decided_by: 'policy' } },
-    about(call),
-  )
+  moveContract(batch, call, 'start', { actor: 'ecs_node', payload: { decided_by: 'policy' } })
   stepDone(batch, call, result, at)
 }
 
 export function stepRefused(batch: Batch, call: CallView, reason: string, at: number) {
-  batch.move(
-    'contract',
-    executionOf(call),
-    'resume',
-    'contract.moved',
-    { actor: 'graph_runner', payload: { decided_by: 'human' } },
-    about(call),
-  )
+  moveContract(batch, call, 'resume', { actor: 'graph_runner', payload: { decided_by: 'human' } })
   reject(batch, call, reason, 'human', at)
 }
 
 export function stepDeclined(batch: Batch, call: CallView, reason: string, at: number) {
-  batch.move('contract', executionOf(call), 'start', 'contract.moved', { actor: 'ecs_node', payload: {} }, about(call))
+  moveContract(batch, call, 'start', { actor: 'ecs_node', payload: {} })
   reject(batch, call, reason, 'policy', at)
 }
 
 export function stepLapsed(batch: Batch, call: CallView, at: number) {
   const error = 'Nobody answered in time.'
-  batch.move(
-    'contract',
-    executionOf(call),
-    'timeout',
-    'contract.moved',
-    { actor: 'timer', payload: { error_message: error, error_kind: 'timeout' } },
-    about(call),
-  )
+  moveContract(batch, call, 'timeout', { actor: 'timer', payload: { error_message: error, error_kind: 'timeout' } })
   remember(batch, call, 'cancelled', { error }, at)
 }
 
@@ -224,62 +147,21 @@ export function stepLapsed(batch: Batch, call: CallView, at: number) {
  */
 export function settledHappened(batch: Batch, call: CallView, said: Json | undefined, late: boolean, at: number) {
   const result = said === undefined ? (reportOf(call)?.result ?? null) : said
-  if (!late)
-    batch.move(
-      'tool',
-      call.call_id,
-      'success',
-      'tool.result',
-      toolNode({ status: 'success', output: result }, call),
-      about(call),
-    )
-  batch.move(
-    'contract',
-    executionOf(call),
-    'resume',
-    'contract.moved',
-    { actor: 'human', payload: { decided_by: 'human' } },
-    about(call),
-  )
-  batch.move(
-    'contract',
-    executionOf(call),
-    'succeed',
-    'contract.moved',
-    { actor: 'human', payload: { result } },
-    about(call),
-  )
+  if (!late) endTool(batch, call, 'success', { status: 'success', output: result })
+  moveContract(batch, call, 'resume', { actor: 'human', payload: { decided_by: 'human' } })
+  moveContract(batch, call, 'succeed', { actor: 'human', payload: { result } })
   remember(batch, call, 'completed', { result }, at)
 }
 
 const reportOf = ({ evidence }: CallView) => evidence.find(({ reported }) => reported === 'done')
 
 export function settledDidNot(batch: Batch, call: CallView, reason: string, late: boolean, at: number) {
-  if (!late)
-    batch.move(
-      'tool',
-      call.call_id,
-      'execution_error',
-      'tool.result',
-      toolNode({ status: 'error', error: reason }, call),
-      about(call),
-    )
-  batch.move(
-    'contract',
-    executionOf(call),
-    'resume',
-    'contract.moved',
-    { actor: 'human', payload: { decided_by: 'human' } },
-    about(call),
-  )
-  batch.move(
-    'contract',
-    executionOf(call),
-    'fail',
-    'contract.moved',
-    { actor: 'human', payload: { error_message: reason, error_kind: 'did_not_happen' } },
-    about(call),
-  )
+  if (!late) endTool(batch, call, 'execution_error', { status: 'error', error: reason })
+  moveContract(batch, call, 'resume', { actor: 'human', payload: { decided_by: 'human' } })
+  moveContract(batch, call, 'fail', {
+    actor: 'human',
+    payload: { error_message: reason, error_kind: 'did_not_happen' },
+  })
   remember(batch, call, 'failed', { error: reason }, at)
 }
 
@@ -294,16 +176,8 @@ export function cancelled(batch: Batch, call: CallView, reason: string, actor: A
       { actor, payload: { call_id: call.call_id, status: 'cancelled', error: reason } },
       about(call),
     )
-  if (call.contract === 'pending')
-    batch.move('contract', executionOf(call), 'start', 'contract.moved', { actor, payload: {} }, about(call))
-  batch.move(
-    'contract',
-    executionOf(call),
-    'cancel',
-    'contract.moved',
-    { actor, payload: { error_message: reason } },
-    about(call),
-  )
+  if (call.contract === 'pending') moveContract(batch, call, 'start', { actor, payload: {} })
+  moveContract(batch, call, 'cancel', { actor, payload: { error_message: reason } })
   if (call.interaction_id !== null && batch.stateOf(call.interaction_id) === 'open')
     batch.move(
       'interaction',
@@ -317,31 +191,22 @@ export function cancelled(batch: Batch, call: CallView, reason: string, actor: A
   remember(batch, call, 'cancelled', { error: reason }, at)
 }
 
+/** Moves the tool of a call to its end, with the one result that it gets. */
+export function endTool(batch: Batch, call: CallView, trigger: ToolTrigger, result: ToolResult) {
+  batch.move('tool', call.call_id, trigger, 'tool.result', toolNode(result, call), about(call))
+}
+
 export function toolNode(result: ToolResult, call: CallView) {
   return { actor: 'tool_node' as const, payload: { call_id: call.call_id, ...result } }
 }
 
 function stepDone(batch: Batch, call: CallView, result: Json, at: number) {
-  batch.move(
-    'contract',
-    executionOf(call),
-    'succeed',
-    'contract.moved',
-    { actor: 'graph_runner', payload: { result } },
-    about(call),
-  )
+  moveContract(batch, call, 'succeed', { actor: 'graph_runner', payload: { result } })
   remember(batch, call, 'completed', { result }, at)
 }
 
 function reject(batch: Batch, call: CallView, reason: string, actor: Actor, at: number) {
-  batch.move(
-    'contract',
-    executionOf(call),
-    'reject',
-    'contract.moved',
-    { actor, payload: { error_message: reason } },
-    about(call),
-  )
+  moveContract(batch, call, 'reject', { actor, payload: { error_message: reason } })
   remember(batch, call, 'rejected', { error: reason }, at)
 }
 

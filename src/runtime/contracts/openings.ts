@@ -3,8 +3,8 @@ import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
-import { about, executionOf } from './about.ts'
-import { inputWithdrawn, toolNode } from './endings.ts'
+import { about, executionOf, moveContract } from './about.ts'
+import { endTool, inputWithdrawn, toolNode } from './endings.ts'
 
 /** A call that the model made, before anything about it is recorded. */
 export interface PlannedCall extends CallView {
@@ -44,7 +44,7 @@ export function started(batch: Batch, call: CallView) {
     { actor: 'tool_node', payload: { call_id } },
     about(call),
   )
-  batch.move('contract', executionOf(call), 'start', 'contract.moved', { actor: 'tool_node', payload: {} }, about(call))
+  moveContract(batch, call, 'start', { actor: 'tool_node', payload: {} })
 }
 
 /** As `started`, for a call that would need approval and was approved beforehand. */
@@ -52,7 +52,7 @@ export function startedByPolicy(batch: Batch, call: CallView, digest: string, ap
   const { call_id } = call
   const payload = { call_id, approver, digest }
   batch.move('tool', call_id, 'auto_approved', 'tool.approved', { actor: 'policy', payload }, about(call))
-  batch.move('contract', executionOf(call), 'start', 'contract.moved', { actor: 'tool_node', payload: {} }, about(call))
+  moveContract(batch, call, 'start', { actor: 'tool_node', payload: {} })
 }
 
 /** As `started`, after a person approved exactly this. */
@@ -60,14 +60,7 @@ export function approved(batch: Batch, call: CallView, digest: string, approver:
   const { call_id } = call
   const payload = { call_id, approver, digest }
   batch.move('tool', call_id, 'approved', 'tool.approved', { actor: 'human', payload }, about(call))
-  batch.move(
-    'contract',
-    executionOf(call),
-    'resume',
-    'contract.moved',
-    { actor: 'graph_runner', payload: { decided_by: 'human' } },
-    about(call),
-  )
+  moveContract(batch, call, 'resume', { actor: 'graph_runner', payload: { decided_by: 'human' } })
 }
 
 /** Why it is not known yet whether it happened. */
@@ -110,21 +103,13 @@ export function inputAsked(batch: Batch, call: CallView, interaction_id: string,
 
 /** The run ends while the question is still open. */
 export function outcomeUnknown(batch: Batch, call: CallView, error: string) {
-  batch.move(
-    'tool',
-    call.call_id,
-    'outcome_unknown',
-    'tool.result',
-    toolNode({ status: 'unknown', error }, call),
-    about(call),
-  )
+  endTool(batch, call, 'outcome_unknown', { status: 'unknown', error })
 }
 
 function suspend(batch: Batch, call: CallView, reason: 'approval' | 'ecs' | 'outcome_unknown', start: boolean) {
   const actor = call.action_type === 'ecs_request' ? 'ecs_node' : 'tool_node'
-  const id = executionOf(call)
-  if (start) batch.move('contract', id, 'start', 'contract.moved', { actor, payload: {} }, about(call))
-  batch.move('contract', id, 'suspend', 'contract.moved', { actor, payload: { reason } }, about(call))
+  if (start) moveContract(batch, call, 'start', { actor, payload: {} })
+  moveContract(batch, call, 'suspend', { actor, payload: { reason } })
 }
 
 function ask(batch: Batch, call: CallView, interaction_id: string, question: Question) {

@@ -1,23 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { coordinate } from '../../../src/coordinator/coordinate.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import {
   command,
-  inputOf,
   intentOf,
+  interactionOf,
   openQuestion,
   plan,
   planned,
-  policy,
-  ports,
+  policyWith,
   registryWith,
-  sealed,
 } from '../../support/coordinator.ts'
 import { scenario } from '../../support/scenario.ts'
 
 const payloadKeys = ['execute', 'run', 'shell', 'bash', 'python', 'powershell', 'subprocess', 'command_line', 'script']
-const fullAuto = { mode: 'full_auto', question_budget: 0, question_policy: 'never' }
 
 describe('Red line 1: no execution payload', () => {
   scenario(
@@ -82,10 +78,10 @@ describe('Red line 2: full_auto never asks', () => {
             // GIVEN any open questions, an intent in full_auto, and whatever policy
             const intent = intentOf((i) => ({
               ...i,
-              interaction: fullAuto,
+              interaction: interactionOf('full_auto'),
               open_questions: questions.map((more, n) => openQuestion(`open_${n}`, more)),
             }))
-            const result = plan({ intent, policy: { ...(policy as object), mode, question_budget } as never })
+            const result = plan({ intent, policy: policyWith({ mode, question_budget }) })
             // THEN no question is ever asked: defaults settle all, or it is blocked
             expect(
               result.tape.entries.some(
@@ -107,7 +103,7 @@ describe('Red line 2: full_auto never asks', () => {
   scenario('CO-18', 'The same question is asked in interactive', () => {
     const intent = intentOf((i) => ({ ...i, open_questions: [openQuestion('which_way')] }))
     expect(plan({ intent }).state).toBe('AWAITING_ANSWERS')
-    expect(plan({ intent, policy: { ...(policy as object), mode: 'full_auto' } as never }).state).toBe('DONE')
+    expect(plan({ intent, policy: policyWith({ mode: 'full_auto' }) }).state).toBe('DONE')
   })
 })
 
@@ -126,19 +122,15 @@ describe('Red line 3: high or critical risk is never full_auto', () => {
           ] as const) {
             // GIVEN a risk that the intent declares, a risk that the registry knows of, and two modes
             const registry = registryWith(command('cmd_scan', { risk_level: commandRisk }))
-            const interaction =
-              intentMode === 'full_auto'
-                ? fullAuto
-                : { mode: intentMode, question_budget: 5, question_policy: 'conceptual_only' }
             const intent = intentOf((i) => ({
               ...i,
-              interaction,
+              interaction: interactionOf(intentMode),
               risk: { overall, drivers: ['x'], requires_review: ['architecture'] },
             }))
             const { state, artifacts } = plan({
               intent,
               registry,
-              policy: { ...(policy as object), mode: policyMode } as never,
+              policy: policyWith({ mode: policyMode }),
             })
             // THEN full_auto from either side with high risk from either side is blocked, and nothing else is
             const risky = [overall, commandRisk].some((risk) => risk === 'high' || risk === 'critical')
@@ -239,11 +231,8 @@ describe('Red line 5: registry only', () => {
 
   scenario('CO-21', 'Every rule in force applies, whether the intent names it or not', () => {
     const registry = registryWith()
-    const unnamed = coordinate(
-      inputOf({ registry, intent: sealed({ ...(intentOf() as { audit: Json }), required_rules: [] }) }),
-      [],
-      ports,
-    )
+    const intent = intentOf((i) => ({ ...i, required_rules: [] }))
+    const unnamed = plan({ registry, intent })
     expect(unnamed.artifacts.rule_decisions[0]?.decisions.at(-1)?.decision).toBe('require_review')
   })
 })

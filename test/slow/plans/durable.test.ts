@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RunTape } from '../../../src/coordinator/schemas/run-tape.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
-import { inputOf, intentOf, openQuestion, policy } from '../../support/coordinator.ts'
+import { inputOf, intentOf, openQuestion, policyWith } from '../../support/coordinator.ts'
 import {
   allAtOnce,
   asking,
@@ -241,7 +241,7 @@ describe('who submits', () => {
       ['coord_mine', 'DONE'],
     ])
     expect(await world.sw.plans.list()).toHaveLength(1)
-    const other = { ...mine, policy: { ...(policy as object), question_budget: 1 } }
+    const other = { ...mine, policy: policyWith({ question_budget: 1 }) }
     await expect(world.sw.plans.submit(other)).rejects.toMatchObject({ code: 'key_reused' })
   })
 
@@ -257,11 +257,11 @@ describe('who submits', () => {
     // What is sealed as it is taken in is sealed without its secrets.
     expect(first).toMatchObject({ state: 'DONE', input: { intent: { title: 'Say [secret:word]' } } })
     writeFileSync(join(registry, 'broken.yaml'), 'kind: nonsense\n')
-    await world.restart({ plans: { registry, policy: { ...(policy as object), question_budget: 1 } as never } })
+    await world.restart({ plans: { registry, policy: policyWith({ question_budget: 1 }) } })
     expect(await world.sw.plans.submit(mine)).toEqual(first)
     for (const other of [
       { ...mine, facts: null },
-      { ...mine, policy: { ...(policy as object), question_budget: 2 } as never },
+      { ...mine, policy: policyWith({ question_budget: 2 }) },
       { ...mine, intent: exampleIntent() },
     ])
       await expect(world.sw.plans.submit(other)).rejects.toMatchObject({ code: 'key_reused' })
