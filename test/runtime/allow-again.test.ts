@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import type { Fault } from '../../src/faults/fault.ts'
+import { openStore } from '../../src/open-store.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, type WorldOptions } from '../support/world.ts'
 
-async function payments() {
+async function payments(options: Partial<WorldOptions> = {}) {
   const keys: string[] = []
   const pay = tool({
     name: 'payments.pay',
@@ -20,7 +23,7 @@ async function payments() {
   const model = scriptedModel((_request, answered) =>
     answered % 2 === 0 ? call('payments.pay', { order: 1 }) : say('ok'),
   )
-  const world = await createWorld({ agents: { payer: agent({ role: 'payer', model, tools: [pay] }) } })
+  const world = await createWorld({ agents: { payer: agent({ role: 'payer', model, tools: [pay] }) }, ...options })
   const { session_id } = await world.sw.submit({ agent: 'payer', input: 'pay' })
   await world.sw.idle()
   const again = async () => {
@@ -55,5 +58,35 @@ test('what was done again by leave of a person is done once more by leave to rep
     expect(keys).toHaveLength(times)
   }
   expect(new Set(keys).size).toBe(4)
+  await world.end()
+})
+
+test('F-92 claims: a repetition behind a lost row is refused with the name of the earlier action', async () => {
+  // GIVEN a payment that was made, in a store whose rows do not say so and whose log does
+  const store = await openStore('memory:', hostPorts)
+  let refusals = 0
+  const runelog: typeof store.runelog = {
+    ...store.runelog,
+    row: async (model, key) => (model === 'claims' ? undefined : store.runelog.row(model, key)),
+    append: (batch) =>
+      store.runelog.append(batch).catch((error: Fault) => {
+        if (error.code === 'key_taken') refusals++
+        throw error
+      }),
+  }
+  const { keys, world, session_id, again } = await payments({ store: { ...store, runelog } })
+  const paid = (await world.runes(session_id)).find((rune) => rune.kind === 'contract.opened')
+  // WHEN it is asked for again
+  await again()
+  // THEN the call ends with the name of the payment, at the first refusal of the store, and the run goes on
+  const runes = await world.runes(session_id)
+  const denied = runes.find((rune) => rune.kind === 'tool.denied')
+  expect(denied?.payload.reason).toContain(`It was already completed as ${paid?.execution_id}`)
+  expect(runes.findLast((rune) => rune.kind === 'run.moved')).toMatchObject({ to: 'succeeded' })
+  expect({ payments: keys.length, refusals }).toEqual({ payments: 1, refusals: 1 })
+  // AND a person can still let it be done again
+  await world.sw.allowAgain(paid?.execution_id ?? '', 'a person')
+  await again()
+  expect(keys).toHaveLength(2)
   await world.end()
 })

@@ -33,16 +33,30 @@ interface Planned {
 /** Each time someone else must have taken a key in between; so often, it is a mistake of ours. */
 const tries = 20
 
+/** The claims that the store named when it refused a key. Its rows may not have them: the log proves them, too. */
+type Named = Map<string, Claim>
+
 /**
- * Takes in the calls of an answer. If someone else took a key meanwhile, it is
- * looked at again: what was free when it was planned is a duplicate by now.
+ * Records the calls of an answer. If the store refuses a key, the calls are
+ * planned again: what was free when it was planned is a duplicate by now.
  */
-export async function receive(...answer: Parameters<typeof receiveOnce>): Promise<'on' | 'over'> {
+export async function receive(
+  engine: Engine,
+  hold: Hold,
+  answer: Calls,
+  read: readonly ReadCall[],
+): Promise<'on' | 'over'> {
+  const named: Named = new Map()
   for (let left = tries; ; left--)
     try {
-      return await receiveOnce(...answer)
+      const planned = await Promise.all(
+        answer.calls.map((call, i) => plan(engine, hold, { call, read: read[i] as ReadCall }, named)),
+      )
+      return await receivePlanned(engine, hold, answer, planned)
     } catch (error) {
       if (!(error instanceof Fault) || error.code !== 'key_taken' || left === 0) throw error
+      const { key, ...claim } = error.details as Claim & { readonly key: string }
+      named.set(key, claim)
     }
 }
 
@@ -51,13 +65,12 @@ export async function receive(...answer: Parameters<typeof receiveOnce>): Promis
  * append begins what may begin: a plain step costs two commits, this one and
  * the one that holds its result.
  */
-async function receiveOnce(
+async function receivePlanned(
   engine: Engine,
   hold: Hold,
-  { calls, text, usage, provider_state }: Calls,
-  read: readonly ReadCall[],
+  { text, usage, provider_state }: Calls,
+  planned: Planned[],
 ): Promise<'on' | 'over'> {
-  const planned = await Promise.all(calls.map((call, i) => plan(engine, hold, call, read[i] as ReadCall)))
   markDuplicates(planned)
   const batch = batchFor(engine, hold)
   const { turn_id, round } = turnOf(hold)
@@ -96,7 +109,17 @@ export function isStep({ definition }: Hold, name: string): boolean {
   return name === askPersonName && definition.may_ask
 }
 
-async function plan(engine: Engine, hold: Hold, received: WrittenCall, asRead: ReadCall): Promise<Planned> {
+interface Received {
+  readonly call: WrittenCall
+  readonly read: ReadCall
+}
+
+async function plan(
+  engine: Engine,
+  hold: Hold,
+  { call: received, read: asRead }: Received,
+  named: Named,
+): Promise<Planned> {
   if (isStep(hold, received.name)) return planStep(engine, hold, received)
   const { registry } = hold.definition
   const read = cleaned(engine, asRead)
@@ -124,10 +147,10 @@ async function plan(engine: Engine, hold: Hold, received: WrittenCall, asRead: R
     timeout_ms: tool.timeout_ms,
   }
   if (!isOneAction(tool)) return { call: planned }
-  const claimOn = async (taken: string) =>
-    (await engine.runelog.row('claims', claimKey(tool.key_scope, hold.state.session_id, taken)))?.value as
-      | Claim
-      | undefined
+  const claimOn = async (taken: string) => {
+    const name = claimKey(tool.key_scope, hold.state.session_id, taken)
+    return ((await engine.runelog.row('claims', name))?.value as Claim | undefined) ?? named.get(name)
+  }
   // Each time that a person let it be done again gave it one more key, by the one that was taken.
   let free = key
   for (let claim = await claimOn(free); claim !== undefined; claim = await claimOn(free)) {
