@@ -59,6 +59,41 @@ test('a worker whose connection breaks while it reports a job as done goes on ta
   await worker.close()
 })
 
+test('F-105 queue: what a broken queue had fetched and never brought is brought by the next one', async () => {
+  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const worker = await join(4, { warn: () => {} })
+  // GIVEN a job that the queue of the worker has fetched by the books, and whose answer was lost
+  await ask(
+    url,
+    `CREATE SEQUENCE fetched;
+     CREATE FUNCTION take() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF nextval('fetched') = 1 THEN
+          NEW.locked_by := (SELECT pool FROM statewright.worker);
+          NEW.locked_at := now();
+        END IF;
+        RETURN NEW;
+      END $$;
+     CREATE TRIGGER take BEFORE INSERT ON statewright_jobs._private_jobs FOR EACH ROW EXECUTE FUNCTION take();
+     CREATE SEQUENCE reports;
+     CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF nextval('reports') = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+        RETURN OLD;
+      END $$;
+     CREATE TRIGGER cut BEFORE DELETE ON statewright_jobs._private_jobs FOR EACH ROW EXECUTE FUNCTION cut()`,
+  )
+  const lost = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+  // WHEN the queue breaks, because it cannot report another job
+  const began = performance.now()
+  const other = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+  expect(await other.result()).toMatchObject({ status: 'succeeded' })
+  // THEN the lost one is done soon, and not when lost wakes are looked for
+  expect(await lost.result()).toMatchObject({ status: 'succeeded' })
+  expect(performance.now() - began).toBeLessThan(10_000)
+  await worker.close()
+})
+
 test('a worker that leaves while the database is away closes all that it had open', async () => {
   const { url, join } = await createWorkplace({ lease_ms: 1_000 })
   const proxy = await startCuttingProxy(url)

@@ -24,7 +24,7 @@ export const usual_answer_ms = 3_000
 const idle_ms = 2_000
 
 /** An answer of the server that a statement took too long comes before the client gives up on the connection. */
-const grace_ms = 500
+export const grace_ms = 500
 
 /**
  * Connection parameters for every session: an acknowledged commit is on disk,
@@ -45,10 +45,36 @@ const sessionOptions = (answer_ms: number) =>
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ')
 
-/** Every connection of a store is made with these: none waits for ever for a server that does not answer. */
+/** The open sockets of this process, by the address that they lead to. */
+const sockets = new Map<string, Set<Socket>>()
+
+/** A socket to an address, which goes with the others to it. */
+export function openSocket(url: string): Socket {
+  const socket = new Socket()
+  const others = sockets.get(url) ?? new Set()
+  sockets.set(url, others.add(socket))
+  socket.once('close', () => {
+    others.delete(socket)
+    if (others.size === 0) sockets.delete(url)
+  })
+  return socket
+}
+
+/** Gives up on every connection to an address. Each would cost its own timeout to find out that it is dead. */
+export function dropConnections(url: string) {
+  for (const socket of sockets.get(url) ?? []) socket.destroy()
+}
+
+/**
+ * Every connection of a store is made with these: none waits for ever for a
+ * server that does not answer. In pipeline mode the driver closes a connection
+ * whose statement is not answered; otherwise the next statement would wait behind it.
+ */
 export function clientOptions(url: string, answer_ms = usual_answer_ms): pg.ClientConfig {
   return {
     connectionString: url,
+    stream: () => openSocket(url),
+    pipeline: true,
     options: sessionOptions(answer_ms),
     application_name: 'statewright',
     connectionTimeoutMillis: answer_ms,
@@ -63,11 +89,11 @@ export function clientOptions(url: string, answer_ms = usual_answer_ms): pg.Clie
  * same way, and each would cost its own timeout to find out.
  */
 export function createPool(url: string, max: number, answer_ms?: number): pg.Pool {
-  const sockets = new Set<Socket>()
+  const own = new Set<Socket>()
   const stream = () => {
-    const socket = new Socket()
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    const socket = openSocket(url)
+    own.add(socket)
+    socket.once('close', () => own.delete(socket))
     return socket
   }
   const pool = new pg.Pool({ ...clientOptions(url, answer_ms), stream, max })
@@ -75,13 +101,13 @@ export function createPool(url: string, max: number, answer_ms?: number): pg.Poo
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('release', (error) => {
-    if (error instanceof Error && isConnectionLost(error)) for (const socket of sockets) socket.destroy()
+    if (error instanceof Error && isConnectionLost(error)) for (const socket of own) socket.destroy()
   })
   return pool
 }
 
 export async function connect(url: string, answer_ms?: number): Promise<Connection> {
-  const client = new pg.Client({ ...clientOptions(url, answer_ms), pipeline: true })
+  const client = new pg.Client(clientOptions(url, answer_ms))
   let open = true
   // The error reaches whoever waits for an answer; this one only keeps it from being nobody's.
   client.on('error', () => {
@@ -120,6 +146,9 @@ export function isConnectionLost(error: unknown): boolean {
   if (!/^[0-9A-Z]{5}$/.test(code)) return true
   return code.startsWith('08') || code.startsWith('57P') || severity === 'FATAL' || severity === 'PANIC'
 }
+
+/** A statement went without an answer for as long as a client waits for one. */
+export const isSilent = (error: unknown) => (error as DatabaseError).message === 'Query read timeout'
 
 /** Another writer was faster, or stood in the way. Nothing was written; judged anew, the request may still be right. */
 export function isCollision(error: unknown): boolean {

@@ -15,8 +15,8 @@ const look_ms = 250
 /** How long a queue may take to report its last jobs. One that failed to before may never say that it has. */
 const report_ms = 5_000
 
-/** How soon another queue takes the place of one that is broken. */
-const again_ms = 1_000
+/** How soon another queue takes the place of one that is broken: soon at first, later if that one breaks, too. */
+const again_ms = { least: 125, most: 1_000 }
 
 /** Its own looking around would ask once per free place. */
 const poll_ms = 60_000
@@ -40,13 +40,14 @@ const passOn = `SELECT (${jobsSchema}.add_job('run', $1::json, job_key := $2,
 /** It is due by the clock of the database; whoever gets it next goes by its own. */
 const handOver = `SELECT (${jobsSchema}.add_job('deadline', $1::json, job_key := $2)).id`
 
+interface Told {
+  readonly warn: (message: string, details: object) => void
+  /** Another queue took the place of one that broke, and that may have fetched what it never brought. */
+  readonly replaced: () => void
+}
+
 /** Brings jobs of the queue to those who do them. A task that fails is brought again, later and later. */
-export function startJobs(
-  pool: pg.Pool,
-  tasks: Tasks,
-  limit: number,
-  warn: (message: string, details: object) => void,
-): Jobs {
+export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, replaced }: Told): Jobs {
   silenceTraces()
   // What a queue before this one has under way counts, too.
   const turn = takingTurns(limit)
@@ -90,13 +91,19 @@ export function startJobs(
     for (const looked of ['worker:getJob:empty', 'job:start'] as const)
       events.once(looked, () => {
         hasLooked = true
+        pause = again_ms.least
       })
     events.on('worker:getJob:error', ({ worker: { workerPool } }) => {
       if (!hasLooked && workerPool === queue) void Promise.resolve(queue.gracefulShutdown()).catch(() => {})
     })
     events.once('pool:gracefulShutdown', () => {
       queue = undefined
-      if (!isStopping) beginning = setTimeout(begin, again_ms)
+      if (isStopping) return
+      beginning = setTimeout(() => {
+        begin()
+        replaced()
+      }, pause)
+      pause = Math.min(2 * pause, again_ms.most)
     })
     queue = runTaskList(
       {
@@ -115,6 +122,7 @@ export function startJobs(
 
   let queue: WorkerPool | undefined
   let beginning: NodeJS.Timeout | undefined
+  let pause = again_ms.least
   let stopped: Promise<void> | undefined
   begin()
   const looking = setInterval(() => queue?.nudge(1), look_ms)

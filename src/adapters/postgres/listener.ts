@@ -1,28 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Bell } from '../../runelog/bell.ts'
-import { clientOptions } from './connection.ts'
+import { clientOptions, dropConnections, grace_ms, isSilent, usual_answer_ms } from './connection.ts'
 import { channel } from './schema.ts'
 
 export interface Listener {
   close(): Promise<void>
 }
 
-/** How often the connection is asked whether it is still there. */
-const pulse = 2_000
+/** An event loop that was held for longer may not have read the answer that was there. */
+const held_ms = 500
 
 /**
  * Hears of the commits of other processes; our own are rung where they
  * happen. A notice only says where to look, so after a lost connection it is
  * enough to have everyone look once. A connection that died without a word is
- * found by asking it now and then.
+ * found by asking it now and then, well within the time that a statement may
+ * take. The others to the same address are given up with it.
  */
-export async function listen(url: string, origin: string, bell: Bell, answer_ms?: number): Promise<Listener> {
+export async function listen(url: string, origin: string, bell: Bell, answer_ms = usual_answer_ms): Promise<Listener> {
+  const pulse_ms = Math.round(answer_ms / 4)
+  const patience = Math.round(answer_ms / 2)
   const ended = new AbortController()
   let client = await hear()
 
   async function hear(): Promise<pg.Client> {
-    const next = new pg.Client(clientOptions(url, answer_ms))
+    const next = new pg.Client({ ...clientOptions(url, patience), connectionTimeoutMillis: answer_ms })
     next.on('error', () => {})
     next.on('notification', ({ payload = '' }) => {
       const [from, session_id] = payload.split(' ')
@@ -52,9 +55,17 @@ export async function listen(url: string, origin: string, bell: Bell, answer_ms?
     }
   }
 
-  const timer = setInterval(() => {
-    client.query('SELECT 1').catch(() => client.end().catch(() => {}))
-  }, pulse).unref()
+  async function feel() {
+    const [asked, sent] = [client, performance.now()]
+    try {
+      await asked.query('SELECT 1')
+    } catch (error) {
+      if (isSilent(error) && performance.now() - sent < patience + grace_ms + held_ms) dropConnections(url)
+      else await asked.end().catch(() => {})
+    }
+  }
+
+  const timer = setInterval(() => void feel(), pulse_ms).unref()
 
   return {
     async close() {

@@ -33,6 +33,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
   let isAbandoned = false
   let isDeparting = false
   let jobs: Jobs | undefined
+  let isReplaced = false
 
   async function beat() {
     await heart.register(worker, jobs?.id() ?? null)
@@ -40,7 +41,16 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
     await atWork.report()
   }
 
+  /** What a broken queue of this worker had fetched is free for the one that took its place. */
+  async function reclaim() {
+    await heart.register(worker, jobs?.id() ?? null)
+    await members.freeStrays()
+  }
+
   async function scan(tasks: Tasks) {
+    // Once more: the broken one may have fetched something after it was replaced.
+    if (isReplaced) await reclaim()
+    isReplaced = false
     const failed = (error: unknown) => warn('a run could not be put back', { error: String(error) })
     await Promise.all((await members.abandoned()).map((run) => tasks.abandoned(run).catch(failed)))
     await members.bury()
@@ -88,7 +98,11 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
     async begin(tasks, limit) {
       await scan(tasks)
       await members.wakeOverlooked(0)
-      jobs = startJobs(pool, tasks, limit, warn)
+      const replaced = () => {
+        isReplaced = true
+        reclaim().catch((error) => warn('freeing the jobs of a broken queue failed', { error: String(error) }))
+      }
+      jobs = startJobs(pool, tasks, limit, { warn, replaced })
       await beat()
       regularly('looking for lost workers', lease_ms / 4, () => scan(tasks))
       regularly('looking for lost wakes', overlooked_ms, () => members.wakeOverlooked())

@@ -108,6 +108,9 @@ export function createMembers(database: Asked, lease_ms: number) {
       return found?.dead ?? 0
     },
 
+    /** Frees the jobs that no registered queue has. */
+    freeStrays: () => ask(texts.strays),
+
     async wakeOverlooked(older_than_ms = overlooked_ms) {
       await ask(texts.strays)
       await ask(texts.overlooked, [older_than_ms])

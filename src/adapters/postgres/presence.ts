@@ -1,6 +1,6 @@
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import pg from 'pg'
-import { clientOptions, isConnectionLost } from './connection.ts'
+import { clientOptions, isConnectionLost, openSocket } from './connection.ts'
 
 /** One connection that a worker keeps for as long as it lives. */
 export interface Presence {
@@ -33,10 +33,9 @@ export function createPresence(url: string, worker: string, patience: number): P
     const client = new pg.Client({
       ...clientOptions(url, patience),
       stream: () => {
-        socket = new Socket()
+        socket = openSocket(url)
         return socket
       },
-      pipeline: true,
       application_name: 'statewright worker',
     })
     // The query that is under way is told.
