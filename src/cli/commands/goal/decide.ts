@@ -1,5 +1,7 @@
+import type { GoalReport } from '../../../autonomy/goals/report.ts'
+import type { Client } from '../../../surface/client.ts'
 import { approveGoal, cancelGoal, rejectGoal } from '../../../surface/operations/goals.ts'
-import type { Arguments, Command, Option } from '../../command.ts'
+import type { Arguments, Command, Io, Option } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import { next } from '../../hint.ts'
 import { print } from '../../print.ts'
@@ -20,17 +22,8 @@ export const goalApprove: Command = {
 
   async run(args, io) {
     const [wanted = ''] = take(this, args, 1)
-    return withClient(
-      io.host,
-      args,
-      async (client) => {
-        const { id: goal_id } = await resolveId(client, wanted, 'goal')
-        const report = await client.call(approveGoal, { params: { goal_id }, body: decisionOf(args) })
-        print(io, args, report, () => goalLines(report, paintFor(io.terminal.hasColor)))
-        next(io, args, `goal watch ${goal_id} --work`)
-        return exits.ok
-      },
-      'act',
+    return decide(io, args, wanted, (client, goal_id) =>
+      client.call(approveGoal, { params: { goal_id }, body: decisionOf(args) }),
     )
   },
 }
@@ -51,17 +44,8 @@ export const goalReject: Command = {
     const [wanted = ''] = take(this, args, 1)
     const file = args.values.plan as string | undefined
     const plan = file === undefined ? {} : { plan: await io.host.planning.readDocument(file) }
-    return withClient(
-      io.host,
-      args,
-      async (client) => {
-        const { id: goal_id } = await resolveId(client, wanted, 'goal')
-        const report = await client.call(rejectGoal, { params: { goal_id }, body: { ...decisionOf(args), ...plan } })
-        print(io, args, report, () => goalLines(report, paintFor(io.terminal.hasColor)))
-        next(io, args, `goal watch ${goal_id} --work`)
-        return exits.ok
-      },
-      'act',
+    return decide(io, args, wanted, (client, goal_id) =>
+      client.call(rejectGoal, { params: { goal_id }, body: { ...decisionOf(args), ...plan } }),
     )
   },
 }
@@ -90,6 +74,24 @@ export const goalCancel: Command = {
       'act',
     )
   },
+}
+
+type Send = (client: Client, goal_id: string) => Promise<GoalReport>
+
+/** Sends a decision, and prints where the goal stands then. */
+function decide(io: Io, args: Arguments, wanted: string, send: Send): Promise<number> {
+  return withClient(
+    io.host,
+    args,
+    async (client) => {
+      const { id: goal_id } = await resolveId(client, wanted, 'goal')
+      const report = await send(client, goal_id)
+      print(io, args, report, () => goalLines(report, paintFor(io.terminal.hasColor)))
+      next(io, args, `goal watch ${goal_id} --work`)
+      return exits.ok
+    },
+    'act',
+  )
 }
 
 function decisionOf({ values }: Arguments) {
