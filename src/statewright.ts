@@ -140,8 +140,8 @@ async function openWith(
       beside: {
         ...beside,
         async takeUp(session_id) {
-          await beside.takeUp(session_id)
-          await takeUp(session_id)
+          const isTaken = await beside.takeUp(session_id)
+          return (await takeUp(session_id)) && isTaken
         },
         // Goals first: with a goal goes the plan that is judged for it.
         async end(session_id, reason) {

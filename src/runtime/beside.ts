@@ -8,14 +8,17 @@ import type { Problem } from './shape-problems.ts'
 export interface Beside {
   /** Holds the answers to a pack of questions against the questions. What comes back is what is recorded. */
   checkPack(request: Json, reply: Json): { readonly reply: Json } | { readonly problems: readonly Problem[] }
-  /** Something in this session was answered, or was left in the middle of its work. Resolves when it is at rest. */
-  takeUp(session_id: string): Promise<void>
+  /**
+   * Something in this session was answered, or was left in the middle of its work. Resolves when it is at rest. False:
+   * this process leaves before that, and others have to take it up.
+   */
+  takeUp(session_id: string): Promise<boolean>
   /** The session is being closed: whatever lives in it comes to an end of its own before the log is sealed. */
   end(session_id: string, reason: string): Promise<void>
 }
 
 export const nothingBeside: Beside = {
   checkPack: () => ({ problems: [{ pointer: '', problem: 'Nobody here can take answers to a pack of questions.' }] }),
-  takeUp: async () => {},
+  takeUp: async () => true,
   end: async () => {},
 }

@@ -52,8 +52,11 @@ export interface Tasks {
   run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'>
   /** A deadline is near or over. With `later`, this process leaves before it is. */
   deadline(session_id: string, interaction_id: string): Promise<'applied' | 'later'>
-  /** Something that held runs back in a session is gone. Answers with the runs that may be taken now. */
-  session(session_id: string): Promise<readonly string[]>
+  /**
+   * Something that held runs back in a session is gone. Answers with the runs that may be taken now; with `elsewhere`,
+   * if this process leaves in the middle.
+   */
+  session(session_id: string): Promise<readonly string[] | 'elsewhere'>
   /** A run is running, and nobody holds it. */
   abandoned(run: AbandonedRun): Promise<void>
 }

@@ -4,7 +4,7 @@ import { type Job, type Jobs, jobsFor, type Task } from '../../runtime/dispatch/
 import type { Beside } from './transaction.ts'
 
 /** What someone waits for comes first. */
-const priorities: Readonly<Record<Task, number>> = { run: 0, deadline: 0, session: 1 }
+export const priorities: Readonly<Record<Task, number>> = { run: 0, deadline: 0, session: 1 }
 
 /**
  * Wakes and leases, in the transaction of the runes that they follow from. A run

@@ -4,7 +4,7 @@ import { Logger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool 
 import type pg from 'pg'
 import { type Job, runJob, type Task } from '../../runtime/dispatch/jobs-for.ts'
 import type { Tasks } from '../../runtime/shared-store.ts'
-import { jobColumns } from './beside.ts'
+import { jobColumns, priorities } from './beside.ts'
 import { jobsSchema } from './shared-schema.ts'
 import { statements } from './statements.ts'
 import { takingTurns } from './turns.ts'
@@ -36,6 +36,10 @@ export interface Jobs {
 /** Soon at first, since a worker that has the agent may be there; later and later if none ever is. */
 const passOn = `SELECT (${jobsSchema}.add_job('run', $1::json, job_key := $2,
   run_at := now() + least(30000, 250 * 1.5 ^ $3::int) * interval '1 millisecond')).id`
+
+/** Not at once: until it has left, this worker may be brought it again. */
+const leaveTo = `SELECT (${jobsSchema}.add_job('session', $1::json, job_key := $2,
+  run_at := now() + interval '250 milliseconds', priority := $3::int)).id`
 
 /** It is due by the clock of the database; whoever gets it next goes by its own. */
 const handOver = `SELECT (${jobsSchema}.add_job('deadline', $1::json, job_key := $2)).id`
@@ -76,6 +80,8 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
     async session(payload) {
       const { session_id } = payload as PayloadOf<'session'>
       const run_ids = await place(() => tasks.session(session_id))
+      if (run_ids === 'elsewhere')
+        return void (await pool.query(leaveTo, [JSON.stringify({ session_id }), session_id, priorities.session]))
       const jobs = run_ids.map((run_id) => runJob(session_id, run_id))
       if (jobs.length > 0) await pool.query(statements.addJobs, [...jobColumns(jobs)])
     },

@@ -55,7 +55,7 @@ export interface GoalLoop extends Goals {
   /** Gives up the goals of a session that is being closed. */
   endAll(session_id: string, reason: string): Promise<void>
   /** Goes on with the goals of a session: something in it was answered. */
-  takeUp(session_id: string): Promise<void>
+  takeUp(session_id: string): Promise<boolean>
   /** How often something was decided or done outside: who waits for quiet compares. */
   steps(): number
   idle(): Promise<void>
@@ -265,7 +265,10 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     },
     async takeUp(session_id) {
       const { goals } = await engine.sessions.load(session_id)
-      for (const goal of goals.values()) if (!isEnded(goal)) drive(session_id, goal.goal_id)
+      const ids = [...goals.values()].flatMap((goal) => (isEnded(goal) ? [] : [goal.goal_id]))
+      for (const goal_id of ids) drive(session_id, goal_id)
+      await Promise.all(ids.map((goal_id) => drivers.get(goal_id)?.idle()))
+      return ids.length === 0 || !isStopped
     },
     steps: () => steps,
     async endAll(session_id, reason) {

@@ -31,7 +31,7 @@ import { viewOf } from './view.ts'
  */
 export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside } {
   const working = new Map<string, Promise<void>>()
-  const takingUp = new Set<Promise<void>>()
+  const takingUp = new Set<Promise<boolean>>()
   let isStopping = false
 
   async function core(): Promise<CorePorts> {
@@ -74,12 +74,12 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
     }
   }
 
-  function takeUp(session_id: string): Promise<void> {
+  function takeUp(session_id: string): Promise<boolean> {
     const taken = ports
       .engine()
       .sessions.load(session_id)
       .then((state) => Promise.all(inTheMiddle(state).map(workOn)))
-      .then(() => {})
+      .then(({ length }) => length === 0 || !isStopping)
       .finally(() => takingUp.delete(taken))
     takingUp.add(taken)
     return taken

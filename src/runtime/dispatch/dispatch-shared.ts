@@ -73,7 +73,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
     const state = await engine.sessions.load(session_id)
     if (state.subjects.get(session_id)?.state === 'closing')
       await finishClosing(engine, session_id, 'the session was being closed', settled)
-    await engine.beside.takeUp(session_id)
+    if (!(await engine.beside.takeUp(session_id))) return 'elsewhere'
     const open = [...state.openRuns.values()]
     for (const { run_id } of open) await obeyCancel(engine, session_id, run_id)
     await lookAfterOrphans(engine, session_id, new Set(open.map((run) => run.agent_id)))

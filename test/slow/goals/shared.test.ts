@@ -10,21 +10,23 @@ import { scratchFolder } from '../../support/scratch-folder.ts'
 
 const registry = registryIn(scratchFolder('shared-goals').fresh())
 
+const tasks = Array.from({ length: 12 }, (_, i) => note(`task_${i}`, ...(i < 4 ? [] : [`task_${i - 4}`])))
+const warnings: unknown[] = []
+
+const openOn = (url: string) =>
+  createStatewright({
+    store: url,
+    agents: { worker: worker() },
+    plans: { registry },
+    policy: { mode: 'full_access' },
+    settings: { lease_ms: 30_000 },
+    ports: { store: hostPorts },
+    warn: (message, details) => warnings.push({ message, details }),
+  })
+
 test('two processes drive the same goals at once, one leaves, and every task is given out once', async () => {
   const database = await emptyDatabase()
-  const warnings: unknown[] = []
-  const open = () =>
-    createStatewright({
-      store: database.url,
-      agents: { worker: worker() },
-      plans: { registry },
-      policy: { mode: 'full_access' },
-      settings: { lease_ms: 30_000 },
-      ports: { store: hostPorts },
-      warn: (message, details) => warnings.push({ message, details }),
-    })
-  const [first, second] = [await open(), await open()]
-  const tasks = Array.from({ length: 12 }, (_, i) => note(`task_${i}`, ...(i < 4 ? [] : [`task_${i - 4}`])))
+  const [first, second] = [await openOn(database.url), await openOn(database.url)]
   const set = await Promise.all(
     ['One', 'Two', 'Three'].map((goal) =>
       first.goals.start({ goal, auto: true, plan: planOf(...tasks), max_parallel: 3 }),
@@ -55,4 +57,22 @@ test('two processes drive the same goals at once, one leaves, and every task is 
   await second.close()
   await database.drop()
   expect(warnings).toEqual([])
+})
+
+test('a process that leaves hands over the goals that it was brought', async () => {
+  const database = await emptyDatabase()
+  const [first, second] = [await openOn(database.url), await openOn(database.url)]
+  // GIVEN goals of which the queue tells either process
+  const set = await Promise.all(
+    Array.from({ length: 12 }, (_, i) =>
+      first.goals.start({ goal: `Goal ${i}`, auto: true, plan: planOf(note('only')) }),
+    ),
+  )
+  // WHEN the first leaves at once
+  await first.close()
+  // THEN the other brings all of them to their end
+  for (const { goal_id } of set)
+    await eventually(`${goal_id} is over`, async () => (await second.goals.show(goal_id)).ended_at ?? undefined)
+  await second.close()
+  await database.drop()
 })
