@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { createPool } from '../../src/adapters/postgres/connection.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { eventually } from '../support/eventually.ts'
-import { ask } from '../support/postgres.ts'
+import { ask, emptyDatabase } from '../support/postgres.ts'
 import { createWorkplace } from '../support/workplace.ts'
 
 test('a database that is away for longer than a lease costs a worker its runs, and not its work', async () => {
@@ -103,4 +104,26 @@ test('a worker that leaves while the database is away closes all that it had ope
   await worker.close()
   expect(warnings).toContain('a worker could not say that it leaves')
   await proxy.close()
+})
+
+test('F-111 pool: a connection that the queue lets go of twice is let go of once', async () => {
+  const database = await emptyDatabase()
+  const pool = createPool(database.url, 1)
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  pool.connect((error, _client, release) => {
+    if (error !== undefined) return reject(error)
+    try {
+      release()
+      release()
+      resolve()
+    } catch (thrown) {
+      reject(thrown)
+    }
+  })
+  await promise
+  // It is in the pool, and only once.
+  expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+  expect([pool.totalCount, pool.idleCount]).toEqual([1, 1])
+  await pool.end()
+  await database.drop()
 })

@@ -103,7 +103,30 @@ export function createPool(url: string, max: number, answer_ms?: number): pg.Poo
   pool.on('release', (error) => {
     if (error instanceof Error && isConnectionLost(error)) for (const socket of own) socket.destroy()
   })
+  releaseOnce(pool)
   return pool
+}
+
+/**
+ * The queue lets go of its connection once more if that breaks while the queue
+ * stops. The pool throws at that, where no caller catches it: the process would end.
+ */
+function releaseOnce(pool: pg.Pool) {
+  const connect = pool.connect.bind(pool)
+  function connectTo(): Promise<pg.PoolClient>
+  function connectTo(tell: Parameters<typeof connect>[0]): void
+  function connectTo(tell?: Parameters<typeof connect>[0]) {
+    if (tell === undefined) return connect()
+    connect((error, client, release) => {
+      let isReleased = false
+      tell(error, client, (reason) => {
+        if (isReleased) return
+        isReleased = true
+        release(reason)
+      })
+    })
+  }
+  pool.connect = connectTo
 }
 
 export async function connect(url: string, answer_ms?: number): Promise<Connection> {
