@@ -2,6 +2,8 @@ import { accessSync, constants, existsSync, realpathSync, statfsSync, statSync }
 import { dirname, resolve } from 'node:path'
 import { hostPorts } from './adapters/host/ports.ts'
 import { checkSignature } from './adapters/host/signing-key.ts'
+import { tokenFault } from './adapters/host/token-file.ts'
+import { secretFault } from './adapters/host/write-secret.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { workspaceOf } from './adapters/workspace/workspace-tools.ts'
 import type { Finding, Store, Where } from './cli/command.ts'
@@ -11,6 +13,7 @@ import { mayGo, type Stray } from './runelog/stray.ts'
 import { type BadEvent, createVerifier } from './runes/verify.ts'
 import { keyFileOf, tokenFileOf, usualPlaceOf } from './secret-files.ts'
 import { createStatewright } from './statewright.ts'
+import { keyFault } from './store-key.ts'
 import { openStore } from './stores.ts'
 import { listAgents } from './surface/operations/agents.ts'
 import { configOf, storeOf } from './where.ts'
@@ -178,16 +181,30 @@ function theSecrets(store: string): readonly Finding[] {
     const file = resolve(secret === 'key' ? keyFileOf(store) : tokenFileOf(store))
     const usual = usualPlaceOf(store, secret)
     const isNamed = secret === 'key' && file === resolve(process.env.STATEWRIGHT_KEY ?? '')
+    const unusable = secret === 'key' ? keyFault(store) : tokenFault(file)
+    if (unusable !== undefined) return bad(what, unusable.message, restore[secret])
+    const unmade = existsSync(file) ? undefined : secretFault(file)
+    if (unmade !== undefined) return bad(what, unmade.message, 'name a folder that can be written to: STATEWRIGHT_HOME')
     const workspace = workspaceOf(existsSync(file) ? realpathSync(file) : file)
     const move = `mkdir -p -m 700 ${dirname(usual)} && mv ${file} ${usual}`
     if (workspace !== undefined) {
-      const fix = isNamed || file === usual ? 'let STATEWRIGHT_HOME and STATEWRIGHT_KEY name a place elsewhere' : move
+      const stays = isNamed || file === usual || existsSync(usual)
+      const fix = stays ? 'let STATEWRIGHT_HOME and STATEWRIGHT_KEY name a place elsewhere' : move
       return { what, verdict: 'odd', says: `${file} lies in the workspace ${workspace}`, fix }
     }
     if (!existsSync(file)) return good(what, `${file} is made by the first process that needs it`)
-    if (!isNamed && file !== usual) return { what, verdict: 'odd', says: `${file} lies beside the store`, fix: move }
-    return good(what, `${file}; where this folder does not last, as in a container, set STATEWRIGHT_HOME`)
+    if (isNamed || file === usual)
+      return good(what, `${file}; where this folder does not last, as in a container, set STATEWRIGHT_HOME`)
+    const says = `${file} lies beside the store`
+    if (!existsSync(usual)) return { what, verdict: 'odd', says, fix: move }
+    const fix = `keep ${usual} under another name if a store needs it; then the key of this store can have its place`
+    return { what, verdict: 'odd', says: `${says} and fits it; ${usual} holds another key`, fix }
   })
+}
+
+const restore = {
+  key: 'restore the key from a backup, or name the folder that holds it with STATEWRIGHT_HOME',
+  token: 'delete it; the next server makes a new one',
 }
 
 function theToken(): Finding {

@@ -1,22 +1,31 @@
 import { createHash } from 'node:crypto'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { publicKeyIn } from './adapters/host/signing-key.ts'
 import { claimOwnFile } from './adapters/workspace/own-files.ts'
+import { fileRefused } from './faults/file-refused.ts'
 
 export type Secret = 'key' | 'token'
 
 /** Where the owner's token of a store is, for a server and for a command that asks it. */
 export function tokenFileOf(store: string): string {
-  return fileOf(store, 'token')
+  return firstThere(placesOf(store, 'token'))
 }
 
-/** Where the key is that signs for a store. Processes on several machines name one for a PostgreSQL store. */
+/**
+ * Where the key is that signs for a store: of the places for it, the one whose key fits the public half beside the
+ * store. Processes on several machines name one for a PostgreSQL store.
+ */
 export function keyFileOf(store: string): string {
   const { STATEWRIGHT_KEY: named } = process.env
-  if (named === undefined || isFile(store)) return fileOf(store, 'key')
-  claimOwnFile(named)
-  return named
+  if (named !== undefined && !isFile(store)) {
+    claimOwnFile(named)
+    return named
+  }
+  const places = placesOf(store, 'key')
+  const noted = notedKeyOf(store)
+  return places.find((file) => noted !== undefined && holds(file, noted)) ?? firstThere(places)
 }
 
 /**
@@ -34,13 +43,35 @@ export function publicFileOf(store: string): string | undefined {
   return isFile(store) ? `${pathOf(store)}.pub` : undefined
 }
 
-/** One that lies beside the store, as earlier versions and backups have it, is used if there is no other. */
-function fileOf(store: string, secret: Secret): string {
-  const usual = usualPlaceOf(store, secret)
+/** What the file with the public half says; undefined if the store has no such file. */
+export function notedKeyOf(store: string): string | undefined {
+  const note = publicFileOf(store)
+  if (note === undefined || !existsSync(note)) return undefined
+  try {
+    return readFileSync(note, 'utf8').trim()
+  } catch (error) {
+    throw fileRefused(note, error)
+  }
+}
+
+/** The usual place, then the one beside the store, as earlier versions and backups have it. */
+function placesOf(store: string, secret: Secret): readonly [usual: string, beside: string] {
   const beside = isFile(store) ? `${pathOf(store)}.${secret}` : `./statewright.${secret}`
+  const places = [usualPlaceOf(store, secret), beside] as const
   // No tool of a workspace may touch either.
-  for (const file of [usual, beside]) claimOwnFile(file)
-  return !existsSync(usual) && existsSync(beside) ? beside : usual
+  for (const file of places) claimOwnFile(file)
+  return places
+}
+
+const firstThere = ([usual, beside]: readonly [usual: string, beside: string]) =>
+  !existsSync(usual) && existsSync(beside) ? beside : usual
+
+function holds(file: string, public_key: string): boolean {
+  try {
+    return publicKeyIn(file) === public_key
+  } catch {
+    return false
+  }
 }
 
 function secretsFolder(): string {

@@ -1,40 +1,71 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { hostPorts } from './adapters/host/ports.ts'
-import { openSigner, publicKeyIn } from './adapters/host/signing-key.ts'
+import { openSigner } from './adapters/host/signing-key.ts'
 import { faults } from './faults/catalogue.ts'
+import { Fault } from './faults/fault.ts'
 import type { Signer } from './runes/checkpoint.ts'
-import { keyFileOf, publicFileOf } from './secret-files.ts'
+import { keyFileOf, notedKeyOf, publicFileOf } from './secret-files.ts'
 import type { StoreKey } from './surface/desk.ts'
 
-/** The key that belongs to a store. Made on first use, unless the store had one: what that signed would count for nothing. */
+interface FoundKey {
+  readonly file: string
+  /** Undefined if the store never had a key: one may be made. */
+  readonly signer: Signer | undefined
+}
+
+/**
+ * The key of a store. Refuses one that is lost, and one that the public half beside the store does not belong to: what
+ * another key signs would count for nothing. Nothing is made.
+ */
+export function findKey(url: string): FoundKey {
+  const file = keyFileOf(url)
+  const noted = notedKeyOf(url)
+  const goOn = `delete ${publicFileOf(url)}; "statewright verify --key NEW,OLD" then accepts both.`
+  if (!existsSync(file)) {
+    if (noted === undefined) return { file, signer: undefined }
+    const problem = `the key of this store is missing. Put it there, or name the folder that holds it with STATEWRIGHT_HOME. To go on with a new key, ${goOn}`
+    throw faults.file_unusable({ file, problem })
+  }
+  const signer = openSigner(file)
+  if (noted === undefined || signer.public_key === noted) return { file, signer }
+  const problem = `it holds another key than that of this store, whose public half is in ${publicFileOf(url)}. Put the right key beside the store as ${url.slice('sqlite:'.length)}.key, as a backup has it, or name the folder that holds it with STATEWRIGHT_HOME. To go on with the key that is there, ${goOn}`
+  throw faults.file_unusable({ file, problem })
+}
+
+/** Why the key of a store cannot be used; undefined if it can be used or made. */
+export function keyFault(url: string): Fault | undefined {
+  try {
+    findKey(url)
+    return undefined
+  } catch (error) {
+    if (error instanceof Fault) return error
+    throw error
+  }
+}
+
+/** The key that belongs to a store. Made on first use. */
 export function signerOf(url: string): () => Signer {
   if (url === 'memory:') return hostPorts.signer
   return () => {
-    const file = keyFileOf(url)
-    const note = publicFileOf(url)
-    if (existsSync(file) || note === undefined) return openSigner(file)
-    if (existsSync(note))
-      throw faults.file_unusable({
-        file,
-        problem: `the key of this store is missing. Put it there, or name the folder that holds it with STATEWRIGHT_HOME. To go on with a new key, delete ${note}; "statewright verify --key NEW,OLD" then accepts both.`,
-      })
-    const signer = openSigner(file)
-    writeFileSync(note, `${signer.public_key}\n`, { mode: 0o600 })
-    return signer
+    const { file, signer } = findKey(url)
+    return signer ?? makeKey(url, file)
   }
+}
+
+function makeKey(url: string, file: string): Signer {
+  const signer = openSigner(file)
+  const note = publicFileOf(url)
+  if (note !== undefined) {
+    // Under its name at once: a half of it would fit no key.
+    writeFileSync(`${note}.part`, `${signer.public_key}\n`, { mode: 0o600 })
+    renameSync(`${note}.part`, note)
+  }
+  return signer
 }
 
 /** The key of a store. Its public half, to compare signatures with, is undefined if there is no key file: nothing is made. */
 export function keyOf(url: string): StoreKey {
   const signer = signerOf(url)
-  return { signer, publicKey: () => (url === 'memory:' ? signer().public_key : publicKeyIn(keyFileOf(url))) }
-}
-
-/** Why the key of a store cannot be used; undefined if it can. Nothing is made. */
-export function keyProblem(url: string): string | undefined {
-  try {
-    return keyOf(url).publicKey() === undefined ? 'it is missing.' : undefined
-  } catch (error) {
-    return (error as Error).message
-  }
+  if (url === 'memory:') return { signer, publicKey: () => signer().public_key }
+  return { signer, publicKey: () => (existsSync(keyFileOf(url)) ? findKey(url).signer?.public_key : undefined) }
 }

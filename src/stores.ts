@@ -13,7 +13,7 @@ import { faults } from './faults/catalogue.ts'
 import { models, segmentsFolder } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import { keyFileOf } from './secret-files.ts'
-import { keyOf, keyProblem } from './store-key.ts'
+import { keyFault, keyOf } from './store-key.ts'
 
 /** Opens a store that exists, by its name. Wiring, like `main`: nothing in a room imports this. */
 export async function openStore(url: string, use: 'look' | 'change'): Promise<Store> {
@@ -26,9 +26,12 @@ export async function openStore(url: string, use: 'look' | 'change'): Promise<St
   const key = keyOf(url)
   async function* damages() {
     yield* auditSqlite(path, models)
-    const problem = keyProblem(url)
-    if (problem === undefined) yield* auditCheckpoints(`${path}.cache`, key.signer)
-    else if (existsSync(keyFileOf(url))) yield { what: 'key of the store', problem }
+    const file = keyFileOf(url)
+    // A copy whose key is kept elsewhere is no damage.
+    if (!existsSync(file)) return
+    const fault = keyFault(url)
+    if (fault === undefined) yield* auditCheckpoints(`${path}.cache`, key.signer)
+    else yield { what: 'key of the store', problem: fault.message }
   }
   if (use === 'look') {
     const { strays, ...runelog } = await openSqliteReadOnly(path, models)

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -6,6 +7,7 @@ import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import { closeStore, openStore } from '../../src/open-store.ts'
 import { keyFileOf, tokenFileOf, usualPlaceOf } from '../../src/secret-files.ts'
 import { keyOf } from '../../src/store-key.ts'
+import { created } from '../support/drafts.ts'
 import { runCli } from '../support/run-cli.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 
@@ -24,6 +26,11 @@ beforeEach(async () => {
 afterEach(() => vi.unstubAllEnvs())
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
+async function addSession() {
+  const opened = await openStore(store, hostPorts)
+  await opened.runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
+  await closeStore(opened)
+}
 const doctor = async () => (await runCli(['doctor', '--store', store])).out
 
 test('F-85 secrets: a new key and token are outside the folder of the store, for their owner only', async () => {
@@ -68,6 +75,66 @@ test('F-85 secrets: a key in the place of the user counts more than one that was
   expect(keyOf(store).signer().public_key).toBe(public_key)
 })
 
+/** Puts a key that was made for another store into a file. */
+function putOtherKey(file: string): string {
+  const other = `sqlite:${join(scratch.fresh(), 'other.db')}`
+  const { public_key } = keyOf(other).signer()
+  mkdirSync(dirname(file), { recursive: true })
+  cpSync(keyFileOf(other), file)
+  return public_key
+}
+
+test('F-85 secrets: a restored key that fits the store wins over a key of another store in the usual place', async () => {
+  const { public_key } = keyOf(store).signer()
+  const [usual, beside] = [usualPlaceOf(store, 'key'), join(folder, 'app.db.key')]
+  renameSync(usual, beside)
+  putOtherKey(usual)
+  expect(keyFileOf(store)).toBe(beside)
+  expect(keyOf(store).signer().public_key).toBe(public_key)
+  expect(keyOf(store).publicKey()).toBe(public_key)
+  expect(await runCli(['verify', '--store', store])).toMatchObject({ exit: 0 })
+  const { out, err } = await runCli(['doctor', '--store', store])
+  expect(out).toMatch(/look +key file +\S+app\.db\.key lies beside the store/)
+  expect(out).toContain(`${usual} holds another key`)
+  expect(err).not.toContain(`mv ${beside} ${usual}`)
+})
+
+test.each(['in the usual place', 'beside the store'])(
+  'F-85 secrets: a key %s that does not fit the store signs nothing',
+  async (where) => {
+    await addSession()
+    const { public_key } = keyOf(store).signer()
+    const usual = usualPlaceOf(store, 'key')
+    rmSync(usual)
+    const file = where === 'in the usual place' ? usual : join(folder, 'app.db.key')
+    const other = putOtherKey(file)
+    const note = join(folder, 'app.db.pub')
+    const refusal = `${file} cannot be used: it holds another key than that of this store, whose public half is in ${note}.`
+    for (const line of ['checkpoint', 'redact ses_1 1 --reason gone', `export ses_1 -o ${join(folder, 'bundle')}`])
+      expect(await runCli([...line.split(' '), '--store', store])).toMatchObject({
+        exit: 1,
+        err: expect.stringContaining(refusal),
+      })
+    expect(existsSync(join(folder, 'bundle'))).toBe(false)
+    expect(await runCli(['verify', '--store', store])).toMatchObject({ exit: 5, err: expect.stringContaining(refusal) })
+    const { out, err, exit } = await runCli(['doctor', '--store', store])
+    expect({ exit, out }).toEqual({ exit: 1, out: expect.stringMatching(/bad +key file +/) })
+    expect(out).toContain(refusal)
+    expect(err).not.toContain('mv ')
+    // What the refusal advises, both ways.
+    rmSync(note)
+    expect(keyOf(store).signer().public_key).toBe(other)
+    writeFileSync(note, public_key)
+    expect(() => keyOf(store).signer()).toThrow(refusal)
+  },
+)
+
+test('F-85 secrets: a key of another kind is no key', () => {
+  const { privateKey } = generateKeyPairSync('x25519')
+  writeFileSync(join(folder, 'app.db.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  expect(() => keyOf(store).signer()).toThrow(/app\.db\.key cannot be used: it holds no Ed25519 key/)
+})
+
 test('F-85 secrets: doctor warns of a key in the workspace of an agent', async () => {
   workspaceTools({ root: folder })
   keyOf(store).signer()
@@ -103,4 +170,35 @@ test('F-85 secrets: where no file can be made, the refusal names what can be set
   expect(() => keyOf(store).signer()).toThrow(
     /\/key cannot be used: it cannot be made \(ENOTDIR\)\. Name a folder .* with STATEWRIGHT_HOME\.$/,
   )
+})
+
+const inTheWay: readonly (readonly [string, () => void, RegExp])[] = [
+  ['key is lost', () => rmSync(home, { recursive: true }), /bad +key file +.*the key of this store is missing/],
+  ['key file is empty', () => writeFileSync(keyFileOf(store), ''), /bad +key file +.*it holds no Ed25519 key/],
+  ['token file is empty', () => writeFileSync(tokenFileOf(store), ''), /bad +token file +.*it is empty/],
+]
+
+test.each(inTheWay)('F-85 doctor: it reports a store whose %s as bad', async (_, spoil, expected) => {
+  keyOf(store).signer()
+  spoil()
+  const { exit, out, err } = await runCli(['doctor', '--store', store])
+  expect(out).toMatch(expected)
+  expect(err).toMatch(/Next, for the (key|token) file: (restore|delete)/)
+  expect(exit).toBe(1)
+})
+
+test('F-85 doctor: it reports as bad that the key and the token cannot be made', async () => {
+  const file = join(home, 'file')
+  writeFileSync(file, '')
+  vi.stubEnv('STATEWRIGHT_HOME', file)
+  const { exit, out, err } = await runCli(['doctor', '--store', store])
+  expect(exit).toBe(1)
+  for (const secret of ['key', 'token']) {
+    expect(out).toMatch(new RegExp(`bad +${secret} file +.* it cannot be made \\(ENOTDIR\\)`))
+    expect(err).toContain(`Next, for the ${secret} file: name a folder`)
+  }
+  // The same folder, once it can be used.
+  rmSync(file)
+  expect(await doctor()).toMatch(/ok +key file +\S+ is made by the first process that needs it/)
+  expect(existsSync(file)).toBe(false)
 })

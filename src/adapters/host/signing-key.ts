@@ -41,6 +41,7 @@ export function passingSigner(): Signer {
 }
 
 function signerOf(key: KeyObject): Signer {
+  if (key.asymmetricKeyType !== 'ed25519') throw new TypeError(`It is a key for ${key.asymmetricKeyType}.`)
   return { public_key: hexOf(createPublicKey(key)), sign: (text) => sign(null, Buffer.from(text), key).toString('hex') }
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import { fileRefused } from '../../faults/file-refused.ts'
 import { writeSecret } from './write-secret.ts'
 
@@ -24,6 +25,18 @@ export function openToken(path: string): { readonly token: string; readonly isNe
 /** Takes back a token that nobody was shown, so that the next start makes one and shows it. */
 export function forgetToken(path: string): void {
   rmSync(path, { force: true })
+}
+
+/** Why the token in this file cannot be used; undefined if it can, or if there is no such file. */
+export function tokenFault(path: string): Fault | undefined {
+  try {
+    if (existsSync(path)) tokenIn(path)
+    return undefined
+  } catch (error) {
+    const refused = fileRefused(path, error)
+    if (refused instanceof Fault) return refused
+    throw refused
+  }
 }
 
 function tokenIn(path: string): string {

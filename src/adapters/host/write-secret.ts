@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
+import type { Fault } from '../../faults/fault.ts'
 
 /** Makes a file that only its owner may read, and the folder around it. */
 export function writeSecret(path: string, text: string): void {
@@ -8,8 +9,25 @@ export function writeSecret(path: string, text: string): void {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const problem = `it cannot be made (${code}). Name a folder that can be written to, and that is kept, with STATEWRIGHT_HOME.`
-    throw faults.file_unusable({ file: path, problem }, { cause: error })
+    throw notMade(path, error)
   }
+}
+
+/** Why such a file cannot be made; undefined if nothing is in the way. Nothing is made. */
+export function secretFault(path: string): Fault | undefined {
+  let folder = dirname(path)
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  try {
+    if (!statSync(folder).isDirectory()) return notMade(path, { code: 'ENOTDIR' })
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    return notMade(path, error)
+  }
+}
+
+function notMade(file: string, cause: unknown): Fault {
+  const { code } = cause as NodeJS.ErrnoException
+  const problem = `it cannot be made (${code}). Name a folder that can be written to, and that is kept, with STATEWRIGHT_HOME.`
+  return faults.file_unusable({ file, problem }, { cause })
 }

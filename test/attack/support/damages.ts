@@ -309,7 +309,7 @@ export function fileDamages(place: Place, positions: number): readonly Damage[] 
 }
 
 function namesFile(file: string): RegExp {
-  if (file.endsWith('.key')) return /key/
+  if (/\.(key|pub)$/.test(file)) return /key/
   if (file.endsWith('.cache')) return /cache/
   return file.includes('.blobs') ? /output blob_/ : /archived log |event \d+/
 }
