@@ -1,10 +1,24 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { copyStore } from '../../src/adapters/sqlite/copy.ts'
+import { mountPoints } from '../../src/adapters/sqlite/one-name.ts'
+import { openSqliteReadOnly } from '../../src/adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
 import type { RunelogOptions } from '../../src/runelog/ports.ts'
 import { collect, refusal, verify } from '../conformance/runelog/store.ts'
@@ -28,10 +42,78 @@ async function withSession(options?: RunelogOptions) {
 }
 
 test('F-80 sibling, lock: a link to a store that is open does not open it a second time', async () => {
-  const { path, folder } = await withSession()
+  const { runelog, path, folder } = await withSession()
   const link = join(folder, 'link.db')
   symlinkSync(path, link)
   expect(await refusal(openSqliteRunelog(link, hostPorts))).toMatchObject({ code: 'store_locked' })
+  // Nor when it is closed: its files have another name.
+  await runelog.close()
+  const refused = {
+    code: 'store_unusable',
+    message: expect.stringContaining(`it is a link to ${path}, `),
+  }
+  expect(await refusal(openSqliteRunelog(link, hostPorts))).toMatchObject(refused)
+  expect(await refusal(openSqliteReadOnly(link))).toMatchObject(refused)
+})
+
+test('F-96 lock: a database file with two names (hard links) is opened, read and copied under neither', async () => {
+  // GIVEN a store that is open, and the same file in another folder
+  const { runelog, path, folder } = await withSession()
+  const second = join(folder, 'elsewhere', 'store.db')
+  mkdirSync(join(folder, 'elsewhere'))
+  linkSync(path, second)
+  const refused = {
+    code: 'store_unusable',
+    message: expect.stringMatching(
+      /the file has 2 names \(hard links\), .* Delete the other name, or make it a copy\.$/,
+    ),
+  }
+  // THEN it is refused there, its holder is named here, and the holder goes on
+  expect(await refusal(openSqliteRunelog(second, hostPorts))).toMatchObject(refused)
+  expect(existsSync(`${second}-wal`)).toBe(false)
+  expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({ code: 'store_locked' })
+  await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] })
+  // AND once it is closed, neither name opens it
+  await runelog.close()
+  for (const name of [path, second]) {
+    expect(await refusal(openSqliteRunelog(name, hostPorts))).toMatchObject(refused)
+    expect(await refusal(openSqliteReadOnly(name))).toMatchObject(refused)
+    expect(() => copyStore(name, join(folder, 'copy'), '')).toThrow('2 names')
+  }
+  // AND when the other name is deleted, it opens
+  rmSync(second)
+  const again = await openSqliteRunelog(path, hostPorts)
+  expect(await again.head('ses_1')).toMatchObject({ event_id: 3 })
+  await again.close()
+})
+
+test('F-96 lock: mount points are read from mountinfo, with their octal escapes decoded', () => {
+  const text = [
+    '22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw',
+    String.raw`36 22 8:1 /a/my\040store.db /b/my\040store\134\011.db rw shared:1 master:2 - ext4 /dev/sda1 rw`,
+    '',
+  ].join('\n')
+  const points = mountPoints(text)
+  expect(points).toContain('/')
+  expect(points).toContain('/b/my store\\\t.db')
+  expect(points).not.toContain('/a/my store.db')
+})
+
+test('F-103 lock: a store whose guard was replaced acknowledges nothing more, and leaves the name of the next holder', async () => {
+  // GIVEN two stores that are open on one file, since the guard was deleted between
+  const { runelog, path } = await withSession()
+  rmSync(`${path}.guard`)
+  const next = await openSqliteRunelog(path, hostPorts)
+  onTestFinished(() => next.close())
+  // THEN the first takes no more
+  const late = runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] })
+  expect(await refusal(late)).toMatchObject({
+    code: 'store_poisoned',
+    details: { cause: `${path}.guard was removed or replaced while it was open` },
+  })
+  // AND it does not take the name of the second away
+  await runelog.close()
+  expect(existsSync(`${path}.lock`)).toBe(true)
 })
 
 test('the database itself refuses to change or remove a rune', async () => {

@@ -2,6 +2,7 @@ import { closeSync, cpSync, existsSync, fsyncSync, mkdirSync, openSync, renameSy
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
+import { refuseSecondName } from './one-name.ts'
 import { explain } from './open-database.ts'
 
 /** What belongs to a store besides its database. What is not here can be made anew: locks, caches, tokens. */
@@ -15,6 +16,7 @@ const companions = ['.pub', '.blobs', '.segments']
  * copy of the database is.
  */
 export function copyStore(path: string, folder: string, key: string): string {
+  refuseSecondName(path)
   if (existsSync(folder))
     throw faults.file_unusable({ file: folder, problem: 'it is there already; name a new folder.' })
   const draft = `${folder}.part`

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
 import { isLoopback } from '../../wire/loopback.ts'
+import { watchFiles } from './open-database.ts'
 
 /** Who holds a store, for whoever comes second. `address` is where a server can be asked instead. */
 export interface Holder {
@@ -13,6 +14,8 @@ export interface Holder {
 export interface Lock {
   /** Publishes where the holder can be reached. */
   announce(address: string): void
+  /** Throws if the locked file was removed or replaced: another process can lock the new one. */
+  check(): void
   release(): void
 }
 
@@ -32,6 +35,7 @@ export function takeLock(given: string): Lock {
   const path = realPath(given)
   const holderPath = `${path}.lock`
   makeGuard(path)
+  const check = watchFiles([`${path}.guard`])
   const guard = new DatabaseSync(`${path}.guard`)
   const take = (wait_ms: number) =>
     guard.exec(`PRAGMA busy_timeout = ${wait_ms}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`)
@@ -56,10 +60,16 @@ export function takeLock(given: string): Lock {
   publish({ pid: process.pid, address: null })
   return {
     announce: (address) => publish({ pid: process.pid, address }),
+    check,
     release() {
       // The second time the lock may be someone else's.
       if (!guard.isOpen) return
-      rmSync(holderPath, { force: true })
+      try {
+        check()
+        rmSync(holderPath, { force: true })
+      } catch {
+        // So may the name be, once the guard was replaced. A name that is left behind counts only while its process lives.
+      }
       guard.close()
       held.delete(guard)
     },

@@ -12,6 +12,7 @@ import {
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { faults } from '../../faults/catalogue.ts'
+import { refuseSecondName } from './one-name.ts'
 import { applicationId, schema, schemaNumber } from './schema.ts'
 
 /** The log is emptied into the database whenever it has this many pages; so it needs no more room than that. */
@@ -26,6 +27,7 @@ export function openDatabase(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     refuseOrphans(path)
+    refuseSecondName(path)
     // SQLite would create it readable by everyone; its log and its index take over the mode of the database.
     closeSync(openSync(path, 'a', 0o600))
     db = new DatabaseSync(path)
@@ -47,6 +49,7 @@ export function openDatabaseToRead(path: string): DatabaseSync {
   const isLogged = hasLog(path)
   try {
     refuseAbsent(path)
+    refuseSecondName(path)
     db = readDatabase(path)
     if (isNew(db, path)) throw refused(path, 'it is empty; restore it from a backup, or let the first run make it.')
     return db

@@ -77,7 +77,11 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   let lastSession = reader.lastSession()
 
   const search = createSearch(path)
-  const checkFiles = watchFiles([path, `${path}-wal`])
+  const checkDatabase = watchFiles([path, `${path}-wal`])
+  const checkFiles = () => {
+    checkDatabase()
+    lock.check()
+  }
   const group = createGroupCommit({
     commit(decide) {
       commit(() => {

@@ -118,6 +118,7 @@ concurrently('F-103 serve: a storage failure while it stops ends it with one sen
 for (const [command, end] of [
   ['serve', ''],
   ['serve', '-wal'],
+  ['serve', '.guard'],
   ['worker', ''],
 ] as const)
   concurrently(
