@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
@@ -37,8 +38,10 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
   /** The last request of each socket: it resolves when its answer has left. */
   const last = new WeakMap<Socket, Promise<void>>()
   const pipelined = new WeakMap<Socket, number>()
-  /** Answers that are being sent, oldest first. */
-  const sending = new Map<Socket, number>()
+  /** Who is told when a socket closes: an answer that waits behind another one does not hear of it by itself. */
+  const toTell = new WeakMap<Socket, Set<() => void>>()
+  /** Answers that are being sent, oldest first, and their bytes. */
+  const sending = new Map<ServerResponse, number>()
   let waiting = 0
 
   const nameOf = ({ token }: FastifyRequest) => token?.name ?? ''
@@ -72,6 +75,25 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
     }
   }
 
+  /** Resolves when an answer has left, or nobody is there to take it. */
+  function overOf(answer: ServerResponse, socket: Socket): Promise<void> {
+    const { promise: over, resolve } = Promise.withResolvers<void>()
+    const told = toTell.get(socket) ?? new Set()
+    if (!toTell.has(socket)) {
+      toTell.set(socket, told)
+      socket.once('close', () => {
+        for (const tell of told) tell()
+      })
+    }
+    told.add(resolve)
+    answer.once('close', () => {
+      told.delete(resolve)
+      resolve()
+    })
+    if (socket.destroyed) resolve()
+    return over
+  }
+
   /** Waits until the answer before this one on the same socket has left. A client that sends on meanwhile is not read. */
   async function oneAtATime(socket: Socket, closed: Promise<void>) {
     const before = last.get(socket)
@@ -89,30 +111,32 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
 
   /** Those that wait longest go first, until the rest is within the limit. */
   function cutSlow() {
-    for (const socket of sending.keys()) {
+    for (const answer of sending.keys()) {
       if (waiting <= limits.answers_bytes) return
-      socket.destroy()
-      drop(socket)
+      answer.req.socket.destroy()
+      drop(answer)
     }
   }
 
-  function drop(socket: Socket) {
-    waiting -= sending.get(socket) ?? 0
-    sending.delete(socket)
+  function drop(answer: ServerResponse) {
+    waiting -= sending.get(answer) ?? 0
+    sending.delete(answer)
   }
 
   app.decorateRequest('leave', null)
   app.addHook('onRequest', async (request, reply) => {
     const { socket } = request.raw
-    const { promise: closed, resolve } = Promise.withResolvers<void>()
-    reply.raw.once('close', resolve)
-    await oneAtATime(socket, closed)
-    if (socket.destroyed || request.token === null) return
-    const leave = await enter(nameOf(request))
-    request.leave = leave
-    void closed.then(leave)
-    // Each request begins in a turn of the event loop of its own, however many come at once.
-    await othersTurn()
+    const over = overOf(reply.raw, socket)
+    await oneAtATime(socket, over)
+    if (request.token !== null && !socket.destroyed) {
+      const leave = await enter(nameOf(request))
+      request.leave = leave
+      void over.then(leave)
+      // Each request begins in a turn of the event loop of its own, however many come at once.
+      await othersTurn()
+    }
+    // The client has hung up: nothing is begun for it.
+    return socket.destroyed ? reply.hijack() : undefined
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
@@ -120,13 +144,14 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
     request.leave?.()
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
     const { socket } = request.raw
+    if (socket.destroyed) return ''
     const bytes = Buffer.byteLength(payload)
     if (bytes <= limits.answer_bytes) return payload
     // A client that takes nothing for that long loses its connection.
     socket.setTimeout(limits.answer_ms)
-    sending.set(socket, bytes)
+    sending.set(reply.raw, bytes)
     waiting += bytes
-    reply.raw.once('close', () => drop(socket))
+    void overOf(reply.raw, socket).then(() => drop(reply.raw))
     cutSlow()
     return payload
   })

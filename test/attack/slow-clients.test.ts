@@ -189,3 +189,28 @@ test('F-87 answers: clients that do not take a large answer are cut off when all
   expect(await takenFrom(sockets.at(-1), rest)).toBeGreaterThanOrEqual(rest)
   for (const socket of sockets) socket.destroy()
 })
+
+const left = isProof ? 30 : 4
+
+test(`F-87 answers: what ${left} clients asked for before they hung up is not made, and costs no other client its answer`, async () => {
+  const server = await serve({ answers_bytes: 32 * mb })
+  const { run_id } = await answered(server, longest, '€')
+  const path = `/api/runs/${run_id}/result`
+  const before = rssOf(server)
+  const peak = await peakDuring(server, async () => {
+    // GIVEN clients that ask many times at once, take nothing, and leave
+    const sockets = await Promise.all(Array.from({ length: left }, () => stall(server, path)))
+    for (const socket of sockets) socket.write(request(server, path).repeat(40))
+    expect((await server.ask('/healthz')).status).toBe(200)
+    for (const socket of sockets) socket.destroy()
+    // THEN another one gets the whole answer, as often as it asks
+    for (let i = 0; i < 3; i++) {
+      const { status, text } = await server.ask(path)
+      expect({ status, isWhole: text.length > longest }).toEqual({ status: 200, isWhole: true })
+    }
+  })
+  const growth = (peak - before) / mb
+  tally.count('requests of clients that hung up', 40 * left, growth > 256 ? 1 : 0)
+  console.log(`${40 * left} requests of clients that hung up: ${growth.toFixed(1)} MB`)
+  expect(growth).toBeLessThan(256)
+})
