@@ -18,7 +18,7 @@ export function choicesOf({ options = [] }: Field): readonly string[] {
 
 /** What was typed, as the type of the field wants it; whether it fits is judged where it is recorded. */
 export function valueFor({ type = 'text', options }: Field, typed: string): Json {
-  if (type === 'number' || type === 'slider') return Number.isNaN(Number(typed)) ? typed : Number(typed)
+  if (type === 'number' || type === 'slider') return /^-?[0-9]+(\.[0-9]+)?$/.test(typed) ? Number(typed) : typed
   if (type === 'boolean' || (type === 'checkbox' && options === undefined)) return /^(y|yes|true|1)$/i.test(typed)
   if (type === 'multiselect' || type === 'checkbox') return typed.split(',').map((part) => part.trim())
   return typed

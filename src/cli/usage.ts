@@ -7,20 +7,24 @@ export function badUsage(command: Command, problem: string): Fault {
   return faults.bad_usage({ problem, usage: command.usage })
 }
 
+type Bounds = readonly [least: number, most: number]
+
 /** A whole number that was given as an option. */
-export function countOf(
-  command: Command,
-  { values }: Arguments,
-  name: string,
-  [least, most] = [0, Number.MAX_SAFE_INTEGER],
-): number | undefined {
+export function countOf(command: Command, { values }: Arguments, name: string, bounds?: Bounds): number | undefined {
   const given = values[name] as string | undefined
-  if (given === undefined) return undefined
-  const count = Number(given)
-  if (/^\d+$/.test(given) && count >= least && count <= most) return count
-  const bounds = most < Number.MAX_SAFE_INTEGER ? ` from ${least} to ${most}` : ''
-  throw badUsage(command, `--${name} takes a whole number${bounds}, not "${given}".`)
+  return given === undefined ? undefined : wholeNumber(command, `--${name}`, given, bounds)
 }
+
+/** Plain decimal digits only: no other notation of a number may stand for an event or a port. */
+export function wholeNumber(command: Command, what: string, given: string, bounds: Bounds = [0, largest]): number {
+  const [least, most] = bounds
+  const number = Number(given)
+  if (/^[0-9]+$/.test(given) && number >= least && number <= most) return number
+  const range = most < largest ? ` from ${least} to ${most}` : least > 0 ? ` from ${least}` : ''
+  throw badUsage(command, `${what} takes a whole number${range} in decimal digits, not ${JSON.stringify(given)}.`)
+}
+
+const largest = Number.MAX_SAFE_INTEGER
 
 export function jsonOf(command: Command, text: string, what: string): Json {
   try {

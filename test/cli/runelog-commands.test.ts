@@ -339,6 +339,31 @@ test.each([
   expect(await runCli(args)).toMatchObject({ exit: 2, err: expect.stringContaining('usage: statewright') })
 })
 
+test.each(['1e1', '0x5', ' 6 ', '0b11', '+4', '4.0', '0', '٤', ''])(
+  'redact: %j is no event number, and nothing is erased',
+  async (event) => {
+    const refused = await runCli(['redact', 'ses_1', event, '--reason', 'r', ...store()])
+    expect(refused).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('EVENT_ID takes a whole number from 1 in decimal digits'),
+    })
+    const { out } = await runCli(['verify', 'ses_1', ...store()])
+    expect(out).toMatch(/^ses_1: 10 events/)
+    expect(out).not.toContain('redacted')
+  },
+)
+
+test.each([
+  ['ps', '--limit', '1e1'],
+  ['replay', 'ses_1', '--at', '0x5'],
+  ['serve', '--port', '0x10'],
+  ['serve', '--port', ' 80'],
+  ['serve', '--port', ''],
+  ['serve', '--port', '65536'],
+])('%s %s takes decimal digits only', async (...args) => {
+  expect(await runCli(args)).toMatchObject({ exit: 2, err: expect.stringContaining('takes a whole number') })
+})
+
 test('a store that is not there is not made', async () => {
   for (const url of [`sqlite:${folder}/none.db`, 'mysql:x'])
     expect(await runCli(['verify', '--store', url])).toMatchObject({

@@ -68,3 +68,16 @@ test('a refusal is a problem', async () => {
   expect(await ask('/api/sessions?limit=0')).toMatchObject({ status: 422, json: { code: 'bad_request' } })
   expect(await ask('/api/nothing')).toMatchObject({ status: 404, json: { code: 'no_route' } })
 })
+
+test.each(['1e0', '0x2', '%202', '2.0', '+2'])(
+  'redact: the event %j in an address is refused, and nothing is erased',
+  async (event) => {
+    const { ask, world } = await served([say('Done.')])
+    const { session_id } = (await ask('/api/runs', { body: { agent: 'support', input: 'Hello.' } })).json
+    await world.sw.idle()
+    const refused = await ask(`/api/sessions/${session_id}/runes/${event}/redact`, { body: { reason: 'A slip.' } })
+    expect([404, 422]).toContain(refused.status)
+    expect((await ask(`/api/sessions/${session_id}/runes?limit=1e1`)).status).toBe(422)
+    expect((await world.runes(session_id)).map(({ kind }) => kind)).not.toContain('rune.redacted')
+  },
+)

@@ -1,10 +1,10 @@
-import { faults } from '../../faults/catalogue.ts'
 import { redactRune } from '../../surface/operations/corrections.ts'
 import type { Command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { hereOrThere, hereOrThereOptions } from '../here-or-there.ts'
 import { print } from '../print.ts'
 import { resolveId } from '../resolve-id.ts'
+import { badUsage, wholeNumber } from '../usage.ts'
 import { jsonOption } from '../with-client.ts'
 import { sessionNamed, take } from '../with-store.ts'
 
@@ -17,11 +17,8 @@ export const redactCommand: Command = {
   async run(args, io) {
     const [given = '', event = ''] = take(this, args, 2)
     const { reason } = args.values
-    const event_id = Number(event)
-    if (!Number.isSafeInteger(event_id) || event_id < 1)
-      throw faults.bad_usage({ problem: `"${event}" is not an event id.`, usage: this.usage })
-    if (typeof reason !== 'string' || reason === '')
-      throw faults.bad_usage({ problem: 'A redaction needs a reason.', usage: this.usage })
+    const event_id = wholeNumber(this, 'EVENT_ID', event, [1, Number.MAX_SAFE_INTEGER])
+    if (typeof reason !== 'string' || reason === '') throw badUsage(this, 'A redaction needs a reason.')
     const session_id = await hereOrThere(io.host, args, {
       use: 'change',
       here: async (store) => {

@@ -1,6 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Arguments, Command } from '../command.ts'
 import { untilStopped } from '../until-stopped.ts'
+import { countOf } from '../usage.ts'
 import { take } from '../with-store.ts'
 
 export const serveCommand: Command = {
@@ -25,7 +26,7 @@ export const serveCommand: Command = {
       {
         config: values.config as string | undefined,
         host: values.host as string | undefined,
-        port: portOf(this, args),
+        port: countOf(this, args, 'port', [0, 65_535]),
         hosts: ((values['allow-host'] as string | undefined) ?? '').split(',').filter((name) => name !== ''),
         tls: tlsOf(this, args),
         is_quiet: values.quiet === true,
@@ -45,13 +46,6 @@ export const serveCommand: Command = {
 
     return untilStopped(server, { host, out, err })
   },
-}
-
-function portOf({ usage }: Command, { values: { port } }: Arguments): number | undefined {
-  if (port === undefined) return undefined
-  const number = Number(port)
-  if (Number.isInteger(number) && number >= 0 && number <= 65_535) return number
-  throw faults.bad_usage({ problem: `${JSON.stringify(port)} is no port.`, usage })
 }
 
 function tlsOf({ usage }: Command, { values }: Arguments) {

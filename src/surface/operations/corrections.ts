@@ -27,7 +27,7 @@ export const redactRune = defineOperation({
   path: '/api/sessions/{session_id}/runes/{event_id}/redact',
   scope: 'admin',
   summary: 'Erase the content of one rune for good, and record that. The chain still verifies.',
-  params: z.object({ session_id: id, event_id: count.positive() }),
+  params: z.object({ session_id: id, event_id: count(z.int().positive()) }),
   query: nothing,
   body: z.strictObject({ reason: z.string().trim().min(1).max(10_000) }),
   returns: z.object({ session_id: z.string(), event_id: z.int() }),

@@ -34,8 +34,8 @@ export const runHistory = defineOperation({
   summary: 'The conversation of a run so far (FCMP), by the number of its events.',
   params: z.object({ run_id: z.string() }),
   query: z.object({
-    after: count.nonnegative().default(0),
-    limit: count.min(1).max(1_000).default(1_000),
+    after: count(z.int().nonnegative()).prefault(0),
+    limit: count(z.int().min(1).max(1_000)).prefault(1_000),
   }),
   body: null,
   returns: pageOf(fcmpShape),

@@ -30,10 +30,10 @@ export const listRunes = defineOperation({
   params: one,
   query: z.strictObject({
     /** Only runes with a greater event id. */
-    after: count.nonnegative().optional(),
+    after: count(z.int().nonnegative()).optional(),
     /** Only runes with a smaller event id. */
-    before: count.positive().optional(),
-    limit: count.min(1).max(1_000).default(200),
+    before: count(z.int().positive()).optional(),
+    limit: count(z.int().min(1).max(1_000)).prefault(200),
     backward: flag.default(false),
     /** Kinds, separated by commas; `tool.` stands for all that begin so. */
     kinds: z.string().max(2_000).optional(),
@@ -98,7 +98,7 @@ export const stateAt = defineOperation({
   scope: 'read',
   summary: 'Where every machine of a session was after one event, and what could have become of it.',
   params: one,
-  query: z.strictObject({ at: count.nonnegative().optional() }),
+  query: z.strictObject({ at: count(z.int().nonnegative()).optional() }),
   body: null,
   returns: z.object({
     session_id: z.string(),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Subject } from '../../runelog/models/subjects.ts'
 import { defineOperation } from '../operation.ts'
 import { id } from '../shapes/id.ts'
+import { count } from '../shapes/page.ts'
 import { nothing } from '../shapes.ts'
 
 export const findSubjects = defineOperation({
@@ -13,7 +14,7 @@ export const findSubjects = defineOperation({
   params: nothing,
   query: z.strictObject({
     prefix: id,
-    limit: z.coerce.number().int().min(1).max(100).default(20),
+    limit: count(z.int().min(1).max(100)).prefault(20),
   }),
   body: null,
   returns: z.object({

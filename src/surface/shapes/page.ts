@@ -2,14 +2,19 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { ModelQuery, Row } from '../../runelog/read-model.ts'
 
-/** A query arrives as text over HTTP and as values in a command; both are read alike. */
-export const count = z.coerce.number().int()
+/**
+ * A whole number. A query arrives as text over HTTP and as values in a command; both are read alike. Text is decimal
+ * digits: `1e1` must not stand for event 10.
+ */
+export function count(shape: z.ZodInt): z.ZodPreprocess<z.ZodInt> {
+  return z.preprocess((given) => (typeof given === 'string' && /^-?[0-9]+$/.test(given) ? Number(given) : given), shape)
+}
 
 export const flag = z.union([z.boolean(), z.stringbool()])
 
 /** Where a list goes on. */
 export const pageQuery = {
-  limit: count.min(1).max(200).default(50),
+  limit: count(z.int().min(1).max(200)).prefault(50),
   /** The `next_cursor` of the page before. */
   cursor: z.string().max(500).optional(),
 }
