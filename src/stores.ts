@@ -8,7 +8,7 @@ import { copyStore } from './adapters/sqlite/copy.ts'
 import { refuseAbsent } from './adapters/sqlite/open-database.ts'
 import { openSqliteReadOnly } from './adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from './adapters/sqlite/runelog.ts'
-import type { Store } from './cli/command.ts'
+import type { BackedUp, Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
 import { models, segmentsFolder } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -70,15 +70,17 @@ async function openPostgres(url: string): Promise<Store> {
   return { runelog, ...key, damages, strays: async () => [], discard: async () => {} }
 }
 
-/** Copies a store that is a file, and says how the copy is named. */
-export async function backUp(url: string, folder: string): Promise<{ readonly store: string }> {
+/** Copies a store that is a file. A key that is not that of the store is no part of the copy. */
+export async function backUp(url: string, folder: string): Promise<BackedUp> {
   if (!url.startsWith('sqlite:'))
     throw faults.store_unusable({
       store: url,
       problem: 'only a SQLite file is copied here; use pg_dump for PostgreSQL.',
     })
   refuseMissing(url)
-  return { store: `sqlite:${copyStore(url.slice('sqlite:'.length), folder, keyFileOf(url))}` }
+  const fault = keyFault(url)
+  const copy = copyStore(url.slice('sqlite:'.length), folder, fault === undefined ? keyFileOf(url) : undefined)
+  return { store: `sqlite:${copy}`, key_problem: fault?.message ?? null }
 }
 
 /** Refuses a file that would be made by opening it. Only work makes a store. */

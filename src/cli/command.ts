@@ -75,7 +75,7 @@ export interface Host {
   /** Looks at everything that could be in the way. */
   readonly examine: (where: Where) => Promise<readonly Finding[]>
   /** Copies a store into a new folder. */
-  readonly backUp: (url: string | undefined, folder: string) => Promise<{ readonly store: string }>
+  readonly backUp: (url: string | undefined, folder: string) => Promise<BackedUp>
   /** Begins to work as a config file says; without a name, the one in this folder. */
   readonly startWorker: (config: string | undefined, io: WorkingIo) => Promise<Working>
   readonly planning: Planning
@@ -120,6 +120,13 @@ export interface Bundle {
   readonly session_id: string
   readonly lines: AsyncIterable<string>
   close(): Promise<void>
+}
+
+export interface BackedUp {
+  /** How the copy is named. */
+  readonly store: string
+  /** Why the copy has no key although the store had one. */
+  readonly key_problem: string | null
 }
 
 export interface Finding {

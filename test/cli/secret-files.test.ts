@@ -165,6 +165,28 @@ test('F-85 secrets: a backup has the key of the store beside it', async () => {
   expect(keyOf(`sqlite:${copy}/app.db`).publicKey()).toBe(public_key)
 })
 
+test.each<readonly [string, () => void, RegExp]>([
+  ['lost', () => rmSync(keyFileOf(store)), /the key of this store is missing/],
+  ['empty', () => writeFileSync(keyFileOf(store), ''), /it holds no Ed25519 key/],
+  ['of another store', () => void putOtherKey(keyFileOf(store)), /it holds another key than that of this store/],
+])('F-85 backup: it says that the key is not in the copy when that is %s', async (_, spoil, problem) => {
+  keyOf(store).signer()
+  spoil()
+  const copy = join(scratch.fresh(), 'one')
+  const { exit, out, err } = await runCli(['backup', copy, '--store', store])
+  expect({ exit, out }).toEqual({ exit: 1, out: `Copied to sqlite:${copy}/app.db.` })
+  expect(err).toContain('The key of the store is not in the copy: ')
+  expect(err).toMatch(problem)
+  expect(readdirSync(copy).sort()).toEqual(['app.db', 'app.db.pub'])
+})
+
+test('F-85 backup: a store that never had a key is copied without a word about it', async () => {
+  const copy = join(scratch.fresh(), 'one')
+  const { exit, out, err } = await runCli(['backup', copy, '--store', store, '--json'])
+  expect({ exit, err }).toEqual({ exit: 0, err: '' })
+  expect(JSON.parse(out)).toEqual({ store: `sqlite:${copy}/app.db`, key_problem: null })
+})
+
 test('F-85 secrets: where no file can be made, the refusal names what can be set', () => {
   vi.stubEnv('STATEWRIGHT_HOME', '/dev/null')
   expect(() => keyOf(store).signer()).toThrow(

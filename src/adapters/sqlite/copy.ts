@@ -15,7 +15,7 @@ const companions = ['.pub', '.blobs', '.segments']
  * is whole. The key lies beside the copy, wherever it was. Returns where the
  * copy of the database is.
  */
-export function copyStore(path: string, folder: string, key: string): string {
+export function copyStore(path: string, folder: string, key: string | undefined): string {
   refuseSecondName(path)
   if (existsSync(folder))
     throw faults.file_unusable({ file: folder, problem: 'it is there already; name a new folder.' })
@@ -32,7 +32,7 @@ export function copyStore(path: string, folder: string, key: string): string {
     copyDatabase(path, join(draft, name))
     for (const end of companions)
       if (existsSync(`${path}${end}`)) cpSync(`${path}${end}`, join(draft, `${name}${end}`), { recursive: true })
-    if (existsSync(key)) cpSync(key, join(draft, `${name}.key`))
+    if (key !== undefined && existsSync(key)) cpSync(key, join(draft, `${name}.key`))
     renameSync(draft, folder)
     return join(folder, name)
   } catch (error) {

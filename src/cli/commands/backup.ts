@@ -3,6 +3,7 @@ import type { Command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { next } from '../hint.ts'
 import { print } from '../print.ts'
+import { safeLine } from '../render/safe.ts'
 import { jsonOption } from '../with-client.ts'
 import { storeOption, take } from '../with-store.ts'
 
@@ -20,7 +21,8 @@ export const backupCommand: Command = {
       () => io.host.backUp(args.values.store as string | undefined, folder),
     )
     print(io, args, copied, () => [`Copied to ${copied.store}.`])
+    if (copied.key_problem !== null) io.err(`The key of the store is not in the copy: ${safeLine(copied.key_problem)}`)
     next(io, { positionals: [], values: { json: args.values.json } }, `verify --store ${copied.store}`)
-    return exits.ok
+    return copied.key_problem === null ? exits.ok : exits.failed
   },
 }
