@@ -1,10 +1,9 @@
-import { appendFile } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
-import { fileRefused } from '../../faults/file-refused.ts'
 import { checkpointLine } from '../../runes/bundle.ts'
 import { type Checkpoint, signCheckpoint } from '../../runes/checkpoint.ts'
 import type { Client } from '../../surface/client.ts'
 import { signSession } from '../../surface/operations/audit.ts'
+import { addLines } from '../add-lines.ts'
 import type { Command, Host, Io, Store } from '../command.ts'
 import { everySession } from '../every-session.ts'
 import { exits } from '../exits.ts'
@@ -33,9 +32,7 @@ export const checkpointCommand: Command = {
     const file = args.values.output as string | undefined
     if (file === undefined) for (const line of lines) io.out(line)
     else {
-      await appendFile(file, lines.map((line) => `${line}\n`).join('')).catch((error) => {
-        throw fileRefused(file, error)
-      })
+      await addLines(file, lines)
       const by = found[0] === undefined ? '' : `, signed with the key ${found[0].public_key}`
       io.out(`${lines.length} ${lines.length === 1 ? 'checkpoint' : 'checkpoints'} added to ${file}${by}`)
     }
