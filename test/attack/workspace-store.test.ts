@@ -73,7 +73,7 @@ describe('F-85 workspace: the files of the store', () => {
     ] as const) {
       const { refused, text } = await tried(name, args)
       // A file that is not there under this name cannot be read; it is never made.
-      const isAbsent = name !== 'fs.write' && /ENOENT/.test(text)
+      const isAbsent = name !== 'fs.write' && /there is no such file or folder/.test(text)
       expect(refused || isAbsent, `${name} ${path}: ${text}`).toBe(true)
       expect(text).not.toContain(canary)
       tally.count('workspace: ways to a file of the store')

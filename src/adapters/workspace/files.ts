@@ -7,6 +7,7 @@ import { tool } from '../../runtime/tools/define-tool.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import { isOwnFile } from './own-files.ts'
 import type { Root } from './root.ts'
+import { reaching } from './unreachable.ts'
 
 const path = z.string().min(1).describe('Relative to the workspace.')
 const most_bytes = 4_000_000
@@ -20,40 +21,41 @@ export function fileTools(root: Root): Tool[] {
       description: 'Reads a text file of the workspace.',
       input: z.object({ path }),
       read_only: true,
-      run: ({ path }) => read(root, path),
+      run: ({ path }) => reaching(path, () => read(root, path)),
     }),
     tool({
       name: 'fs.list',
       description: 'Lists a folder of the workspace; "." is the workspace itself.',
       input: z.object({ path }),
       read_only: true,
-      run: async ({ path }) => (await entriesOf(await root.find(path))).map(named),
+      run: ({ path }) => reaching(path, async () => (await entriesOf(await root.find(path))).map(named)),
     }),
     tool({
       name: 'fs.search',
       description: 'Finds the lines of files of the workspace that contain a text.',
       input: z.object({ text: z.string().min(1), path: path.default('.') }),
       read_only: true,
-      run: ({ text, path }, { signal }) => search(root, text, path, signal),
+      run: ({ text, path }, { signal }) => reaching(path, () => search(root, text, path, signal)),
     }),
     tool({
       name: 'fs.write',
       description: 'Writes a text file of the workspace, and the folders it lies in.',
       input: z.object({ path, content: z.string() }),
       idempotent: true,
-      run: ({ path, content }) => write(root, path, content),
+      run: ({ path, content }) => reaching(path, () => write(root, path, content)),
     }),
     tool({
       name: 'fs.edit',
       description: 'Replaces a passage of a text file of the workspace. The passage must occur exactly once.',
       input: z.object({ path, old: z.string().min(1), new: z.string() }),
-      run: async ({ path, old, new: next }) => {
-        const text = await read(root, path)
-        const parts = text.split(old)
-        if (parts.length !== 2)
-          throw new Error(`The passage occurs ${parts.length - 1} times in ${path}; it must occur once.`)
-        return write(root, path, parts.join(next))
-      },
+      run: ({ path, old, new: next }) =>
+        reaching(path, async () => {
+          const text = await read(root, path)
+          const parts = text.split(old)
+          if (parts.length !== 2)
+            throw new Error(`The passage occurs ${parts.length - 1} times in ${path}; it must occur once.`)
+          return write(root, path, parts.join(next))
+        }),
     }),
   ]
 }
@@ -87,15 +89,29 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 
 const named = (entry: Dirent) => (entry.isDirectory() ? `${entry.name}/` : entry.name)
 
-/** Links are not followed: what they lead to is found where it lies, if it lies inside. */
+/**
+ * Links are not followed: what they lead to is found where it lies, if it lies inside. What cannot be read below the
+ * folder that was named is passed over.
+ */
 async function search(root: Root, text: string, path: string, signal: AbortSignal): Promise<Json> {
   const found: { path: string; line: number; text: string }[] = []
-  const folders = [await root.find(path)]
+  const start = await root.find(path)
+  const folders = [start]
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of await entriesOf(folder)) {
+    const entries = await entriesOf(folder).catch((error) => {
+      if (folder === start) throw error
+      return []
+    })
+    for (const entry of entries) {
       signal.throwIfAborted()
       const here = relative(root.path, join(folder, entry.name))
-      if (entry.isDirectory()) folders.push(await root.find(here))
+      if (entry.isDirectory())
+        folders.push(
+          ...(await root.find(here).then(
+            (found) => [found],
+            () => [],
+          )),
+        )
       if (!entry.isFile()) continue
       const content = await read(root, here).catch(() => '')
       for (const [i, line] of content.split('\n').entries())

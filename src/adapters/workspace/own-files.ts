@@ -81,8 +81,14 @@ const folded = (name: string) => name.normalize('NFKC').toLowerCase()
 
 const isSame = (a: Stats, b: Stats) => a.dev === b.dev && a.ino === b.ino
 
+/** Undefined if the path leads to nothing that could be opened by it. */
 function statOr(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false })
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    if (['ELOOP', 'ENAMETOOLONG', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
 }
 
 function realOr(path: string): string {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { relative } from 'node:path'
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
@@ -45,7 +46,7 @@ function refuseBeside(root: Root) {
   const [inside] = ownFiles().filter((path) => root.contains(path))
   if (inside !== undefined)
     throw breach(
-      `${inside} belongs to the store of this program and lies in the workspace. No command runs beside it; give the workspace a folder of its own.`,
+      `${relative(root.path, inside)} belongs to the store of this program and lies in the workspace. No command runs beside it; give the workspace a folder of its own.`,
     )
 }
 
