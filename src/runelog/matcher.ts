@@ -27,6 +27,9 @@ export function createMatcher(patterns: readonly string[]): Matcher {
   const farthest = Math.min(width - 1, 255)
   const shifts = new Uint8Array(1 << block_bits).fill(farthest)
   const ending = new Map<number, number[]>()
+  /** The lists of `ending`, and where the one of a block is. A text may lead to one of them at every other character. */
+  const lists: (readonly number[])[] = []
+  const listOf = new Uint32Array(1 << block_bits)
   patterns.forEach((pattern, i) => {
     for (let at = 0; at + 2 <= width; at++) {
       const block = blockAt(pattern, at)
@@ -35,7 +38,9 @@ export function createMatcher(patterns: readonly string[]): Matcher {
     const last = blockAt(pattern, width - 2)
     ending.set(last, [...(ending.get(last) ?? []), i])
   })
-  for (const found of ending.values()) found.sort((a, b) => (patterns[b]?.length ?? 0) - (patterns[a]?.length ?? 0))
+  for (const [block, found] of ending) {
+    listOf[block] = lists.push(found.sort((a, b) => (patterns[b]?.length ?? 0) - (patterns[a]?.length ?? 0))) - 1
+  }
   const tables = patterns.map(failures)
 
   return {
@@ -47,8 +52,10 @@ export function createMatcher(patterns: readonly string[]): Matcher {
           from += shift
           continue
         }
-        const pattern = ending.get(block)?.find((i) => text.startsWith(patterns[i] ?? '', from))
-        if (pattern !== undefined) return { from, to: from + (patterns[pattern]?.length ?? 0), pattern }
+        for (const i of lists[listOf[block] ?? 0] ?? []) {
+          const pattern = patterns[i] ?? ''
+          if (isAt(text, from, pattern)) return { from, to: from + pattern.length, pattern: i }
+        }
         from += 1
       }
       return undefined
@@ -56,6 +63,13 @@ export function createMatcher(patterns: readonly string[]): Matcher {
     begunAtEnd: (text) =>
       patterns.reduce((most, pattern, i) => Math.max(most, prefixAtEnd(text, pattern, tables[i] ?? [])), 0),
   }
+}
+
+/** The first characters by hand, since most calls end there. */
+function isAt(text: string, from: number, pattern: string): boolean {
+  const few = Math.min(pattern.length, 16)
+  for (let i = 0; i < few; i++) if (text.charCodeAt(from + i) !== pattern.charCodeAt(i)) return false
+  return few === pattern.length || text.startsWith(pattern, from)
 }
 
 /** For each length of a pattern's beginning, the longest shorter beginning that it ends with. */

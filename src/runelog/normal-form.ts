@@ -1,9 +1,44 @@
 import { composed, type Reading } from './reading.ts'
 
-/** A letter and its marks. The bound is that of Unicode's stream-safe text; it keeps the sorting of marks cheap. */
-const cluster = /[^\0-\x7f]\p{M}{0,30}/gu
+const beyond_ascii = /[^\0-\x7f]/
 
-const last_cluster = /[^\0-\x7f]\p{M}{0,30}$/u
+/** Of one letter or a whole text. Decomposed (NFKD) and in lower case; a final sigma is as any other. */
+const normalForm = (text: string) =>
+  text.normalize('NFKD').toUpperCase().toLowerCase().replaceAll('\u03c2', '\u03c3').normalize('NFKD')
+
+/** What is known of each code point: 0 is nothing yet. The higher bits are the length of its normal form. */
+const facts = new Uint8Array(0x11_0000)
+const is_known = 1
+const is_mark = 2
+const is_changed = 4
+const length_bits = 3
+
+function factsOf(point: number): number {
+  const known = facts[point] ?? 0
+  if (known !== 0) return known
+  const letter = String.fromCodePoint(point)
+  const normal = normalForm(letter)
+  // Two letters become marks: the halfwidth sound marks, U+FF9E and U+FF9F.
+  const isMark = /^\p{M}/u.test(letter) || /^\p{M}+$/u.test(normal)
+  const found =
+    is_known | (isMark ? is_mark : 0) | (normal === letter ? 0 : is_changed) | (normal.length << length_bits)
+  facts[point] = found
+  return found
+}
+
+/** The bound is that of Unicode's stream-safe text. More marks are not sorted as one, since that takes quadratic time. */
+const most_marks = 30
+
+/** Where the marks end that follow the letter at this place, which is not ASCII. */
+function clusterEnd(text: string, at: number): number {
+  let end = at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1)
+  for (let marks = 0; marks < most_marks && end < text.length; marks++) {
+    const point = text.codePointAt(end) ?? 0
+    if (point < 0x80 || (factsOf(point) & is_mark) === 0) break
+    end += point > 0xffff ? 2 : 1
+  }
+  return end
+}
 
 /**
  * A reading with every letter that is not ASCII decomposed (NFKD) and in lower
@@ -11,9 +46,86 @@ const last_cluster = /[^\0-\x7f]\p{M}{0,30}$/u
  * Undefined if the text is ASCII.
  */
 export function normalised(outer: Reading): Reading | undefined {
-  if (outer.text.search(cluster) < 0) return undefined
-  return replaced(outer, cluster, (found) => found.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD'))
+  const { text } = outer
+  const first = text.search(beyond_ascii)
+  if (first < 0) return undefined
+  const parts: string[] = []
+  let done = 0
+  let lastEnd = -1
+  for (let at = first; at < text.length; ) {
+    if (text.charCodeAt(at) < 0x80) {
+      at += 1
+      continue
+    }
+    if (at === lastEnd && (factsOf(text.codePointAt(at) ?? 0) & is_mark) !== 0) {
+      parts.push(normalForm(text.slice(done, at)))
+      done = at
+    }
+    lastEnd = clusterEnd(text, at)
+    at = lastEnd
+  }
+  parts.push(normalForm(text.slice(done)))
+  const normal = parts.join('')
+  return composed(outer, normal, () => originsOfClusters(text, normal.length))
 }
+
+/** Case and decomposition change the length of each letter by itself; marks change their places within a cluster only. */
+function originsOfClusters(text: string, length: number): Int32Array {
+  const origins = new Int32Array(length + 1)
+  let put = 0
+  for (let at = 0; at < text.length; ) {
+    if (text.charCodeAt(at) < 0x80) {
+      origins[put++] = at++
+      continue
+    }
+    const end = clusterEnd(text, at)
+    for (let i = at; i < end; ) {
+      const point = text.codePointAt(i) ?? 0
+      for (let left = factsOf(point) >> length_bits; left > 0; left--) origins[put++] = at
+      i += point > 0xffff ? 2 : 1
+    }
+    at = end
+  }
+  origins[put] = text.length
+  return origins
+}
+
+/**
+ * Tells whether the normal form of a text may contain one of these normal
+ * forms. It cannot without a letter that becomes one of theirs: most texts in
+ * another script have none, and need not be normalised.
+ */
+export function createNormalFilter(forms: readonly string[]): (text: string) => boolean {
+  const sought = new Set<string>()
+  for (const form of forms) {
+    const beyond = form.split('').filter((unit) => beyond_ascii.test(unit))
+    for (const unit of beyond.length > 0 ? beyond : form.split('')) sought.add(unit)
+  }
+  /** By code unit: 0 is not known yet, 1 is no, 2 is yes. */
+  const isSought = new Uint8Array(0x1_0000)
+  const judge = (unit: string) =>
+    normalForm(unit)
+      .split('')
+      .some((one) => sought.has(one))
+      ? 2
+      : 1
+
+  return (text) => {
+    const first = text.search(beyond_ascii)
+    if (first < 0) return false
+    for (let at = first; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      if (code < 0x80) continue
+      if (isSought[code] === 0) isSought[code] = judge(text.charAt(at))
+      if (isSought[code] === 2) return true
+      // The letters of two code units that change are few; each of them may be sought.
+      if ((code & 0xfc00) === 0xd800 && (factsOf(text.codePointAt(at) ?? 0) & is_changed) !== 0) return true
+    }
+    return false
+  }
+}
+
+const last_cluster = /[^\0-\x7f][\p{M}\uff9e\uff9f]{0,30}$/u
 
 /** A reading without the letter at its end, since more marks may follow it. */
 export function withoutLastCluster(reading: Reading): Reading {
@@ -26,39 +138,27 @@ const line_break = /[\r\n][\r\n\t ]*/g
 
 /** A wider gap than a line break with indentation does not join two lines. This bounds how much of a stream is held back. */
 const widest_break = 80
+const joinedBy = (found: string) => (found.length > widest_break ? found : '')
 
 /** A reading whose lines are joined, since encoders wrap what they write. Undefined if it is one line. */
 export function unwrapped(outer: Reading): Reading | undefined {
   if (outer.text.search(line_break) < 0) return undefined
-  return replaced(outer, line_break, (found) => (found.length > widest_break ? found : ''))
+  const text = outer.text.replaceAll(line_break, joinedBy)
+  return composed(outer, text, () => originsOfLines(outer.text, text.length))
 }
 
-/** Where characters come from is asked only when a secret was found, so only then it is looked up. */
-function replaced(outer: Reading, pattern: RegExp, by: (found: string) => string): Reading {
-  const text = outer.text.replaceAll(pattern, by)
-  let origins: Int32Array | undefined
-  const known = () => {
-    origins ??= originsOf(outer.text, text.length, pattern, by)
-    return composed(outer, text, origins)
-  }
-  return { text, from: (at) => known().from(at), to: (at) => known().to(at) }
-}
-
-function originsOf(text: string, length: number, pattern: RegExp, by: (found: string) => string): Int32Array {
+function originsOfLines(text: string, length: number): Int32Array {
   const origins = new Int32Array(length + 1)
-  let at = 0
+  let put = 0
   let done = 0
   const passTo = (end: number) => {
-    while (done < end) origins[at++] = done++
+    while (done < end) origins[put++] = done++
   }
-  for (const { 0: found, index } of text.matchAll(pattern)) {
+  for (const { 0: found, index } of text.matchAll(line_break)) {
     passTo(index)
-    const { length } = by(found)
-    origins.fill(index, at, at + length)
-    at += length
-    done = index + found.length
+    if (joinedBy(found) === '') done = index + found.length
   }
   passTo(text.length)
-  origins[at] = text.length
+  origins[put] = text.length
   return origins
 }

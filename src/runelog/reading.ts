@@ -37,134 +37,185 @@ export function* readingsOf(text: string, { isOpen = false, marks = every_mark }
   }
 }
 
-const mayHaveEscapes = /\\[ux"'\\/bfnrt]|%[\da-f]{2}|&(?:#|amp|lt|gt|quot|apos)/i
+const escapesOf: Readonly<Record<string, RegExp>> = {
+  '\\': /\\[ux"'\\/bfnrt]/,
+  '%': /%[\da-f]{2}/i,
+  '&': /&(?:#|amp|lt|gt|quot|apos)/i,
+  [every_mark]: /\\[ux"'\\/bfnrt]|%[\da-f]{2}|&(?:#|amp|lt|gt|quot|apos)/i,
+}
 
 function withoutEscapes(outer: Reading, marks: string): Reading | undefined {
   const { text } = outer
-  const first = text.search(mayHaveEscapes)
-  if (first < 0) return undefined
-  const codes = new Uint16Array(text.length)
-  const origins = new Int32Array(text.length + 1)
+  if (escapesOf[marks]?.test(text) === false) return undefined
+  const codes = room(text.length)
+  const length = decode(text, marks, codes)
+  if (length === text.length) return undefined
+  return composed(outer, textOf(codes.subarray(0, length)), () => {
+    const origins = new Int32Array(length + 1)
+    decode(text, marks, room(text.length), origins)
+    return origins
+  })
+}
+
+const largest_kept = 1 << 20
+let kept = new Uint16Array(0)
+
+/** Reused, since an array for each layer of each short text would cost more than the decoding. */
+function room(length: number): Uint16Array {
+  if (length > largest_kept) return new Uint16Array(length)
+  if (kept.length < length) kept = new Uint16Array(Math.max(length, 1 << 10))
+  return kept
+}
+
+/** Writes the code units without their escapes, and where each of them came from. Returns how many there are. */
+function decode(text: string, marks: string, codes: Uint16Array, origins?: Int32Array): number {
+  const [isBackslash, isPercent, isAmpersand] = [marks.includes('\\'), marks.includes('%'), marks.includes('&')]
   let length = 0
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at)
-    const decoded = at >= first && isMark(code) && marks.includes(text[at] ?? '') ? escapeAt(text, at) : undefined
-    origins[length] = at
-    codes[length++] = decoded === undefined ? code : decoded.code
-    if (decoded?.low !== undefined) {
-      origins[length] = at
-      codes[length++] = decoded.low
+    const isDecoded =
+      code === backslash ? isBackslash : code === percent ? isPercent : code === ampersand && isAmpersand
+    const found = isDecoded ? escapeAt(text, at) : none
+    const point = found === none ? code : found >> 5
+    if (origins !== undefined) origins[length] = at
+    if (point < 0x1_0000) codes[length++] = point
+    else {
+      codes[length++] = 0xd800 + ((point - 0x1_0000) >> 10)
+      if (origins !== undefined) origins[length] = at
+      codes[length++] = 0xdc00 + ((point - 0x1_0000) & 0x3ff)
     }
-    at = decoded === undefined ? at + 1 : decoded.end
+    at += found === none ? 1 : found & 31
   }
-  if (length === text.length) return undefined
-  origins[length] = text.length
-  return composed(outer, utf16.decode(codes.subarray(0, length)), origins)
+  if (origins !== undefined) origins[length] = text.length
+  return length
 }
 
-/** A reading of a reading. Characters that come of one original share its origin. */
-export function composed(outer: Reading, text: string, origins: Int32Array): Reading {
+/** ASCII has strings of its own, which are cheaper to search. */
+function textOf(codes: Uint16Array): string {
+  let all = 0
+  for (let i = 0; i < codes.length; i++) all |= codes[i] ?? 0
+  return all > 0x7f ? utf16.decode(codes) : utf8.decode(new Uint8Array(codes))
+}
+
+/**
+ * A reading of a reading. Characters that come of one original share its
+ * origin. Where they come from is asked only when a secret was found, so only
+ * then it is looked up.
+ */
+export function composed(outer: Reading, text: string, findOrigins: () => Int32Array): Reading {
+  let found: Int32Array | undefined
+  const originOf = (at: number) => {
+    found ??= findOrigins()
+    return found[at]
+  }
   return {
     text,
-    from: (at) => outer.from(origins[at] ?? 0),
+    from: (at) => outer.from(originOf(at) ?? 0),
     to(at) {
       let next = at + 1
-      while (origins[next] === origins[at]) next += 1
-      return outer.to((origins[next] ?? 1) - 1)
+      while (originOf(next) === originOf(at)) next += 1
+      return outer.to((originOf(next) ?? 1) - 1)
     },
   }
 }
 
 const utf16 = new TextDecoder('utf-16le', { ignoreBOM: true })
+const utf8 = new TextDecoder()
 
 const backslash = 0x5c
 const percent = 0x25
 const ampersand = 0x26
-const isMark = (code: number) => code === backslash || code === percent || code === ampersand
 
-interface Escape {
-  readonly end: number
-  /** The code unit that is meant, and the second one of a character that has two. */
-  readonly code: number
-  readonly low?: number
+/** An escape is one number, since there may be millions of them: the character that is meant, and in the last 5 bits the length. */
+type Escape = number
+const none: Escape = -1
+
+const escapeOf = (point: number, length: number): Escape =>
+  point >= 0 && point <= 0x10ffff ? (point << 5) | length : none
+
+function escapeAt(text: string, at: number): Escape {
+  if (byteAt(text, at) >= 0) return bytesAt(text, at)
+  const mark = text.charCodeAt(at)
+  return mark === backslash ? lettersAt(text, at) : mark === ampersand ? entityAt(text, at) : none
 }
 
-function escapeAt(text: string, at: number): Escape | undefined {
-  return byteAt(text, at) >= 0
-    ? bytesAt(text, at)
-    : text.charCodeAt(at) === backslash
-      ? lettersAt(text, at)
-      : entityAt(text, at)
-}
+/** What a letter after a backslash means, by its code. */
+const letters = new Map(
+  Object.entries({ '"': '"', "'": "'", '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }).map(
+    ([letter, meant]) => [letter.charCodeAt(0), meant.charCodeAt(0)],
+  ),
+)
 
-const letters: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
-
-function lettersAt(text: string, at: number): Escape | undefined {
-  const letter = text[at + 1] ?? ''
-  if (letter !== 'u') {
-    const code = '"\'\\/'.includes(letter) && letter !== '' ? letter : letters[letter]
-    return code === undefined ? undefined : { end: at + 2, code: code.charCodeAt(0) }
-  }
-  if (text[at + 2] !== '{') {
-    const code = hexAt(text, at + 2, 4)
-    return code < 0 ? undefined : { end: at + 6, code }
-  }
+function lettersAt(text: string, at: number): Escape {
+  const letter = text.charCodeAt(at + 1)
+  if (letter !== 0x75) return escapeOf(letters.get(letter) ?? -1, 2)
+  if (text[at + 2] !== '{') return escapeOf(hexAt(text, at + 2, 4), 6)
   const close = text.slice(at + 3, at + 10).indexOf('}')
-  const point = close < 1 ? -1 : hexAt(text, at + 3, close)
-  return escapeOf(point, at + 4 + close)
+  return close < 1 ? none : escapeOf(hexAt(text, at + 3, close), close + 4)
 }
 
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
-const entity = /&(?:#(?:(\d{1,8})|x([\da-f]{1,8}))|(amp|lt|gt|quot|apos));?/iy
+const entities = Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" })
+const most_digits = 8
 
-function entityAt(text: string, at: number): Escape | undefined {
-  entity.lastIndex = at
-  const found = entity.exec(text)
-  if (found === null) return undefined
-  const [whole, decimal, hex, name] = found
-  const named = name === undefined ? undefined : entities[name.toLowerCase()]?.charCodeAt(0)
-  return escapeOf(
-    named ?? (decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)),
-    at + whole.length,
-  )
+function entityAt(text: string, at: number): Escape {
+  const isNumber = text[at + 1] === '#'
+  const isHex = isNumber && (text.charCodeAt(at + 2) | 0x20) === 0x78
+  if (!isNumber) {
+    const found = entities.find(([name]) => isNameAt(text, at + 1, name))
+    return found === undefined ? none : entityOf(text, at, found[1].charCodeAt(0), found[0].length + 1)
+  }
+  const begin = at + (isHex ? 3 : 2)
+  let end = begin
+  while (end < begin + most_digits && isDigit(text.charCodeAt(end), isHex)) end += 1
+  if (end === begin) return none
+  const point = isHex ? hexAt(text, begin, end - begin) : Number(text.slice(begin, end))
+  return entityOf(text, at, point, end - at)
 }
+
+const entityOf = (text: string, at: number, point: number, length: number): Escape =>
+  escapeOf(point, length + (text[at + length] === ';' ? 1 : 0))
+
+function isNameAt(text: string, at: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) if ((text.charCodeAt(at + i) | 0x20) !== name.charCodeAt(i)) return false
+  return true
+}
+
+const isDigit = (code: number, isHex: boolean) => (isHex ? hexDigit(code) >= 0 : code >= 0x30 && code <= 0x39)
 
 /** One character of UTF-8, as `%C3%B6` or `\xc3\xb6`. A byte that is no part of one is a character by itself. */
-function bytesAt(text: string, at: number): Escape | undefined {
+function bytesAt(text: string, at: number): Escape {
   const width = text.charCodeAt(at) === percent ? 3 : 4
   const first = byteAt(text, at)
   const more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0
   let point = more === 0 ? first : first & (0x3f >> more)
   for (let i = 1; i <= more; i++) {
     const byte = byteAt(text, at + i * width)
-    if ((byte & ~0x3f) !== 0x80) return { end: at + width, code: first }
+    if ((byte & ~0x3f) !== 0x80) return escapeOf(first, width)
     point = (point << 6) | (byte & 0x3f)
   }
-  return escapeOf(point, at + width * (more + 1)) ?? { end: at + width, code: first }
+  const whole = escapeOf(point, width * (more + 1))
+  return whole === none ? escapeOf(first, width) : whole
 }
 
 /** The byte that is written at this place, or -1. */
 function byteAt(text: string, at: number): number {
   if (text.charCodeAt(at) === percent) return hexAt(text, at + 1, 2)
-  return text[at] === '\\' && text[at + 1] === 'x' ? hexAt(text, at + 2, 2) : -1
+  return text.charCodeAt(at) === backslash && text.charCodeAt(at + 1) === 0x78 ? hexAt(text, at + 2, 2) : -1
 }
 
 function hexAt(text: string, at: number, digits: number): number {
   let value = 0
   for (let i = at; i < at + digits; i++) {
-    const code = text.charCodeAt(i)
-    const lower = code | 0x20
-    const digit = code >= 0x30 && code <= 0x39 ? code - 0x30 : lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
+    const digit = hexDigit(text.charCodeAt(i))
     if (digit < 0) return -1
     value = value * 16 + digit
   }
   return value
 }
 
-function escapeOf(point: number, end: number): Escape | undefined {
-  if (!(point >= 0 && point <= 0x10ffff)) return undefined
-  if (point < 0x1_0000) return { end, code: point }
-  return { end, code: 0xd800 + ((point - 0x1_0000) >> 10), low: 0xdc00 + ((point - 0x1_0000) & 0x3ff) }
+function hexDigit(code: number): number {
+  const lower = code | 0x20
+  return code >= 0x30 && code <= 0x39 ? code - 0x30 : lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
 // Each bound below is the longest escape of its kind, so that no end of a text is held back for long.

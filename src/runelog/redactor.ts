@@ -2,9 +2,9 @@ import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
 import { createMatcher } from './matcher.ts'
-import { withoutLastCluster } from './normal-form.ts'
+import { createNormalFilter, withoutLastCluster } from './normal-form.ts'
 import { every_mark, type Reading, readingsOf } from './reading.ts'
-import { formsOf, inLowerCase, shortest_secret, variantsOf } from './secret-forms.ts'
+import { formsOf, inLowerCase, normalFormsOf, shortest_secret, variantsOf } from './secret-forms.ts'
 
 /** Takes registered secrets out of a value. If it throws, the write that needed it fails. */
 export interface Redactor {
@@ -120,17 +120,32 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
   const lengths = new Map(secrets.map(([name, { length }]) => [name, length]))
   const forms = secrets.flatMap(([name, value]) => formsOf(value).map((form) => ({ name, form })))
   const matcher = createMatcher(forms.map(({ form }) => form))
-  const hasNormalForms = secrets.some(([, value]) => /[^\0-\x7f]/.test(value))
+  const normalForms = secrets.flatMap(([, value]) => normalFormsOf(value))
+  const hasNormalForms = normalForms.length > 0
+  const isNormalSought = hasNormalForms ? createNormalFilter(normalForms) : () => false
 
   // A short secret that looks as if it had escapes may be too short without them, so each kind is also decoded by itself.
   const looksEscaped = secrets.some(([, value]) => [...readingsOf(value)].length > 1)
   const kinds = looksEscaped ? [every_mark, ...every_mark] : [every_mark]
 
-  function* variants(text: string, isOpen = false): Generator<Reading> {
+  function* variants(text: string): Generator<Reading> {
+    const marksRead = new Set<string>()
+    for (const reading of readingsOf(text)) {
+      if (looksEscaped) for (const mark of every_mark) if (reading.text.includes(mark)) marksRead.add(mark)
+      yield* variantsOf(reading, isNormalSought)
+    }
+    // One kind by itself reads as all of them do, if there is no other.
+    if (marksRead.size < 2) return
+    for (const marks of every_mark)
+      for (const reading of readingsOf(text, { marks })) yield* variantsOf(reading, isNormalSought)
+  }
+
+  /** Of a text that is still to go on, every letter may be the beginning of a secret. */
+  function* openVariants(text: string): Generator<Reading> {
     for (const marks of kinds)
-      for (const reading of readingsOf(text, { isOpen, marks })) {
-        yield* variantsOf(reading, hasNormalForms)
-        if (isOpen && hasNormalForms) yield* variantsOf(withoutLastCluster(reading), true)
+      for (const reading of readingsOf(text, { isOpen: true, marks })) {
+        yield* variantsOf(reading, () => hasNormalForms)
+        if (hasNormalForms) yield* variantsOf(withoutLastCluster(reading), () => true)
       }
   }
 
@@ -144,8 +159,12 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
     const name = nameIn(text)
     // Ids and most short texts have one reading only.
     if (name !== undefined || !mayReadOtherwise.test(text)) return name
-    for (const reading of variants(text)) {
-      const name = nameIn(reading.text)
+    // Kinds of escapes by themselves often read as all of them together.
+    const seen: string[] = [text]
+    for (const { text: read } of variants(text)) {
+      if (seen.includes(read)) continue
+      seen.push(read)
+      const name = nameIn(read)
       if (name !== undefined) return name
     }
     return undefined
@@ -156,21 +175,44 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
     let joined = span
     for (let last = spans.at(-1); last !== undefined && last.to > joined.from; last = spans.at(-1)) {
       spans.pop()
-      const { name } = (lengths.get(last.name) ?? 0) >= (lengths.get(joined.name) ?? 0) ? last : joined
+      const name = longerOf(last.name, joined.name)
       joined = { from: Math.min(last.from, joined.from), to: Math.max(last.to, joined.to), name }
     }
     spans.push(joined)
   }
 
+  const longerOf = (a: string, b: string) => ((lengths.get(a) ?? 0) >= (lengths.get(b) ?? 0) ? a : b)
+
+  /** Those of one reading. They come from left to right, so that millions that overlap, as in "aaaa…", need no list. */
+  function* spansOf(reading: Reading): Generator<Span> {
+    const text = inLowerCase(reading.text)
+    const span = (from: number, to: number, name: string) => ({
+      from: reading.from(from),
+      to: reading.to(to - 1),
+      name,
+    })
+    let begin = 0
+    let end = 0
+    let longest = ''
+    for (let match = matcher.next(text, 0); match !== undefined; match = matcher.next(text, match.from + 1)) {
+      const { from, to, pattern } = match
+      const name = forms[pattern]?.name ?? ''
+      if (from < end) {
+        if (name !== longest) longest = longerOf(longest, name)
+        if (to > end) end = to
+        continue
+      }
+      if (end > 0) yield span(begin, end, longest)
+      begin = from
+      end = to
+      longest = name
+    }
+    if (end > 0) yield span(begin, end, longest)
+  }
+
   function spansIn(readings: Iterable<Reading>): readonly Span[] {
     const found: Span[] = []
-    for (const reading of readings) {
-      const text = inLowerCase(reading.text)
-      for (let match = matcher.next(text, 0); match !== undefined; match = matcher.next(text, match.from + 1)) {
-        const { from, to, pattern } = match
-        found.push({ from: reading.from(from), to: reading.to(to - 1), name: forms[pattern]?.name ?? '' })
-      }
-    }
+    for (const reading of readings) for (const span of spansOf(reading)) found.push(span)
     const spans: Span[] = []
     for (const span of found.sort((a, b) => a.to - b.to)) join(spans, span)
     return spans
@@ -180,7 +222,7 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
     find,
     spans: (text) => (find(text) === undefined ? [] : spansIn(variants(text))),
     settledLength(text) {
-      const open = [...variants(text, true)]
+      const open = [...openVariants(text)]
       let cut = text.length
       for (const { text: read, from } of open)
         cut = Math.min(cut, from(read.length - matcher.begunAtEnd(inLowerCase(read))))

@@ -24,15 +24,20 @@ export function formsOf(secret: string): readonly string[] {
 /** With as many characters as before: only this one letter has two in lower case. */
 export const inLowerCase = (text: string) => text.replaceAll('\u0130', 'i').toLowerCase()
 
-/** A reading, also with its lines joined, and each of them in normal form if a secret has letters that are not ASCII. */
-export function variantsOf(reading: Reading, hasNormalForms: boolean): readonly Reading[] {
+/** How a secret with letters that are not ASCII reads in normal form, which may be ASCII. */
+export function normalFormsOf(secret: string): readonly string[] {
+  const normals = [...readingsOf(secret)].map((reading) => normalised(reading)?.text)
+  return normals.filter((text) => text !== undefined).map(inLowerCase)
+}
+
+/** A reading, also with its lines joined, and each of them in normal form where that may contain a secret. */
+export function* variantsOf(reading: Reading, isNormalSought: (text: string) => boolean): Generator<Reading> {
   const joined = unwrapped(reading)
-  const lines = joined === undefined ? [reading] : [reading, joined]
-  if (!hasNormalForms) return lines
-  return lines.flatMap((one) => {
-    const normal = normalised(one)
-    return normal === undefined ? [one] : [one, normal]
-  })
+  for (const one of joined === undefined ? [reading] : [reading, joined]) {
+    yield one
+    const normal = isNormalSought(one.text) ? normalised(one) : undefined
+    if (normal !== undefined) yield normal
+  }
 }
 
 /** Three bytes are four characters, so there are three places to stand. Characters that neighbours share are left out. */

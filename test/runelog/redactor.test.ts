@@ -227,6 +227,39 @@ describe('F-91 redactor: the forms of a secret', () => {
     }
   })
 
+  test('F-88 redactor: no text costs many times what plain text of its length costs', () => {
+    const characters = 1_500_000
+    const korean = '모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다. '
+    const french = 'Éloïse a été très fâchée par le garçon dégoûté à Noël. '
+    const umlauts = 'pässwörd-größe'
+    const processorTime = (value: string, unit: string) => {
+      const one = createRedactor({ secrets: new Map([['s', value]]) })
+      const text = unit.repeat(characters / unit.length)
+      const times = Array.from({ length: 3 }, () => {
+        const began = process.cpuUsage()
+        one.clean(text)
+        const { user, system } = process.cpuUsage(began)
+        return user + system
+      })
+      return Math.min(...times)
+    }
+    const plain = processorTime(umlauts, 'The quick brown fox jumps over the lazy dog. ')
+    const texts: Readonly<Record<string, readonly [secret: string, unit: string]>> = {
+      'Korean prose': [umlauts, korean],
+      'Hangul Jamo': [umlauts, korean.normalize('NFD')],
+      'French in NFD': [umlauts, french.normalize('NFD')],
+      'French, for a secret that is ASCII in normal form': ['Straßenbahn', french],
+      'halfwidth sound marks between marks': [umlauts, `\uff9e${'\u0334'.repeat(20)}o\u0308`],
+      emoji: [umlauts, '😀'],
+      backslashes: ['hunter2-token', '\\'],
+      'escaped backslashes': ['hunter2-token', '\\u005c'],
+      'backslashes, for a secret that looks escaped': ['secret"value\\with%25', '\\'],
+      'a secret that overlaps itself': ['abababab', 'ab'],
+    }
+    const times = Object.entries(texts).map(([name, [value, unit]]) => [name, processorTime(value, unit) / plain])
+    expect(times.filter(([, ratio]) => Number(ratio) > 25)).toEqual([])
+  })
+
   test('an ordinary text is left as it is', () => {
     const text = 'The order ord_01J8ZQ4 of 2026-11-15 was paid in full: aHR0cHM6Ly9leGFtcGxlLnRlc3Q= and 70617373.'
     expect(redactor.clean({ text }).value).toEqual({ text })
