@@ -12,6 +12,11 @@ export function printable(text: string): string {
   return text.replace(treacherous, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }
 
+/** A name from outside, fit to stand within a sentence: it cannot begin a new line either. */
+export function printableName(name: string): string {
+  return printable(name).replaceAll('\n', '\\u{a}')
+}
+
 /** JSON that is fit for a terminal and reads back as the same value: what cannot be printed stands as an escape. */
 export function printableJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent) ?? 'null'

@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
+import { printableJson } from '../../kernel/printable.ts'
 
 type Transport = NonNullable<Client['transport']>
 
@@ -8,13 +9,18 @@ const mostBlocks = 1_000
 
 /**
  * Looks at what a server sends before the library does. A request or a notification beyond `jsonLimits.arguments` is
- * refused, and a result keeps its first blocks only.
+ * refused, and a result keeps its first blocks only. A list of tools with one beyond `jsonLimits.schema` becomes an
+ * error: the library would exhaust the stack over a deep schema.
  */
 export function boundMessages(transport: Transport, warn: (problem: string) => void): void {
   const hear = transport.onmessage
   transport.onmessage = (message, extra) => {
     if ('result' in message && Array.isArray(message.result.content))
       message.result.content = message.result.content.slice(0, mostBlocks)
+    const unfit =
+      'result' in message && Array.isArray(message.result.tools) ? unfitTool(message.result.tools) : undefined
+    if (unfit !== undefined && 'result' in message)
+      return hear?.({ jsonrpc: '2.0', id: message.id, error: { code: -32603, message: unfit } }, extra)
     const read = 'method' in message ? boundedJson(message.params ?? {}, jsonLimits.arguments) : { value: null }
     if ('value' in read) return hear?.(message, extra)
     warn(`a message was refused: ${read.problem}`)
@@ -22,4 +28,13 @@ export function boundMessages(transport: Transport, warn: (problem: string) => v
     const error = { code: -32602, message: `The parameters are refused: ${read.problem}` }
     transport.send({ jsonrpc: '2.0', id: message.id, error }).catch((failure: unknown) => warn(String(failure)))
   }
+}
+
+function unfitTool(tools: readonly unknown[]): string | undefined {
+  for (const tool of tools) {
+    const read = boundedJson(tool, jsonLimits.schema)
+    const name = String(Object(tool).name).slice(0, 80).toWellFormed()
+    if ('problem' in read) return `its tool ${printableJson(name)} is refused: ${read.problem}`
+  }
+  return undefined
 }

@@ -9,6 +9,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { printableName } from '../../kernel/printable.ts'
 import type { ToolContext } from '../../runtime/tools/tool.ts'
 import { boundMessages } from './bound-messages.ts'
 import { boundedFetch } from './bounded-fetch.ts'
@@ -132,10 +133,11 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
     async call(listed, args, context) {
       const made = await live()
       const now = (await toolsOf(made)).find((tool) => tool.name === listed.name)
-      if (now === undefined) throw marked(`${name} has no tool ${listed.name} any more.`, 'definition_changed')
+      if (now === undefined)
+        throw marked(`${name} has no tool ${printableName(listed.name)} any more.`, 'definition_changed')
       if (definitionOf(now) !== definitionOf(listed))
         throw marked(
-          `${name} changed its definition of ${listed.name}; it was not called. The new one counts after a restart.`,
+          `${name} changed its definition of ${printableName(listed.name)}; it was not called. The new one counts after a restart.`,
           'definition_changed',
         )
       if (context.signal.aborted) throw marked(`It was called off before ${name} got it.`, 'not_begun')

@@ -2,6 +2,7 @@ import type { Tool as Listed } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { printableName } from '../../kernel/printable.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
 import { foreignShape } from '../../runtime/tools/foreign-schema.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
@@ -24,7 +25,7 @@ export function mcpTool(server_name: string, server: McpServer, listed: Listed, 
     ...properties,
     name: nameOf(server_name, listed.name),
     description: descriptionOf(server_name, server, listed.description ?? ''),
-    input: shapeOf(listed.inputSchema, (problem) => warn(`${listed.name}: ${problem}`)),
+    input: shapeOf(listed.inputSchema, (problem) => warn(`${printableName(listed.name)}: ${problem}`)),
     input_schema,
     version: versionOf(server),
     parallel: properties.read_only,

@@ -1,5 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
+import { printable, printableName } from '../../kernel/printable.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import { type Connection, connectionTo } from './connection.ts'
 import { messageOf } from './failure.ts'
@@ -31,7 +32,7 @@ export async function openServers(
   const cleaned = (error: unknown): never => {
     if (!(error instanceof Fault) || error.code !== 'server_unusable') throw error
     const { server, problem } = error.details as { server: string; problem: string }
-    throw faults.server_unusable({ server, problem: clean(problem) })
+    throw faults.server_unusable({ server, problem: printable(clean(problem)) })
   }
   const close = async () => {
     await Promise.all([...connections.values()].map((connection) => connection.close()))
@@ -58,7 +59,7 @@ async function toolsOf(name: string, server: McpServer, ports: Parameters<typeof
   if (unknown !== undefined)
     throw faults.server_unusable({
       server: name,
-      problem: `mcp.${name}.tools.${unknown}: It has no such tool; it has ${listed.map((l) => l.name).join(', ')}.`,
+      problem: `mcp.${name}.tools.${printableName(unknown)}: It has no such tool; it has ${listed.map((l) => printableName(l.name)).join(', ')}.`,
     })
   return listed.map((each) => mcpTool(name, server, each, ports))
 }

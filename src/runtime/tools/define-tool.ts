@@ -79,6 +79,11 @@ function problemWith(tool: Tool): string | undefined {
   if (typeof tool.name !== 'string' || !toolName.test(tool.name))
     return 'A name is letters, digits, underscores and hyphens, begins with a letter, and may have parts joined by dots, as in "payments.refund".'
   if (tool.name === askPersonName) return 'The runtime has a tool of this name; choose another.'
+  for (const field of ['description', 'version'] as const) {
+    const text: unknown = tool[field] ?? ''
+    if (typeof text !== 'string') return `${field} is a value of type ${typeof text}; it must be a text.`
+    if (!text.isWellFormed()) return `${field} has a lone surrogate, which is half a character; write it without.`
+  }
   if (typeof tool.run !== 'function') return 'It has no run function.'
   const mistake = misspelled(tool)
   if (mistake !== undefined) return mistake

@@ -47,6 +47,7 @@ test('tools of different inputs fit into one list', () => {
 
 const good = { name: 'look', input: z.object({}), run: () => null }
 const bad: readonly [string, Partial<ToolDefinition<z.ZodType>>, RegExp][] = [
+  ['half a character in its description', { description: 'a\ud800' }, /description has a lone surrogate/],
   ['irreversible and read_only', { irreversible: true, read_only: true }, /drop one of the two/],
   ['a name with a space', { name: 'look around' }, /letters, digits, underscores and hyphens/],
   ['a name that begins with a digit', { name: '1look' }, /begins with a letter/],
