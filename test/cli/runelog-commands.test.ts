@@ -335,6 +335,8 @@ test.each([
   [['rebuild', 'now']],
   [['verify', 'a', 'b']],
   [['verify', 'ses_1', '--bundle', 'x']],
+  [['verify', '--bundle', 'x', '--key', 'zz']],
+  [['verify', '--key', `${'a'.repeat(64)},`]],
 ])('%j is not understood', async (args) => {
   expect(await runCli(args)).toMatchObject({ exit: 2, err: expect.stringContaining('usage: statewright') })
 })

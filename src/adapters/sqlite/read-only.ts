@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { createBell } from '../../runelog/bell.ts'
 import { findWords } from '../../runelog/find-words.ts'
-import { follow } from '../../runelog/follow.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
@@ -71,7 +70,16 @@ async function readOnly(
 
   const store: ReadOnlyRunelog = {
     read: reader.read,
-    follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
+    // Nobody records anything while this holds its lock, so what is there is all that comes.
+    async *follow(session_id, after, signal) {
+      for (let cursor = after; !signal.aborted; ) {
+        const runes = await reader.read(session_id, { after: cursor, limit: 256 })
+        yield* runes
+        const last = runes.at(-1)
+        if (last === undefined) return
+        cursor = last.event_id
+      }
+    },
     async head(session_id) {
       await folded()
       return placeIn(reader, rows.look, session_id)?.head

@@ -37,6 +37,7 @@ export const verifyCommand: Command = {
   async run(args, io) {
     const [given] = take(this, args, 0, 1)
     const { bundle, checkpoints, store, server } = args.values
+    keysOf(args)
     if (bundle !== undefined) {
       if (given !== undefined || checkpoints !== undefined || store !== undefined || server !== undefined)
         throw badUsage(this, 'A bundle is verified by itself.')
@@ -213,7 +214,12 @@ async function readMarks(args: Arguments, { host }: Io): Promise<ReadonlyMap<str
   return Map.groupBy(all, (checkpoint) => checkpoint.session_id)
 }
 
-const keysOf = ({ values }: Arguments) => (values.key as string | undefined)?.split(',')
+function keysOf({ values }: Arguments): readonly string[] | undefined {
+  const keys = (values.key as string | undefined)?.toLowerCase().split(',')
+  const bad = keys?.find((key) => !/^[0-9a-f]{64}$/.test(key))
+  if (bad !== undefined) throw badUsage(verifyCommand, `--key takes keys of 64 hex digits, not ${JSON.stringify(bad)}.`)
+  return keys
+}
 
 /** A checkpoint that another key signed than that of the store: one of the two was replaced. */
 function keyDamage(store: Store, marks: ReadonlyMap<string, readonly Checkpoint[]>, args: Arguments): Damage[] {

@@ -3,7 +3,7 @@ import { getRun } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
 import { askPerson } from '../ask-person.ts'
 import type { Arguments, Command, Io } from '../command.ts'
-import { exits } from '../exits.ts'
+import { type Exit, exits } from '../exits.ts'
 import { followRun } from '../follow-run.ts'
 import { next } from '../hint.ts'
 import { createViewer, type Viewer } from '../render/viewer.ts'
@@ -60,6 +60,8 @@ async function watchRun(client: Client, run_id: string, args: Arguments, io: Io,
   }
   if (isWaiting) next(io, args, ...open.map((id) => `inbox ${id}`))
   const { exit } = await followRun(io, client, { session_id, run_id, after: 0 }, viewer, { owns: false, patient: true })
+  if (exit === 'waiting' && !isWaiting)
+    viewer.say(`It is ${run.status}, and nothing carries it out. Start a server or a worker, or watch it with --work.`)
   return exits[exit]
 }
 
@@ -67,7 +69,7 @@ async function watchSession(client: Client, session_id: string, io: Io, viewer: 
   const leave = new AbortController()
   const deaf = io.host.onInterrupt(() => leave.abort())
   try {
-    const { is_sealed, event_id } = await client.call(getSession, { params: { session_id } })
+    const { is_sealed, event_id, runs } = await client.call(getSession, { params: { session_id } })
     for await (const heard of client.follow(session_id, 0, leave.signal)) {
       if (heard.type === 'rune' && heard.rune.visibility !== 'public') continue
       viewer.show(heard)
@@ -75,10 +77,16 @@ async function watchSession(client: Client, session_id: string, io: Io, viewer: 
       // Nothing follows a seal but what is said about it later.
       if (heard.rune.kind === 'session.closed' || (is_sealed && heard.rune.event_id >= event_id)) return exits.ok
     }
-    return exits.interrupted
+    // A store that nobody works on has no more to say.
+    return leave.signal.aborted ? exits.interrupted : exits[outcomeOf(runs.at(-1)?.status)]
   } finally {
     deaf()
     leave.abort()
     viewer.end()
   }
+}
+
+function outcomeOf(status: string | undefined): Exit {
+  if (status === undefined || status === 'succeeded') return 'ok'
+  return status === 'failed' || status === 'canceled' ? 'failed' : 'waiting'
 }
