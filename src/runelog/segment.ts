@@ -69,7 +69,11 @@ export function createSegments(folder: string): Segments {
 
     async read(segment) {
       if (last?.segment === segment) return last.records
-      const bytes = await readRegular(placeOf(segment))
+      const bytes = await readRegular(placeOf(segment)).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error
+        const problem = `it is missing from ${folder}. Processes on PostgreSQL need one folder for all: STATEWRIGHT_SEGMENTS.`
+        throw faults.store_damaged({ what: `archived log ${segment}`, problem }, { cause: error })
+      })
       if (!segment.endsWith(`-${digestOf(bytes).slice(0, 16)}.ndjson.gz`))
         throw new Error(`the archived log ${segment} was changed: its content does not fit its name`)
       const records = await recordsIn(bytes)

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { importable } from '../support/cli-project.ts'
 import { registryIn } from '../support/goal-registry.ts'
 import { keyedPlans, keyedRequests } from '../support/keyed-requests.ts'
@@ -52,8 +52,10 @@ async function requestsOf({ ask }: Server): Promise<readonly string[]> {
   const ids: string[] = []
   const { items } = (await ask('/api/sessions?limit=200')).json as { items: { session_id: string }[] }
   for (const { session_id } of items) {
-    const runes = (await ask(`/api/sessions/${session_id}/runes?limit=1000`)).json.items as { request_id?: string }[]
-    for (const { request_id } of runes) if (request_id !== undefined) ids.push(request_id)
+    const { status, json } = await ask(`/api/sessions/${session_id}/runes?limit=1000`)
+    expect(status, JSON.stringify({ session_id, json })).toBe(200)
+    for (const { request_id } of json.items as { request_id?: string }[])
+      if (request_id !== undefined) ids.push(request_id)
   }
   return ids
 }
@@ -93,6 +95,9 @@ async function killAtEach(start: () => Promise<Server>, all: readonly (typeof ch
 
 test('F-108 keys: two servers on one PostgreSQL share keys, and a key belongs to its token', async () => {
   const store = await freshDatabase()
+  // Both read what either of them archives.
+  vi.stubEnv('STATEWRIGHT_SEGMENTS', scratch.fresh())
+  onTestFinished(() => void vi.unstubAllEnvs())
   const registry = registryIn(scratch.fresh())
   const [left, right] = await Promise.all([site(registry, store)(), site(registry, store)()])
   for (const name of isProof ? Object.keys(keyedRequests) : ['steer_run', 'allow_again']) {

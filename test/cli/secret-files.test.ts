@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
@@ -223,4 +225,20 @@ test('F-85 doctor: it reports as bad that the key and the token cannot be made',
   rmSync(file)
   expect(await doctor()).toMatch(/ok +key file +\S+ is made by the first process that needs it/)
   expect(existsSync(file)).toBe(false)
+})
+
+test('F-85 secrets: of several processes that make a key or token at once, all have the first one', async () => {
+  const program = `
+    import { openSigner } from ${JSON.stringify(new URL('../../src/adapters/host/signing-key.ts', import.meta.url).href)}
+    import { openToken } from ${JSON.stringify(new URL('../../src/adapters/host/token-file.ts', import.meta.url).href)}
+    const { token } = openToken(process.argv[1] + '/token')
+    console.log(openSigner(process.argv[1] + '/key').public_key + ' ' + token)
+  `
+  const place = join(home, 'race')
+  const runs = Array.from({ length: 6 }, () =>
+    promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program, '--', place]),
+  )
+  const said = (await Promise.all(runs)).map(({ stdout }) => stdout)
+  expect(new Set(said).size).toBe(1)
+  expect(readdirSync(place).sort()).toEqual(['key', 'token'])
 })

@@ -109,8 +109,9 @@ export const keyedRequests: Readonly<Record<string, (ask: Ask) => Promise<Keyed>
   },
   approve: async (ask) => {
     const { interaction_id } = await waiting(ask, `refund ${orders()}`)
+    const { digest } = (await ask(`/api/interactions/${interaction_id}`)).json
     const path = `/api/interactions/${interaction_id}/approve`
-    return { path, body: {}, other: { replied_by: 'mia' }, answer: { is_repeated: true } }
+    return { path, body: { digest }, other: { digest, replied_by: 'mia' }, answer: { is_repeated: true } }
   },
   deny: async (ask) => {
     const { interaction_id } = await waiting(ask, `refund ${orders()}`)

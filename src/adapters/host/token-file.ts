@@ -14,9 +14,10 @@ export function newToken(): string {
 export function openToken(path: string): { readonly token: string; readonly isNew: boolean } {
   try {
     if (existsSync(path)) return { token: tokenIn(path), isNew: false }
-    const token = newToken()
-    writeSecret(path, `${token}\n`)
-    return { token, isNew: true }
+    const made = newToken()
+    writeSecret(path, `${made}\n`)
+    const token = tokenIn(path)
+    return { token, isNew: token === made }
   } catch (error) {
     throw fileRefused(path, error)
   }

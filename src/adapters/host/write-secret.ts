@@ -1,15 +1,24 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { accessSync, constants, existsSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
 
-/** Makes a file that only its owner may read, and the folder around it. */
+/**
+ * Makes a file that only its owner may read, and the folder around it. Of
+ * several processes that make it at once, the first wins: read what is there
+ * then. It appears whole, so that no other process reads a part of it.
+ */
 export function writeSecret(path: string, text: string): void {
+  const draft = `${path}.${randomUUID()}`
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+    writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
+    linkSync(draft, path)
   } catch (error) {
-    throw notMade(path, error)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw notMade(path, error)
+  } finally {
+    if (existsSync(draft)) rmSync(draft)
   }
 }
 
