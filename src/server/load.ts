@@ -75,7 +75,7 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
     }
   }
 
-  /** Resolves when an answer has left, or nobody is there to take it. */
+  /** Resolves when an answer has left, or its client is gone. */
   function overOf(answer: ServerResponse, socket: Socket): Promise<void> {
     const { promise: over, resolve } = Promise.withResolvers<void>()
     const told = toTell.get(socket) ?? new Set()

@@ -77,7 +77,7 @@ async function watchSession(client: Client, session_id: string, io: Io, viewer: 
       // Nothing follows a seal but what is said about it later.
       if (heard.rune.kind === 'session.closed' || (is_sealed && heard.rune.event_id >= event_id)) return exits.ok
     }
-    // A store that nobody works on has no more to say.
+    // Without a process at work, a store has no more to say.
     return leave.signal.aborted ? exits.interrupted : exits[outcomeOf(runs.at(-1)?.status)]
   } finally {
     deaf()

@@ -4,7 +4,7 @@ import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { isMarked, readThrown } from '../thrown.ts'
 import { eventProblem } from './event-problem.ts'
-import { breathe, eventsPerBreath, streamLimits } from './stream-limits.ts'
+import { breathe, perBreath, streamLimits } from './stream-limits.ts'
 
 export interface Usage {
   readonly input_tokens: number
@@ -73,6 +73,7 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
   const calls: WrittenCall[] = []
   let state: { provider_state?: Json } = {}
   let characters = 0
+  let heard = 0
   let emotions = 0
   const said = () => text.toWellFormed()
   // Asking again would cost as much again, and most likely come to the same.
@@ -90,7 +91,10 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
   const stream = open(model, request, options)
   try {
     for (let events = 1; ; events++) {
-      if (events % eventsPerBreath === 0) await breathe()
+      if (events % perBreath.events === 0 || characters - heard >= perBreath.characters) {
+        heard = characters
+        await breathe()
+      }
       if (events > streamLimits.events) return tooMuch('events', streamLimits.events)
       const step = await stream.next()
       if (signal.aborted) return { kind: 'aborted', partial: said(), usage }

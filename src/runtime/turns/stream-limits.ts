@@ -15,8 +15,8 @@ export const streamLimits = {
   tokens: 1_000_000_000,
 } as const
 
-/** After so many events a stream lets others run: a model that never waits would hold the whole process. */
-export const eventsPerBreath = 32
+/** After so many events or characters a stream lets others run: a model that never waits would hold the whole process. */
+export const perBreath = { events: 32, characters: 65_536 } as const
 
 /** Resolves after whatever else the process has to do right now. */
 export const breathe = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))

@@ -283,3 +283,21 @@ test('whatever a stream does, there is one answer that can be recorded', async (
     { seed: 9, numRuns: proof ? 5_000 : 120 },
   )
 })
+
+test('F-88 models: between large deltas that come without a pause, others get their turn', async () => {
+  const deltas = 20
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const { promise } = start(async function* () {
+    for (let i = 0; i < deltas; i++) yield delta('x'.repeat(100_000))
+    yield done()
+  })
+  expect((await promise).kind).toBe('final')
+  isOver = true
+  expect(turns).toBeGreaterThanOrEqual(deltas)
+})

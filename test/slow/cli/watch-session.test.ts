@@ -8,7 +8,7 @@ test.each([
   ['hello there', 0],
   ['fail', 1],
   ['refund 7', 4],
-])('watch: an open session in a store that nobody works on ends with its last run (%s)', async (input, exit) => {
+])('watch: an open session in a store without a process at work ends with its last run (%s)', async (input, exit) => {
   const project = createProject(scratch.fresh())
   await project.cli(['run', input])
   const { items } = JSON.parse((await project.cli(['ps', '--json'])).out) as {
