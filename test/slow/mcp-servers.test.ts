@@ -1,35 +1,20 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { McpServerOptions } from '../../src/adapters/mcp/server-config.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
-import { call, type Scripted, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { childrenWith, referenceServers } from '../support/mcp-servers.ts'
+import { mcpWorld, scratch } from '../support/mcp-world.ts'
 import { createWorld } from '../support/world.ts'
 
 const odd = new URL('../support/odd-mcp-server.mjs', import.meta.url).pathname
 
-/** A scratch folder that goes with the test. */
-function scratch(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'statewright-mcp-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-async function worldOf(mcp: Record<string, McpServerOptions>, script: readonly Scripted[], more: object = {}) {
-  const worker = agent({ role: 'worker', model: scriptedModel([...script, say('done')]), mcp: Object.keys(mcp) })
-  const world = await createWorld({ agents: { worker }, mcp, policy: { mode: 'full_access' }, ...more })
-  onTestFinished(() => world.end())
-  return world
-}
-
-type World = Awaited<ReturnType<typeof worldOf>>
+type World = Awaited<ReturnType<typeof mcpWorld>>
 
 async function played(world: World, options: { mode?: 'interactive' | 'auto' } = {}) {
   const run = await world.sw.submit({ agent: 'worker', input: 'go', ...options })
@@ -59,7 +44,7 @@ const free = { approval: 'never' as const }
 
 describe('the reference servers', () => {
   test('a call, a structured result, an error of the tool', async () => {
-    const world = await worldOf({ everything: referenceServers.everything(free) }, [
+    const world = await mcpWorld({ everything: referenceServers.everything(free) }, [
       call('everything.get-sum', { a: 2, b: 40 }),
       call('everything.get-structured-content', { location: 'Chicago' }),
       call('everything.get-resource-reference', { resourceType: 'Text', resourceId: -1 }),
@@ -97,7 +82,7 @@ describe('the reference servers', () => {
   test('files of a real folder, written and read through the server', async () => {
     const folder = scratch()
     const path = join(folder, 'note.txt')
-    const world = await worldOf({ files: referenceServers.filesystem(folder, free) }, [
+    const world = await mcpWorld({ files: referenceServers.filesystem(folder, free) }, [
       call('files.write_file', { path, content: 'hello' }),
       call('files.read_text_file', { path }),
       call('files.read_text_file', { path: '/etc/hostname' }),
@@ -110,7 +95,7 @@ describe('the reference servers', () => {
   })
 
   test('progress is recorded, and a cancel reaches the server', async () => {
-    const world = await worldOf({ everything: referenceServers.everything({ ...free, trusted: true }) }, [
+    const world = await mcpWorld({ everything: referenceServers.everything({ ...free, trusted: true }) }, [
       call('everything.trigger-long-running-operation', longCall),
     ])
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
@@ -123,7 +108,7 @@ describe('the reference servers', () => {
   })
 
   test('a question of the server is an interaction, and its answer is what the server gets', async () => {
-    const world = await worldOf({ everything: referenceServers.everything(free) }, [
+    const world = await mcpWorld({ everything: referenceServers.everything(free) }, [
       call('everything.trigger-elicitation-request'),
     ])
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
@@ -141,7 +126,7 @@ describe('the reference servers', () => {
   })
 
   test('nobody answers in an auto run: the server is told, and goes on', async () => {
-    const world = await worldOf({ everything: referenceServers.everything(free) }, [
+    const world = await mcpWorld({ everything: referenceServers.everything(free) }, [
       call('everything.trigger-elicitation-request'),
     ])
     const { runes, result } = await played(world, { mode: 'auto' })
@@ -151,7 +136,7 @@ describe('the reference servers', () => {
   })
 
   test('cancelled while it asks: the question is withdrawn, and nobody claims that nothing happened', async () => {
-    const world = await worldOf({ everything: referenceServers.everything(free) }, [
+    const world = await mcpWorld({ everything: referenceServers.everything(free) }, [
       call('everything.trigger-elicitation-request'),
     ])
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
@@ -168,7 +153,7 @@ describe('the reference servers', () => {
   test('killed in the middle of a call that cannot be repeated: nobody knows, and it is not called again', async () => {
     const file = join(scratch(), 'memory.json')
     const everything = referenceServers.everything(free)
-    const world = await worldOf({ everything, memory: referenceServers.memory(file, free) }, [
+    const world = await mcpWorld({ everything, memory: referenceServers.memory(file, free) }, [
       call('everything.trigger-long-running-operation', longCall),
       call('everything.echo', { message: 'here again' }),
     ])
@@ -192,7 +177,7 @@ describe('the reference servers', () => {
   })
 
   test('killed in the middle of a call that only reads: it failed, and the model may call again', async () => {
-    const world = await worldOf({ everything: referenceServers.everything({ trusted: true }) }, [
+    const world = await mcpWorld({ everything: referenceServers.everything({ trusted: true }) }, [
       call('everything.trigger-long-running-operation', longCall),
       call('everything.echo', { message: 'still here' }),
     ])
@@ -214,7 +199,7 @@ describe('a server that is not to be trusted', () => {
 
   test('its hints change nothing: approval is asked for a tool that calls itself read-only', async () => {
     const { server, calls } = oddServer()
-    const world = await worldOf({ odd: server }, [call('odd.charge')])
+    const world = await mcpWorld({ odd: server }, [call('odd.charge')])
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
     const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'approval', request: { irreversible: true } } })
@@ -223,7 +208,7 @@ describe('a server that is not to be trusted', () => {
 
   test('two calls with the same arguments are two actions, since nobody declared them to be one', async () => {
     const { server, calls } = oddServer(free)
-    const world = await worldOf({ odd: server }, [call('odd.charge'), call('odd.charge')])
+    const world = await mcpWorld({ odd: server }, [call('odd.charge'), call('odd.charge')])
     const { runes } = await played(world)
     expect(resultsIn(runes).map((r) => r.status)).toEqual(['success', 'success'])
     expect(calls()).toHaveLength(2)
@@ -231,7 +216,7 @@ describe('a server that is not to be trusted', () => {
 
   test('an error of the protocol is an error with its code', async () => {
     const { server } = oddServer(free)
-    const { runes } = await played(await worldOf({ odd: server }, [call('odd.refuse')]))
+    const { runes } = await played(await mcpWorld({ odd: server }, [call('odd.refuse')]))
     expect(resultsIn(runes)).toEqual([
       expect.objectContaining({ status: 'error', error: expect.stringMatching(/No such card.*-32602/) }),
     ])
@@ -240,7 +225,7 @@ describe('a server that is not to be trusted', () => {
 
   test('it dies with the call: an auto run fails as unknown, and the server saw one call', async () => {
     const { server, calls } = oddServer(free)
-    const { runes, result } = await played(await worldOf({ odd: server }, [call('odd.die')]), { mode: 'auto' })
+    const { runes, result } = await played(await mcpWorld({ odd: server }, [call('odd.die')]), { mode: 'auto' })
     expect(result).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
     expect(resultsIn(runes)).toEqual([expect.objectContaining({ status: 'unknown' })])
     expect(calls()).toHaveLength(1)
@@ -248,7 +233,7 @@ describe('a server that is not to be trusted', () => {
 
   test('F-02 MCP: an answer that cannot be read leaves the outcome unknown, and says why', async () => {
     const { server, calls } = oddServer(free)
-    const { runes } = await played(await worldOf({ odd: server }, [call('odd.garble')]), { mode: 'auto' })
+    const { runes } = await played(await mcpWorld({ odd: server }, [call('odd.garble')]), { mode: 'auto' })
     expect(resultsIn(runes)).toEqual([expect.objectContaining({ status: 'unknown' })])
     const asked = runes.find((r) => r.kind === 'interaction.opened')
     const said = expect.stringContaining('odd answered with what cannot be read')
@@ -258,13 +243,13 @@ describe('a server that is not to be trusted', () => {
 
   test("F-01 MCP: a result with isError is the server's own statement, and the call has failed", async () => {
     const { server } = oddServer(free)
-    const { runes } = await played(await worldOf({ odd: server }, [call('odd.fail')]))
+    const { runes } = await played(await mcpWorld({ odd: server }, [call('odd.fail')]))
     expect(resultsIn(runes)).toEqual([expect.objectContaining({ status: 'error', error: 'The card is blocked.' })])
   })
 
   test('what it describes anew while it runs is not called under the old description', async () => {
     const { server, calls } = oddServer(free)
-    const world = await worldOf({ odd: server }, [call('odd.turn'), call('odd.charge')])
+    const world = await mcpWorld({ odd: server }, [call('odd.turn'), call('odd.charge')])
     const { runes } = await played(world)
     expect(resultsIn(runes)).toEqual([
       expect.objectContaining({ status: 'success' }),
@@ -276,7 +261,7 @@ describe('a server that is not to be trusted', () => {
   test('F-107 MCP: an approval does not cover a definition that changed across a restart; it is asked again', async () => {
     const { server, calls } = oddServer()
     const mcp = { odd: server }
-    const world = await worldOf(mcp, [call('odd.charge')], { store: 'sqlite' })
+    const world = await mcpWorld(mcp, [call('odd.charge')], { store: 'sqlite' })
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
     const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     const env = { ...server.env, ODD_DESCRIPTION: 'Charges a card, and more.' }
@@ -291,61 +276,17 @@ describe('a server that is not to be trusted', () => {
 
   test('exactly the command line of the config is started, and one that cannot be is named', async () => {
     const { server } = oddServer(free)
-    await worldOf({ odd: server }, [])
+    await mcpWorld({ odd: server }, [])
     const [pid] = await childrenWith('odd-mcp-server')
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean)).toEqual([process.execPath, odd])
-    const absent = worldOf({ odd: { command: 'no-such-program; touch x', args: [] } }, [])
+    const absent = mcpWorld({ odd: { command: 'no-such-program; touch x', args: [] } }, [])
     await expect(absent).rejects.toMatchObject({ code: 'server_unusable', details: { server: 'odd' } })
     // One that ends at once is heard: it knows best what is wrong with its arguments.
     const complaining = ['-e', 'console.error("There is no folder /attic."); process.exitCode = 1']
-    const refused = worldOf({ odd: { command: process.execPath, args: complaining } }, [])
+    const refused = mcpWorld({ odd: { command: process.execPath, args: complaining } }, [])
     await expect(refused).rejects.toThrow(/odd could not be reached: .*It said: There is no folder \/attic\./)
-    const nowhere = worldOf({ odd: { url: `http://127.0.0.1:${await freePort()}/mcp` } }, [])
+    const nowhere = mcpWorld({ odd: { url: `http://127.0.0.1:${await freePort()}/mcp` } }, [])
     await expect(nowhere).rejects.toThrow('ECONNREFUSED')
-  })
-
-  test.each([
-    ['a\u001b[31m\nb', '{"type":"object"}', /it has a\\u\{1b\}\[31m\\u\{a\}b\./],
-    [
-      'deep',
-      `${'{"type":"object","properties":{"a":'.repeat(2_000)}{}${'}}'.repeat(2_000)}`,
-      /tool "deep" is refused: .* deeper than 64 levels/,
-    ],
-    ['half', '{"type":"object","title":"\\ud800"}', /tool "half" is refused: .* lone surrogate/],
-  ])('F-88 mcp: a server with a hostile tool %# is refused with a sentence', async (name, schema, sentence) => {
-    const folder = scratch()
-    const tool = `{"name":${JSON.stringify(name)},"description":"x","inputSchema":${schema}}`
-    writeFileSync(join(folder, 'tools.json'), tool)
-    const program = `
-      const text = require('node:fs').readFileSync('tools.json', 'utf8')
-      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
-        const { id, method, params } = JSON.parse(line)
-        const server = { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'h', version: '1' } }
-        const result = method === 'initialize' ? JSON.stringify(server) : '{"tools":[' + text + ']}'
-        if (id !== undefined) console.log('{"jsonrpc":"2.0","id":' + id + ',"result":' + result + '}')
-      })`
-    const hostile = {
-      command: process.execPath,
-      args: ['-e', program],
-      cwd: folder,
-      tools: { none: { read_only: true } },
-    }
-    const refused = await worldOf({ hostile }, []).catch((error: Error) => error)
-    expect(refused).toMatchObject({ code: 'server_unusable', message: expect.stringMatching(sentence) })
-    expect((refused as Error).message).not.toMatch(/\p{Cc}/u)
-  })
-
-  test('F-91 mcp: what a failing server says is told without the secrets it was given', async () => {
-    const leaking = [
-      '-e',
-      'const { API_KEY } = process.env; console.error("x".repeat(1990), API_KEY); console.error("no", API_KEY, Buffer.from("u:" + API_KEY).toString("base64"), "hunter22-declared"); process.exitCode = 1',
-    ]
-    const leak = { odd: { command: process.execPath, args: leaking, env: { API_KEY: 'sk-live-0123456789' } } }
-    const told = await worldOf(leak, [], { secrets: { bank: 'hunter22-declared' } }).catch((error: Error) => error)
-    const { message, details } = told as Error & { details: object }
-    expect(message).toContain('It said: no [secret:API_KEY of odd]')
-    for (const text of [message, JSON.stringify(details)])
-      expect(text).not.toMatch(/0123456789|MDEyMzQ1Njc4|hunter22|live/)
   })
 })
 
@@ -381,7 +322,7 @@ describe('over HTTP', () => {
     const port = await freePort()
     let server = await served(port)
     const url = `http://127.0.0.1:${port}/mcp`
-    const world = await worldOf({ remote: { url, ...free } }, [
+    const world = await mcpWorld({ remote: { url, ...free } }, [
       call('remote.get-sum', { a: 20, b: 22 }),
       call('remote.trigger-long-running-operation', longCall),
       call('remote.echo', { message: 'here again' }),
