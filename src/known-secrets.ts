@@ -33,7 +33,7 @@ export function knownSecrets({
 /** Takes secrets out of a text for people, and out of what a warning says. */
 export function cleaning(secrets: Readonly<Record<string, string>>, given?: Redactor) {
   const redactor = given ?? createRedactor({ secrets: new Map(Object.entries(secrets)) })
-  const clean = (text: string) => redactor.clean(text.toWellFormed()).value as string
+  const clean = (text: string) => redactor.redact(text.toWellFormed())
   return {
     clean,
     cleanWarn:

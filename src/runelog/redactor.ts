@@ -1,27 +1,43 @@
 import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
+import { piecesOf } from '../kernel/pieces.ts'
+import { cleanStream } from './clean-stream.ts'
 import { createMatcher } from './matcher.ts'
 import { createNormalFilter, withoutLastCluster } from './normal-form.ts'
 import { every_mark, type Reading, readingsOf } from './reading.ts'
 import { formsOf, inLowerCase, normalFormsOf, shortest_secret, variantsOf } from './secret-forms.ts'
+import { othersTurn } from './slices.ts'
 
 /** Takes registered secrets out of a value. If it throws, the write that needed it fails. */
 export interface Redactor {
   /** The canonical text of the value without its secrets, and the value itself. */
-  clean(value: Json): { readonly value: Json; readonly text: string }
+  clean(value: Json): Cleaned
+  /** The same for a value that may have millions of characters: others get their turns of the event loop meanwhile. */
+  cleanLong(value: Json): Promise<Cleaned>
   /** How much of a text may be cleaned and passed on while more of it is to come: up to what may be the beginning of a secret. */
   settledLength(text: string): number
   /** The name of a secret that this text contains. */
   find(text: string): string | undefined
+  /** One text without its secrets. */
+  redact(text: string): string
+}
+
+export interface Cleaned {
+  readonly value: Json
+  readonly text: string
 }
 
 export interface Secrets {
   /** By name; the name is what will be read in place of the value. */
   readonly secrets?: ReadonlyMap<string, string>
-  /** Names of fields whose values are secret wherever they occur. */
-  readonly secret_fields?: readonly string[]
 }
+
+/** So many characters are cleaned in one turn of the event loop. A text that is longer is cleaned in pieces. */
+const slice = 65_536
+
+/** How many characters the texts may have together that are known to be clean. */
+const most_known = 8_000_000
 
 /**
  * A secret is replaced wherever it occurs: as a string, inside a longer one, as a
@@ -29,12 +45,14 @@ export interface Secrets {
  * that is too short is refused, since it would be found in texts that have
  * nothing to do with it.
  */
-export function createRedactor({ secrets = new Map(), secret_fields = [] }: Secrets): Redactor {
+export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
   for (const [name, value] of secrets) refuseShort(name, value)
   const finder = secrets.size === 0 ? blind : createFinder([...secrets])
-  const fields = new Set(secret_fields)
+  const known = createKnown()
+  const find = (text: string) => (known.has(text) ? undefined : finder.find(text))
 
   function redactText(text: string): string {
+    if (known.has(text)) return text
     let out = ''
     let done = 0
     for (const { from, to, name } of finder.spans(text)) {
@@ -45,41 +63,100 @@ export function createRedactor({ secrets = new Map(), secret_fields = [] }: Secr
   }
 
   function isSuspect(value: Json): boolean {
-    if (typeof value === 'string') return finder.find(value) !== undefined
-    if (typeof value === 'number') return finder.find(String(value)) !== undefined
+    if (typeof value === 'string') return find(value) !== undefined
+    if (typeof value === 'number') return find(String(value)) !== undefined
     if (value === null || typeof value === 'boolean') return false
     if (Array.isArray(value)) return value.some(isSuspect)
-    return Object.entries(value).some(
-      ([key, member]) => fields.has(key) || finder.find(key) !== undefined || isSuspect(member),
-    )
+    return Object.entries(value).some(([key, member]) => find(key) !== undefined || isSuspect(member))
   }
 
-  function walk(value: Json): Json {
-    if (typeof value === 'string') return redactText(value)
-    if (typeof value === 'number') {
-      const text = redactText(String(value))
-      return text === String(value) ? value : text
+  /** The value without its secrets. Pauses after every slice of its characters. */
+  function* cleaning(value: Json): Generator<undefined, Json> {
+    let read = 0
+    function* cleanText(text: string): Generator<undefined, string> {
+      if (text.length > slice && !known.has(text)) return yield* cleanPieces(text)
+      read += text.length
+      if (read > slice) {
+        read = 0
+        yield
+      }
+      return redactText(text)
     }
-    if (value === null || typeof value === 'boolean') return value
-    if (Array.isArray(value)) return value.map(walk)
-    return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [
-        redactText(key),
-        fields.has(key) ? `[secret:${key}]` : walk(member),
-      ]),
-    )
+    function* walk(value: Json): Generator<undefined, Json> {
+      if (typeof value === 'string') return yield* cleanText(value)
+      if (typeof value === 'number') {
+        const text = redactText(String(value))
+        return text === String(value) ? value : text
+      }
+      if (value === null || typeof value === 'boolean') return value
+      if (Array.isArray(value)) {
+        const items: Json[] = []
+        for (const item of value) items.push(yield* walk(item))
+        return items
+      }
+      const members: [string, Json][] = []
+      for (const [key, member] of Object.entries(value)) members.push([yield* cleanText(key), yield* walk(member)])
+      return Object.fromEntries(members)
+    }
+    return yield* walk(value)
+  }
+
+  function* cleanPieces(text: string): Generator<undefined, string> {
+    const stream = cleanStream({ settledLength: finder.settledLength, redact: redactText })
+    const pieces: string[] = []
+    for (const piece of piecesOf(text, slice)) {
+      pieces.push(stream.add(piece))
+      yield
+    }
+    pieces.push(stream.end())
+    const cleaned = pieces.join('')
+    known.add(cleaned)
+    return cleaned
   }
 
   return {
     settledLength: finder.settledLength,
+    find,
+    redact: redactText,
     clean(value) {
       // First, since it refuses what is no JSON: a value that contains itself has no end.
       const text = canonicalJson(value)
       if (!isSuspect(value)) return { value, text }
-      const cleaned = walk(value)
-      return { value: cleaned, text: canonicalJson(cleaned) }
+      const steps = cleaning(value)
+      let step = steps.next()
+      while (step.done !== true) step = steps.next()
+      return { value: step.value, text: canonicalJson(step.value) }
     },
-    find: finder.find,
+    async cleanLong(value) {
+      const text = canonicalJson(value)
+      if (finder === blind) return { value, text }
+      const steps = cleaning(value)
+      let step = steps.next()
+      for (; step.done !== true; step = steps.next()) await othersTurn()
+      return { value: step.value, text: canonicalJson(step.value) }
+    },
+  }
+}
+
+/**
+ * Long texts that came out clean. They are recorded soon after that, and
+ * reading them once more would hold the event loop.
+ */
+function createKnown() {
+  const texts = new Set<string>()
+  let characters = 0
+  return {
+    has: (text: string) => text.length > slice && texts.has(text),
+    add(text: string) {
+      if (text.length <= slice || texts.has(text)) return
+      texts.add(text)
+      characters += text.length
+      for (const oldest of texts) {
+        if (characters <= most_known) break
+        texts.delete(oldest)
+        characters -= oldest.length
+      }
+    },
   }
 }
 
@@ -122,6 +199,8 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
   const matcher = createMatcher(forms.map(({ form }) => form))
   const normalForms = secrets.flatMap(([, value]) => normalFormsOf(value))
   const hasNormalForms = normalForms.length > 0
+  // Four layers of percent-encoding make 81 characters of one, and lines may be broken in between.
+  const reach = Math.min(slice, 1_024 + 96 * Math.max(...lengths.values()))
   const isNormalSought = hasNormalForms ? createNormalFilter(normalForms) : () => false
 
   // A short secret that looks as if it had escapes may be too short without them, so each kind is also decoded by itself.
@@ -221,7 +300,10 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
   return {
     find,
     spans: (text) => (find(text) === undefined ? [] : spansIn(variants(text))),
-    settledLength(text) {
+    settledLength(whole) {
+      // What stands far from the end is the beginning of no secret, and would be read in vain.
+      const start = tailStart(whole, reach)
+      const text = whole.slice(start)
       const open = [...openVariants(text)]
       let cut = text.length
       for (const { text: read, from } of open)
@@ -233,9 +315,17 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
         for (const { from, to } of spans) if (from < cut && cut < to) cut = from
         for (const reading of open) cut = startOfUnit(reading, cut)
       }
-      return cut
+      return start + cut
     },
   }
+}
+
+/** Where the last `reach` characters begin, but not in the middle of backslashes that escape each other in four layers. */
+function tailStart(text: string, reach: number): number {
+  const start = Math.max(0, text.length - reach)
+  let run = start
+  while (text[run - 1] === '\\') run -= 1
+  return start - ((start - run) % 16)
 }
 
 /** The beginning of the escape that this place is inside of, or the place itself. */

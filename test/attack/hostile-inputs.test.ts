@@ -64,7 +64,20 @@ function watchHealth({ url }: Served) {
   }
 }
 
+type Health = ReturnType<typeof watchHealth>
+
 const calm_ms = 200
+
+/** Plays an input and says what is wrong. A busy machine makes the process wait as well: a slow one is played again before it counts. */
+async function calmly(health: Health, play: () => Promise<string | undefined>): Promise<string | undefined> {
+  for (let tries = 3; ; tries--) {
+    health.take()
+    const problem = await play()
+    const took = health.take()
+    if (problem !== undefined || took <= calm_ms) return problem
+    if (tries === 1) return `/healthz took ${took.toFixed(0)} ms`
+  }
+}
 
 /** How a run may end for a hostile input: its call failed and it went on, or its stream was refused with a sentence. */
 const endings = /^(succeeded|failed)$/
@@ -111,7 +124,7 @@ async function answerAll(ask: Served['ask']) {
 }
 
 /** Sends hostile bodies and queries to a server, and names those that it does not answer with a sentence. */
-async function overHttp(served: Served): Promise<readonly string[]> {
+async function overHttp(served: Served, health: Health): Promise<readonly string[]> {
   const texts = isProof ? [...fixedTexts, ...randomTexts(200, seed)] : sample(fixedTexts, 12)
   const unexplained: string[] = []
   const posts = [
@@ -126,18 +139,12 @@ async function overHttp(served: Served): Promise<readonly string[]> {
     for (const path of isProof ? posts : sample(posts, 2)) {
       for (const sent of [
         text,
+        `{"agent":"hostile","input":${text || '1'}}`,
         `{"agent":"hostile","input":${text || '1'},"title":${text || '1'},"metadata":${text || '{}'}}`,
       ]) {
-        const { status, json } = await served
-          .ask(path, { raw: sent, method: 'POST', headers: { 'content-type': 'application/json' } })
-          .catch((error: NodeJS.ErrnoException) => {
-            // The server answers 413 and hangs up while the rest is still being sent; who sends may hear only the latter.
-            if (sent.length < 1_000_000 || !['EPIPE', 'ECONNRESET'].includes(error.code ?? '')) throw error
-            return { status: 413, json: { title: 'hung up' } }
-          })
-        const isFine = status < 500 && (status < 300 || typeof (json?.detail ?? json?.title) === 'string')
-        tally.count(what, 1, isFine ? 0 : 1)
-        if (!isFine) unexplained.push(`POST ${path} with ${name}: ${status}`)
+        const problem = await calmly(health, () => post(served, path, sent))
+        tally.count(what, 1, problem === undefined ? 0 : 1)
+        if (problem !== undefined) unexplained.push(`POST ${path} with ${name}: ${problem}`)
       }
     }
   const queries = ['q', 'cursor', 'limit', 'status', 'after', 'kinds', 'last_event_id']
@@ -165,6 +172,18 @@ async function overHttp(served: Served): Promise<readonly string[]> {
   return unexplained
 }
 
+async function post(served: Served, path: string, raw: string): Promise<string | undefined> {
+  const { status, json } = await served
+    .ask(path, { raw, method: 'POST', headers: { 'content-type': 'application/json' } })
+    .catch((error: NodeJS.ErrnoException) => {
+      // The server answers 413 and hangs up while the rest is still being sent; the client may hear only the latter.
+      if (raw.length < 1_000_000 || !['EPIPE', 'ECONNRESET'].includes(error.code ?? '')) throw error
+      return { status: 413, json: { title: 'hung up' } }
+    })
+  const isFine = status < 500 && (status < 300 || typeof (json?.detail ?? json?.title) === 'string')
+  return isFine ? undefined : String(status)
+}
+
 test('a real server: F-88 hostile input from tools, models, MCP and HTTP is refused or plain data, and the process stays responsive', async () => {
   const folder = scratch.fresh()
   const config = join(folder, 'statewright.config.ts')
@@ -178,23 +197,15 @@ test('a real server: F-88 hostile input from tools, models, MCP and HTTP is refu
   const unexplained: string[] = []
   try {
     for (const input of inputs()) {
-      let problem: string | undefined
-      // A busy machine makes the process wait as well: a slow one is played again before it counts.
-      for (let tries = 3; tries > 0; tries--) {
-        health.take()
-        problem = await play(served, folder, input)
-        const took = health.take()
-        if (problem !== undefined || took <= calm_ms) break
-        problem = tries === 1 ? `/healthz took ${took.toFixed(0)} ms` : undefined
-      }
+      const problem = await calmly(health, () => play(served, folder, input))
       tally.count(what, 1, problem === undefined ? 0 : 1)
       if (problem !== undefined) unexplained.push(`${input.way} of ${input.name}: ${problem}`)
     }
+    unexplained.push(...(await overHttp(served, health)))
   } finally {
     await health.end()
   }
   expect(unexplained).toEqual([])
-  expect(await overHttp(served)).toEqual([])
   expect((await fetch(`${served.url}/healthz`)).status).toBe(200)
   expect(served.out() + served.err()).not.toMatch(/\n\s+at .*\(/)
 }, 1_200_000)

@@ -3,12 +3,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson } from '../../src/kernel/canonical-json.ts'
 import type { Json } from '../../src/kernel/json.ts'
+import { cleanStream } from '../../src/runelog/clean-stream.ts'
 import { createMatcher } from '../../src/runelog/matcher.ts'
 import { readingsOf } from '../../src/runelog/reading.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
 import { shortest_secret } from '../../src/runelog/secret-forms.ts'
-import { cleanStream } from '../../src/runtime/clean-stream.ts'
 import { isProof } from '../support/sampling.ts'
+import { turnsDuring } from '../support/turns-during.ts'
 
 const secret = fc.string({ minLength: 8, maxLength: 16, unit: fc.constantFrom('a', '"', '\\', '\n', 'é', '7', '[') })
 
@@ -86,14 +87,6 @@ test('of two secrets where one contains the other, each is named as itself', () 
 test('the digits of a secret are found in a number', () => {
   const redactor = createRedactor({ secrets: new Map([['pin', '47114711']]) })
   expect(redactor.clean({ n: 47114711, m: 47 }).value).toEqual({ n: '[secret:pin]', m: 47 })
-})
-
-test('a declared field is replaced whatever it holds', () => {
-  const redactor = createRedactor({ secret_fields: ['token'] })
-  expect(redactor.clean({ a: [{ token: { deep: ['x'] } }], tokens: 1 }).value).toEqual({
-    a: [{ token: '[secret:token]' }],
-    tokens: 1,
-  })
 })
 
 test('F-91 redactor: a secret that would be found everywhere is refused with the reason', () => {
@@ -284,5 +277,34 @@ describe('F-91 redactor: the forms of a secret', () => {
       ),
       { seed: 91, numRuns: 3_000 },
     )
+  })
+})
+describe('F-88 redactor: a long value', () => {
+  const value = 'sk-live-"0123456789é'
+  const redactor = createRedactor({ secrets: new Map([['s', value]]) })
+  const slice = 65_536
+
+  test.each(Object.entries(written))('a secret %s is found wherever two pieces meet', async (_, write) => {
+    const form = write(value)
+    for (let before = 0; before <= form.length + 1; before += isProof ? 1 : 7) {
+      const text = `${'-'.repeat(slice - before)}${form}${'-'.repeat(slice)}`
+      const expected = `${'-'.repeat(slice - before)}[secret:s]${'-'.repeat(slice)}`
+      expect((await redactor.cleanLong({ a: [text] })).value).toEqual({ a: [expected] })
+    }
+  })
+
+  test('characters of two units are kept whole, and what is clean stays as it is', async () => {
+    for (const text of [`-${'😀'.repeat(slice)}${value}`, `${'😀'.repeat(slice)}${value}`]) {
+      const { value: cleaned } = await redactor.cleanLong(text)
+      expect(cleaned).toBe(text.replace(value, '[secret:s]'))
+      expect(redactor.clean(cleaned).value).toBe(cleaned)
+    }
+  })
+
+  test.each([
+    ['one text', 'a b '.repeat(500_000)],
+    ['many texts', Array(50_000).fill('forty characters of text for each of it ')],
+  ])('others get turns of the event loop while %s is cleaned', async (_, long) => {
+    expect(await turnsDuring(() => redactor.cleanLong(long))).toBeGreaterThan(20)
   })
 })

@@ -6,6 +6,7 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Model, ModelEvent } from '../../src/runtime/model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { StatewrightOptions } from '../../src/statewright.ts'
+import { hostileSecrets } from './hostile-values.ts'
 
 /** The ways in which a hostile text reaches the runtime. */
 export const ways = [
@@ -101,6 +102,8 @@ export function hostileConfig(store: string): StatewrightOptions {
         },
       },
     },
+    // Every text is searched for these: a plain one, one that looks escaped, and one with letters that have two forms.
+    secrets: hostileSecrets,
     policy: { mode: 'full_access' },
     settings: { error_threshold: 1_000_000 },
     warn: () => {},

@@ -9,6 +9,20 @@ export interface HostileText {
 /** Characters that a terminal or a reader acts on: colours, cursor moves, C1 controls, bidi, invisible ones, a bell. */
 export const treacherous = '\u001b[31m\u001b]0;owned\u0007\u009b2J\u202egnp\u2066x\u2069\u200b\ufeff\u0000\r\b'
 
+/** What the attacked server keeps secret. */
+export const hostileSecrets = {
+  bank: 'sk-live-0123456789abcdef',
+  odd: 'p%41ss\\u0041word',
+  accent: 'Schlüssel-für-Zoë',
+}
+
+/** Parts of texts that are searched for secrets at length: what may be an escape, or has several forms. */
+const searched = {
+  ...{ Korean: '한국어 텍스트 ', marks: 'e\u0301', lines: 'ab\r\n', letters: 'sk-live-' },
+  ...{ escapes: '\\u0041', percents: '%41%25', entities: '&#65;&amp;', backslashes: '\\' },
+  ...hostileSecrets,
+}
+
 const nested = (depth: number, open = '[', close = ']') => open.repeat(depth) + close.repeat(depth)
 const quoted = (text: string) => JSON.stringify(text)
 
@@ -53,6 +67,12 @@ export const fixedTexts: readonly HostileText[] = [
   { name: 'a text for ^(a+)+$', text: `{"a":"${'a'.repeat(50_000)}!"}` },
   { name: 'many line breaks', text: quoted('\n'.repeat(100_000)) },
   { name: 'many blanks', text: quoted(' '.repeat(500_000)) },
+  ...[900_000, 7_900_000].flatMap((length) =>
+    Object.entries(searched).map(([name, part]) => ({
+      name: `${length} characters of ${name}`,
+      text: quoted(part.repeat(length / part.length)),
+    })),
+  ),
   { name: 'nothing', text: '' },
   { name: 'null', text: 'null' },
   { name: 'half an object', text: '{"a":' },

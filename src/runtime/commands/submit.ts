@@ -43,9 +43,10 @@ export interface NewSession extends Pick<Submission, 'agent' | 'session_budget' 
 }
 
 /** Queues a run. The first message of a session activates it. */
-export async function submit(engine: Engine, submission: Submission): Promise<Submitted> {
-  const { agent, session_id } = submission
+export async function submit(engine: Engine, given: Submission): Promise<Submitted> {
+  const { agent, session_id } = given
   if (!engine.agents.has(agent)) throw faults.not_found({ what: 'agent', id: agent, known: [...engine.agents.keys()] })
+  const submission = { ...given, input: (await engine.redactor.cleanLong(given.input)).value }
   const run_id = nameOf(engine, 'run', submission)
   const before = await repeatedRun(engine, run_id, submission)
   if (before !== undefined) return before
@@ -103,12 +104,12 @@ async function repeatedRun(engine: Engine, run_id: string, given: Submission): P
     run !== undefined &&
     (given.session_id === undefined || given.session_id === session_id) &&
     (given.agent_id === undefined || given.agent_id === run.agent_id) &&
-    isSame(engine, { ...run, interactive_require_user_reply: run.strict }, given)
+    isSame({ ...run, interactive_require_user_reply: run.strict }, given)
   if (!is_same) throw faults.key_reused({ idempotency_key, what: run_id })
   return { session_id, run_id, is_repeated: true }
 }
 
-function isSame(engine: Engine, recorded: Omit<Submission, 'budget'> & { budget?: Budget | null }, given: Submission) {
+function isSame(recorded: Omit<Submission, 'budget'> & { budget?: Budget | null }, given: Submission) {
   const said = ({
     agent,
     input,
@@ -117,8 +118,7 @@ function isSame(engine: Engine, recorded: Omit<Submission, 'budget'> & { budget?
     budget,
   }: typeof recorded) =>
     canonicalJson({ agent, input, mode, interactive_require_user_reply, budget: (budget ?? null) as Json })
-  // What was recorded has no secrets in it.
-  return said(recorded) === said({ ...given, input: engine.redactor.clean(given.input).value })
+  return said(recorded) === said(given)
 }
 
 /** However often a command looks again, the agent is set up once. */

@@ -5,6 +5,7 @@ import { about } from '../contracts/about.ts'
 import { liveSignal } from '../live-signal.ts'
 import { evidenceOf } from '../thrown.ts'
 import { type Outcome as Carried, carryOut, isGivenUp, returned } from '../tools/carry-out.ts'
+import type { ProgressStream } from '../tools/reports.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
 import { createAsking } from './ask.ts'
 import { type Obstacle, obstacleToDidNot, patienceOf, sayObstacle } from './did-not.ts'
@@ -164,10 +165,7 @@ async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortCon
     }
   } catch (error) {
     engine.warn('a probe failed', { call_id: call.call_id, error: String(error) })
-    return unclear(
-      call,
-      evidenceOf('probe', error, (text) => engine.redactor.clean(text).value as string),
-    )
+    return unclear(call, evidenceOf('probe', error, engine.redactor.redact))
   }
 }
 
@@ -228,8 +226,6 @@ function inHand(hold: Hold, call: CallView, abort: AbortController, start: () =>
     nudge(hold)
   })
 }
-
-type ProgressStream = 'stdout' | 'stderr' | 'message'
 
 /** Progress is decoration: a chunk that comes too late to be recorded is dropped. */
 async function report(engine: Engine, hold: Hold, call: CallView, chunk: string, stream: ProgressStream) {

@@ -57,7 +57,7 @@ function isOpen({ contract, irreversible, reason }: CallView): boolean {
 
 async function evidenceIn(engine: Engine, { tool, how, value }: Report): Promise<Evidence> {
   if (how === 'threw') {
-    const said = evidenceOf('tool', value, (text) => engine.redactor.clean(text).value as string)
+    const said = evidenceOf('tool', value, engine.redactor.redact)
     return { ...said, reported: isMarked(value, 'did_not_happen') ? 'did_not_happen' : 'failed' }
   }
   const came = await returned(tool, value, engine)

@@ -1,6 +1,7 @@
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import { cleanStream } from '../clean-stream.ts'
+import type { Json } from '../../kernel/json.ts'
+import { cleanStream } from '../../runelog/clean-stream.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -49,8 +50,9 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
   })
   limits.end()
   const spent = answered.kind === 'aborted' ? limits.spent() : undefined
-  const said = priced(spent === undefined ? answered : withUsage(answered, limits.estimate()), hold.definition.price)
+  const heard = priced(spent === undefined ? answered : withUsage(answered, limits.estimate()), hold.definition.price)
   await deltas.finish()
+  const said = await withoutSecrets(engine, heard)
   if (hold.lease.signal.aborted) return 'over'
 
   // What was said is kept, whatever is asked meanwhile: the record is looked at again, the model is not asked again.
@@ -67,6 +69,14 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
 function withUsage<A extends Answer>(said: A, output_tokens: number): A {
   const { input_tokens, output_tokens: reported } = said.usage
   return { ...said, usage: { input_tokens, output_tokens: Math.max(reported, output_tokens) } }
+}
+
+/** The store takes secrets out of all that it records; a long text would hold the event loop there. */
+async function withoutSecrets(engine: Engine, said: Answer): Promise<Answer> {
+  const clean = async <J extends Json>(value: J) => (await engine.redactor.cleanLong(value)).value as J
+  if (!('text' in said)) return { ...said, partial: await clean(said.partial) }
+  if (said.kind === 'final' || said.provider_state === undefined) return { ...said, text: await clean(said.text) }
+  return { ...said, text: await clean(said.text), provider_state: await clean(said.provider_state) }
 }
 
 /** `spent` is the budget over which the answer was cut. */

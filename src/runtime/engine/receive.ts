@@ -122,7 +122,7 @@ async function plan(
 ): Promise<Planned> {
   if (isStep(hold, received.name)) return planStep(engine, hold, received)
   const { registry } = hold.definition
-  const read = cleaned(engine, asRead)
+  const read = await cleaned(engine, asRead)
   const base = blank(engine, hold, received.name, read.args)
   const call: openings.PlannedCall = {
     ...base,
@@ -186,8 +186,8 @@ function keyOf(
 }
 
 /** One value is recorded, approved, hashed and run: the one without secrets. */
-function cleaned(engine: Engine, read: ReadCall): ReadCall {
-  return { ...read, args: engine.redactor.clean(read.args).value }
+async function cleaned(engine: Engine, read: ReadCall): Promise<ReadCall> {
+  return { ...read, args: (await engine.redactor.cleanLong(read.args)).value }
 }
 
 /** A refused duplicate has no contract, and nothing of it is left to be done. */
@@ -209,9 +209,9 @@ async function resultOf(engine: Engine, execution_id: string): Promise<Json> {
   return history === undefined ? null : consequenceView(history).result
 }
 
-function planStep(engine: Engine, hold: Hold, received: WrittenCall): Planned {
+async function planStep(engine: Engine, hold: Hold, received: WrittenCall): Promise<Planned> {
   const given = writtenArguments(received.arguments)
-  const args = engine.redactor.clean('value' in given ? given.value : given.written).value
+  const { value: args } = await engine.redactor.cleanLong('value' in given ? given.value : given.written)
   const read = 'problem' in given ? { problem: given.problem } : readEcsRequest(args)
   const { type = 'form', title = '' } = ('request' in read ? read.request : {}) as { type?: string; title?: string }
   const call: openings.PlannedCall = {

@@ -1,12 +1,12 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
-import { cleanStream } from '../clean-stream.ts'
 import { liveSignal } from '../live-signal.ts'
 import type { Cancel, Clock, Timers } from '../ports.ts'
 import { type Clean, evidenceOf, isAbort, isMarked, readThrown } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { type KeepWhole, limitOutput } from './limit-output.ts'
+import { createReports, type ProgressStream } from './reports.ts'
 import { stopwatch } from './stopwatch.ts'
 import type { Asked, Tool, ToolContext } from './tool.ts'
 
@@ -31,8 +31,6 @@ export interface CarryOutPorts {
 
 /** Aborting with this leaves the tool behind at once: there is nobody left who would hear what it came to. */
 export const leftBehind = new Error('Nobody waits for it any more.')
-
-type ProgressStream = 'stdout' | 'stderr' | 'message'
 
 type End =
   | { readonly by: 'return'; readonly value: unknown }
@@ -59,19 +57,14 @@ export async function carryOut(
 
   const controller = new AbortController()
   const progress = coalesce<ProgressStream>(timers, (stream, chunk) => context.progress(chunk, stream))
-  const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
-  const finish = () => {
-    for (const stream of ['stdout', 'stderr', 'message'] as const) progress.add(stream, clean[stream].end())
-    progress.finish()
-  }
-  const reports = allowance(longestReports, '\n[The limit of progress reports is reached; the rest is not recorded.]\n')
+  const reports = createReports(redactor, progress.add)
   const { promise: end, resolve: endWith } = Promise.withResolvers<End>()
 
   // Why it ends is settled before the tool hears of it: a tool that fails
   // because it was aborted must not make a timeout look like a failure.
   const limit = stopwatch(tool.timeout_ms, clock, timers, () => {
     endWith({ by: context.signal.aborted ? 'cancel' : 'timeout' })
-    finish()
+    void reports.end()
     controller.abort(new Error(`It took longer than ${tool.timeout_ms} ms.`))
   })
   let endGrace: Cancel = () => {}
@@ -105,11 +98,7 @@ export async function carryOut(
   const running = call(tool, args, {
     ...context,
     signal,
-    progress(chunk, stream = 'message') {
-      const problem = progressProblem(chunk, stream)
-      if (problem !== undefined) throw new TypeError(problem)
-      progress.add(stream, clean[stream].add(reports.take(String(chunk))))
-    },
+    progress: (chunk, stream = 'message') => reports.add(chunk, stream),
     ...(ask === undefined ? {} : { ask: askedWithin(ask) }),
   })
   running.then(
@@ -124,7 +113,8 @@ export async function carryOut(
   limit.pause()
   endGrace()
   context.signal.removeEventListener('abort', onCancel)
-  finish()
+  await reports.end()
+  progress.finish()
   // What it still asked is taken back before anyone hears how it ended.
   if (questions.size > 0) {
     for (const over of questions.values()) over.abort(new Error('The call is over.'))
@@ -138,22 +128,6 @@ export async function carryOut(
 export function isGivenUp(outcome: Outcome): boolean {
   if (outcome.status === 'cancelled') return outcome.began && outcome.evidence === undefined
   return outcome.status === 'timeout'
-}
-
-/** How many characters of progress are recorded for one call. */
-const longestReports = 1_000_000
-
-/** Passes text on until it was so much, then says so once and passes nothing more. */
-function allowance(characters: number, notice: string) {
-  let left = characters
-  return {
-    take(text: string): string {
-      if (left < 0) return ''
-      const passed = text.slice(0, left)
-      left -= text.length
-      return left < 0 ? passed + notice : passed
-    },
-  }
 }
 
 /**
@@ -184,18 +158,9 @@ async function call(tool: Tool, args: Json, context: ToolContext): Promise<unkno
 
 type Bare<O> = O extends unknown ? Omit<O, 'duration_ms'> : never
 
-/** The types say the same; a tool in JavaScript does not know them. */
-function progressProblem(chunk: unknown, stream: unknown): string | undefined {
-  if (typeof chunk !== 'string' && typeof chunk !== 'number')
-    return `progress() got ${chunk === null ? 'null' : `a value of type ${typeof chunk}`} as its first argument. Pass the text to report.`
-  if (stream === 'stdout' || stream === 'stderr' || stream === 'message') return undefined
-  const shown = typeof stream === 'string' ? JSON.stringify(stream.slice(0, 40)) : `a value of type ${typeof stream}`
-  return `progress() got ${shown} as its second argument. Use "stdout", "stderr" or "message", or leave it out.`
-}
-
 async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole, redactor: Redactor): Promise<Bare<Outcome>> {
   if (end.by === 'timeout') return { status: 'timeout' }
-  const clean: Clean = (text) => redactor.clean(text).value as string
+  const clean: Clean = redactor.redact
   if (end.by === 'cancel') {
     const evidence = 'thrown' in end ? { evidence: evidenceOf('cancel', end.thrown, clean) } : {}
     return { status: 'cancelled', began: true, ...evidence }

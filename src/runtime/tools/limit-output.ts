@@ -26,7 +26,7 @@ export async function limitOutput(
   const read = boundedJson(typeof returned === 'string' ? returned.toWellFormed() : returned, jsonLimits.result)
   if ('problem' in read) return read
   // Cleaned before it is cut: half a secret would not be found.
-  const clean = redactor.clean(read.value)
+  const clean = await redactor.cleanLong(read.value)
   const text = typeof clean.value === 'string' ? clean.value : clean.text
   // A character takes three bytes at most; only what may be too long is counted.
   const bytes = text.length * 3 <= max_output_bytes ? 0 : byteLength(text)

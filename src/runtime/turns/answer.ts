@@ -1,5 +1,6 @@
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { piecesOf } from '../../kernel/pieces.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { isMarked, readThrown } from '../thrown.ts'
@@ -117,7 +118,12 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
           characters += event.text.length
           if (characters > streamLimits.characters) return tooMuch('characters', streamLimits.characters)
           if (event.channel === 'text') text += event.text
-          onDelta(event.channel, event.text)
+          for (const piece of piecesOf(event.text, perBreath.characters)) {
+            onDelta(event.channel, piece)
+            if (piece.length < perBreath.characters) break
+            await breathe()
+            if (signal.aborted) return { kind: 'aborted', partial: said(), usage }
+          }
           break
         case 'emotion': {
           if (++emotions > streamLimits.emotions) return tooMuch('emotions', streamLimits.emotions)

@@ -6,6 +6,7 @@ import type { Model, ModelEvent, ModelRequest } from '../../../src/runtime/model
 import { type Answer, answer } from '../../../src/runtime/turns/answer.ts'
 import { createHandClock, settled } from '../../support/clock.ts'
 import { roughText } from '../../support/rough-text.ts'
+import { turnsDuring } from '../../support/turns-during.ts'
 
 const proof = process.env.STATEWRIGHT_PROOF === '1'
 
@@ -284,20 +285,17 @@ test('whatever a stream does, there is one answer that can be recorded', async (
   )
 })
 
-test('F-88 models: between large deltas that come without a pause, others get their turn', async () => {
-  const deltas = 20
-  let turns = 0
-  let isOver = false
-  const count = () => {
-    turns += 1
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-  const { promise } = start(async function* () {
-    for (let i = 0; i < deltas; i++) yield delta('x'.repeat(100_000))
+test.each([
+  ['between 20 large deltas that come without a pause', 20, 100_000],
+  ['within one delta of 2 million characters', 1, 2_000_000],
+])('F-88 models: %s others get their turn', async (_, deltas, length) => {
+  const { promise, deltas: heard } = start(async function* () {
+    for (let i = 0; i < deltas; i++) yield delta('x'.repeat(length))
     yield done()
   })
-  expect((await promise).kind).toBe('final')
-  isOver = true
-  expect(turns).toBeGreaterThanOrEqual(deltas)
+  expect(await turnsDuring(() => promise)).toBeGreaterThanOrEqual(20)
+  expect(await promise).toMatchObject({
+    kind: 'final',
+    text: heard.map((piece) => piece.replace('text: ', '')).join(''),
+  })
 })
