@@ -20,7 +20,7 @@ import { createServer } from './server/server.ts'
 import { streamRoutes } from './server/streams/stream-routes.ts'
 import { createStreams } from './server/streams/streams.ts'
 import { type Token, tokenOf } from './server/tokens.ts'
-import { telling, workingWarn } from './start-worker.ts'
+import { hearStrays, telling, workingWarn } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { keyOf } from './store-key.ts'
 import { operations } from './surface/operations/all.ts'
@@ -58,6 +58,8 @@ export async function serveConfig(
     const runelog = telling(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
     undo.unshift(() => sw.close())
+    const unhear = hearStrays(warn, store.redactor)
+    undo.unshift(unhear)
     const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
     let isBroken = false
@@ -105,6 +107,7 @@ export async function serveConfig(
         await app.close()
         await sw.close()
         await closeStore(store)
+        unhear()
       },
     }
   } catch (error) {

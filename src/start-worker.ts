@@ -1,12 +1,15 @@
 import { hostPorts } from './adapters/host/ports.ts'
+import { hearStrayRejections } from './adapters/host/stray-rejections.ts'
 import type { Working, WorkingIo } from './cli/command.ts'
 import type { Fault } from './faults/fault.ts'
 import { printableJson } from './kernel/printable.ts'
-import { knownSecrets } from './known-secrets.ts'
+import { cleaning, knownSecrets } from './known-secrets.ts'
 import { limitedWarn, type Warn } from './limited-warn.ts'
 import { loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
+import type { Redactor } from './runelog/redactor.ts'
+import { readThrown } from './runtime/thrown.ts'
 import { createStatewright } from './statewright.ts'
 
 /** A worker as a config file describes it. Wiring, like `main`: nothing in a room imports this. */
@@ -23,6 +26,7 @@ export async function startWorker(file: string | undefined, io: WorkingIo): Prom
   try {
     const runelog = telling(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
+    const unhear = hearStrays(warn, store.redactor)
     return {
       agents: Object.keys(config.agents),
       max_concurrent_runs,
@@ -31,6 +35,7 @@ export async function startWorker(file: string | undefined, io: WorkingIo): Prom
       async stop() {
         await sw.close()
         await closeStore(store)
+        unhear()
       },
     }
   } catch (error) {
@@ -52,6 +57,16 @@ export function workingWarn(given: Warn | undefined, io: WorkingIo, broken: Prom
   return (message, details) => {
     if (!isBroken) warn(message, details)
   }
+}
+
+/** A tool may leave a promise behind that is rejected later. That is told, and ends no work of others. */
+export function hearStrays(warn: Warn, redactor: Redactor): () => void {
+  const { cleanWarn } = cleaning({}, redactor)
+  return hearStrayRejections((reason) =>
+    cleanWarn(warn)('a promise was rejected that no code waits for; perhaps a tool left it behind', {
+      error: readThrown(reason).message,
+    }),
+  )
 }
 
 /** Tells of what this process records. */
