@@ -1,6 +1,5 @@
 import { composed, type Reading } from './reading.ts'
-
-const beyond_ascii = /[^\0-\x7f]/
+import { beyond_ascii, clusterEnd, streamSafe } from './stream-safe.ts'
 
 /** Of one letter or a whole text. Decomposed (NFKD) and in lower case; a final sigma is as any other. */
 const normalForm = (text: string) =>
@@ -9,35 +8,17 @@ const normalForm = (text: string) =>
 /** What is known of each code point: 0 is nothing yet. The higher bits are the length of its normal form. */
 const facts = new Uint8Array(0x11_0000)
 const is_known = 1
-const is_mark = 2
-const is_changed = 4
-const length_bits = 3
+const is_changed = 2
+const length_bits = 2
 
 function factsOf(point: number): number {
   const known = facts[point] ?? 0
   if (known !== 0) return known
   const letter = String.fromCodePoint(point)
   const normal = normalForm(letter)
-  // Two letters become marks: the halfwidth sound marks, U+FF9E and U+FF9F.
-  const isMark = /^\p{M}/u.test(letter) || /^\p{M}+$/u.test(normal)
-  const found =
-    is_known | (isMark ? is_mark : 0) | (normal === letter ? 0 : is_changed) | (normal.length << length_bits)
+  const found = is_known | (normal === letter ? 0 : is_changed) | (normal.length << length_bits)
   facts[point] = found
   return found
-}
-
-/** The bound is that of Unicode's stream-safe text. More marks are not sorted as one, since that takes quadratic time. */
-const most_marks = 30
-
-/** Where the marks end that follow the letter at this place, which is not ASCII. */
-function clusterEnd(text: string, at: number): number {
-  let end = at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1)
-  for (let marks = 0; marks < most_marks && end < text.length; marks++) {
-    const point = text.codePointAt(end) ?? 0
-    if (point < 0x80 || (factsOf(point) & is_mark) === 0) break
-    end += point > 0xffff ? 2 : 1
-  }
-  return end
 }
 
 /**
@@ -47,25 +28,8 @@ function clusterEnd(text: string, at: number): number {
  */
 export function normalised(outer: Reading): Reading | undefined {
   const { text } = outer
-  const first = text.search(beyond_ascii)
-  if (first < 0) return undefined
-  const parts: string[] = []
-  let done = 0
-  let lastEnd = -1
-  for (let at = first; at < text.length; ) {
-    if (text.charCodeAt(at) < 0x80) {
-      at += 1
-      continue
-    }
-    if (at === lastEnd && (factsOf(text.codePointAt(at) ?? 0) & is_mark) !== 0) {
-      parts.push(normalForm(text.slice(done, at)))
-      done = at
-    }
-    lastEnd = clusterEnd(text, at)
-    at = lastEnd
-  }
-  parts.push(normalForm(text.slice(done)))
-  const normal = parts.join('')
+  if (text.search(beyond_ascii) < 0) return undefined
+  const normal = streamSafe(text, normalForm)
   return composed(outer, normal, () => originsOfClusters(text, normal.length))
 }
 

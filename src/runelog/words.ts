@@ -1,3 +1,5 @@
+import { streamSafe } from './stream-safe.ts'
+
 /** The read model whose rows are texts that can be searched: one of each message, its key made by `textKey`. */
 export const searchModel = 'search'
 
@@ -24,13 +26,15 @@ const longestWord = 64
 const word =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]|(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}])[\p{L}\p{N}])+/gu
 
+const decomposed = (text: string) => text.normalize('NFKD')
+
 /**
  * The words of a text, each once: letters and digits only, in small letters
  * and without accents. Texts and queries both go through here, so that all
  * stores find the same, and no query has a meaning beyond its words.
  */
 export function wordsOf(text: string): readonly string[] {
-  const plain = text.slice(0, longest).normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '')
+  const plain = streamSafe(text.slice(0, longest), decomposed).toLowerCase().replace(/\p{M}/gu, '')
   return [...new Set((plain.match(word) ?? []).map(cut))]
 }
 

@@ -19,7 +19,7 @@ export const hostileSecrets = {
 /** Parts of texts that are searched for secrets at length: what may be an escape, or has several forms. */
 const searched = {
   ...{ Korean: '한국어 텍스트 ', marks: 'e\u0301', lines: 'ab\r\n', letters: 'sk-live-' },
-  ...{ escapes: '\\u0041', percents: '%41%25', entities: '&#65;&amp;', backslashes: '\\' },
+  ...{ accents: '\u0301\u0316', escapes: '\\u0041', percents: '%41%25', entities: '&#65;&amp;', backslashes: '\\' },
   ...hostileSecrets,
 }
 
@@ -73,6 +73,8 @@ export const fixedTexts: readonly HostileText[] = [
       text: quoted(part.repeat(length / part.length)),
     })),
   ),
+  // This fits in a request, and all of it is indexed.
+  { name: '250,000 accents', text: quoted(`a${'\u0301\u0316'.repeat(125_000)}`) },
   { name: 'nothing', text: '' },
   { name: 'null', text: 'null' },
   { name: 'half an object', text: '{"a":' },

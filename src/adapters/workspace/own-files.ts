@@ -1,5 +1,6 @@
 import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { streamSafe } from '../../runelog/stream-safe.ts'
 
 /** A path that is ours, with everything beside it that is named after it: `x.db` covers `x.db-wal` and `x.db.key`. */
 interface Claim {
@@ -77,7 +78,7 @@ const isNamedAfter = (name: string, own: string) =>
   name === own || (name.startsWith(own) && /[-.]/.test(name[own.length] ?? ''))
 
 /** File systems differ in what they take for the same name; the widest reading is used. */
-const folded = (name: string) => name.normalize('NFKC').toLowerCase()
+const folded = (name: string) => streamSafe(name, (part) => part.normalize('NFKC')).toLowerCase()
 
 const isSame = (a: Stats, b: Stats) => a.dev === b.dev && a.ino === b.ino
 
