@@ -8,12 +8,13 @@ import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { createWorld, type WorldOptions } from '../support/world.ts'
 
-async function payments(options: Partial<WorldOptions> = {}) {
+async function payments(options: Partial<WorldOptions> = {}, key_scope: 'session' | 'global' = 'session') {
   const keys: string[] = []
   const pay = tool({
     name: 'payments.pay',
     input: z.object({ order: z.int() }),
     irreversible: true,
+    key_scope,
     approval: 'never',
     run: (_, { idempotency_key }) => {
       keys.push(idempotency_key)
@@ -60,6 +61,36 @@ test('what was done again by leave of a person is done once more by leave to rep
   expect(new Set(keys).size).toBe(4)
   await world.end()
 })
+
+test.each(['memory', 'sqlite'] as const)(
+  'allow again: leave for an action with a global key holds in every session, once (%s)',
+  async (store) => {
+    const { keys, world, session_id } = await payments({ store }, 'global')
+    const elsewhere = async () => {
+      const run = await world.sw.submit({ agent: 'payer', input: 'pay' })
+      await world.sw.idle()
+      return (await world.runes(run.session_id)).find((r) => r.kind === 'contract.opened')?.execution_id ?? ''
+    }
+    const first = (await world.runes(session_id)).find((r) => r.kind === 'contract.opened')?.execution_id ?? ''
+    await elsewhere()
+    expect(keys).toHaveLength(1)
+
+    // The session is closed and archived after that, and its leave still counts.
+    await world.sw.allowAgain(first, 'a person')
+    await world.sw.closeSession(session_id)
+    await world.sw.archiveSession(session_id)
+    const second = await elsewhere()
+    await elsewhere()
+    expect(keys).toHaveLength(2)
+
+    await world.sw.allowAgain(second, 'a person')
+    await elsewhere()
+    await elsewhere()
+    expect(keys).toHaveLength(3)
+    expect(new Set(keys).size).toBe(3)
+    await world.end()
+  },
+)
 
 test('F-92 claims: a repetition behind a lost row is refused with the name of the earlier action', async () => {
   // GIVEN a payment that was made, in a store whose rows do not say so and whose log does

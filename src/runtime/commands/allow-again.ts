@@ -8,8 +8,8 @@ import { attempt } from './attempt.ts'
 
 /**
  * A person wants an irreversible action done once more although it was done.
- * The next call for the same action in the session gets a key of its own; the
- * one after that is refused again.
+ * The next call for the same action gets a key of its own, in any session if
+ * the scope of its key is global; the one after that is refused again.
  */
 export async function allowAgain(engine: Engine, execution_id: string, allowed_by: string): Promise<void> {
   const subject = (await engine.runelog.row('subjects', execution_id))?.value as

@@ -2,6 +2,7 @@ import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { consequenceView, contractHistories } from '../../observation/contract.ts'
+import type { SessionState } from '../../observation/session-state.ts'
 import { summary } from '../../observation/summary.ts'
 import { type Claim, claimKey } from '../../runelog/models/claims.ts'
 import { runesOf } from '../../runelog/runes-of.ts'
@@ -154,11 +155,16 @@ async function plan(
   // Each time that a person let it be done again gave it one more key, by the one that was taken.
   let free = key
   for (let claim = await claimOn(free); claim !== undefined; claim = await claimOn(free)) {
-    const again = hold.state.repeats.get(free)
+    const again = (await stateWith(engine, hold, claim)).repeats.get(free)
     if (again === undefined) return refused(planned, await alreadyThere(engine, hold, claim))
     free = again
   }
   return { call: { ...planned, idempotency_key: free } }
+}
+
+/** The session that has the claim, where its repetition is allowed. For a global key that may be another one. */
+async function stateWith({ sessions }: Engine, { state }: Hold, { session_id }: Claim): Promise<SessionState> {
+  return session_id === state.session_id ? state : sessions.load(session_id)
 }
 
 /** A second call for it, with the same arguments, is the same action. */
