@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DemoOptions, Io } from '../cli/command.ts'
@@ -9,6 +9,7 @@ import { storyLine } from '../cli/render/story.ts'
 import { fileRefused } from '../faults/file-refused.ts'
 import type { Json } from '../kernel/json.ts'
 import { isEndOfRun } from '../machines/run.ts'
+import { makeFolder } from '../runelog/make-folder.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { BankSays, Payment } from './bank.ts'
 import { type Child, startChild } from './child.ts'
@@ -221,8 +222,8 @@ async function epilogue(setting: Setting, end: Life & { folder: string; book: st
 }
 
 function newFolder(parent: string): string {
+  makeFolder(parent)
   try {
-    mkdirSync(parent, { recursive: true })
     return mkdtempSync(join(parent, 'statewright-demo-'))
   } catch (error) {
     throw fileRefused(parent, error)

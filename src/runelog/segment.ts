@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { faults } from '../faults/catalogue.ts'
 import type { StoredRecord } from '../runes/record.ts'
+import { makeFolder } from './make-folder.ts'
 import { readRegular } from './read-regular.ts'
 
 /** A record of an archived session, with its place in the order of all commits, which a rebuild needs. */
@@ -46,7 +47,7 @@ export function createSegments(folder: string): Segments {
     const bytes = await promisify(gzip)(records.map((record) => `${JSON.stringify(record)}\n`).join(''))
     const sha256 = digestOf(bytes)
     const segment = `${session_id.replaceAll(':', '~')}-${sha256.slice(0, 16)}.ndjson.gz`
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, { mode: 0o700 })
     const path = join(folder, segment)
     const file = await open(`${path}.part`, 'w', 0o600)
     try {

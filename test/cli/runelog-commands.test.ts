@@ -271,7 +271,7 @@ test.each(['/proc/x', '/proc/a/b', '/dev/null/x'])(
       exit: 1,
       err: expect.stringContaining(`${folder} cannot be used: it cannot be made (`),
     })
-    expect(refused.err).toContain('name another folder.')
+    expect(refused.err).toContain('Name another folder.')
   },
 )
 

@@ -1,7 +1,8 @@
 import { hash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../runelog/make-folder.ts'
 import { readRegular } from '../../runelog/read-regular.ts'
 import { type Blobs, sound } from '../../runtime/blobs.ts'
 
@@ -12,7 +13,7 @@ export function fileBlobs(folder: string): Blobs {
   return {
     async keep(text) {
       const ref = `blob_${hash('sha256', text)}`
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      makeFolder(folder, { mode: 0o700 })
       const draft = join(folder, `.${randomUUID()}`)
       await writeSynced(draft, text)
       await rename(draft, join(folder, ref))

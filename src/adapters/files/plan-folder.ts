@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { fileRefused } from '../../faults/file-refused.ts'
+import { makeFolder } from '../../runelog/make-folder.ts'
 
 /**
  * Writes what a coordination left behind into a folder of its own. A folder that
@@ -18,7 +19,7 @@ export async function writePlan(folder: string, files: FrozenFiles): Promise<voi
 }
 
 async function write(folder: string, files: FrozenFiles): Promise<void> {
-  await mkdir(folder, { recursive: true })
+  makeFolder(folder)
   for (const name of await readdir(folder)) {
     const is_same = name in files && (await readFile(join(folder, name), 'utf8').catch(() => undefined)) === files[name]
     if (!is_same)

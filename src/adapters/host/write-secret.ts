@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { accessSync, constants, existsSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, linkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
+import { makeFolder, notMade } from '../../runelog/make-folder.ts'
+
+const advice = 'Name a folder that can be written to, and that is kept, with STATEWRIGHT_HOME.'
 
 /**
  * Makes a file that only its owner may read, and the folder around it. Of
@@ -11,12 +13,12 @@ import type { Fault } from '../../faults/fault.ts'
  */
 export function writeSecret(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}`
+  makeFolder(dirname(path), { mode: 0o700, named: path, advice })
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
     linkSync(draft, path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw notMade(path, error)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw notMade(path, error, advice)
   } finally {
     if (existsSync(draft)) rmSync(draft)
   }
@@ -27,16 +29,10 @@ export function secretFault(path: string): Fault | undefined {
   let folder = dirname(path)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   try {
-    if (!statSync(folder).isDirectory()) return notMade(path, { code: 'ENOTDIR' })
+    if (!statSync(folder).isDirectory()) return notMade(path, { code: 'ENOTDIR' }, advice)
     accessSync(folder, constants.W_OK | constants.X_OK)
     return undefined
   } catch (error) {
-    return notMade(path, error)
+    return notMade(path, error, advice)
   }
-}
-
-function notMade(file: string, cause: unknown): Fault {
-  const { code } = cause as NodeJS.ErrnoException
-  const problem = `it cannot be made (${code}). Name a folder that can be written to, and that is kept, with STATEWRIGHT_HOME.`
-  return faults.file_unusable({ file, problem }, { cause })
 }

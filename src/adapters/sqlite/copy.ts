@@ -1,7 +1,8 @@
-import { closeSync, cpSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { closeSync, cpSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
+import { makeFolder, notMade } from '../../runelog/make-folder.ts'
 import { refuseSecondName } from './one-name.ts'
 import { explain } from './open-database.ts'
 
@@ -23,11 +24,10 @@ export function copyStore(path: string, folder: string, key: string | undefined)
   const name = basename(path)
   try {
     rmSync(draft, { recursive: true, force: true })
-    makeFolder(draft)
   } catch (error) {
-    const { message } = error as Error
-    throw faults.file_unusable({ file: folder, problem: `it cannot be made (${message}); name another folder.` })
+    throw notMade(folder, error)
   }
+  makeFolder(draft, { mode: 0o700, named: folder })
   try {
     copyDatabase(path, join(draft, name))
     for (const end of companions)
@@ -38,13 +38,6 @@ export function copyStore(path: string, folder: string, key: string | undefined)
   } catch (error) {
     throw explain(error, path)
   }
-}
-
-/** One folder at a time: Node's own recursion never ends where nothing can be made, such as below /proc. */
-function makeFolder(path: string): void {
-  const parent = dirname(path)
-  if (!existsSync(parent)) makeFolder(parent)
-  mkdirSync(path, { mode: 0o700 })
 }
 
 function copyDatabase(from: string, to: string): void {

@@ -1,5 +1,6 @@
-import { mkdirSync } from 'node:fs'
 import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
+import { makeFolder } from '../../runelog/make-folder.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import { type FetchOptions, fetchTool } from './fetch.ts'
 import { fileTools } from './files.ts'
@@ -36,12 +37,13 @@ export function workspaceOf(real: string): string | undefined {
 
 function rootAt(folder: string): Root {
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
     const root = openRoot(folder, ownerOf(folder))
     roots.push(root)
     return root
   } catch (error) {
-    const problem = `Its root ${JSON.stringify(folder)} cannot be used: ${(error as Error).message}`
+    const { message } = error as Error
+    const problem = error instanceof Fault ? message : `Its root ${JSON.stringify(folder)} cannot be used: ${message}`
     throw faults.bad_definition({ what: 'tool', name: 'fs', problem })
   }
 }

@@ -1,0 +1,44 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { faults } from '../faults/catalogue.ts'
+import type { Fault } from '../faults/fault.ts'
+
+export interface FolderOptions {
+  readonly mode?: number
+  /** What the user named, if that is not the folder itself. */
+  readonly named?: string
+  readonly advice?: string
+}
+
+/**
+ * Makes a folder, and those around it, where they are missing. One at a time:
+ * Node's own recursion never ends where nothing can be made, such as below
+ * /proc. A folder that cannot be made is refused.
+ */
+export function makeFolder(folder: string, { mode = 0o777, named = folder, advice }: FolderOptions = {}): void {
+  try {
+    make(resolve(folder), mode)
+  } catch (error) {
+    throw notMade(named, error, advice)
+  }
+}
+
+function make(folder: string, mode: number): void {
+  if (isFolder(folder)) return
+  const parent = dirname(folder)
+  if (!existsSync(parent)) make(parent, mode)
+  try {
+    mkdirSync(folder, { mode })
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!isFolder(folder)) throw error
+  }
+}
+
+const isFolder = (path: string) => existsSync(path) && statSync(path).isDirectory()
+
+/** The refusal for a file or folder that cannot be made. */
+export function notMade(file: string, cause: unknown, advice = 'Name another folder.'): Fault {
+  const { code } = cause as NodeJS.ErrnoException
+  return faults.file_unusable({ file, problem: `it cannot be made (${code}). ${advice}` }, { cause })
+}
