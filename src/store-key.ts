@@ -1,6 +1,7 @@
-import { existsSync, renameSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostPorts } from './adapters/host/ports.ts'
-import { openSigner } from './adapters/host/signing-key.ts'
+import { newKey, openSigner } from './adapters/host/signing-key.ts'
 import { faults } from './faults/catalogue.ts'
 import { Fault } from './faults/fault.ts'
 import type { Signer } from './runes/checkpoint.ts'
@@ -52,15 +53,42 @@ export function signerOf(url: string): () => Signer {
   }
 }
 
+/**
+ * Makes a key, and beside the store its public half: both, or neither. The
+ * public half is on the disk first, as a draft: where it has no room, no
+ * private key appears that another process would sign with.
+ */
 function makeKey(url: string, file: string): Signer {
-  const signer = openSigner(file)
   const note = publicFileOf(url)
-  if (note !== undefined) {
-    // Under its name at once: a half of it would fit no key.
-    writeFileSync(`${note}.part`, `${signer.public_key}\n`, { mode: 0o600 })
-    renameSync(`${note}.part`, note)
+  if (note === undefined) return openSigner(file)
+  const made = newKey()
+  const draft = `${note}.${randomUUID()}`
+  try {
+    writeNote(draft, made.public_key)
+    const signer = openSigner(file, () => made)
+    const isOurs = signer.public_key === made.public_key
+    try {
+      // Of several processes, the first makes the key.
+      if (!isOurs) writeNote(draft, signer.public_key)
+      renameSync(draft, note)
+    } catch (error) {
+      if (isOurs) rmSync(file)
+      throw error
+    }
+    return signer
+  } catch (error) {
+    throw error instanceof Fault ? error : notNoted(note, error)
+  } finally {
+    rmSync(draft, { force: true })
   }
-  return signer
+}
+
+const writeNote = (file: string, public_key: string) => writeFileSync(file, `${public_key}\n`, { mode: 0o600 })
+
+function notNoted(file: string, cause: unknown): Fault {
+  const { code } = cause as NodeJS.ErrnoException
+  const problem = `the public half of a new key cannot be written to it (${code}). No key was made, and nothing was signed. Make the folder writable, or make room; or name the folder that holds the key of this store with STATEWRIGHT_HOME.`
+  return faults.file_unusable({ file, problem }, { cause })
 }
 
 /** The key of a store. Its public half, to compare signatures with, is undefined if there is no key file: nothing is made. */

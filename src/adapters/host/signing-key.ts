@@ -5,9 +5,23 @@ import { fileRefused } from '../../faults/file-refused.ts'
 import { type CheckSignature, isHex, type Signer } from '../../runes/checkpoint.ts'
 import { writeSecret } from './write-secret.ts'
 
+export interface NewKey {
+  readonly pem: string
+  readonly public_key: string
+}
+
+/** A key that no file holds yet. */
+export function newKey(): NewKey {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  return {
+    pem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    public_key: signerOf(privateKey).public_key,
+  }
+}
+
 /** The key in this file, which only its owner may read; a new one where there is none. */
-export function openSigner(path: string): Signer {
-  const pem = openPem(path)
+export function openSigner(path: string, make: () => NewKey = newKey): Signer {
+  const pem = openPem(path, make)
   try {
     return signerOf(createPrivateKey(pem))
   } catch (error) {
@@ -23,12 +37,9 @@ export function publicKeyIn(path: string): string | undefined {
   return existsSync(path) ? openSigner(path).public_key : undefined
 }
 
-function openPem(path: string): string {
+function openPem(path: string, make: () => NewKey): string {
   try {
-    if (!existsSync(path)) {
-      const { privateKey } = generateKeyPairSync('ed25519')
-      writeSecret(path, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string)
-    }
+    if (!existsSync(path)) writeSecret(path, make().pem)
     return readFileSync(path, 'utf8')
   } catch (error) {
     throw fileRefused(path, error)

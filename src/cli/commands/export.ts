@@ -1,4 +1,4 @@
-import { open, rename, stat } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { fileRefused } from '../../faults/file-refused.ts'
 import type { Checkpoint } from '../../runes/checkpoint.ts'
 import { busy } from '../busy.ts'
@@ -57,6 +57,9 @@ async function write({ lines, session_id }: Bundle, path: string, io: Io): Promi
   }
   try {
     await busy(io, () => `writing ${session_id}: ${written} lines`, copy)
+  } catch (error) {
+    if (isFile) await rm(draft, { force: true })
+    throw error
   } finally {
     await file.close()
   }

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -7,34 +6,10 @@ import { openStore } from '../../../src/open-store.ts'
 import { keyFileOf } from '../../../src/secret-files.ts'
 import { createProject, idIn } from '../../support/cli-project.ts'
 import { created } from '../../support/drafts.ts'
-import type { Outcome } from '../../support/run-cli.ts'
+import { lookOn } from '../../support/look-on.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 
 const scratch = scratchFolder('read-only')
-const program = join(import.meta.dirname, '../../support/looking-program.ts')
-
-interface Looked {
-  readonly ran: readonly (Outcome & { readonly command: string })[]
-  readonly changed: readonly string[]
-}
-
-/**
- * Copies a store to a file system of its own, makes that read-only or fills it,
- * and runs the commands there. The mount goes with the process that made it.
- */
-function lookOn(kind: 'read-only' | 'full', store: string, commands: readonly string[]): Looked {
-  const mount = scratch.fresh()
-  const spoil =
-    kind === 'read-only' ? 'mount -o remount,ro "$1"' : 'cat /dev/zero > "$1/filler" 2>/dev/null; ! echo x > "$1/more"'
-  const script = `mount -t tmpfs -o size=24m tmpfs "$1" && cp -r "$2/." "$1" && { ${spoil}; } && shift 2 && exec "$@"`
-  const { status, stdout, stderr } = spawnSync(
-    'unshare',
-    ['-rm', 'sh', '-c', script, 'sh', mount, store, process.execPath, program, mount, ...commands],
-    { encoding: 'utf8', timeout: 60_000 },
-  )
-  expect({ status, stderr: stderr.replace('sh: 1: echo: echo: I/O error\n', '') }).toMatchObject({ status: 0 })
-  return JSON.parse(stdout) as Looked
-}
 
 let closed: string
 let killed: string
@@ -82,7 +57,10 @@ describe.each(['read-only', 'full'] as const)('F-106 looking: on a %s file syste
   test.each(['closed', 'killed'] as const)(
     'every command that looks works on a store that was %s, and changes nothing',
     (how) => {
-      const { ran, changed } = lookOn(kind, how === 'closed' ? closed : killed, commands)
+      const { ran, changed } = lookOn(
+        { kind, store: how === 'closed' ? closed : killed, mount: scratch.fresh() },
+        commands,
+      )
       // The doctor says that the disk is full or cannot be written to.
       for (const { command, exit, err } of ran)
         expect({ command, exit, err: exit === 0 ? '' : err }).toMatchObject({ exit: command === 'doctor' ? 1 : 0 })
