@@ -64,7 +64,7 @@ export function hearStrays(warn: Warn, redactor: Redactor): () => void {
   const { cleanWarn } = cleaning({}, redactor)
   return hearStrayRejections((reason) =>
     cleanWarn(warn)('a promise was rejected that no code waits for; perhaps a tool left it behind', {
-      error: readThrown(reason).message,
+      error: readThrown(reason, redactor.redact).message,
     }),
   )
 }

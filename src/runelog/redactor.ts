@@ -19,8 +19,10 @@ export interface Redactor {
   settledLength(text: string): number
   /** The name of a secret that this text contains. */
   find(text: string): string | undefined
-  /** One text without its secrets. */
-  redact(text: string): string
+  /** One text without its secrets. A text that is cut (`isCut`) loses what may be the beginning of one at its end, too. */
+  redact(text: string, isCut?: boolean): string
+  /** The same for a text that may have millions of characters. */
+  redactLong(text: string, isCut?: boolean): Promise<string>
 }
 
 export interface Cleaned {
@@ -114,10 +116,23 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
     return cleaned
   }
 
+  const settled = (text: string, isCut: boolean) => (isCut ? text.slice(0, finder.settledLength(text)) : text)
+
+  async function cleanLong(value: Json): Promise<Cleaned> {
+    const text = canonicalJson(value)
+    if (finder === blind) return { value, text }
+    const steps = cleaning(value)
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) await othersTurn()
+    return { value: step.value, text: canonicalJson(step.value) }
+  }
+
   return {
     settledLength: finder.settledLength,
     find,
-    redact: redactText,
+    redact: (text, isCut = false) => redactText(settled(text, isCut)),
+    redactLong: async (text, isCut = false) => (await cleanLong(settled(text, isCut).toWellFormed())).value as string,
+    cleanLong,
     clean(value) {
       // First, since it refuses what is no JSON: a value that contains itself has no end.
       const text = canonicalJson(value)
@@ -125,14 +140,6 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
       const steps = cleaning(value)
       let step = steps.next()
       while (step.done !== true) step = steps.next()
-      return { value: step.value, text: canonicalJson(step.value) }
-    },
-    async cleanLong(value) {
-      const text = canonicalJson(value)
-      if (finder === blind) return { value, text }
-      const steps = cleaning(value)
-      let step = steps.next()
-      for (; step.done !== true; step = steps.next()) await othersTurn()
       return { value: step.value, text: canonicalJson(step.value) }
     },
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { asItIs } from './thrown.ts'
 
 /** One place of a value that does not fit, as a JSON pointer, and what is wrong there. */
 export interface Problem {
@@ -33,10 +34,10 @@ export function pointerTo(path: readonly PropertyKey[]): string {
 const named = 20
 const longest = 400
 
-/** The first 20 of them in one sentence, without its full stop. Both texts may be quotations, so each is cut. */
-export function problemSentence(problems: readonly Problem[]): string {
+/** The first 20 of them in one sentence, without its full stop. Both texts may be quotations, so each is cleaned and cut. */
+export function problemSentence(problems: readonly Problem[], clean = asItIs): string {
   const each = problems.slice(0, named).map(({ pointer, problem }) => {
-    const says = `${pointer === '' ? '' : `${pointer}: `}${problem}`
+    const says = clean(`${pointer === '' ? '' : `${pointer}: `}${problem}`)
     return says.length <= longest ? says.replace(/\.$/, '') : `${says.slice(0, longest).toWellFormed()}…`
   })
   const more = problems.length - each.length

@@ -4,14 +4,14 @@ import type { Evidence } from '../runes/kinds/contract.ts'
 const longest = 4_000
 /** Of one cause, or of what the other side answered. */
 const excerpt = 2_000
-/** How much of a text is read before secrets are taken out of it; the cut that follows tears none. */
+/** How much of a text is read. */
 const most = 64_000
 const mostCauses = 5
 
-/** Takes registered secrets out of a text. */
-export type Clean = (text: string) => string
+/** Takes registered secrets out of a text, and of one that is cut also what may be the beginning of one at its end. */
+export type Clean = (text: string, isCut?: boolean) => string
 
-const asItIs: Clean = (text) => text
+export const asItIs: Clean = (text) => text
 
 export interface Thrown {
   readonly message: string
@@ -101,7 +101,7 @@ function responseOf(thrown: unknown, clean: Clean): Evidence['response'] {
 
 function written(body: unknown): string {
   if (typeof body === 'string') return body
-  if (body instanceof Uint8Array) return new TextDecoder().decode(body.subarray(0, most))
+  if (body instanceof Uint8Array) return new TextDecoder().decode(body.subarray(0, most + 1))
   const prototype = Object.getPrototypeOf(body)
   // A stream that was not read has nothing to show.
   if (prototype !== Object.prototype && prototype !== Array.prototype) throw new TypeError()
@@ -109,7 +109,15 @@ function written(body: unknown): string {
 }
 
 function text(value: () => string, clean: Clean, length = longest): string | undefined {
-  return read(() => clean(value().slice(0, most).toWellFormed()).slice(0, length).toWellFormed())
+  return read(() => beginning(value(), clean, length))
+}
+
+/** The first characters of a text without its secrets, cut after they are taken out. */
+export function beginning(whole: string, clean: Clean, length: number): string {
+  const text = whole.slice(0, most).toWellFormed()
+  return clean(text, whole.length > most)
+    .slice(0, length)
+    .toWellFormed()
 }
 
 /** Reading what was thrown may throw again: it may be anything. */

@@ -1,26 +1,40 @@
 import { boundedJson, jsonLimits } from '../kernel/bounded-json.ts'
 import type { Json } from '../kernel/json.ts'
+import { asItIs, beginning, type Clean } from './thrown.ts'
 
 /**
  * The arguments of a call as a JSON value, whether the model gave text or a
  * value. With a problem comes what can still be recorded of them. Never throws.
  */
-export function writtenArguments(written: string | Json): { value: Json } | { problem: string; written: Json } {
+export function writtenArguments(
+  written: string | Json,
+  clean = asItIs,
+): { value: Json } | { problem: string; written: Json } {
   if (typeof written !== 'string') return checked(written, null)
   const { characters } = jsonLimits.arguments
   if (written.length > characters)
     return {
       problem: `The arguments have ${written.length} characters; at most ${characters} are allowed. Write less.`,
-      written: beginning(written),
+      written: shown(written, clean),
     }
   // Several providers send nothing at all for a tool without arguments.
   if (written.trim() === '') return { value: {} }
   try {
-    return checked(JSON.parse(written), beginning(written))
-  } catch (error) {
+    return checked(JSON.parse(written), shown(written, clean))
+  } catch {
     // What went wrong is quoted, and the quotation may end in half a character.
-    const problem = `The arguments are not JSON: ${(error as Error).message}.`.toWellFormed()
-    return { problem, written: beginning(written) }
+    const problem = `The arguments are not JSON: ${parseProblem(clean(written))}.`.toWellFormed()
+    return { problem, written: shown(written, clean) }
+  }
+}
+
+/** Of the text without its secrets, since it quotes a few characters of it. */
+function parseProblem(text: string): string {
+  try {
+    JSON.parse(text)
+    return 'a secret is in the place of a value'
+  } catch (error) {
+    return (error as Error).message
   }
 }
 
@@ -30,8 +44,8 @@ function checked(value: unknown, written: Json): { value: Json } | { problem: st
 }
 
 /** So much of arguments that cannot be used is recorded. */
-const shown = 4_000
+const longest = 4_000
 
-function beginning(text: string): string {
-  return text.length <= shown ? text.toWellFormed() : `${text.slice(0, shown)}…`.toWellFormed()
+function shown(text: string, clean: Clean): string {
+  return text.length <= longest ? text.toWellFormed() : `${beginning(text, clean, longest)}…`
 }

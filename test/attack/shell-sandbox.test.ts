@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimOwnFile } from '../../src/adapters/workspace/own-files.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
+import { createRedactor } from '../../src/runelog/redactor.ts'
 import { createTally } from '../support/tally.ts'
 
 const tally = createTally()
@@ -27,7 +28,11 @@ const home = mkdtempSync(join(tmpdir(), 'statewright-shell-'))
 const lasting = mkdtempSync(isSuperuser ? '/var/lib/statewright-shell-' : join(import.meta.dirname, 'shell-'))
 const root = join(home, 'work')
 const state = join(home, 'state')
-const context = { signal: new AbortController().signal, progress: () => undefined } as never
+const context = {
+  signal: new AbortController().signal,
+  progress: () => undefined,
+  redact: async (text: string) => text,
+} as never
 
 /** Answers with the canary, as the API of a server on this machine would. */
 const server = createServer((_, response) => response.end(canary))
@@ -97,6 +102,14 @@ describe('F-89 shell.exec: a command', () => {
     const { stdout, stderr } = await ran(command())
     expect(stdout + stderr).not.toContain(canary)
     tally.count('shell.exec: ways out of the sandbox')
+  })
+
+  test('F-91: leaves no half of a secret in what is cut of its output', async () => {
+    const { redactLong } = createRedactor({ secrets: new Map([['bank', canary]]) })
+    const shell = workspaceTools({ root, shell: { max_output_bytes: 1_000 } }).find((t) => t.name === 'shell.exec')
+    const command = `printf '%0990d' 0; printf '${canary}'`
+    const said = await shell?.run({ command } as never, { ...Object(context), redact: redactLong })
+    expect(said).toMatchObject({ stdout: '0'.repeat(990), cut_bytes: 16 })
   })
 
   test('reads other files of the disk, and not the files of the store beside them', async () => {

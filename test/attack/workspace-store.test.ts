@@ -36,7 +36,11 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true })
 })
 
-const context = { signal: new AbortController().signal, progress: () => undefined } as never
+const context = {
+  signal: new AbortController().signal,
+  progress: () => undefined,
+  redact: async (text: string) => text,
+} as never
 
 async function tried(name: string, args: object): Promise<{ refused: boolean; text: string }> {
   const tool = workspaceTools({ root: project }).find((one) => one.name === name)

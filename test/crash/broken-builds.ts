@@ -26,6 +26,7 @@ export const actsBeforeItRecords: Build = ({ store, tools, outside }) => {
         ...{ run_id, call_id, execution_id },
         signal: new AbortController().signal,
         progress: () => {},
+        redact: async (text: string) => text,
       }
       const acting = called.run(call.payload.arguments, context)
       done.set(call_id, acting)

@@ -5,7 +5,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
-import type { Tool } from '../../runtime/tools/tool.ts'
+import type { Tool, ToolContext } from '../../runtime/tools/tool.ts'
 import { isPublicAddress } from './addresses.ts'
 import { breach } from './breach.ts'
 
@@ -30,13 +30,13 @@ export function fetchTool(options: FetchOptions): Tool {
     read_only: true,
     timeout_ms,
     max_output_bytes,
-    run: ({ url }, { signal }) => fetched(url, options, signal),
+    run: ({ url }, context) => fetched(url, options, context),
   })
 }
 
 const most_bytes = 4_000_000
 
-async function fetched(given: string, options: FetchOptions, signal: AbortSignal): Promise<Json> {
+async function fetched(given: string, options: FetchOptions, { signal, redact }: ToolContext): Promise<Json> {
   let url = given
   for (let left = options.max_redirects ?? 5; ; left--) {
     // Every step is judged as the first one was: a host that may be reached could send us anywhere.
@@ -49,7 +49,8 @@ async function fetched(given: string, options: FetchOptions, signal: AbortSignal
       url = new URL(headers.location, checked).href
       continue
     }
-    return { url: checked.href, status, content_type: headers['content-type'] ?? null, body: await bodyOf(response) }
+    const { text, isCut } = await bodyOf(response)
+    return { url: checked.href, status, content_type: headers['content-type'] ?? null, body: await redact(text, isCut) }
   }
 }
 
@@ -87,7 +88,7 @@ function get(url: URL, options: FetchOptions, signal: AbortSignal): Promise<Inco
   })
 }
 
-async function bodyOf(response: IncomingMessage): Promise<string> {
+async function bodyOf(response: IncomingMessage): Promise<{ readonly text: string; readonly isCut: boolean }> {
   const parts: Buffer[] = []
   let size = 0
   for await (const part of response) {
@@ -95,5 +96,5 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
     size += (part as Buffer).length
     if (size > most_bytes) break
   }
-  return Buffer.concat(parts).toString('utf8')
+  return { text: Buffer.concat(parts).toString('utf8'), isCut: size > most_bytes }
 }

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
-import type { Tool } from '../../runtime/tools/tool.ts'
+import type { Tool, ToolContext } from '../../runtime/tools/tool.ts'
 import { isOwnFile } from './own-files.ts'
 import type { Root } from './root.ts'
 import { reaching } from './unreachable.ts'
@@ -35,7 +35,7 @@ export function fileTools(root: Root): Tool[] {
       description: 'Finds the lines of files of the workspace that contain a text.',
       input: z.object({ text: z.string().min(1), path: path.default('.') }),
       read_only: true,
-      run: ({ text, path }, { signal }) => reaching(path, () => search(root, text, path, signal)),
+      run: ({ text, path }, context) => reaching(path, () => search(root, text, path, context)),
     }),
     tool({
       name: 'fs.write',
@@ -93,7 +93,7 @@ const named = (entry: Dirent) => (entry.isDirectory() ? `${entry.name}/` : entry
  * Links are not followed: what they lead to is found where it lies, if it lies inside. What cannot be read below the
  * folder that was named is passed over.
  */
-async function search(root: Root, text: string, path: string, signal: AbortSignal): Promise<Json> {
+async function search(root: Root, text: string, path: string, { signal, redact }: ToolContext): Promise<Json> {
   const found: { path: string; line: number; text: string }[] = []
   const start = await root.find(path)
   const folders = [start]
@@ -115,7 +115,8 @@ async function search(root: Root, text: string, path: string, signal: AbortSigna
       if (!entry.isFile()) continue
       const content = await read(root, here).catch(() => '')
       for (const [i, line] of content.split('\n').entries())
-        if (line.includes(text)) found.push({ path: here, line: i + 1, text: line.slice(0, 300).toWellFormed() })
+        if (line.includes(text))
+          found.push({ path: here, line: i + 1, text: (await redact(line)).slice(0, 300).toWellFormed() })
       if (found.length >= most_found) return found.slice(0, most_found)
     }
   }

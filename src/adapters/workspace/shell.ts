@@ -67,10 +67,10 @@ function execute(cwd: string, words: readonly string[], most: number, context: T
   context.signal.addEventListener('abort', end, { once: true })
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream].setEncoding('utf8').on('data', (chunk: string) => {
-      const part = chunk.slice(0, Math.max(left, 0))
+      kept[stream] += chunk.slice(0, Math.max(left, 0))
       left -= chunk.length
-      kept[stream] += part
-      if (part !== '') context.progress(part, stream)
+      // Whole: reports have a limit of their own, which leaves no half of a secret.
+      context.progress(chunk, stream)
     })
   return new Promise<Json>((resolve, reject) => {
     // Without a process nothing was run; with one, the error says nothing about what it did.
@@ -80,7 +80,11 @@ function execute(cwd: string, words: readonly string[], most: number, context: T
     child.on('close', (exit_code, signal) => {
       context.signal.removeEventListener('abort', end)
       end()
-      resolve({ exit_code, signal, ...kept, ...(left < 0 ? { cut_bytes: -left } : {}) })
+      if (left >= 0) return resolve({ exit_code, signal, ...kept })
+      Promise.all([context.redact(kept.stdout, true), context.redact(kept.stderr, true)]).then(
+        ([stdout, stderr]) => resolve({ exit_code, signal, stdout, stderr, cut_bytes: -left }),
+        reject,
+      )
     })
   })
 }

@@ -23,7 +23,7 @@ export async function prepareAgent(engine: Engine, name: string): Promise<string
     await definition.prepare?.()
     return undefined
   } catch (error) {
-    return readThrown(error).message
+    return readThrown(error, engine.redactor.redact).message
   }
 }
 

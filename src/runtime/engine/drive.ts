@@ -40,7 +40,7 @@ export async function drive(
 
 /** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */
 async function contain(engine: Engine, hold: Hold, error: unknown) {
-  const told = error instanceof Error ? error.stack : readThrown(error).message
+  const told = error instanceof Error ? error.stack : readThrown(error, engine.redactor.redact).message
   engine.warn('an agent crashed', { agent_id: hold.agent.agent_id, run_id: hold.run.run_id, error: told })
   for (let left = 20; left > 0; left--)
     try {

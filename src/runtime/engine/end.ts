@@ -44,7 +44,7 @@ export async function failRun(
 
 /** Something in the agent broke that nobody foresaw. It harms this run and this agent, and nobody else. */
 export async function crash(engine: Engine, hold: Hold, error: unknown): Promise<'over'> {
-  const { message } = readThrown(error)
+  const { message } = readThrown(error, engine.redactor.redact)
   const batch = batchFor(engine, hold)
   const stats = { ...hold.agent.used }
   batch.move(

@@ -1,6 +1,5 @@
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import type { Json } from '../../kernel/json.ts'
 import { cleanStream } from '../../runelog/clean-stream.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
@@ -45,13 +44,14 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
       limits.heard(text.length)
     },
     onEmotion: deltas.feel,
+    clean: engine.redactor.redact,
     clock,
     timers,
   })
   limits.end()
   const spent = answered.kind === 'aborted' ? limits.spent() : undefined
   const heard = priced(spent === undefined ? answered : withUsage(answered, limits.estimate()), hold.definition.price)
-  await deltas.finish()
+  await deltas.finish(isCut(heard))
   const said = await withoutSecrets(engine, heard)
   if (hold.lease.signal.aborted) return 'over'
 
@@ -71,12 +71,18 @@ function withUsage<A extends Answer>(said: A, output_tokens: number): A {
   return { ...said, usage: { input_tokens, output_tokens: Math.max(reported, output_tokens) } }
 }
 
+/** Whether the answer ended before its model had said all of it, maybe in the middle of a secret. */
+function isCut(said: Answer): boolean {
+  if (said.kind !== 'final') return !('text' in said)
+  return said.finish === 'length' || said.finish === 'content_filter'
+}
+
 /** The store takes secrets out of all that it records; a long text would hold the event loop there. */
-async function withoutSecrets(engine: Engine, said: Answer): Promise<Answer> {
-  const clean = async <J extends Json>(value: J) => (await engine.redactor.cleanLong(value)).value as J
-  if (!('text' in said)) return { ...said, partial: await clean(said.partial) }
-  if (said.kind === 'final' || said.provider_state === undefined) return { ...said, text: await clean(said.text) }
-  return { ...said, text: await clean(said.text), provider_state: await clean(said.provider_state) }
+async function withoutSecrets({ redactor }: Engine, said: Answer): Promise<Answer> {
+  if (!('text' in said)) return { ...said, partial: await redactor.redactLong(said.partial, true) }
+  const text = await redactor.redactLong(said.text, isCut(said))
+  if (said.kind === 'final' || said.provider_state === undefined) return { ...said, text }
+  return { ...said, text, provider_state: (await redactor.cleanLong(said.provider_state)).value }
 }
 
 /** `spent` is the budget over which the answer was cut. */
@@ -98,7 +104,7 @@ async function conclude(engine: Engine, hold: Hold, said: Answer, spent?: Exhaus
         const message = `The turn took ${round} rounds of calls, which is the limit.`
         return failRun(engine, hold, 'ROUND_LIMIT', message, cut)
       }
-      const read = said.calls.map((call) => readCall(hold.definition.registry, call))
+      const read = said.calls.map((call) => readCall(hold.definition.registry, call, engine.redactor.redact))
       // The dialogue has the arguments as they were read, with defaults filled in.
       const recorded = said.calls.map(({ name }, i) => ({ name, arguments: read[i]?.args ?? null }))
       if (isRepeated(hold.agent.dialogue.messages, recorded, canonicalJson))
@@ -264,8 +270,8 @@ function writeDeltas(engine: Engine, hold: Hold) {
       write(batch)
     },
     /** The rest of the text stands in what is recorded next; what was thought stands nowhere else. */
-    async finish() {
-      pass('reasoning', clean.reasoning.end())
+    async finish(isCut: boolean) {
+      if (!isCut) pass('reasoning', clean.reasoning.end())
       pieces.finish('reasoning')
       await writing
     },

@@ -187,7 +187,9 @@ function keyOf(
     const key = idempotencyKey(tool, args, engine.sha256)
     return { key: tool.key_scope === 'global' ? key : saltedKey(key, hold.state.session_id, engine.sha256) }
   } catch (error) {
-    return { problem: `The key of ${tool.name} could not be made: ${readThrown(error).message} It was not run.` }
+    return {
+      problem: `The key of ${tool.name} could not be made: ${readThrown(error, engine.redactor.redact).message} It was not run.`,
+    }
   }
 }
 
@@ -216,7 +218,7 @@ async function resultOf(engine: Engine, execution_id: string): Promise<Json> {
 }
 
 async function planStep(engine: Engine, hold: Hold, received: WrittenCall): Promise<Planned> {
-  const given = writtenArguments(received.arguments)
+  const given = writtenArguments(received.arguments, engine.redactor.redact)
   const { value: args } = await engine.redactor.cleanLong('value' in given ? given.value : given.written)
   const read = 'problem' in given ? { problem: given.problem } : readEcsRequest(args)
   const { type = 'form', title = '' } = ('request' in read ? read.request : {}) as { type?: string; title?: string }

@@ -49,7 +49,7 @@ type End =
 export async function carryOut(
   tool: Tool,
   args: Json,
-  context: ToolContext,
+  context: Omit<ToolContext, 'redact'>,
   { clock, timers, keepWhole, redactor, settings }: CarryOutPorts,
 ): Promise<Outcome> {
   const began = clock.monotonic()
@@ -64,7 +64,7 @@ export async function carryOut(
   // because it was aborted must not make a timeout look like a failure.
   const limit = stopwatch(tool.timeout_ms, clock, timers, () => {
     endWith({ by: context.signal.aborted ? 'cancel' : 'timeout' })
-    void reports.end()
+    void reports.end(true)
     controller.abort(new Error(`It took longer than ${tool.timeout_ms} ms.`))
   })
   let endGrace: Cancel = () => {}
@@ -98,6 +98,7 @@ export async function carryOut(
   const running = call(tool, args, {
     ...context,
     signal,
+    redact: redactor.redactLong,
     progress: (chunk, stream = 'message') => reports.add(chunk, stream),
     ...(ask === undefined ? {} : { ask: askedWithin(ask) }),
   })
@@ -113,7 +114,7 @@ export async function carryOut(
   limit.pause()
   endGrace()
   context.signal.removeEventListener('abort', onCancel)
-  await reports.end()
+  await reports.end(ended.by === 'cancel' || ended.by === 'timeout')
   progress.finish()
   // What it still asked is taken back before anyone hears how it ended.
   if (questions.size > 0) {
@@ -186,7 +187,7 @@ export async function returned(
     const limited = await limitOutput(value ?? null, tool.max_output_bytes, keepWhole, redactor)
     return 'problem' in limited ? unrecordable(tool, limited.problem) : { status: 'success', ...limited }
   } catch (error) {
-    return unrecordable(tool, readThrown(error).message)
+    return unrecordable(tool, readThrown(error, redactor.redact).message)
   }
 }
 

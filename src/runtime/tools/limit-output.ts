@@ -33,7 +33,7 @@ export async function limitOutput(
   // Read back from the text, so that the model sees the same before and after a restart.
   if (bytes <= max_output_bytes) return { output: typeof clean.value === 'string' ? text : JSON.parse(text) }
 
-  const kept = await keep(text, typeof read.value === 'string' ? 'text/plain' : 'application/json', keepWhole)
+  const kept = await keep(text, typeof read.value === 'string' ? 'text/plain' : 'application/json', keepWhole, redactor)
   const where = 'ref' in kept ? `the whole is stored as ${kept.ref}` : `the whole was not stored: ${kept.problem}`
   const note = (shown: number) => `\n[Cut: ${shown} of ${bytes} bytes are shown; ${where}.]`
   const shown = beginningOf(text, max_output_bytes - byteLength(note(bytes)))
@@ -44,11 +44,11 @@ export async function limitOutput(
 }
 
 /** The action is done by now; that its output could not be stored is told, and changes nothing about that. */
-async function keep(text: string, media_type: Parameters<KeepWhole>[1], keepWhole: KeepWhole) {
+async function keep(text: string, media_type: Parameters<KeepWhole>[1], keepWhole: KeepWhole, { redact }: Redactor) {
   try {
     return { ref: await keepWhole(text, media_type) }
   } catch (error) {
-    return { problem: readThrown(error).message.slice(0, 80).toWellFormed() }
+    return { problem: readThrown(error, redact).message.slice(0, 80).toWellFormed() }
   }
 }
 

@@ -9,12 +9,17 @@ export type ProgressStream = (typeof streams)[number]
 
 export interface Reports {
   add(chunk: unknown, stream: unknown): void
-  /** Takes nothing more. Resolves when all that was reported is passed on. */
-  end(): Promise<void>
+  /**
+   * Takes nothing more. Resolves when all that was reported is passed on. Of reports that are cut, because the tool is
+   * left behind, what may be the beginning of a secret is not.
+   */
+  end(isCut?: boolean): Promise<void>
 }
 
 /** How many characters of progress are recorded for one call. */
 const most_characters = 1_000_000
+
+const limit_note = '\n[The limit of progress reports is reached; the rest is not recorded.]\n'
 
 /** So many characters are passed on in one turn of the event loop. */
 const slice = 65_536
@@ -31,12 +36,13 @@ export function createReports(redactor: Redactor, passOn: (stream: ProgressStrea
   let isOver = false
   let isPassing = false
   let passing = Promise.resolve()
+  let ending: Promise<void> | undefined
 
   async function passAll() {
     isPassing = true
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { stream, text } = next
-      passOn(stream, clean[stream].add(text))
+      passOn(stream, text === limit_note ? text : clean[stream].add(text))
       passed += text.length
       if (passed < slice) continue
       passed = 0
@@ -45,11 +51,17 @@ export function createReports(redactor: Redactor, passOn: (stream: ProgressStrea
     isPassing = false
   }
 
-  function take(text: string): string {
-    if (left < 0) return ''
-    const taken = text.slice(0, left)
+  /** The limit cuts every stream, maybe in the middle of a secret: what its cleaner holds back then is not passed on. */
+  function* take(text: string): Generator<string> {
+    if (left < 0) return
+    yield* piecesOf(text.slice(0, left), slice)
     left -= text.length
-    return left < 0 ? `${taken}\n[The limit of progress reports is reached; the rest is not recorded.]\n` : taken
+    if (left < 0) yield limit_note
+  }
+
+  async function passRest(isCut: boolean) {
+    await passing
+    if (!isCut && left >= 0) for (const stream of streams) passOn(stream, clean[stream].end())
   }
 
   return {
@@ -57,13 +69,13 @@ export function createReports(redactor: Redactor, passOn: (stream: ProgressStrea
       const text = textOf(chunk)
       if (!isStream(stream)) throw new TypeError(streamProblem(stream))
       if (isOver) return
-      for (const piece of piecesOf(take(text), slice)) waiting.push({ stream, text: piece })
+      for (const piece of take(text)) waiting.push({ stream, text: piece })
       if (!isPassing) passing = passAll()
     },
-    async end() {
+    end(isCut = false) {
       isOver = true
-      await passing
-      for (const stream of streams) passOn(stream, clean[stream].end())
+      ending ??= passRest(isCut)
+      return ending
     },
   }
 }

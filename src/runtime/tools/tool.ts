@@ -76,4 +76,10 @@ export interface ToolContext {
    */
   readonly ask?: (request: Json, signal?: AbortSignal) => Promise<Asked>
   readonly progress: (chunk: string, stream?: 'stdout' | 'stderr' | 'message') => void
+  /**
+   * Takes registered secrets out of a text. That happens to all that a tool returns, throws and reports. Call it
+   * before you cut a text, since half a secret is not found. If the text is cut already, pass `true`: then a possible
+   * beginning of a secret at its end is left out.
+   */
+  readonly redact: (text: string, isCut?: boolean) => Promise<string>
 }

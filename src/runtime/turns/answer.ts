@@ -3,7 +3,7 @@ import type { Json } from '../../kernel/json.ts'
 import { piecesOf } from '../../kernel/pieces.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'
-import { isMarked, readThrown } from '../thrown.ts'
+import { asItIs, beginning, type Clean, isMarked, readThrown } from '../thrown.ts'
 import { eventProblem } from './event-problem.ts'
 import { breathe, perBreath, streamLimits } from './stream-limits.ts'
 
@@ -54,6 +54,8 @@ interface Options {
   readonly onEmotion?: (emotion: Emotion) => void
   /** With these, a stream that says nothing for `silence_ms` is given up; a dead connection would hold the run forever. */
   readonly timers?: Timers
+  /** Takes secrets out of what an error says, before that is cut. */
+  readonly clean?: Clean
   readonly clock: Clock
   readonly silence_ms?: number
 }
@@ -68,7 +70,7 @@ type Step =
  * waits longer than the signal: a model that does not stop is left behind.
  */
 export async function answer(model: Model, request: ModelRequest, options: Options): Promise<Answer> {
-  const { signal, onDelta } = options
+  const { signal, onDelta, clean = asItIs } = options
   let text = ''
   let usage: Usage = { input_tokens: 0, output_tokens: 0 }
   const calls: WrittenCall[] = []
@@ -82,8 +84,8 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
     broken('answer_too_long', `The answer has more than ${limit} ${what}, which is the limit for one answer.`, false)
   const broken = (error_type: string, message: string, retryable: boolean): StreamError => ({
     kind: 'error',
-    error_type: error_type.slice(0, streamLimits.name).toWellFormed(),
-    message: message.slice(0, longestMessage).toWellFormed(),
+    error_type: beginning(error_type, clean, streamLimits.name),
+    message: beginning(message, clean, longestMessage),
     retryable,
     partial: said(),
     usage,
@@ -100,7 +102,7 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
       const step = await stream.next()
       if (signal.aborted) return { kind: 'aborted', partial: said(), usage }
       if ('thrown' in step) {
-        const { message, kind } = readThrown(step.thrown)
+        const { message, kind } = readThrown(step.thrown, clean)
         return broken(kind === 'thrown' ? 'stream_failed' : kind, message, !isMarked(step.thrown, 'retryable', false))
       }
       if ('end' in step)

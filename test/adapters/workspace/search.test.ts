@@ -20,3 +20,18 @@ test('a long line that is cut in the middle of a character is found all the same
   expect(told?.payload).toMatchObject({ status: 'success', output: [{ path: 'notes.txt', line: 1 }] })
   await world.end()
 })
+
+test('F-91 fs.search: a long line is cut after its secrets are taken out', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'statewright-search-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  const secret = 'tok_9fQ2xLmZ7vR4kW1s'
+  writeFileSync(join(root, 'notes.txt'), `${'a'.repeat(285)}${secret} and so on`)
+  const model = scriptedModel([call('fs.search', { text: 'and so on' }), say('done')])
+  const worker = agent({ role: 'worker', model, tools: workspaceTools({ root }) })
+  const world = await createWorld({ agents: { worker }, secrets: { bank: secret } })
+  onTestFinished(() => world.end())
+  const run = await world.sw.submit({ agent: 'worker', input: 'search' })
+  await run.result()
+  const told = (await world.runes(run.session_id)).find((r) => r.kind === 'tool.result')
+  expect(told?.payload).toMatchObject({ output: [{ text: `${'a'.repeat(285)}[secret:bank] a` }] })
+})

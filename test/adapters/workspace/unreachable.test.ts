@@ -61,7 +61,10 @@ test('F-85 fs.search: a folder that goes away meanwhile is passed over', async (
     return real
   }
   const search = fileTools({ ...opened, find }).find(({ name }) => name === 'fs.search')
-  const found = await search?.run({ text: 'word', path: '.' }, { signal: new AbortController().signal } as ToolContext)
+  const found = await search?.run({ text: 'word', path: '.' }, {
+    signal: new AbortController().signal,
+    redact: async (line: string) => line,
+  } as ToolContext)
   expect(found).toMatchObject([{ path: 'sub/notes.txt' }])
 })
 

@@ -50,3 +50,23 @@ test('F-88 reports: what is beyond the limit is left out, and a sentence says so
     `${'x'.repeat(1_000_000)}\n[The limit of progress reports is reached; the rest is not recorded.]\n`,
   )
 })
+
+test('F-91 reports: the limit leaves no half of a secret, and the sentence about it stays', async () => {
+  const note = '\n[The limit of progress reports is reached; the rest is not recorded.]\n'
+  for (const shown of [1, 7, 17]) {
+    const { add, end, all } = start({ bank: 'sk-live-0123456789' })
+    add('sk-l', 'stderr')
+    add(`${'x'.repeat(1_000_000 - 4 - shown)}sk-live-0123456789`, 'stdout')
+    add('more', 'stdout')
+    await end()
+    expect(all()).toBe(`${'x'.repeat(1_000_000 - 4 - shown)}${note}`)
+  }
+})
+
+test('F-91 reports: of reports that are cut, the beginning of a secret is left out', async () => {
+  const { add, end, all } = start({ bank: 'sk-live-0123456789' })
+  add('so far sk-live-', 'stdout')
+  await end(true)
+  await end()
+  expect(all()).toBe('so far ')
+})
