@@ -38,8 +38,13 @@ export function cleaning(secrets: Readonly<Record<string, string>>, given?: Reda
     clean,
     cleanWarn:
       (warn: (message: string, details: object) => void) =>
-      (message: string, details: object): void =>
-        warn(clean(message), cleanDetails(details, redactor)),
+      (message: string, details: object): void => {
+        try {
+          warn(clean(message), cleanDetails(details, redactor))
+        } catch {
+          // The function is the developer's. A warning that it does not take must not end what is being done.
+        }
+      },
   }
 }
 

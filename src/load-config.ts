@@ -6,7 +6,7 @@ import { configProblems } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import { Fault } from './faults/fault.ts'
 import { problemSentence } from './runtime/shape-problems.ts'
-import { readThrown } from './runtime/thrown.ts'
+import { readThrown, stackOf } from './runtime/thrown.ts'
 import type { StatewrightOptions } from './statewright.ts'
 
 /** In a file the store has a name; an open one cannot be written down. */
@@ -57,7 +57,7 @@ const remedies: readonly (readonly [RegExp, string])[] = [
 /** What was thrown, where in files of the user, and what mends it. */
 function whyNot(thrown: unknown): string {
   const { message } = readThrown(thrown)
-  const place = placeIn(thrown instanceof Error ? (thrown.stack ?? '') : '')
+  const place = placeIn(stackOf(thrown))
   const [match, remedy] = remedies.find(([pattern]) => pattern.test(message)) ?? []
   const mend = match === undefined ? '' : `; ${remedy?.replace('$1', match.exec(message)?.[1] ?? '')}`
   return `${message.replace(/\.$/, '')}${place}${mend}.`

@@ -3,6 +3,7 @@ import type { Io } from './cli/command.ts'
 import { commands } from './cli/commands/all.ts'
 import { run } from './cli/run.ts'
 import { printable } from './kernel/printable.ts'
+import { stackOf } from './runtime/thrown.ts'
 import { systemHost } from './system-host.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -14,7 +15,7 @@ export function main(args: readonly string[]): Promise<number> {
   leaveWithReader()
   return run({ commands, version }, args, io()).catch((error) => {
     // A bug. Its message may hold what others wrote.
-    process.stderr.write(`${printable(error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`)
+    process.stderr.write(`${printable(stackOf(error))}\n`)
     return 1
   })
 }

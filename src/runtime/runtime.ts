@@ -37,6 +37,7 @@ import { createPreserving } from './preserving.ts'
 import { named, onItsOwn, recording } from './requests.ts'
 import { createSessions } from './session-cache.ts'
 import type { Member } from './shared-store.ts'
+import { readThrown } from './thrown.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
 import type { Policy } from './tools/policy.ts'
 
@@ -125,7 +126,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       if (source === 'lost' || session_ids.includes(hold.state.session_id))
         void engine.sessions.refresh(hold.state).then(
           () => nudge(hold),
-          (error) => ports.warn('news of a held run could not be read', { error: String(error) }),
+          (error) => ports.warn('news of a held run could not be read', { error: readThrown(error).message }),
         )
   })
 

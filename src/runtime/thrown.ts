@@ -7,6 +7,8 @@ const excerpt = 2_000
 /** How much of a text is read. */
 const most = 64_000
 const mostCauses = 5
+/** So many values of an answer are written down. */
+const mostValues = 1_000
 
 /** Takes registered secrets out of a text, and of one that is cut also what may be the beginning of one at its end. */
 export type Clean = (text: string, isCut?: boolean) => string
@@ -56,9 +58,17 @@ export function isMarked(thrown: unknown, mark: string, as: unknown = true): boo
 
 /** Whether it is what a signal fired with, what platforms throw when one fires, or was caused by that. */
 export function isAbort(thrown: unknown, reason: unknown): boolean {
-  for (let each = thrown, deep = 0; each instanceof Error && deep < 8; each = each.cause, deep++)
-    if (each === reason || each.name === 'AbortError' || isMarked(each, 'code', 'ABORT_ERR')) return true
-  return false
+  const found = read(() => {
+    for (let each = thrown, deep = 0; each instanceof Error && deep < 8; each = each.cause, deep++)
+      if (each === reason || each.name === 'AbortError' || isMarked(each, 'code', 'ABORT_ERR')) return true
+    return false
+  })
+  return found ?? false
+}
+
+/** Where an error was thrown, for those who look for the bug. What has no stack is told by its message. */
+export function stackOf(thrown: unknown, clean = asItIs): string {
+  return text(() => Object(thrown).stack, clean, most) ?? messageOf(thrown, clean, longest)
 }
 
 /** The error and its causes. Of several errors that one error gathers, the first stands for all. */
@@ -74,8 +84,26 @@ function chainOf(thrown: unknown): readonly unknown[] {
 }
 
 function messageOf(thrown: unknown, clean: Clean, length: number): string {
-  const message = text(() => (thrown instanceof Error ? thrown.message || thrown.name : String(thrown)), clean, length)
-  return message ?? 'Something was thrown that cannot be shown.'
+  return text(() => saidBy(thrown), clean, length) ?? 'Something was thrown that cannot be shown.'
+}
+
+/** Lists are not converted to text: each of their items would be, however many they are. */
+function saidBy(thrown: unknown): string {
+  if (typeof thrown === 'bigint' && BigInt.asIntN(64, thrown) !== thrown) return 'A large number was thrown.'
+  if (thrown === null || (typeof thrown !== 'object' && typeof thrown !== 'function')) return String(thrown)
+  const { message, name } = thrown as Readonly<Record<'message' | 'name', unknown>>
+  if (typeof message === 'string' && message !== '') return message
+  if (thrown instanceof Error && typeof name === 'string') return name
+  if (Array.isArray(thrown)) return 'A list was thrown. It has no message.'
+  return ownText(thrown) ?? 'An object was thrown. It has no message.'
+}
+
+/** The text that an object of some class gives of itself. Bytes are no text, and may be many. */
+function ownText(value: object): string | undefined {
+  const { toString: convert } = value
+  if (ArrayBuffer.isView(value) || convert === Object.prototype.toString || typeof convert !== 'function')
+    return undefined
+  return convert.call(value)
 }
 
 function codeOf(thrown: unknown, clean: Clean): string | undefined {
@@ -101,13 +129,49 @@ function responseOf(thrown: unknown, clean: Clean): Evidence['response'] {
 
 function written(body: unknown): string {
   if (typeof body === 'string') return body
-  if (body instanceof Uint8Array) return new TextDecoder().decode(body.subarray(0, most + 1))
+  if (ArrayBuffer.isView(body)) return textIn(body)
   const prototype = Object.getPrototypeOf(body)
   // A stream that was not read has nothing to show.
   if (prototype !== Object.prototype && prototype !== Array.prototype) throw new TypeError()
-  return JSON.stringify(body)
+  return JSON.stringify(beginningOf(body, { values: mostValues, characters: most }))
 }
 
+const textIn = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
+  new TextDecoder().decode(new Uint8Array(buffer, byteOffset, Math.min(byteLength, most + 1)))
+
+/**
+ * The first values. The rest is left out: a list may hold itself many times over, or have billions of items. A text
+ * that is cut here ends beyond `most`, where the whole is cut, too.
+ */
+function beginningOf(value: unknown, left: { values: number; characters: number }): unknown {
+  left.values -= 1
+  if (typeof value === 'string') {
+    const shown = value.slice(0, left.characters)
+    left.characters -= shown.length
+    return shown
+  }
+  if (typeof value === 'function') return undefined
+  if (typeof value !== 'object' || value === null) return value
+  if (ArrayBuffer.isView(value)) return beginningOf(textIn(value), left)
+  const isFull = () => left.values <= 0 || left.characters <= 0
+  if (Array.isArray(value)) {
+    const items: unknown[] = []
+    for (let i = 0; i < value.length && !isFull(); i++) items.push(beginningOf(value[i], left))
+    return items
+  }
+  const text = ownText(value)
+  if (text !== undefined) return beginningOf(text, left)
+  const members: Record<string, unknown> = {}
+  for (const key in value) {
+    if (isFull()) break
+    const name = key.slice(0, left.characters)
+    left.characters -= name.length
+    members[name] = beginningOf((value as Readonly<Record<string, unknown>>)[key], left)
+  }
+  return members
+}
+
+/** What is no text is not read. */
 function text(value: () => string, clean: Clean, length = longest): string | undefined {
   return read(() => beginning(value(), clean, length))
 }

@@ -113,7 +113,41 @@ describe('F-01 irreversible tool: an error', () => {
   })
 })
 
+/** Reading anything of it throws. */
+const unreadable = new Proxy(
+  {},
+  {
+    get() {
+      throw new Error('nothing to be read here')
+    },
+    getPrototypeOf() {
+      throw new Error('nor this')
+    },
+  },
+)
+
 describe('F-02 unknown outcome: the evidence', () => {
+  test.each<[string, unknown, string]>([
+    ['an object without a prototype', Object.assign(Object.create(null), { message: 'down' }), 'down'],
+    ['an object that cannot be read', unreadable, 'Something was thrown that cannot be shown.'],
+    ['a symbol', Symbol('down'), 'Symbol(down)'],
+    ['nothing', undefined, 'undefined'],
+  ])('tells of a probe that rejects with %s, and a person is asked', async (_, thrown, message) => {
+    const { world, run, evidence } = await paying(hungUp(), { probe: () => Promise.reject(thrown) })
+    expect(evidence).toMatchObject([{ source: 'tool' }, { source: 'probe', message }])
+    expect((await world.sw.find(run.run_id)).run.status).toBe('waiting_user')
+    await world.end()
+  })
+
+  test('reaches a person, also when the function for warnings throws', async () => {
+    const warn = () => {
+      throw new Error('no space left for warnings')
+    }
+    const { world, evidence } = await paying(hungUp(), { probe: () => Promise.reject('down') }, { warn })
+    expect(evidence).toMatchObject([{ source: 'tool' }, { source: 'probe', message: 'down' }])
+    await world.end()
+  })
+
   test('has message, code, causes and what the other side answered', async () => {
     const thrown = Object.assign(new Error('refund failed', { cause: hungUp() }), {
       outcome_unknown: true,

@@ -22,10 +22,12 @@ export function evidenceIn(thrown: unknown): Evidence {
   const words = new Set<string>()
   const messages: string[] = []
   const statuses: number[] = []
+  const seen = new Set<unknown>()
 
   function look(value: unknown, depth: number) {
     if (typeof value === 'string' && depth === 0) messages.push(value)
-    if (typeof value !== 'object' || value === null || depth > deepest) return
+    if (typeof value !== 'object' || value === null || depth > deepest || seen.has(value)) return
+    seen.add(value)
     const given = value as Readonly<Record<string, unknown>>
     for (const field of wordFields) if (typeof given[field] === 'string') words.add(given[field].toLowerCase())
     for (const found of [given.statusCode, given.code, given.status]) if (isStatus(found)) statuses.push(Number(found))
@@ -36,13 +38,14 @@ export function evidenceIn(thrown: unknown): Evidence {
         look(inner, depth + 1)
     look(parsed(given.responseBody), depth + 1)
   }
+  let headers: unknown
   try {
     look(thrown, 0)
+    headers = Object(thrown).responseHeaders
   } catch {
     // A getter that throws tells us nothing.
   }
   const [status] = statuses
-  const headers = Object(thrown).responseHeaders
   return { status, words, message: messages[0] ?? '', headers }
 }
 

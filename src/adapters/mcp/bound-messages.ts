@@ -1,6 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { printableJson } from '../../kernel/printable.ts'
+import { messageOf } from './failure.ts'
 
 type Transport = NonNullable<Client['transport']>
 
@@ -26,7 +27,7 @@ export function boundMessages(transport: Transport, warn: (problem: string) => v
     warn(`a message was refused: ${read.problem}`)
     if (!('id' in message) || message.id === undefined) return undefined
     const error = { code: -32602, message: `The parameters are refused: ${read.problem}` }
-    transport.send({ jsonrpc: '2.0', id: message.id, error }).catch((failure: unknown) => warn(String(failure)))
+    transport.send({ jsonrpc: '2.0', id: message.id, error }).catch((failure: unknown) => warn(messageOf(failure)))
   }
 }
 

@@ -1,4 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
+import { readThrown } from '../../runtime/thrown.ts'
 import { DidNotHappen } from '../../runtime/tools/did-not-happen.ts'
 
 /** Nothing has reached the server when one of these is thrown. */
@@ -47,11 +48,11 @@ function unclear(message: string, error_kind: string, cause: unknown): Error {
 }
 
 export function messageOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return String(thrown)
+  if (!(thrown instanceof Error)) return readThrown(thrown).message
   const messages: string[] = []
   // What really happened stands at the end of the causes.
   for (let each: unknown = thrown, deep = 0; each instanceof Error && deep < 4; each = each.cause, deep++) {
-    const { message } = each
+    const { message } = readThrown(each)
     if (message !== '' && !messages.some((before) => before.includes(message))) messages.push(message)
   }
   return messages.join(': ')
@@ -60,5 +61,6 @@ export function messageOf(thrown: unknown): string {
 /** fetch puts the reason into the cause. */
 function codeOf(thrown: unknown): string {
   const { code, cause } = Object(thrown)
-  return String(Object(cause).code ?? code)
+  const found = Object(cause).code ?? code
+  return typeof found === 'string' ? found : ''
 }

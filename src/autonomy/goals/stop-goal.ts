@@ -4,6 +4,7 @@ import type { Rune } from '../../runes/rune.ts'
 import { cancelAtRest } from '../../runtime/commands/stop.ts'
 import { aboutRun } from '../../runtime/engine/hold.ts'
 import { withdrawQuestions } from '../../runtime/interactions/withdraw.ts'
+import { readThrown } from '../../runtime/thrown.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import type { Judging } from './judge-draft.ts'
 import { isOver as isTaskOver } from './schedule.ts'
@@ -37,7 +38,9 @@ export async function endPlans({ engine, plans }: Pick<Judging, 'engine' | 'plan
     if (kind === 'interaction.withdrawn' && coordination_id !== undefined)
       await plans
         .rest(coordination_id)
-        .catch((error) => engine.warn('a plan could not be ended yet', { coordination_id, error: String(error) }))
+        .catch((error) =>
+          engine.warn('a plan could not be ended yet', { coordination_id, error: readThrown(error).message }),
+        )
 }
 
 function stopRuns({ engine, state, goal, batch }: Desk, reason: string, actor: Actor) {

@@ -13,6 +13,7 @@ import { mergedRows } from '../../runelog/merged-rows.ts'
 import { readWhole } from '../../runelog/slices.ts'
 import type { Beside } from '../../runtime/beside.ts'
 import { reply } from '../../runtime/commands/reply.ts'
+import { readThrown } from '../../runtime/thrown.ts'
 import { checkPack } from './check-pack.ts'
 import { documentsIn, documentsOf } from './documents.ts'
 import { drive, whyMoot } from './drive.ts'
@@ -156,7 +157,9 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
       const open = stateNames(coordinationMachine).filter((state) => !isEnded(state))
       const rows = await Promise.all(open.map((tag) => runelog.rows('coordinations', { tag })))
       for (const session_id of new Set(rows.flat().map(({ value }) => (value as PlanRow).session_id)))
-        takeUp(session_id).catch((error) => warn('a plan could not be taken up', { session_id, error: String(error) }))
+        takeUp(session_id).catch((error) =>
+          warn('a plan could not be taken up', { session_id, error: readThrown(error).message }),
+        )
     },
 
     async idle() {

@@ -13,6 +13,7 @@ import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
 import { checkReply } from '../interactions/reply-shapes.ts'
 import { readSettlement } from '../interactions/settlement.ts'
+import { readThrown } from '../thrown.ts'
 import { type Alignment, align } from './alignment.ts'
 import { attempt, type Wish } from './attempt.ts'
 
@@ -46,7 +47,9 @@ export async function reply(engine: Engine, interaction_id: string, given: Reply
 export function takeUp(engine: Engine, session_id: string) {
   engine.beside
     .takeUp(session_id)
-    .catch((error) => engine.warn('an answer could not be acted on yet', { session_id, error: String(error) }))
+    .catch((error) =>
+      engine.warn('an answer could not be acted on yet', { session_id, error: readThrown(error).message }),
+    )
 }
 
 async function sessionOf(engine: Engine, interaction_id: string): Promise<string> {

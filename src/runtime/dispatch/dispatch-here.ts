@@ -2,6 +2,7 @@ import { expire } from '../commands/expire.ts'
 import { recoverAll } from '../commands/recover-all.ts'
 import { isOver } from '../commands/stop.ts'
 import type { Clock, Timers } from '../ports.ts'
+import { readThrown } from '../thrown.ts'
 import { createDeadlines } from './deadlines.ts'
 import type { Dispatch, DispatchPorts } from './dispatch.ts'
 import { createDispatcher } from './dispatcher.ts'
@@ -20,7 +21,9 @@ export function dispatchHere(
   const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
     const engine = engineOf()
     const applied = expire(engine, session_id, interaction_id)
-      .catch((error) => engine.warn('a deadline could not be applied', { interaction_id, error: String(error) }))
+      .catch((error) =>
+        engine.warn('a deadline could not be applied', { interaction_id, error: readThrown(error).message }),
+      )
       .finally(() => applying.delete(applied))
     applying.add(applied)
   })

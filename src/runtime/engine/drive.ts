@@ -1,5 +1,5 @@
 import { Fault } from '../../faults/fault.ts'
-import { readThrown } from '../thrown.ts'
+import { stackOf } from '../thrown.ts'
 import { leftBehind } from '../tools/carry-out.ts'
 import { cancelHeld, crash, putBack } from './end.ts'
 import type { Engine } from './engine.ts'
@@ -40,7 +40,7 @@ export async function drive(
 
 /** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */
 async function contain(engine: Engine, hold: Hold, error: unknown) {
-  const told = error instanceof Error ? error.stack : readThrown(error, engine.redactor.redact).message
+  const told = stackOf(error, engine.redactor.redact)
   engine.warn('an agent crashed', { agent_id: hold.agent.agent_id, run_id: hold.run.run_id, error: told })
   for (let left = 20; left > 0; left--)
     try {

@@ -3,7 +3,7 @@ import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import { about } from '../contracts/about.ts'
 import { liveSignal } from '../live-signal.ts'
-import { evidenceOf } from '../thrown.ts'
+import { evidenceOf, readThrown } from '../thrown.ts'
 import { type Outcome as Carried, carryOut, isGivenUp, returned } from '../tools/carry-out.ts'
 import type { ProgressStream } from '../tools/reports.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
@@ -70,7 +70,7 @@ function watched(engine: Engine, tool: Tool, call: CallView) {
       const begun = engine.atWork.begin({ execution_id, run_id: run.run_id, epoch, irreversible }).catch((error) => {
         engine.warn('a tool is not called: that it begins could not be recorded', {
           execution_id,
-          error: String(error),
+          error: readThrown(error, engine.redactor.redact).message,
         })
         return false
       })
@@ -164,7 +164,7 @@ async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortCon
       duration_ms: 0,
     }
   } catch (error) {
-    engine.warn('a probe failed', { call_id: call.call_id, error: String(error) })
+    engine.warn('a probe failed', { call_id: call.call_id, error: readThrown(error, engine.redactor.redact).message })
     return unclear(call, evidenceOf('probe', error, engine.redactor.redact))
   }
 }
@@ -236,6 +236,6 @@ async function report(engine: Engine, hold: Hold, call: CallView, chunk: string,
     batch.move('tool', call.call_id, 'progress_update', 'tool.progress', { actor: 'tool_node', payload }, about(call))
     await commit(engine, hold, batch)
   } catch (error) {
-    engine.warn('progress was not recorded', { error: String(error) })
+    engine.warn('progress was not recorded', { error: readThrown(error, engine.redactor.redact).message })
   }
 }

@@ -5,7 +5,7 @@ import { createBatch } from '../batch.ts'
 import { attempt } from '../commands/attempt.ts'
 import { evidenceAdded } from '../contracts/openings.ts'
 import { onItsOwn } from '../requests.ts'
-import { evidenceOf, isMarked } from '../thrown.ts'
+import { evidenceOf, isMarked, readThrown } from '../thrown.ts'
 import { returned } from '../tools/carry-out.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Engine } from './engine.ts'
@@ -42,7 +42,7 @@ export async function recordReport(engine: Engine, report: Report): Promise<bool
   } catch (error) {
     engine.warn('what a tool reported after it was given up could not be recorded', {
       execution_id: call.execution_id,
-      error: String(error),
+      error: readThrown(error, engine.redactor.redact).message,
     })
     // Where several processes share a store, they also see the tool's end without the log.
     return !engine.isAlone

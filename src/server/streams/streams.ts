@@ -3,6 +3,7 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
 import { runesOf } from '../../runelog/runes-of.ts'
 import type { Timers } from '../../runtime/ports.ts'
+import { readThrown } from '../../runtime/thrown.ts'
 import type { Desk } from '../../surface/desk.ts'
 import type { BeginStream } from '../stream-route.ts'
 import { type Connection, createConnection } from './connection.ts'
@@ -58,7 +59,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
   let stopBeating = () => {}
 
   const hubs = () => [...sessions.values(), ...[...runs.values()].flatMap((of) => [...of.values()])]
-  const failed = (error: unknown) => warn('a stream could not be read', { error: String(error) })
+  const failed = (error: unknown) => warn('a stream could not be read', { error: readThrown(error).message })
 
   const deaf = [
     runelog.watch((session_ids, source) => {
