@@ -26,6 +26,11 @@ export class Fault extends Error {
   }
 }
 
+/** The store takes nothing more until it is opened again. */
+export function isPoisoned(error: unknown): boolean {
+  return error instanceof Fault && error.code === 'store_poisoned'
+}
+
 /** Makes the fault of one row; the row itself can be read, so that the reference is written from it. */
 export interface MakeFault<D> {
   (details: D, options?: ErrorOptions): Fault

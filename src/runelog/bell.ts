@@ -1,6 +1,7 @@
 /**
  * Where a notice comes from: a commit of this process, or of another one. `lost`
- * says that notices may have been missed, so that everyone has to look for himself.
+ * says that notices may have been missed, or that none will come because the store
+ * is poisoned. Each listener has to look for itself, and meets the fault if there is one.
  */
 export type Source = 'own' | 'foreign' | 'lost'
 
@@ -9,7 +10,7 @@ export type Listener = (session_ids: readonly string[], source: Source) => void
 export interface Bell {
   /** After a commit: wakes who waits for one of these sessions, and every listener. */
   ring(session_ids: readonly string[], source?: Source): void
-  /** Wakes everyone who waits for a session: notices may have been lost, so each has to look for itself. */
+  /** Wakes all that wait for a session: notices may have been lost, or the store is poisoned. Each has to look for itself. */
   ringAll(): void
   listen(listener: Listener): () => void
   /** Calls back whenever this session is rung. Returns the way to stop. */

@@ -5,13 +5,21 @@ import type { Tail } from './tail.ts'
 
 const atOnce = 256
 
+export interface Followed {
+  readonly read: Runelog['read']
+  readonly bell: Bell
+  readonly tail?: Tail
+  readonly check?: () => void
+}
+
 /**
  * Everything after a cursor, first what is there, then what comes. It goes by
  * its cursor and uses the bell only to know when to look again, so a lost or
- * doubled notice can neither lose nor double a rune.
+ * doubled notice can neither lose nor double a rune. `check` throws once the
+ * store takes nothing more: the tail alone would not say so.
  */
 export async function* follow(
-  { read, bell, tail }: { readonly read: Runelog['read']; readonly bell: Bell; readonly tail?: Tail },
+  { read, bell, tail, check }: Followed,
   session_id: string,
   after: number,
   signal: AbortSignal,
@@ -35,6 +43,7 @@ export async function* follow(
         cursor = rune.event_id
       }
       if (runes.length > 0 || rung) continue
+      check?.()
       await new Promise<void>((resolve) => {
         wake = resolve
       })

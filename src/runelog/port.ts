@@ -22,7 +22,8 @@ export interface Runelog {
    * irreversible action with this key exists), `log_sealed`, `rune_malformed`.
    *
    * A storage error on commit means unknown, not failed: the store then answers
-   * `store_poisoned` to everything and has to be opened again.
+   * `store_poisoned` to everything, also to those that follow a session, and has
+   * to be opened again. Whoever watches is told to look.
    */
   append(batch: Append): Promise<readonly Rune[]>
 

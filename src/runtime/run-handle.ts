@@ -21,9 +21,12 @@ export interface RunResult {
 export interface RunHandle {
   readonly session_id: string
   readonly run_id: string
-  /** Everything from the beginning of the run to its end, live, or until this process closes. Leaving the loop stops listening. */
+  /** Everything from the beginning of the run to its end, live, or until this process closes. Leaving the loop stops listening. Refused with `store_poisoned` if the store fails. */
   events(options?: { after?: number }): AsyncIterable<RunEvent>
-  /** Resolves when the run is over, whatever became of it. Refused with `stopped_waiting` if this process closes before that. */
+  /**
+   * Resolves when the run is over, whatever became of it. Refused with `stopped_waiting` if this process closes before
+   * that, and with `store_poisoned` if the store fails.
+   */
   result(): Promise<RunResult>
   cancel(reason?: string): ReturnType<Runtime['cancel']>
   interrupt(reason?: string): ReturnType<Runtime['interrupt']>

@@ -1,4 +1,5 @@
 import { faults } from '../faults/catalogue.ts'
+import { isPoisoned } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import { withReports } from '../observation/late-evidence.ts'
@@ -28,7 +29,7 @@ import { dispatchHere } from './dispatch/dispatch-here.ts'
 import { dispatchShared } from './dispatch/dispatch-shared.ts'
 import { drive } from './engine/drive.ts'
 import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
-import { type Hold, nudge } from './engine/hold.ts'
+import { type Hold, nudge, stopEverything } from './engine/hold.ts'
 import { createErasing } from './erasing.ts'
 import { type Leases, leasesOfOneProcess } from './leases.ts'
 import type { OpenInteraction } from './models/interactions.ts'
@@ -126,7 +127,13 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       if (source === 'lost' || session_ids.includes(hold.state.session_id))
         void engine.sessions.refresh(hold.state).then(
           () => nudge(hold),
-          (error) => ports.warn('news of a held run could not be read', { error: readThrown(error).message }),
+          (error) => {
+            if (!isPoisoned(error))
+              return ports.warn('news of a held run could not be read', { error: readThrown(error).message })
+            // Nothing more can be recorded: the worker leaves, and its tools are told to stop.
+            hold.isLeaving = true
+            stopEverything(hold)
+          },
         )
   })
 

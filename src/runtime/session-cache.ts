@@ -49,21 +49,20 @@ export function createSessions(
   const tell = (session_id: string) => {
     for (const listener of listeners.get(session_id) ?? []) listener()
   }
-  // What other processes record is folded in for those who listen; everyone else looks when he needs it.
-  if (!exclusive)
-    runelog.watch((session_ids, source) => {
-      if (source === 'own') return
-      for (const session_id of source === 'lost' ? listeners.keys() : session_ids) {
-        if (!listeners.has(session_id)) continue
-        const state = states.get(session_id)
-        const looked: Promise<unknown> = state === undefined ? load(session_id) : refresh(state)
-        looked.catch(() => {
-          states.delete(session_id)
-          // There may be no other notice: who waits looks himself, and meets the error if it is still there.
-          tell(session_id)
-        })
-      }
-    })
+  // What other processes record is folded in for listeners. All others look when they need it.
+  runelog.watch((session_ids, source) => {
+    if (source === 'own') return
+    for (const session_id of source === 'lost' ? [...listeners.keys()] : session_ids) {
+      if (!listeners.has(session_id)) continue
+      const state = states.get(session_id)
+      const looked: Promise<unknown> = state === undefined ? load(session_id) : refresh(state)
+      looked.catch(() => {
+        states.delete(session_id)
+        // There may be no other notice: each listener looks, and meets the error if it is still there.
+        tell(session_id)
+      })
+    }
+  })
 
   /**
    * One read at a time for each fold. Those who ask meanwhile share the next

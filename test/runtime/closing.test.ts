@@ -2,6 +2,9 @@ import { expect, test } from 'vitest'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { createStatewright } from '../../src/statewright.ts'
+import { note, planOf, worker } from '../scenarios/goal-cast.ts'
+import { registryIn } from '../support/goal-registry.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
 
 test('who waits for a run does not wait for ever when the process closes', async () => {
   const waits = agent({ role: 'waits', model: scriptedModel([ask({ title: 'Which?', fields: [{ name: 'colour' }] })]) })
@@ -17,4 +20,19 @@ test('who waits for a run does not wait for ever when the process closes', async
   await result
   expect(kinds).toContain('interaction.opened')
   expect(kinds.at(-1)).toBe('run.moved')
+})
+
+test('F-103 goals: result and watch do not wait for ever when the process closes', async () => {
+  const registry = registryIn(scratchFolder('closing').fresh())
+  const sw = await createStatewright({ store: 'memory:', plans: { registry }, agents: { worker: worker() } })
+  const { goal_id } = await sw.goals.start({ goal: 'By hand', plan: planOf(note('ta')) })
+  await sw.idle()
+  const result = expect(sw.goals.result(goal_id)).rejects.toMatchObject({ code: 'stopped_waiting' })
+  const states: string[] = []
+  for await (const { state } of sw.goals.watch(goal_id)) {
+    states.push(state)
+    void sw.close()
+  }
+  await result
+  expect(states).toEqual(['planning'])
 })

@@ -5,6 +5,8 @@ export interface CuttingProxy {
   readonly url: string
   /** Cuts the connection at the next commit that passes: before the server hears of it, or before its answer comes back. */
   cutNextCommit(when: 'before' | 'after'): void
+  /** Refuses every connection from the next commit on, which the server hears of and the store does not. */
+  shutAtNextCommit(): void
   /** Swallows whatever passes on the connections that are open, and leaves them open. New ones work. */
   swallow(): void
   /** How many connections are open. */
@@ -25,6 +27,7 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
   let armed: 'before' | 'after' | undefined
   let cuts = 0
   let isShut = false
+  let shutsAtCut = false
 
   const server = createServer((client) => {
     if (isShut) {
@@ -35,6 +38,7 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
     const cut = () => {
       cuts += 1
       client.resetAndDestroy()
+      if (shutsAtCut) shut()
     }
     let mute = false
     const swallow = () => {
@@ -89,6 +93,10 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
   const cutAll = () => {
     for (const socket of sockets) socket.destroy()
   }
+  const shut = () => {
+    isShut = true
+    cutAll()
+  }
   return {
     url: url.href,
     cutNextCommit: (when) => {
@@ -99,10 +107,11 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
     },
     connections: () => swallowers.size,
     cuts: () => cuts,
-    shut() {
-      isShut = true
-      cutAll()
+    shutAtNextCommit() {
+      armed = 'after'
+      shutsAtCut = true
     },
+    shut,
     reopen() {
       isShut = false
     },

@@ -64,8 +64,10 @@ export async function openPostgresRunelog(
   const pool = createPool(url, readers, answer_ms)
   const turn = takingTurns(readers)
   const poisoned = (fault: Fault) => {
-    if (poison === undefined) options.broken?.(fault)
+    if (poison !== undefined) return
     poison = fault
+    options.broken?.(fault)
+    bell.ringAll()
   }
   const has = async ({ send, text }: Connection, { session_id, event_id, hash }: Witness) => {
     const [rune] = await createReader(send, text, segments).read(session_id, { after: event_id - 1, limit: 1 })

@@ -42,7 +42,7 @@ export interface GroupPorts {
   /** After each commit, before anyone is answered. */
   readonly committed: (written: readonly Decided<unknown>[]) => void
   /** Hears once that the store is poisoned. */
-  readonly broken?: ((fault: Fault) => void) | undefined
+  readonly broken: (fault: Fault) => void
 }
 
 /**
@@ -105,7 +105,7 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts): Gr
   function fail(error: unknown) {
     if (poison !== undefined) return
     poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })
-    broken?.(poison)
+    broken(poison)
   }
 
   const nextIdle = () => new Promise<void>((resolve) => idle.push(resolve))

@@ -91,7 +91,10 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       // A file that was removed still takes what is written to it, and no process will ever read that.
       checkFiles()
     },
-    broken: options.broken,
+    broken(fault) {
+      options.broken?.(fault)
+      bell.ringAll()
+    },
     committed(written) {
       places.trim()
       rows.trim()
@@ -172,7 +175,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       return reader.read(session_id, range)
     },
 
-    follow: (session_id, after, signal) => follow({ read: store.read, bell, tail }, session_id, after, signal),
+    follow: (session_id, after, signal) =>
+      follow({ read: store.read, bell, tail, check: group.check }, session_id, after, signal),
 
     async head(session_id) {
       group.check()

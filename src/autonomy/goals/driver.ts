@@ -1,5 +1,5 @@
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
-import { Fault } from '../../faults/fault.ts'
+import { Fault, isPoisoned } from '../../faults/fault.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { prepareAgent } from '../../runtime/agents/spawn.ts'
@@ -64,7 +64,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   function complain(error: unknown) {
     isDirty = false
     // A store that takes nothing more is the whole process's business, and said elsewhere.
-    if (error instanceof Fault && error.code === 'store_poisoned') leave()
+    if (isPoisoned(error)) leave()
     else if (error instanceof Fault && error.code.startsWith('store_')) {
       // One that is out of reach comes back, and then there may be nobody else who kicks.
       alarm?.()

@@ -43,9 +43,9 @@ export interface Goals {
   reject(goal_id: string, rejection?: Rejection): Promise<void>
   /** Ends it and everything that is under way for it. False: it was over before. */
   cancel(goal_id: string, reason?: string): Promise<boolean>
-  /** How it stands now, and after each change, until it is over. */
+  /** How it stands now, and after each change, until it is over or this process closes. */
   watch(goal_id: string, signal?: AbortSignal): AsyncIterable<GoalReport>
-  /** Resolves when it is over. */
+  /** Resolves when it is over. Refused with `stopped_waiting` if this process closes before that. */
   result(goal_id: string): Promise<GoalReport>
 }
 
@@ -194,26 +194,19 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
 
   async function* watch(goal_id: string, signal?: AbortSignal): AsyncIterable<GoalReport> {
     const { state } = await find(goal_id)
-    const leave = new AbortController()
-    const stop = () => leave.abort()
-    signal?.addEventListener('abort', stop, { once: true })
-    try {
-      const after = state.event_id
-      let last = await show(goal_id)
+    const leave = AbortSignal.any([engine.closing, ...(signal === undefined ? [] : [signal])])
+    const after = state.event_id
+    let last = await show(goal_id)
+    yield last
+    if (last.ended_at !== null) return
+    const looks = ({ used: _, ...report }: GoalReport) => JSON.stringify(report)
+    for await (const rune of engine.runelog.follow(state.session_id, after, leave)) {
+      if (rune.goal_id !== goal_id && rune.machine !== 'run' && rune.machine !== 'interaction') continue
+      const now = await show(goal_id)
+      if (looks(now) === looks(last)) continue
+      last = now
       yield last
       if (last.ended_at !== null) return
-      const looks = ({ used: _, ...report }: GoalReport) => JSON.stringify(report)
-      for await (const rune of engine.runelog.follow(state.session_id, after, leave.signal)) {
-        if (rune.goal_id !== goal_id && rune.machine !== 'run' && rune.machine !== 'interaction') continue
-        const now = await show(goal_id)
-        if (looks(now) === looks(last)) continue
-        last = now
-        yield last
-        if (last.ended_at !== null) return
-      }
-    } finally {
-      signal?.removeEventListener('abort', stop)
-      leave.abort()
     }
   }
 
@@ -253,12 +246,11 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     watch,
     async result(goal_id) {
       const { state, goal } = await find(goal_id)
-      const leave = new AbortController()
-      if (!isEnded(goal))
-        for await (const rune of engine.runelog.follow(state.session_id, state.event_id, leave.signal))
-          if (rune.goal_id === goal_id && (rune.kind === 'plan.goal_met' || rune.kind === 'plan.stopped')) break
-      leave.abort()
-      return show(goal_id)
+      if (isEnded(goal)) return show(goal_id)
+      for await (const rune of engine.runelog.follow(state.session_id, state.event_id, engine.closing))
+        if (rune.goal_id === goal_id && (rune.kind === 'plan.goal_met' || rune.kind === 'plan.stopped'))
+          return show(goal_id)
+      throw engine.closing.reason
     },
     async begin() {
       for (const { session_id, goal_id } of await tagged(open)) drive(session_id, goal_id)

@@ -1,4 +1,4 @@
-import { Fault } from '../../faults/fault.ts'
+import { Fault, isPoisoned } from '../../faults/fault.ts'
 import { expire } from '../commands/expire.ts'
 import { requeue } from '../commands/recover.ts'
 import { recoverAll } from '../commands/recover-all.ts'
@@ -29,7 +29,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
     <A extends unknown[], R>(task: (...args: A) => Promise<R>) =>
     (...args: A): Promise<R> =>
       task(...args).catch((error) => {
-        if (error instanceof Fault && error.code === 'store_poisoned') member.abandon()
+        if (isPoisoned(error)) member.abandon()
         throw error
       })
 

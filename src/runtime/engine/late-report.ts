@@ -1,3 +1,4 @@
+import { isPoisoned } from '../../faults/fault.ts'
 import { contractMachine } from '../../machines/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
@@ -44,8 +45,9 @@ export async function recordReport(engine: Engine, report: Report): Promise<bool
       execution_id: call.execution_id,
       error: readThrown(error, engine.redactor.redact).message,
     })
-    // Where several processes share a store, they also see the tool's end without the log.
-    return !engine.isAlone
+    // Where several processes share a store, they also see the tool's end without the log. A poisoned store records
+    // nothing more: the next process finds the call as a crash would have left it, and asks.
+    return !engine.isAlone || isPoisoned(error)
   }
 }
 
