@@ -227,6 +227,28 @@ test('F-85 doctor: it reports as bad that the key and the token cannot be made',
   expect(existsSync(file)).toBe(false)
 })
 
+test.each(['/proc/x', '/sys/x'])(
+  'F-95 doctor: it reports as bad that keys cannot be made in %s, though permissions allow it',
+  async (unusable) => {
+    vi.stubEnv('STATEWRIGHT_HOME', unusable)
+    const { exit, out } = await runCli(['doctor', '--store', store])
+    expect(exit).toBe(1)
+    expect(out).not.toContain('Nothing has to be mended')
+    for (const secret of ['key', 'token'])
+      expect(out).toMatch(
+        new RegExp(`bad +${secret} file +${unusable}/\\S+/${secret} cannot be used: it cannot be made \\(E`),
+      )
+  },
+)
+
+test('F-95 doctor: what it tries leaves nothing behind', async () => {
+  for (const place of [home, join(home, 'a', 'b')]) {
+    vi.stubEnv('STATEWRIGHT_HOME', place)
+    expect(await doctor()).toMatch(/ok +key file +\S+ is made by the first process that needs it/)
+    expect(readdirSync(home)).toEqual([])
+  }
+})
+
 test('F-85 secrets: of several processes that make a key or token at once, all have the first one', async () => {
   const program = `
     import { openSigner } from ${JSON.stringify(new URL('../../src/adapters/host/signing-key.ts', import.meta.url).href)}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { accessSync, constants, existsSync, linkSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
-import type { Fault } from '../../faults/fault.ts'
+import { existsSync, linkSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Fault } from '../../faults/fault.ts'
 import { makeFolder, notMade } from '../../runelog/make-folder.ts'
 
 const advice = 'Name a folder that can be written to, and that is kept, with STATEWRIGHT_HOME.'
@@ -24,15 +24,23 @@ export function writeSecret(path: string, text: string): void {
   }
 }
 
-/** Why such a file cannot be made; undefined if nothing is in the way. Nothing is made. */
+/**
+ * Why such a file cannot be made; undefined if nothing is in the way. Below /proc
+ * and /sys the permissions of root say yes, so it makes one in a folder of its
+ * own, as near as there is a folder, and removes both.
+ */
 export function secretFault(path: string): Fault | undefined {
   let folder = dirname(path)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   try {
-    if (!statSync(folder).isDirectory()) return notMade(path, { code: 'ENOTDIR' }, advice)
-    accessSync(folder, constants.W_OK | constants.X_OK)
+    const trial = mkdtempSync(join(folder, '.statewright-'))
+    try {
+      writeSecret(join(trial, 'secret'), 'secret')
+    } finally {
+      rmSync(trial, { recursive: true })
+    }
     return undefined
   } catch (error) {
-    return notMade(path, error, advice)
+    return notMade(path, error instanceof Fault ? error.cause : error, advice)
   }
 }
