@@ -32,7 +32,7 @@ const serverShape = closedObject({
   tokens: z
     .array(
       closedObject({
-        name: z.string().regex(/^[\w.@-]{1,100}$/, 'Expected letters, digits and _ . @ - only.'),
+        name: z.string().regex(/^[\w.@-]{1,100}$/, 'Expected 1 to 100 letters, digits and _ . @ - only.'),
         token: z.string().regex(/^[\w.~+/=-]{16,500}$/, 'Expected 16 to 500 letters, digits and . ~ + / = - _ only.'),
         scope: z.enum(scopes),
       }),

@@ -263,6 +263,18 @@ test('redact, archive and rebuild say what they did, and the store still verifie
   expect(await runCli(['verify', '--bundle', join(folder, 'b')])).toMatchObject({ exit: 0, err: '' })
 })
 
+test('checkpoint: with --json it prints JSON, also about the file that it added to', async () => {
+  const lines = (await runCli(['checkpoint', '--json', ...store()])).out.split('\n')
+  const signed = lines.map((line) => JSON.parse(line) as { checkpoint: { session_id: string; public_key: string } })
+  expect(signed.map(({ checkpoint }) => checkpoint.session_id)).toEqual(['ses_1', 'ses_2'])
+  const file = join(folder, 'kept.ndjson')
+  const { exit, out } = await runCli(['checkpoint', '--json', '-o', file, ...store()])
+  expect(exit).toBe(0)
+  expect(JSON.parse(out)).toEqual({ file, checkpoints: 2, public_key: signed[0]?.checkpoint.public_key })
+  const refused = await runCli(['checkpoint', '--json', '-o', folder, ...store()])
+  expect(JSON.parse(refused.err)).toMatchObject({ code: 'file_unusable' })
+})
+
 test.each(['/proc/x', '/proc/a/b', '/dev/null/x'])(
   'backup: a folder that cannot be made (%s) is refused',
   async (folder) => {

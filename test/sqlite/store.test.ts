@@ -87,6 +87,37 @@ test('F-96 lock: a database file with two names (hard links) is opened, read and
   await again.close()
 })
 
+test('F-96 lock: a name that is refused gets no guard, and a guard that is there stays', async () => {
+  // GIVEN a closed store with its guard, and two more names of its database in a folder without one
+  const { runelog, path, folder } = await withSession()
+  await runelog.close()
+  const elsewhere = join(folder, 'elsewhere')
+  mkdirSync(elsewhere)
+  linkSync(path, join(elsewhere, 'hard.db'))
+  symlinkSync('hard.db', join(elsewhere, 'soft.db'))
+  // THEN each is refused, and nothing is made beside it
+  for (const name of ['hard.db', 'soft.db'])
+    for (const open of [
+      () => openSqliteRunelog(join(elsewhere, name), hostPorts),
+      () => openSqliteReadOnly(join(elsewhere, name)),
+    ])
+      expect(await refusal(open())).toMatchObject({ code: 'store_unusable' })
+  expect(readdirSync(elsewhere).sort()).toEqual(['hard.db', 'soft.db'])
+  // AND the first name is refused, too, and keeps the guard that it had
+  expect(existsSync(`${path}.guard`)).toBe(true)
+  expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({ code: 'store_unusable' })
+  expect(existsSync(`${path}.guard`)).toBe(true)
+})
+
+test('F-106 lock: archived logs without their database get no guard', async () => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'store.db')
+  mkdirSync(`${path}.segments`)
+  writeFileSync(join(`${path}.segments`, 'ses_1-0123456789abcdef.ndjson.gz'), '')
+  expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({ code: 'store_unusable' })
+  expect(readdirSync(folder)).toEqual(['store.db.segments'])
+})
+
 test('F-96 lock: mount points are read from mountinfo, with their octal escapes decoded', () => {
   const text = [
     '22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw',

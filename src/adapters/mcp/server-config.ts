@@ -44,7 +44,10 @@ export const remoteServer = closedObject({
 
 const serverName = z
   .string()
-  .regex(/^[a-zA-Z][a-zA-Z0-9_-]*$/, 'The name of a server is letters, digits, underscores and hyphens.')
+  .regex(
+    /^[a-zA-Z][a-zA-Z0-9_-]*$/,
+    'The name of a server is letters, digits, underscores and hyphens, and begins with a letter.',
+  )
 
 /** Told apart by what they have, so that a mistake is named at its field and not as "no variant fits". */
 export const mcpServer = z.unknown().transform((given, context) => {

@@ -3,7 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
 import { isLoopback } from '../../wire/loopback.ts'
-import { watchFiles } from './open-database.ts'
+import { refuseSecondName } from './one-name.ts'
+import { refuseOrphans, watchFiles } from './open-database.ts'
 
 /** Who holds a store, for whoever comes second. `address` is where a server can be asked instead. */
 export interface Holder {
@@ -34,7 +35,7 @@ const readers_ms = 2_000
 export function takeLock(given: string): Lock {
   const path = realPath(given)
   const holderPath = `${path}.lock`
-  makeGuard(path)
+  makeGuard(given, path)
   const check = watchFiles([`${path}.guard`])
   const guard = new DatabaseSync(`${path}.guard`)
   const take = (wait_ms: number) =>
@@ -92,7 +93,7 @@ function realPath(given: string): string {
 export function shareLock(given: string): { release(): void } {
   const path = realPath(given)
   try {
-    makeGuard(path)
+    makeGuard(given, path)
   } catch {
     return { release() {} }
   }
@@ -107,9 +108,14 @@ export function shareLock(given: string): { release(): void } {
   }
 }
 
-/** Only where there is none: closing a second descriptor of the file would drop a lock that this process has on it. */
-function makeGuard(path: string): void {
+/**
+ * Only where there is none: closing a second descriptor of the file would drop a lock that this process has on it. A
+ * guard is never removed, since another process may have it open; so a name that would be refused gets none.
+ */
+function makeGuard(given: string, path: string): void {
   if (existsSync(`${path}.guard`)) return
+  refuseOrphans(given)
+  refuseSecondName(given)
   try {
     closeSync(openSync(`${path}.guard`, 'wx', 0o600))
   } catch (error) {

@@ -97,7 +97,7 @@ export function refuseAbsent(path: string, store = path): void {
 }
 
 /** A new database beside archived logs would be one that does not know them: the old one is missing. */
-function refuseOrphans(path: string): void {
+export function refuseOrphans(path: string): void {
   const folder = `${path}.segments`
   if (sizeOf(path) > 0 || !existsSync(folder)) return
   const files = readdirSync(folder)

@@ -8,15 +8,18 @@ import type { Command, Host, Io, Store } from '../command.ts'
 import { everySession } from '../every-session.ts'
 import { exits } from '../exits.ts'
 import { hereOrThere, hereOrThereOptions } from '../here-or-there.ts'
+import { print } from '../print.ts'
 import { resolveId } from '../resolve-id.ts'
+import { jsonOption } from '../with-client.ts'
 import { sessionNamed, take } from '../with-store.ts'
 
 export const checkpointCommand: Command = {
   name: 'checkpoint',
-  usage: 'statewright checkpoint [session] [-o FILE]',
+  usage: 'statewright checkpoint [session] [-o FILE] [--json]',
   summary: 'Sign where each log ends. Keep the lines where nobody who can write to the store can change them.',
   options: {
     ...hereOrThereOptions,
+    ...jsonOption,
     output: { type: 'string', short: 'o', summary: 'add the lines to this file instead of printing them' },
   },
 
@@ -30,11 +33,15 @@ export const checkpointCommand: Command = {
     const found = signed.filter((one) => one !== null)
     const lines = found.map(checkpointLine)
     const file = args.values.output as string | undefined
+    // Each line is JSON already.
     if (file === undefined) for (const line of lines) io.out(line)
     else {
       await addLines(file, lines)
-      const by = found[0] === undefined ? '' : `, signed with the key ${found[0].public_key}`
-      io.out(`${lines.length} ${lines.length === 1 ? 'checkpoint' : 'checkpoints'} added to ${file}${by}`)
+      const public_key = found[0]?.public_key ?? null
+      print(io, args, { file, checkpoints: lines.length, public_key }, () => {
+        const by = public_key === null ? '' : `, signed with the key ${public_key}`
+        return [`${lines.length} ${lines.length === 1 ? 'checkpoint' : 'checkpoints'} added to ${file}${by}`]
+      })
     }
     return found.length === signed.length ? exits.ok : exits.unproved
   },

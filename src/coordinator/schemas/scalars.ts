@@ -34,7 +34,9 @@ export const contentKind = z.enum(contentKinds)
 
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits')
 export const semver = z.string().regex(/^\d+\.\d+\.\d+$/, 'must be a version such as 1.0.0')
-export const contentId = z.string().regex(/^[a-z][a-z0-9_]{1,63}$/, 'must be lower-case letters, digits and _')
+export const contentId = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{1,63}$/, 'must be 2 to 64 lower-case letters, digits and _, of which the first is a letter')
 export const evidenceRef = z.string().min(1).max(300)
 export const sentence = z.string().min(1).max(4000)
 export const count = z.int().min(0)

@@ -34,7 +34,7 @@ export const field = z.strictObject({
   name: z
     .string()
     .max(most.name)
-    .regex(/^[a-zA-Z][a-zA-Z0-9_]*$/, 'A field name is letters, digits and underscores.'),
+    .regex(/^[a-zA-Z][a-zA-Z0-9_]*$/, 'A field name is letters, digits and underscores, and begins with a letter.'),
   type: z.enum(fieldTypes).default('text'),
   label: label.optional(),
   required: z.boolean().default(false),

@@ -62,7 +62,7 @@ export const approve = defineOperation({
   path: '/api/interactions/{interaction_id}/approve',
   scope: 'approve',
   summary:
-    'Let the action be carried out: exactly what was shown. What cannot be undone needs the digest of the interaction.',
+    'Let the action be carried out: exactly what was shown. What cannot be undone needs the digest that the interaction shows. The digest covers tool, definition, arguments and policy, so equal calls have the same one, in other sessions too; the id says which of them is approved.',
   params: one,
   query: nothing,
   body: z.strictObject({ digest: z.string().max(200).optional(), ...signed }),

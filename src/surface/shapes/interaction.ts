@@ -26,7 +26,7 @@ export const interactionShape = z.object({
   arguments: jsonValue.nullable(),
   canonical_arguments: z.string().nullable(),
   irreversible: z.boolean().nullable(),
-  /** What an approval is bound to: tool, definition, arguments, policy. */
+  /** What an approval is bound to: tool, definition, arguments, policy. Equal calls have the same digest. */
   digest: z.string().nullable(),
   definition_sha256: z.string().nullable(),
   /** What the answer must look like. */

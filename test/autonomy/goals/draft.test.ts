@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { readDraft } from '../../../src/autonomy/goals/draft.ts'
+
+const draftWith = (id: string) => readDraft({ tasks: [{ id, command: 'ship_it', intent: 'Ship the release.' }] })
+
+test.each(['r', '1a', 'A_b', 'a-b', 'a'.repeat(65)])(
+  'drafts: the id %s of a task is refused with the whole rule',
+  (id) => {
+    expect(JSON.stringify(draftWith(id))).toContain(
+      'must be 2 to 64 lower-case letters, digits and _, of which the first is a letter',
+    )
+  },
+)
+
+test.each(['ra', 'a_1', 'a'.repeat(64)])('drafts: the id %s of a task is taken', (id) => {
+  expect(draftWith(id)).toMatchObject({ draft: { tasks: [{ id }] } })
+})
