@@ -87,6 +87,11 @@ function failures(pattern: string): readonly number[] {
 function prefixAtEnd(text: string, pattern: string, table: readonly number[]): number {
   let length = 0
   for (let at = Math.max(0, text.length - pattern.length + 1); at < text.length; at++) {
+    // Most of the text is passed over here.
+    if (length === 0 && text[at] !== pattern[0]) {
+      at = text.indexOf(pattern.charAt(0), at)
+      if (at < 0) return 0
+    }
     while (length > 0 && (length === pattern.length || text[at] !== pattern[length])) length = table[length - 1] ?? 0
     if (text[at] === pattern[length]) length += 1
   }

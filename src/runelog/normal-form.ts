@@ -97,32 +97,3 @@ export function withoutLastCluster(reading: Reading): Reading {
   const at = text.slice(-64).search(last_cluster)
   return at < 0 ? reading : { ...reading, text: text.slice(0, Math.max(0, text.length - 64) + at) }
 }
-
-const line_break = /[\r\n][\r\n\t ]*/g
-
-/** A wider gap than a line break with indentation does not join two lines. This bounds how much of a stream is held back. */
-const widest_break = 80
-const joinedBy = (found: string) => (found.length > widest_break ? found : '')
-
-/** A reading whose lines are joined, since encoders wrap what they write. Undefined if it is one line. */
-export function unwrapped(outer: Reading): Reading | undefined {
-  if (outer.text.search(line_break) < 0) return undefined
-  const text = outer.text.replaceAll(line_break, joinedBy)
-  return composed(outer, text, () => originsOfLines(outer.text, text.length))
-}
-
-function originsOfLines(text: string, length: number): Int32Array {
-  const origins = new Int32Array(length + 1)
-  let put = 0
-  let done = 0
-  const passTo = (end: number) => {
-    while (done < end) origins[put++] = done++
-  }
-  for (const { 0: found, index } of text.matchAll(line_break)) {
-    passTo(index)
-    if (joinedBy(found) === '') done = index + found.length
-  }
-  passTo(text.length)
-  origins[put] = text.length
-  return origins
-}

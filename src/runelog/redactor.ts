@@ -3,6 +3,7 @@ import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
 import { piecesOf } from '../kernel/pieces.ts'
 import { cleanStream } from './clean-stream.ts'
+import { joiningsFor } from './joined-lines.ts'
 import { createMatcher } from './matcher.ts'
 import { createNormalFilter, withoutLastCluster } from './normal-form.ts'
 import { every_mark, type Reading, readingsOf } from './reading.ts'
@@ -208,7 +209,9 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
   const hasNormalForms = normalForms.length > 0
   // Four layers of percent-encoding make 81 characters of one, and lines may be broken in between.
   const reach = Math.min(slice, 1_024 + 96 * Math.max(...lengths.values()))
-  const isNormalSought = hasNormalForms ? createNormalFilter(normalForms) : () => false
+  const joinings = joiningsFor(forms.map(({ form }) => form))
+  const sought = { joinings, isNormalSought: hasNormalForms ? createNormalFilter(normalForms) : () => false }
+  const openSought = { joinings, isNormalSought: () => hasNormalForms }
 
   // A short secret that looks as if it had escapes may be too short without them, so each kind is also decoded by itself.
   const looksEscaped = secrets.some(([, value]) => [...readingsOf(value)].length > 1)
@@ -218,20 +221,20 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
     const marksRead = new Set<string>()
     for (const reading of readingsOf(text)) {
       if (looksEscaped) for (const mark of every_mark) if (reading.text.includes(mark)) marksRead.add(mark)
-      yield* variantsOf(reading, isNormalSought)
+      yield* variantsOf(reading, sought)
     }
     // One kind by itself reads as all of them do, if there is no other.
     if (marksRead.size < 2) return
     for (const marks of every_mark)
-      for (const reading of readingsOf(text, { marks })) yield* variantsOf(reading, isNormalSought)
+      for (const reading of readingsOf(text, { marks })) yield* variantsOf(reading, sought)
   }
 
   /** Of a text that is still to go on, every letter may be the beginning of a secret. */
   function* openVariants(text: string): Generator<Reading> {
     for (const marks of kinds)
       for (const reading of readingsOf(text, { isOpen: true, marks })) {
-        yield* variantsOf(reading, () => hasNormalForms)
-        if (hasNormalForms) yield* variantsOf(withoutLastCluster(reading), () => true)
+        yield* variantsOf(reading, openSought)
+        if (hasNormalForms) yield* variantsOf(withoutLastCluster(reading), openSought)
       }
   }
 
