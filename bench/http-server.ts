@@ -78,6 +78,7 @@ const app = createServer({
   tokens: [tokenOf('bench', 'read', token)],
   version: '0.0.0',
   newId: () => hostPorts.random(8),
+  timers: systemTimers,
 })
 await app.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 })
 

@@ -81,6 +81,7 @@ export async function serveConfig(
       tokens: tokensOf(own.token, server.tokens),
       version: versionOfPackage(),
       newId: () => ids.next('req'),
+      timers: systemTimers,
       logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }, asked.is_quiet),
       hosts: [...(server.hosts ?? []), ...asked.hosts],
       origins: server.origins ?? [],

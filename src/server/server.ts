@@ -7,6 +7,7 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
+import type { Timers } from '../runtime/ports.ts'
 import type { Desk } from '../surface/desk.ts'
 import type { Operation } from '../surface/operation.ts'
 import { answering, isKnown, jsonType } from './answer.ts'
@@ -21,6 +22,7 @@ import { loopbackNames } from './origin.ts'
 import { exportBundle, getOpenApi, healthz, type OtherRoute, otherRoutes, readyz } from './other-routes.ts'
 import { pageRoutes, readPages } from './pages.ts'
 import { readJson } from './read-json.ts'
+import { createReadiness } from './ready.ts'
 import { answerErrors, sendProblem } from './refusals.ts'
 import type { StreamRoute } from './stream-route.ts'
 import { streamHeaders } from './streams/streams.ts'
@@ -34,6 +36,7 @@ export interface ServerOptions {
   readonly version: string
   /** A name for each request that nobody can guess. */
   readonly newId: () => string
+  readonly timers: Timers
   readonly logger?: FastifyBaseLogger
   /** Names that the server answers to, besides those of the machine itself. */
   readonly hosts?: readonly string[]
@@ -59,6 +62,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const kept = createKeptAnswers(limits, desk)
   const document = JSON.stringify(openApi(version, operations, streams, otherRoutes))
   const pages = readPages(options.console_folder)
+  const storeAnswers = createReadiness(desk.runelog, options.timers)
 
   const http = {
     maxHeaderSize: limits.header_bytes,
@@ -141,12 +145,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
       ? reply.code(503).type(jsonType).send('{"status":"broken"}')
       : reply.type(jsonType).send('{"status":"ok"}'),
   )
-  app.get(urlOf(readyz.path), declared(readyz), async (_request, reply) => {
+  app.get(urlOf(readyz.path), declared(readyz), async (request, reply) => {
     if (options.isBroken?.()) return reply.code(503).type(jsonType).send('{"status":"broken"}')
     if (options.isLeaving?.()) return reply.code(503).type(jsonType).send('{"status":"leaving"}')
-    // Whatever it answers, it answers: a store that was lost throws.
-    await desk.runelog.head('ses_0')
-    return reply.type(jsonType).send('{"status":"ready"}')
+    // Anyone may ask, so why the store does not answer, and where it is, is only in the log.
+    const isReady = await storeAnswers((err) => request.log.error({ err }, 'the store does not answer'))
+    return isReady
+      ? reply.type(jsonType).send('{"status":"ready"}')
+      : reply.code(503).type(jsonType).send('{"status":"unreachable","detail":"The store cannot be reached."}')
   })
 
   for (const [address, page] of pageRoutes(pages))

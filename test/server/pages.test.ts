@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { systemTimers } from '../../src/adapters/system/timers.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { createServer } from '../../src/server/server.ts'
 import { tokenOf } from '../../src/server/tokens.ts'
@@ -162,7 +163,8 @@ test('F-80 guard: it judges the route that the router matched, and a route witho
   expect(await ask('/%61pi/sessions', { token: secretOf('read'), body: {} })).toMatchObject({ status: 403 })
 
   const tokens = [tokenOf('admin', 'admin', secretOf('admin'))]
-  const careless = createServer({ desk, operations: [], tokens, version: '1.2.3', newId: () => 'req_1' })
+  const newId = () => 'req_1'
+  const careless = createServer({ desk, operations: [], tokens, version: '1.2.3', newId, timers: systemTimers })
   careless.get('/forgotten', async () => 'data')
   const headers = { host: 'localhost', authorization: `Bearer ${secretOf('admin')}` }
   expect((await careless.inject({ url: '/forgotten', headers })).json()).toMatchObject({

@@ -1,7 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterEach, expect, test } from 'vitest'
+import { faults } from '../../src/faults/catalogue.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { operations } from '../../src/surface/operations/all.ts'
+import { createHandClock } from '../support/clock.ts'
 import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
 import { startServer } from '../support/server.ts'
 
@@ -81,3 +83,40 @@ test.each(['1e0', '0x2', '%202', '2.0', '+2'])(
     expect((await world.runes(session_id)).map(({ kind }) => kind)).not.toContain('rune.redacted')
   },
 )
+
+test('F-103 readyz: a store that does not answer is unreachable after 1 s; clients that poll share one look', async () => {
+  // GIVEN a store that does not answer yet
+  const { world, desk } = await createDeskWorld({ support: supportAgent([say('Done.')]) })
+  const looks: PromiseWithResolvers<undefined>[] = []
+  const head = () => {
+    const look = Promise.withResolvers<undefined>()
+    looks.push(look)
+    return look.promise
+  }
+  const hand = createHandClock()
+  const slow = { ...desk, runelog: { ...desk.runelog, head } }
+  const { ask, close } = await startServer(slow, { timers: hand.timers })
+  open.push(world.end, close)
+  const unreachable = { status: 503, text: '{"status":"unreachable","detail":"The store cannot be reached."}' }
+
+  // WHEN two clients ask, and the deadline is over
+  const polls = [ask('/readyz', { token: null }), ask('/readyz', { token: null })]
+  await expect.poll(() => hand.pending()).toBe(2)
+  await hand.advance(1_000)
+  // THEN both are told so, and the store was asked once
+  expect(await Promise.all(polls)).toMatchObject([unreachable, unreachable])
+  expect(looks).toHaveLength(1)
+
+  // AND an error of the store is told in the same words, without its address
+  looks[0]?.reject(faults.store_unreachable({ store: 'postgres://me@db.example/prod', cause: 'connect ECONNREFUSED' }))
+  const refused = ask('/readyz', { token: null })
+  await expect.poll(() => looks.length).toBe(2)
+  looks[1]?.reject(faults.store_unusable({ store: 'postgres://me@db.example/prod', problem: 'no such database.' }))
+  expect(await refused).toMatchObject(unreachable)
+
+  // AND it is ready as soon as the store answers
+  const ready = ask('/readyz', { token: null })
+  await expect.poll(() => looks.length).toBe(3)
+  looks[2]?.resolve(undefined)
+  expect(await ready).toMatchObject({ status: 200, text: '{"status":"ready"}' })
+})

@@ -31,6 +31,7 @@ export async function serveStreams({ desk, ...ports }: StreamPorts, port = 0, li
     tokens: [tokenOf('reader', 'read', secret)],
     version: '1.2.3',
     newId: () => hostPorts.random(8),
+    timers: ports.timers,
   })
   await app.listen({ host: '127.0.0.1', port, backlog: 4_096 })
   return {

@@ -1,6 +1,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { systemTimers } from '../../src/adapters/system/timers.ts'
 import { createServer, type ServerOptions } from '../../src/server/server.ts'
 import { tokenOf } from '../../src/server/tokens.ts'
 import type { Desk } from '../../src/surface/desk.ts'
@@ -38,6 +39,7 @@ export async function startServer(desk: Desk, options: Partial<ServerOptions> = 
     tokens: scopes.map((scope) => tokenOf(scope, scope, secretOf(scope))),
     version: '1.2.3',
     newId: () => `req_${++names}`,
+    timers: systemTimers,
     ...options,
     // A test that is busy with itself for some seconds finds its line as it left it.
     limits: { keep_alive_ms: 600_000, ...options.limits },
