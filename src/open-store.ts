@@ -128,5 +128,5 @@ export async function closeStore({ runelog, checkpoints, shared, release }: Stor
 }
 
 function withoutSecrets(blobs: Blobs, redactor: Redactor): Blobs {
-  return { ...blobs, keep: async (text) => blobs.keep((await redactor.cleanLong(text)).value as string) }
+  return { ...blobs, keep: async (text) => blobs.keep(await redactor.redactLong(text)) }
 }

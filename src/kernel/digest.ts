@@ -39,14 +39,17 @@ export function machineDigest(machine: Machine, sha256: Sha256): string {
   return sha256(canonicalJson(machine as unknown as Json))
 }
 
-const ascii = /^[\0-\x7f]*$/
-
-function utf8Length(text: string): number {
-  if (ascii.test(text)) return text.length
+/** The length of a text in bytes of UTF-8. The text may have millions of characters, so no copy of it is made. */
+export function utf8Length(text: string): number {
   let bytes = 0
-  for (const character of text) {
-    const code = character.codePointAt(0) as number
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit < 0x80) bytes += 1
+    else if (unit < 0x800) bytes += 2
+    else if ((unit & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
+      bytes += 4
+      i += 1
+    } else bytes += 3
   }
   return bytes
 }

@@ -11,6 +11,7 @@ import { moveProblem } from './declared-moves.ts'
 import type { Append, Fence } from './port.ts'
 import type { Ports } from './ports.ts'
 import type { Redactor } from './redactor.ts'
+import { long, othersTurn } from './slices.ts'
 
 /** A batch that is sound by itself. Whether it fits the log is for `judge` to say. */
 export interface Prepared {
@@ -59,15 +60,34 @@ export interface Preparing extends Pick<Ports, 'sha256' | 'random'> {
  * its secrets out, and hashes its payloads. Throws `rune_malformed`.
  */
 export function prepare(batch: Append, ports: Preparing, own = false): Prepared {
-  const { session_id, runes, expect, fence } = batch
+  const { session_id, runes } = checked(batch)
+  return prepared(
+    batch,
+    runes.map((draft) => prepareRune(session_id, draft, ports, own)),
+  )
+}
+
+/** The same for a batch that may have long payloads: others get a turn of the event loop after each of those. */
+export async function prepareLong(batch: Append, ports: Preparing): Promise<Prepared> {
+  const { session_id, runes } = checked(batch)
+  const done: PreparedRune[] = []
+  for (const draft of runes) {
+    const rune = prepareRune(session_id, draft, ports, false)
+    done.push(rune)
+    if (rune.payload.length > long) await othersTurn()
+  }
+  return prepared(batch, done)
+}
+
+function checked(batch: Append): Append {
+  const { session_id, runes } = batch
   if (!isId(session_id)) throw malformed('any', `"${session_id}" is not an id.`)
   if (runes.length === 0) throw malformed('any', 'A batch has at least one rune.')
-  return {
-    session_id,
-    runes: runes.map((draft) => prepareRune(session_id, draft, ports, own)),
-    expect: expect === undefined ? [] : Object.entries(expect),
-    fence,
-  }
+  return batch
+}
+
+function prepared({ session_id, expect, fence }: Append, runes: readonly PreparedRune[]): Prepared {
+  return { session_id, runes, expect: expect === undefined ? [] : Object.entries(expect), fence }
 }
 
 /** Ids come again with every rune of their subject. What is kept is bounded. */

@@ -22,7 +22,7 @@ export interface Redactor {
   find(text: string): string | undefined
   /** One text without its secrets. A text that is cut (`isCut`) loses what may be the beginning of one at its end, too. */
   redact(text: string, isCut?: boolean): string
-  /** The same for a text that may have millions of characters. */
+  /** The same for a text that may have millions of characters. No canonical text is made of it. */
   redactLong(text: string, isCut?: boolean): Promise<string>
 }
 
@@ -119,20 +119,31 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
 
   const settled = (text: string, isCut: boolean) => (isCut ? text.slice(0, finder.settledLength(text)) : text)
 
-  async function cleanLong(value: Json): Promise<Cleaned> {
-    const text = canonicalJson(value)
-    if (finder === blind) return { value, text }
+  async function inTurns(value: Json): Promise<Json> {
     const steps = cleaning(value)
     let step = steps.next()
     for (; step.done !== true; step = steps.next()) await othersTurn()
-    return { value: step.value, text: canonicalJson(step.value) }
+    return step.value
+  }
+
+  async function cleanLong(value: Json): Promise<Cleaned> {
+    const text = canonicalJson(value)
+    if (finder === blind) return { value, text }
+    if (text.length > slice) await othersTurn()
+    const cleaned = await inTurns(value)
+    return { value: cleaned, text: canonicalJson(cleaned) }
+  }
+
+  async function redactLong(text: string, isCut = false): Promise<string> {
+    const whole = settled(text, isCut).toWellFormed()
+    return finder === blind ? whole : ((await inTurns(whole)) as string)
   }
 
   return {
     settledLength: finder.settledLength,
     find,
     redact: (text, isCut = false) => redactText(settled(text, isCut)),
-    redactLong: async (text, isCut = false) => (await cleanLong(settled(text, isCut).toWellFormed())).value as string,
+    redactLong,
     cleanLong,
     clean(value) {
       // First, since it refuses what is no JSON: a value that contains itself has no end.

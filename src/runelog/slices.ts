@@ -5,6 +5,9 @@ import type { Runelog } from './port.ts'
 /** How many runes are worked on before others get a turn of the event loop. A few milliseconds. */
 export const sliceRunes = 250
 
+/** A text with more characters takes milliseconds in each step: to make, to measure, to hash, to write. Others get their turns between. */
+export const long = 500_000
+
 let last: Promise<void> = Promise.resolve()
 
 /**

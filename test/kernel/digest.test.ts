@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { digestOf, hashedId, partsText } from '../../src/kernel/digest.ts'
+import { digestOf, hashedId, partsText, utf8Length } from '../../src/kernel/digest.ts'
 import { requestKey } from '../../src/surface/request-key.ts'
 import { sha256 } from '../support/sha256.ts'
 
@@ -26,6 +26,15 @@ test('F-81 digest: different parts never give the same text, wherever one ends a
 test('F-81 digest: the length of a part is that of its UTF-8, so any other tool can compute it', () => {
   const text = 'aé€😀'
   expect(partsText('rune', [text])).toBe(`statewright/2 rune\n${Buffer.byteLength(text)}:${text}`)
+})
+
+test('F-88 digest: the length in UTF-8 is that of the encoder, also of half a character', () => {
+  const unit = fc.constantFrom('a', '\0', 'é', '\u07ff', '\u0800', '한', '\uffff', '😀', '\ud83d', '\ude00')
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 12 }), (text) => {
+      expect(utf8Length(text)).toBe(Buffer.byteLength(text))
+    }),
+  )
 })
 
 test('F-81 digest: what was taken for one purpose does not serve another', () => {

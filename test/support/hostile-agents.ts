@@ -35,7 +35,8 @@ export interface Order {
 
 const parsed = (text: string): Json => {
   try {
-    return JSON.parse(text)
+    const value = JSON.parse(text)
+    return value?.$repeat === undefined ? value : value.$repeat.repeat(value.times)
   } catch {
     return text
   }

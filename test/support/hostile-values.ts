@@ -73,6 +73,10 @@ export const fixedTexts: readonly HostileText[] = [
       text: quoted(part.repeat(length / part.length)),
     })),
   ),
+  // One event of a stream, within the limit of an answer.
+  { name: '3,900,000 characters of Korean', text: quoted('한'.repeat(3_900_000)) },
+  // Tools make the text themselves: JSON of it takes 47 million characters, and reading those would hold the process.
+  { name: '7,900,000 control characters', text: '{"$repeat":"\\u0000","times":7900000}' },
   // This fits in a request, and all of it is indexed.
   { name: '250,000 accents', text: quoted(`a${'\u0301\u0316'.repeat(125_000)}`) },
   { name: 'nothing', text: '' },

@@ -4,6 +4,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../runelog/make-folder.ts'
 import { readRegular } from '../../runelog/read-regular.ts'
+import { long, othersTurn } from '../../runelog/slices.ts'
 import { type Blobs, sound } from '../../runtime/blobs.ts'
 
 const reference = /^blob_[0-9a-f]{64}$/
@@ -12,10 +13,12 @@ const reference = /^blob_[0-9a-f]{64}$/
 export function fileBlobs(folder: string): Blobs {
   return {
     async keep(text) {
-      const ref = `blob_${hash('sha256', text)}`
+      const bytes = Buffer.from(text)
+      if (text.length > long) await othersTurn()
+      const ref = `blob_${hash('sha256', bytes)}`
       makeFolder(folder, { mode: 0o700 })
       const draft = join(folder, `.${randomUUID()}`)
-      await writeSynced(draft, text)
+      await writeSynced(draft, bytes)
       await rename(draft, join(folder, ref))
       await syncFolder(folder)
       return ref
@@ -38,10 +41,10 @@ export function fileBlobs(folder: string): Blobs {
   }
 }
 
-async function writeSynced(path: string, text: string) {
+async function writeSynced(path: string, bytes: Buffer) {
   const file = await open(path, 'wx', 0o600)
   try {
-    await file.writeFile(text)
+    await file.writeFile(bytes)
     await file.sync()
   } finally {
     await file.close()

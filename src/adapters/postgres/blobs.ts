@@ -1,15 +1,18 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
+import { long, othersTurn } from '../../runelog/slices.ts'
 import { type Blobs, sound } from '../../runtime/blobs.ts'
 
 /** In a table, as bytes: unlike text they may hold anything. */
 export function postgresBlobs(pool: pg.Pool): Blobs {
   return {
     async keep(text) {
-      const ref = `blob_${hash('sha256', text)}`
+      const bytes = Buffer.from(text)
+      if (text.length > long) await othersTurn()
+      const ref = `blob_${hash('sha256', bytes)}`
       await pool.query('INSERT INTO statewright.blob (ref, content) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
         ref,
-        Buffer.from(text, 'utf8'),
+        bytes,
       ])
       return ref
     },

@@ -7,7 +7,7 @@ import { follow } from '../../runelog/follow.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Ports, RunelogOptions } from '../../runelog/ports.ts'
-import { prepare } from '../../runelog/prepare.ts'
+import { prepareLong } from '../../runelog/prepare.ts'
 import { createSegments } from '../../runelog/segment.ts'
 import { type Connection, createPool, isConnectionLost, isTooSlow, unusable, withoutPassword } from './connection.ts'
 import { archiveIn, redactIn } from './keeping.ts'
@@ -131,7 +131,10 @@ export async function openPostgresRunelog(
 
     async append(batch) {
       check()
-      return laneOf(batch.session_id).append(prepare(batch, keeping))
+      const prepared = await prepareLong(batch, keeping)
+      // It may have been closed meanwhile.
+      check()
+      return laneOf(batch.session_id).append(prepared)
     },
 
     read: (session_id, range) => reader.read(session_id, range),

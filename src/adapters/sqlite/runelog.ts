@@ -7,7 +7,7 @@ import { allModels } from '../../runelog/models/built-in.ts'
 import { archival, redaction } from '../../runelog/own-runes.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Ports, RunelogOptions } from '../../runelog/ports.ts'
-import { type Prepared, prepare } from '../../runelog/prepare.ts'
+import { type Prepared, prepare, prepareLong } from '../../runelog/prepare.ts'
 import { claimedBy, heldInLog } from '../../runelog/proven-claims.ts'
 import { refoldSession } from '../../runelog/refold.ts'
 import { createSegments } from '../../runelog/segment.ts'
@@ -166,7 +166,9 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   const store: SqliteRunelog = {
     async append(batch) {
       group.check()
-      const prepared = prepare(batch, preparing)
+      const prepared = await prepareLong(batch, preparing)
+      // It may have been closed meanwhile.
+      group.check()
       return group.submit(() => decide(prepared))
     },
 

@@ -1,6 +1,8 @@
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
+import { utf8Length } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
+import { long, othersTurn } from '../../runelog/slices.ts'
 import { readThrown } from '../thrown.ts'
 
 /** Stores a text that is too long for the record and says under which reference. */
@@ -26,19 +28,20 @@ export async function limitOutput(
   const read = boundedJson(typeof returned === 'string' ? returned.toWellFormed() : returned, jsonLimits.result)
   if ('problem' in read) return read
   // Cleaned before it is cut: half a secret would not be found.
-  const clean = await redactor.cleanLong(read.value)
-  const text = typeof clean.value === 'string' ? clean.value : clean.text
+  const isText = typeof read.value === 'string'
+  const text = isText ? await redactor.redactLong(read.value as string) : (await redactor.cleanLong(read.value)).text
+  if (text.length > long) await othersTurn()
   // A character takes three bytes at most; only what may be too long is counted.
-  const bytes = text.length * 3 <= max_output_bytes ? 0 : byteLength(text)
+  const bytes = text.length * 3 <= max_output_bytes ? 0 : utf8Length(text)
   // Read back from the text, so that the model sees the same before and after a restart.
-  if (bytes <= max_output_bytes) return { output: typeof clean.value === 'string' ? text : JSON.parse(text) }
+  if (bytes <= max_output_bytes) return { output: isText ? text : JSON.parse(text) }
 
-  const kept = await keep(text, typeof read.value === 'string' ? 'text/plain' : 'application/json', keepWhole, redactor)
+  const kept = await keep(text, isText ? 'text/plain' : 'application/json', keepWhole, redactor)
   const where = 'ref' in kept ? `the whole is stored as ${kept.ref}` : `the whole was not stored: ${kept.problem}`
   const note = (shown: number) => `\n[Cut: ${shown} of ${bytes} bytes are shown; ${where}.]`
-  const shown = beginningOf(text, max_output_bytes - byteLength(note(bytes)))
+  const shown = beginningOf(text, max_output_bytes - utf8Length(note(bytes)))
   return {
-    output: shown + note(byteLength(shown)),
+    output: shown + note(utf8Length(shown)),
     ...('ref' in kept ? { output_ref: kept.ref } : {}),
   }
 }
@@ -53,8 +56,6 @@ async function keep(text: string, media_type: Parameters<KeepWhole>[1], keepWhol
 }
 
 const utf8 = new TextEncoder()
-
-const byteLength = (text: string) => utf8.encode(text).length
 
 /** As many whole characters as fit. */
 function beginningOf(text: string, bytes: number): string {
