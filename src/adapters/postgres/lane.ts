@@ -153,7 +153,8 @@ export function createLane(ports: LanePorts): Lane {
         if (answer?.fate !== 'in progress') return (await ports.has(connection, proof)) ? 'committed' : 'undone'
         await delay(20)
       } catch (error) {
-        cause = error
+        // That the server is out of reach says of this commit not that nothing was recorded: only the reason counts.
+        cause = error instanceof Fault ? (error.cause ?? error) : error
       }
     }
     if (proof === undefined) return 'undone'
