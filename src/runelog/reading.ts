@@ -11,7 +11,7 @@ export interface Reading {
 export const every_mark = '\\%&'
 
 /** Escapes may be escaped again, as JSON in JSON is. Each layer is read; there is no end to them, so deeper ones are not. */
-const deepest_layer = 4
+export const most_layers = 4
 
 /**
  * A text as it is, and then as often as it has escapes with one layer of them
@@ -23,9 +23,12 @@ const deepest_layer = 4
  * Of a text that is still to go on (`isOpen`), each layer is also read without
  * an escape at its end that may be torn.
  */
-export function* readingsOf(text: string, { isOpen = false, marks = every_mark } = {}): Generator<Reading> {
+export function* readingsOf(
+  text: string,
+  { isOpen = false, marks = every_mark, layers = most_layers } = {},
+): Generator<Reading> {
   let next: Reading | undefined = { text, from: (at) => at, to: (at) => at + 1 }
-  for (let layer = 0; next !== undefined && layer <= deepest_layer; layer++) {
+  for (let layer = 0; next !== undefined && layer <= layers; layer++) {
     let reading: Reading = next
     yield reading
     const torn = isOpen ? tornAt(reading.text) : reading.text.length

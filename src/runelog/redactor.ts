@@ -6,7 +6,7 @@ import { cleanStream } from './clean-stream.ts'
 import { joiningsFor } from './joined-lines.ts'
 import { createMatcher } from './matcher.ts'
 import { createNormalFilter, withoutLastCluster } from './normal-form.ts'
-import { every_mark, type Reading, readingsOf } from './reading.ts'
+import { every_mark, most_layers, type Reading, readingsOf } from './reading.ts'
 import { formsOf, inLowerCase, normalFormsOf, shortest_secret, variantsOf } from './secret-forms.ts'
 import { othersTurn } from './slices.ts'
 
@@ -225,25 +225,27 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
   const openSought = { joinings, isNormalSought: () => hasNormalForms }
 
   // A short secret that looks as if it had escapes may be too short without them, so each kind is also decoded by itself.
-  const looksEscaped = secrets.some(([, value]) => [...readingsOf(value)].length > 1)
+  const ownLayers = Math.max(...secrets.map(([, value]) => [...readingsOf(value)].length - 1))
+  const looksEscaped = ownLayers > 0
+  const layers = most_layers + ownLayers
   const kinds = looksEscaped ? [every_mark, ...every_mark] : [every_mark]
 
   function* variants(text: string): Generator<Reading> {
     const marksRead = new Set<string>()
-    for (const reading of readingsOf(text)) {
+    for (const reading of readingsOf(text, { layers })) {
       if (looksEscaped) for (const mark of every_mark) if (reading.text.includes(mark)) marksRead.add(mark)
       yield* variantsOf(reading, sought)
     }
     // One kind by itself reads as all of them do, if there is no other.
     if (marksRead.size < 2) return
     for (const marks of every_mark)
-      for (const reading of readingsOf(text, { marks })) yield* variantsOf(reading, sought)
+      for (const reading of readingsOf(text, { marks, layers })) yield* variantsOf(reading, sought)
   }
 
   /** Of a text that is still to go on, every letter may be the beginning of a secret. */
   function* openVariants(text: string): Generator<Reading> {
     for (const marks of kinds)
-      for (const reading of readingsOf(text, { isOpen: true, marks })) {
+      for (const reading of readingsOf(text, { isOpen: true, marks, layers })) {
         yield* variantsOf(reading, openSought)
         if (hasNormalForms) yield* variantsOf(withoutLastCluster(reading), openSought)
       }
@@ -323,7 +325,7 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
     spans: (text) => (find(text) === undefined ? [] : spansIn(variants(text))),
     settledLength(whole) {
       // What stands far from the end is the beginning of no secret, and would be read in vain.
-      const start = tailStart(whole, reach)
+      const start = tailStart(whole, reach, 2 ** layers)
       const text = whole.slice(start)
       const open = [...openVariants(text)]
       let cut = text.length
@@ -341,12 +343,12 @@ function createFinder(secrets: readonly (readonly [name: string, value: string])
   }
 }
 
-/** Where the last `reach` characters begin, but not in the middle of backslashes that escape each other in four layers. */
-function tailStart(text: string, reach: number): number {
+/** Where the last `reach` characters begin, but not in the middle of backslashes of which one layer of escapes in all others has `unit`. */
+function tailStart(text: string, reach: number, unit: number): number {
   const start = Math.max(0, text.length - reach)
   let run = start
   while (text[run - 1] === '\\') run -= 1
-  return start - ((start - run) % 16)
+  return start - ((start - run) % unit)
 }
 
 /** The beginning of the escape that this place is inside of, or the place itself. */
