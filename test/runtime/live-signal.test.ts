@@ -101,6 +101,7 @@ test('F-101 carry-out: the signal of a tool is aborted when its time is up, also
     keepWhole: async () => 'ref',
     redactor: createRedactor({}),
     settings: { cancel_grace_ms: 0 },
+    warn: () => {},
   })
   expect(seen).toEqual([[false, true]])
   expect(outcome).toMatchObject({ status: 'timeout' })

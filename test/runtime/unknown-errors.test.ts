@@ -241,3 +241,32 @@ describe('F-02 unknown outcome: the evidence', () => {
     await late.world.end()
   })
 })
+
+test('F-88 cancel: a tool whose abort listener throws is cancelled, and the error is a warning', async () => {
+  const warnings: object[] = []
+  const begun = Promise.withResolvers<void>()
+  const wait = tool({
+    name: 'slow.wait',
+    input,
+    approval: 'never',
+    run: (_, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(signal.reason)
+          throw new Error('the listener broke')
+        })
+        begun.resolve()
+      }),
+  })
+  const model = scriptedModel([call('slow.wait'), say('done')])
+  const world = await createWorld({
+    agents: { worker: agent({ role: 'worker', model, tools: [wait] }) },
+    warn: (_, details) => void warnings.push(details),
+  })
+  const run = await world.sw.submit({ agent: 'worker', input: 'wait' })
+  await begun.promise
+  await world.sw.cancel(run.run_id)
+  expect(await run.result()).toMatchObject({ status: 'canceled' })
+  expect(warnings).toMatchObject([{ error: 'the listener broke' }])
+  await world.end()
+})

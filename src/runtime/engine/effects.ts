@@ -2,6 +2,7 @@ import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import { about } from '../contracts/about.ts'
+import { guardListeners } from '../guard-listeners.ts'
 import { liveSignal } from '../live-signal.ts'
 import { evidenceOf, readThrown } from '../thrown.ts'
 import { type Outcome as Carried, carryOut, isGivenUp, returned } from '../tools/carry-out.ts'
@@ -196,7 +197,9 @@ async function probeOnce(engine: Engine, tool: Tool, call: CallView, signal: Abo
   })
   try {
     const key = call.idempotency_key ?? call.call_id
-    const answer = tool.probe?.(key, call.arguments, AbortSignal.any([signal, late.signal]))
+    const { call_id } = call
+    const either = guardListeners(AbortSignal.any([signal, late.signal]), engine, { call_id })
+    const answer = tool.probe?.(key, call.arguments, either)
     return await Promise.race([answer ?? enough.promise, enough.promise])
   } finally {
     cancel()

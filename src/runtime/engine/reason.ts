@@ -1,6 +1,7 @@
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../../runelog/clean-stream.ts'
+import { guardListeners } from '../guard-listeners.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -33,7 +34,8 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
   hold.interruption = new AbortController()
   // A worker that slept past its lease has the session as it was before: others may have changed or erased what it would show.
   if (isAskedToStop(hold) || hold.isLeaving || !hold.lease.isValid()) hold.interruption.abort()
-  const { signal } = hold.interruption
+  const { run_id } = hold.run
+  const signal = guardListeners(hold.interruption.signal, engine, { run_id })
   const deltas = writeDeltas(engine, hold)
   const { clock, timers } = engine
   const limits = watchBudgets(engine, hold, hold.definition.price)

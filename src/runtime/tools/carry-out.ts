@@ -1,6 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
+import { guardListeners } from '../guard-listeners.ts'
 import { liveSignal } from '../live-signal.ts'
 import type { Cancel, Clock, Timers } from '../ports.ts'
 import { type Clean, evidenceOf, isAbort, isMarked, readThrown } from '../thrown.ts'
@@ -27,6 +28,7 @@ export interface CarryOutPorts {
   readonly keepWhole: KeepWhole
   readonly redactor: Redactor
   readonly settings: { readonly cancel_grace_ms: number }
+  readonly warn: (message: string, details: object) => void
 }
 
 /** Aborting with this leaves the tool behind at once: there is nobody left who would hear what it came to. */
@@ -50,7 +52,7 @@ export async function carryOut(
   tool: Tool,
   args: Json,
   context: Omit<ToolContext, 'redact'>,
-  { clock, timers, keepWhole, redactor, settings }: CarryOutPorts,
+  { clock, timers, keepWhole, redactor, settings, warn }: CarryOutPorts,
 ): Promise<Outcome> {
   const began = clock.monotonic()
   if (context.signal.aborted) return { status: 'cancelled', began: false, duration_ms: 0 }
@@ -95,9 +97,10 @@ export async function carryOut(
   const signal = liveSignal(controller, () => {
     if (!context.signal.aborted) limit.look()
   })
+  const { call_id } = context
   const running = call(tool, args, {
     ...context,
-    signal,
+    signal: guardListeners(signal, { warn, redactor }, { call_id }),
     redact: redactor.redactLong,
     progress: (chunk, stream = 'message') => reports.add(chunk, stream),
     ...(ask === undefined ? {} : { ask: askedWithin(ask) }),

@@ -33,6 +33,7 @@ function start(definition: Partial<ToolDefinition<typeof input>> & Pick<ToolDefi
         ...hand,
         redactor: createRedactor({}),
         settings: { cancel_grace_ms: grace },
+        warn: () => {},
         keepWhole: async (text, media_type) => {
           if (refuseToKeep) throw new Error('disk full')
           kept.set(`blob_${kept.size + 1} ${media_type}`, text)
