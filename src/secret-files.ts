@@ -3,6 +3,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { publicKeyIn } from './adapters/host/signing-key.ts'
+import { readAddress } from './adapters/postgres/address.ts'
 import { claimOwnFile } from './adapters/workspace/own-files.ts'
 import { fileRefused } from './faults/file-refused.ts'
 
@@ -92,7 +93,7 @@ function fileName(path: string): readonly [name: string, whole: string] {
 }
 
 function databaseName(store: string): readonly [name: string, whole: string] {
-  const { host, pathname } = new URL(store)
+  const { host, pathname } = readAddress(store)
   const name = pathname.slice(1).replaceAll(/[^\w.-]/g, '_')
   return [name === '' ? 'postgres' : name, `postgres://${host}${pathname}`]
 }

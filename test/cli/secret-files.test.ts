@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { withoutPassword } from '../../src/adapters/postgres/connection.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import { closeStore, openStore } from '../../src/open-store.ts'
 import { keyFileOf, tokenFileOf, usualPlaceOf } from '../../src/secret-files.ts'
@@ -264,3 +265,13 @@ test('F-85 secrets: of several processes that make a key or token at once, all h
   expect(new Set(said).size).toBe(1)
   expect(readdirSync(place).sort()).toEqual(['key', 'token'])
 })
+
+test.each(['postgres://u:hunter22@ho st/db', 'postgres://u:hunter22@localhost:99999/db'])(
+  'F-111 postgres: an address that cannot be read is refused without the password in it (%#)',
+  (url) => {
+    for (const read of [() => usualPlaceOf(url, 'token'), () => withoutPassword(url)]) {
+      const refused = expect.objectContaining({ code: 'bad_usage', message: expect.not.stringContaining('hunter22') })
+      expect(read).toThrow(refused)
+    }
+  },
+)

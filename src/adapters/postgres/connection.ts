@@ -2,6 +2,7 @@ import { Socket } from 'node:net'
 import pg from 'pg'
 import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
+import { readAddress } from './address.ts'
 import { type StatementName, statements } from './statements.ts'
 
 export type Rows<T> = Promise<readonly T[]>
@@ -203,7 +204,7 @@ export function unusable(error: unknown, store: string): Fault {
 
 /** An address for people: never with the password. */
 export function withoutPassword(url: string): string {
-  const address = new URL(url)
+  const address = readAddress(url)
   address.password = ''
   address.search = ''
   return address.href
