@@ -117,7 +117,7 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
         case 'alive':
           break
         case 'delta':
-          characters += event.text.length
+          characters += written(event.text)
           if (characters > streamLimits.characters) return tooMuch('characters', streamLimits.characters)
           if (event.channel === 'text') text += event.text
           for (const piece of piecesOf(event.text, perBreath.characters)) {
@@ -164,6 +164,16 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
   } finally {
     stream.close()
   }
+}
+
+/** How many characters a text takes in JSON, but for quotes and backslashes: a control character takes six. */
+function written(text: string): number {
+  let length = text.length
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code < 0x20 && (code < 0x08 || code > 0x0d || code === 0x0b)) length += 5
+  }
+  return length
 }
 
 /** Some providers put a whole response into a message. */

@@ -3,7 +3,7 @@
  * provider wants back are bounded by `jsonLimits.arguments`.
  */
 export const streamLimits = {
-  /** Text and reasoning together. */
+  /** Text and reasoning together. A control character counts as the six that JSON takes for it. */
   characters: 4_000_000,
   calls: 128,
   /** Of a tool, as the model wrote it. */

@@ -299,3 +299,10 @@ test.each([
     text: heard.map((piece) => piece.replace('text: ', '')).join(''),
   })
 })
+
+test('F-88 models: control characters count as what JSON takes for them, and an answer of too many is cut', async () => {
+  const said = (text: string) => playing(delta(text), done()).promise
+  expect(await said('\0'.repeat(666_666))).toMatchObject({ kind: 'final' })
+  expect(await said('\0'.repeat(666_667))).toMatchObject({ kind: 'error', error_type: 'answer_too_long' })
+  expect(await said('\n'.repeat(4_000_000))).toMatchObject({ kind: 'final' })
+})
