@@ -60,7 +60,7 @@ describe('statewright plan on a store', () => {
     expect(await runCli(['plan', 'answer', id, 'target=staging', ...store])).toMatchObject({ exit: 6 })
     expect(await runCli(['plan', 'show', id, '-o', `${folder}.file`, ...store])).toMatchObject({
       exit: 1,
-      err: expect.stringMatching(/\.file cannot be used: EEXIST/),
+      err: expect.stringMatching(/\.file cannot be used: it cannot be made \(EEXIST\)/),
     })
     const explained = await runCli(['plan', 'explain', card.coordination_id, ...store])
     expect(explained).toEqual(await runCli(['plan', 'explain', folder]))
