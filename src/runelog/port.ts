@@ -23,7 +23,7 @@ export interface Runelog {
    *
    * A storage error on commit means unknown, not failed: the store then answers
    * `store_poisoned` to everything, also to those that follow a session, and has
-   * to be opened again. Whoever watches is told to look.
+   * to be opened again. Watchers are told to look.
    */
   append(batch: Append): Promise<readonly Rune[]>
 

@@ -4,16 +4,21 @@ import { expect, test } from 'vitest'
 import { mcpWorld, scratch } from '../support/mcp-world.ts'
 
 test.each([
-  ['a\u001b[31m\nb', '{"type":"object"}', /it has a\\u\{1b\}\[31m\\u\{a\}b\./],
+  [JSON.stringify('a\u001b[31m\nb'), '{"type":"object"}', /it has a\\u\{1b\}\[31m\\u\{a\}b\./],
   [
-    'deep',
+    '"deep"',
     `${'{"type":"object","properties":{"a":'.repeat(2_000)}{}${'}}'.repeat(2_000)}`,
     /tool "deep" is refused: .* deeper than 64 levels/,
   ],
-  ['half', '{"type":"object","title":"\\ud800"}', /tool "half" is refused: .* lone surrogate/],
+  [
+    `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
+    '{"type":"object"}',
+    /tool without a name is refused: .* deeper than 64 levels/,
+  ],
+  ['"half"', '{"type":"object","title":"\\ud800"}', /tool "half" is refused: .* lone surrogate/],
 ])('F-88 mcp: a server with a hostile tool %# is refused with a sentence', async (name, schema, sentence) => {
   const folder = scratch()
-  const tool = `{"name":${JSON.stringify(name)},"description":"x","inputSchema":${schema}}`
+  const tool = `{"name":${name},"description":"x","inputSchema":${schema}}`
   writeFileSync(join(folder, 'tools.json'), tool)
   const program = `
     const text = require('node:fs').readFileSync('tools.json', 'utf8')

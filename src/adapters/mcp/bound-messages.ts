@@ -34,8 +34,11 @@ export function boundMessages(transport: Transport, warn: (problem: string) => v
 function unfitTool(tools: readonly unknown[]): string | undefined {
   for (const tool of tools) {
     const read = boundedJson(tool, jsonLimits.schema)
-    const name = String(Object(tool).name).slice(0, 80).toWellFormed()
-    if ('problem' in read) return `its tool ${printableJson(name)} is refused: ${read.problem}`
+    if ('value' in read) continue
+    // A name of another type may be a list that is too deep to be written.
+    const { name } = Object(tool)
+    const shown = typeof name === 'string' ? printableJson(name.slice(0, 80).toWellFormed()) : 'without a name'
+    return `its tool ${shown} is refused: ${read.problem}`
   }
   return undefined
 }

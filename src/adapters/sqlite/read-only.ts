@@ -70,7 +70,7 @@ async function readOnly(
 
   const store: ReadOnlyRunelog = {
     read: reader.read,
-    // Nobody records anything while this holds its lock, so what is there is all that comes.
+    // No process records anything while this holds its lock, so what is there is all that comes.
     async *follow(session_id, after, signal) {
       for (let cursor = after; !signal.aborted; ) {
         const runes = await reader.read(session_id, { after: cursor, limit: 256 })
