@@ -1,9 +1,14 @@
 import { expect } from 'vitest'
+import type { Rune } from '../../src/runes/rune.ts'
 import { call, say, together } from '../../src/runtime/scripted-model.ts'
 import type { Probed } from '../../src/runtime/tools/tool.ts'
 import { pay, paying, until } from './paying.ts'
 import { heldTool, on, play } from './stage.ts'
 import type { Store } from './stores.ts'
+
+/** A tool that was given up has come back, and says that it failed. */
+const isReportOfFailure = (rune: Rune) =>
+  rune.kind === 'contract.evidence_added' && (rune as Rune<'contract.evidence_added'>).payload.reported === 'failed'
 
 /** Actions that were given up: because they took too long, or because only a probe can tell what became of them. */
 export function givenUpPlays(store: Store) {
@@ -45,9 +50,14 @@ export function givenUpPlays(store: Store) {
       await world.hand.advance(60_000)
       await expect(reply(interaction_id, { outcome: 'did_not' })).rejects.toMatchObject({ code: 'too_early' })
       bank.begun[0]?.reject(new Error('It was stopped at last.'))
-      await world.until(session_id, (r) => r.kind === 'contract.evidence_added' && r.payload.reported === 'failed')
-      await world.hand.advance(0)
-      await reply(interaction_id, { outcome: 'did_not' })
+      await world.until(session_id, isReportOfFailure)
+      // The report is on record. The store hears a moment later that the tool is not at work any more.
+      const isTaken = async () => {
+        const refused = await reply(interaction_id, { outcome: 'did_not' }).then(() => undefined, Object)
+        if (refused !== undefined) expect(refused).toMatchObject({ code: 'too_early' })
+        return refused === undefined
+      }
+      await until(() => world.hand.advance(0), isTaken)
       expect(await snapshots(session_id)).toMatchObject([{ current_status: 'failed' }])
     }),
   )
@@ -154,11 +164,14 @@ export function givenUpPlays(store: Store) {
             else await world.hand.advance(10_000)
             // What a tool may still do, a probe cannot know: its "did not" counts when the tool has returned.
             if (how === 'its time is up') bank.begun[0]?.reject(new Error('It heeds its signal.'))
-            if (name === 'did not')
+            if (name === 'did not') {
+              if (how === 'its time is up') await world.until(session_id, isReportOfFailure)
+              // In small steps: a probe is patient for one lease, and the store needs real time to see the tool's end.
               await until(
-                () => world.hand.advance(1_000),
+                () => world.hand.advance(50),
                 async () => (await snapshots(session_id))[0]?.is_terminal === true,
               )
+            }
             await world.sw.idle()
 
             // THEN the outside is asked with the key of the action, and a person only if it does not know
