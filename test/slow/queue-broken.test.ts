@@ -95,6 +95,26 @@ test('F-105 queue: what a broken queue had fetched and never brought is brought 
   await worker.close()
 })
 
+test('F-105 queue: a job whose fetch was carried out and never answered is brought again soon', async () => {
+  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const proxy = await startCuttingProxy(url)
+  onTestFinished(proxy.close)
+  // GIVEN a worker whose queue has looked around and found nothing to do
+  const worker = await join(1, { store: proxy.url, warn: () => {} })
+  const first = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+  expect(await first.result()).toMatchObject({ status: 'succeeded' })
+  // WHEN its connection breaks after the server has given it a job
+  const [queue] = (await ask(url, 'SELECT pool FROM statewright.worker')) as readonly { readonly pool: string }[]
+  proxy.cutNextAnswer(queue?.pool ?? '')
+  const began = performance.now()
+  const lost = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+  expect(await lost.result()).toMatchObject({ status: 'succeeded' })
+  // THEN the job is brought again, and not when lost wakes are looked for
+  expect(proxy.cuts()).toBe(1)
+  expect(performance.now() - began).toBeLessThan(10_000)
+  await worker.close()
+})
+
 test('a worker that leaves while the database is away closes all that it had open', async () => {
   const { url, join } = await createWorkplace({ lease_ms: 1_000 })
   const proxy = await startCuttingProxy(url)

@@ -181,6 +181,34 @@ test('a run whose wake was lost altogether is found', async () => {
   expect((await handle.result()).status).toBe('succeeded')
 })
 
+// biome-ignore format: one row per way to lose a wake
+const late = {
+  'failed so often that it is due in an hour': `attempts = 8, run_at = now() + interval '1 hour'`,
+  'was fetched long ago by a worker that lives':
+    `locked_by = (SELECT pool FROM statewright.worker), locked_at = now() - interval '1 minute', attempts = 1`,
+}
+for (const [what, change] of Object.entries(late)) {
+  test(`F-105 lost wakes: a run whose job ${what} is brought now`, async () => {
+    const { url, sw, join } = await createWorkplace({ lease_ms: 5_000 })
+    // GIVEN a worker without the agent, which is alive and brings the run to no one
+    await join(1, { agents: { other: agent({ role: 'other', model: scriptedModel([]) }) }, warn: () => {} })
+    const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })
+    const spoilt = await eventually('its job waits', async () => {
+      const jobs = await ask(
+        url,
+        `UPDATE statewright_jobs._private_jobs SET ${change} WHERE key = $1 AND locked_at IS NULL RETURNING id`,
+        [handle.run_id],
+      )
+      return jobs.length > 0 ? jobs : undefined
+    })
+    expect(spoilt).toHaveLength(1)
+    // WHEN another one begins, which looks for lost wakes
+    await join(1)
+    // THEN it has the run
+    expect((await handle.result()).status).toBe('succeeded')
+  })
+}
+
 test('a deadline whose wake was lost altogether, as with a queue that was not restored, is applied', async () => {
   const { url, sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 1_000 })
   const first = await join(4)

@@ -7,11 +7,13 @@ export interface CuttingProxy {
   cutNextCommit(when: 'before' | 'after'): void
   /** Refuses every connection from the next commit on, which the server hears of and the store does not. */
   shutAtNextCommit(): void
+  /** Cuts the connection at the next answer that holds this text: the server has done it, and the client does not hear of it. */
+  cutNextAnswer(text: string): void
   /** Swallows whatever passes on the connections that are open, and leaves them open. New ones work. */
   swallow(): void
   /** How many connections are open. */
   connections(): number
-  /** How many commits were cut. */
+  /** How many commits and answers were cut. */
   cuts(): number
   /** Refuses every connection, and cuts those that are open. */
   shut(): void
@@ -25,6 +27,7 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
   const sockets = new Set<Socket>()
   const swallowers = new Set<() => void>()
   let armed: 'before' | 'after' | undefined
+  let unheard: string | undefined
   let cuts = 0
   let isShut = false
   let shutsAtCut = false
@@ -80,6 +83,11 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
       })
     })
     upstream.on('data', (bytes) => {
+      if (unheard !== undefined && bytes.includes(unheard)) {
+        unheard = undefined
+        mute = true
+        cut()
+      }
       if (!mute) client.write(bytes)
     })
   })
@@ -101,6 +109,9 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
     url: url.href,
     cutNextCommit: (when) => {
       armed = when
+    },
+    cutNextAnswer(text) {
+      unheard = text
     },
     swallow() {
       for (const swallow of swallowers) swallow()

@@ -88,19 +88,18 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
   }
 
   /**
-   * A queue that cannot report a job, because the database is away, ends for good; one whose first look failed never
-   * looks again. Another one takes the place of either.
+   * A queue that cannot report a job, because the database is away, ends for good. One that gets no answer when it
+   * fetches a job ends here: the job may have been given to it, and would be locked for it for hours. Another queue
+   * takes the place of either.
    */
   function begin() {
     const events: WorkerEvents = new EventEmitter()
-    let hasLooked = false
     for (const looked of ['worker:getJob:empty', 'job:start'] as const)
       events.once(looked, () => {
-        hasLooked = true
         pause = again_ms.least
       })
     events.on('worker:getJob:error', ({ worker: { workerPool } }) => {
-      if (!hasLooked && workerPool === queue) void Promise.resolve(queue.gracefulShutdown()).catch(() => {})
+      if (workerPool === queue) void Promise.resolve(queue.gracefulShutdown()).catch(() => {})
     })
     events.once('pool:gracefulShutdown', () => {
       queue = undefined

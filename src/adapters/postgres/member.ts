@@ -6,7 +6,7 @@ import { createAtWork } from './at-work.ts'
 import { every } from './every.ts'
 import { type Jobs, startJobs } from './jobs.ts'
 import { createLeases } from './leases.ts'
-import { createMembers } from './members.ts'
+import { createMembers, overlooked_ms } from './members.ts'
 import { createPresence, type Presence } from './presence.ts'
 
 export interface SharingOptions {
@@ -16,9 +16,6 @@ export interface SharingOptions {
   readonly timers: Timers
   readonly warn: (message: string, details: object) => void
 }
-
-/** How often those are looked for whose wake was lost. */
-const overlooked_ms = 30_000
 
 /** One worker: it keeps its leases, frees what dead ones held, and takes what the queue brings. */
 export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, timers, warn }: SharingOptions): Member {

@@ -6,10 +6,20 @@ import type { HeldRun } from './leases.ts'
 import { jobsSchema } from './shared-schema.ts'
 import { statements } from './statements.ts'
 
-/** How long a queued run may be without a job before it gets one: a wake that was lost costs no more than this. */
-const overlooked_ms = 30_000
+/** How often lost wakes are looked for, and how long a run or a deadline may be without a job that brings it soon. */
+export const overlooked_ms = 15_000
 
 const inLease = (parameter: string) => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
+
+const within = `interval '${overlooked_ms} milliseconds'`
+
+/**
+ * A living worker has the job of `m`, or can get it. A job is brought at once: one that was fetched long ago was lost on
+ * the way. After each failure it waits longer, which suits a job that cannot be done, and not one that met an outage.
+ */
+const willCome = `EXISTS (SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key AND j.attempts < j.max_attempts
+  AND CASE WHEN j.locked_by IS NULL THEN j.attempts = 0 OR j.run_at < clock_timestamp() + ${within}
+    ELSE j.locked_by IN (SELECT pool FROM statewright.worker) AND j.locked_at > clock_timestamp() - ${within} END)`
 
 const texts = {
   join: 'SELECT statewright.join_worker($1, $2) AS is_first',
@@ -44,20 +54,14 @@ const texts = {
   // Fetched by a worker that was not registered, or not any more.
   strays: `SELECT ${jobsSchema}.force_unlock_workers(ARRAY(SELECT DISTINCT locked_by FROM ${jobsSchema}.jobs
     WHERE locked_by IS NOT NULL AND locked_by NOT IN (SELECT pool FROM statewright.worker WHERE pool IS NOT NULL)))`,
-  // In an active session, and with no job that a living worker has or can get.
   overlooked: `SELECT count(${jobsSchema}.add_job('run', json_build_object('session_id', s.key, 'run_id', m.key), job_key := m.key))
     FROM statewright.model_row m
     JOIN statewright.model_row s ON s.model = 'subjects' AND s.key = m.value::json ->> 'session_id'
     WHERE m.model = 'subjects' AND m.tag = 'run:queued' AND s.tag = 'session:active'
-    AND m.sort <= extract(epoch FROM clock_timestamp()) * 1000 - $1
-    AND NOT EXISTS (
-      SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key AND j.attempts < j.max_attempts
-      AND (j.locked_by IS NULL OR j.locked_by IN (SELECT pool FROM statewright.worker))
-    )`,
-  // Questions with a deadline that no job will bring. What people are asked is anyone's text, which PostgreSQL need not be able to read as JSON.
+    AND m.sort <= extract(epoch FROM clock_timestamp()) * 1000 - $1 AND NOT ${willCome}`,
+  // What people are asked is anyone's text, which PostgreSQL need not be able to read as JSON.
   forgotten: `SELECT m.value FROM statewright.model_row m
-    WHERE m.model = 'open_interactions' AND position('"deadline":null' IN m.value) = 0
-    AND NOT EXISTS (SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key AND j.attempts < j.max_attempts)`,
+    WHERE m.model = 'open_interactions' AND position('"deadline":null' IN m.value) = 0 AND NOT ${willCome}`,
 
   // A worker that has a deadline may be waiting for it; that is not work under way. A run that nobody holds is.
   due: `SELECT (SELECT count(*) FROM ${jobsSchema}.jobs WHERE run_at <= clock_timestamp()
