@@ -7,8 +7,11 @@ export interface CuttingProxy {
   cutNextCommit(when: 'before' | 'after'): void
   /** Refuses every connection from the next commit on, which the server hears of and the store does not. */
   shutAtNextCommit(): void
-  /** Cuts the connection at the next answer that holds this text: the server has done it, and the client does not hear of it. */
-  cutNextAnswer(text: string): void
+  /**
+   * Cuts the connection at an answer that fits: the server has done it, and the client does not hear of it. If it falls
+   * silent instead, the client hears nothing more on it at all.
+   */
+  cutAnswer(fits: (answer: Buffer) => boolean, fallsSilent?: boolean): void
   /** Swallows whatever passes on the connections that are open, and leaves them open. New ones work. */
   swallow(): void
   /** How many connections are open. */
@@ -27,7 +30,8 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
   const sockets = new Set<Socket>()
   const swallowers = new Set<() => void>()
   let armed: 'before' | 'after' | undefined
-  let unheard: string | undefined
+  let isUnheard: ((answer: Buffer) => boolean) | undefined
+  let fallsSilent = false
   let cuts = 0
   let isShut = false
   let shutsAtCut = false
@@ -83,10 +87,11 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
       })
     })
     upstream.on('data', (bytes) => {
-      if (unheard !== undefined && bytes.includes(unheard)) {
-        unheard = undefined
+      if (isUnheard?.(bytes) === true) {
+        isUnheard = undefined
         mute = true
-        cut()
+        if (fallsSilent) cuts += 1
+        else cut()
       }
       if (!mute) client.write(bytes)
     })
@@ -110,8 +115,9 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
     cutNextCommit: (when) => {
       armed = when
     },
-    cutNextAnswer(text) {
-      unheard = text
+    cutAnswer(fits, silently = false) {
+      isUnheard = fits
+      fallsSilent = silently
     },
     swallow() {
       for (const swallow of swallowers) swallow()
