@@ -26,7 +26,7 @@ export const exitMeanings: Readonly<Record<Exit, string>> = {
   unproved: 'the record does not verify',
   conflict: 'the move is not legal now, or someone else was faster',
   unreachable: 'the server or the store cannot be reached, or another process holds it',
-  unknown: 'nobody can know whether it happened; look before you repeat it',
+  unknown: 'the outcome is unknown; look before you repeat it',
   interrupted: 'you interrupted it',
 }
 

@@ -10,7 +10,7 @@ import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import { closeStore, openStore } from '../../src/open-store.ts'
 import { keyFileOf, tokenFileOf, usualPlaceOf } from '../../src/secret-files.ts'
 import { keyOf } from '../../src/store-key.ts'
-import { created } from '../support/drafts.ts'
+import { addSession } from '../support/add-session.ts'
 import { runCli } from '../support/run-cli.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 
@@ -29,11 +29,6 @@ beforeEach(async () => {
 afterEach(() => vi.unstubAllEnvs())
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
-async function addSession() {
-  const opened = await openStore(store, hostPorts)
-  await opened.runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
-  await closeStore(opened)
-}
 const doctor = async () => (await runCli(['doctor', '--store', store])).out
 
 test('F-85 secrets: a new key and token are outside the folder of the store, for their owner only', async () => {
@@ -105,7 +100,7 @@ test('F-85 secrets: a restored key that fits the store wins over a key of anothe
 test.each(['in the usual place', 'beside the store'])(
   'F-85 secrets: a key %s that does not fit the store signs nothing',
   async (where) => {
-    await addSession()
+    await addSession(store)
     const { public_key } = keyOf(store).signer()
     const usual = usualPlaceOf(store, 'key')
     rmSync(usual)

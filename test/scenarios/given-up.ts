@@ -53,9 +53,12 @@ export function givenUpPlays(store: Store) {
       await world.until(session_id, isReportOfFailure)
       // The report is on record. The store hears a moment later that the tool is not at work any more.
       const isTaken = async () => {
-        const refused = await reply(interaction_id, { outcome: 'did_not' }).then(() => undefined, Object)
-        if (refused !== undefined) expect(refused).toMatchObject({ code: 'too_early' })
-        return refused === undefined
+        const refusal = await reply(interaction_id, { outcome: 'did_not' }).then(
+          () => null,
+          ({ code }) => code,
+        )
+        if (refusal !== null) expect(refusal).toBe('too_early')
+        return refusal === null
       }
       await until(() => world.hand.advance(0), isTaken)
       expect(await snapshots(session_id)).toMatchObject([{ current_status: 'failed' }])

@@ -2,9 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { closeStore, openStore } from '../../../src/open-store.ts'
-import { created } from '../../support/drafts.ts'
+import { addSession } from '../../support/add-session.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 
@@ -17,9 +15,7 @@ beforeEach(async () => {
   const folder = scratch.fresh()
   store = `sqlite:${join(folder, 'app.db')}`
   kept = join(folder, 'kept.ndjson')
-  const opened = await openStore(store, hostPorts)
-  await opened.runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
-  await closeStore(opened)
+  await addSession(store)
 })
 
 const checkpoint = (file = kept) => runCli(['checkpoint', '--store', store, '-o', file])

@@ -3,10 +3,8 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { closeStore, openStore } from '../../../src/open-store.ts'
 import { keyFileOf } from '../../../src/secret-files.ts'
-import { created } from '../../support/drafts.ts'
+import { addSession } from '../../support/add-session.ts'
 import { lookOn } from '../../support/look-on.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
@@ -24,9 +22,7 @@ beforeEach(async () => {
   home = scratch.fresh()
   vi.stubEnv('STATEWRIGHT_HOME', home)
   store = `sqlite:${join(folder, 'statewright.db')}`
-  const opened = await openStore(store, hostPorts)
-  await opened.runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
-  await closeStore(opened)
+  await addSession(store)
   return () => vi.unstubAllEnvs()
 })
 
