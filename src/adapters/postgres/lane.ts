@@ -153,7 +153,7 @@ export function createLane(ports: LanePorts): Lane {
         if (answer?.fate !== 'in progress') return (await ports.has(connection, proof)) ? 'committed' : 'undone'
         await delay(20)
       } catch (error) {
-        // That the server is out of reach says of this commit not that nothing was recorded: only the reason counts.
+        // An unreachable server does not mean that this commit was not recorded. Only the reason is passed on.
         cause = error instanceof Fault ? (error.cause ?? error) : error
       }
     }
