@@ -1,9 +1,12 @@
 import { executionGraph } from '../../coordinator/schemas/execution-graph.ts'
+import type { Recovers } from '../../coordinator/schemas/lineage.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
+import { Fault } from '../../faults/fault.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { GoalView, PlannedTask } from '../../observation/goal-state.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
 import type { Plans, PlanView } from '../plans/plans.ts'
+import { isEnded } from '../plans/recorded.ts'
 import type { Judgement } from './desk.ts'
 import { readDraft } from './draft.ts'
 import { configOf } from './goal-config.ts'
@@ -13,7 +16,7 @@ import { tasksOf } from './tasks-of.ts'
 
 export interface Judging {
   readonly engine: Engine
-  readonly plans: Pick<Plans, 'submit' | 'rest' | 'files' | 'verify'>
+  readonly plans: Pick<Plans, 'submit' | 'rest' | 'files' | 'verify' | 'recovery'>
   readonly registry: () => Promise<RegistrySnapshot>
 }
 
@@ -32,7 +35,8 @@ export async function judgeDraft(
 ): Promise<Judgement | undefined> {
   const ids = goalIds(goal.goal_id, engine.sha256)
   const coordination_id = ids.coordination(draft)
-  const isKnown = (await engine.sessions.load(session_id)).subjects.has(coordination_id)
+  const { subjects } = await engine.sessions.load(session_id)
+  const isKnown = subjects.has(coordination_id)
   // What was sent through it before is judged by what was recorded then, whatever became of the registry since.
   const plan = isKnown ? await plans.rest(coordination_id) : await submit()
   if ('outcome' in plan) return plan
@@ -47,6 +51,7 @@ export async function judgeDraft(
     const { goal_id, goal_description, received_at } = goal
     const about = { goal_id, goal: goal_description, draft, received_at, registry }
     const { facts, memory } = configOf(goal)
+    const recovers = await recovered()
     return plans.submit({
       intent: 'intent' in drafted ? drafted.intent : intentOf(drafted.draft, about, engine.sha256),
       registry,
@@ -55,6 +60,21 @@ export async function judgeDraft(
       coordination_id,
       facts: facts ?? factsOf(goal, engine.sha256),
       ...(memory === undefined ? {} : { memory }),
+      ...(recovers === undefined ? {} : { recovers }),
+    })
+  }
+
+  /** The last coordination of this goal that ended: the new one takes its place. Undefined: there is none, or its files are erased. */
+  async function recovered(): Promise<Recovers | undefined> {
+    const earlier = Array.from({ length: draft - 1 }, (_, i) => ids.coordination(i + 1))
+    const last = earlier.findLast((id) => {
+      const state = subjects.get(id)?.state
+      return state !== undefined && isEnded(state as PlanView['state'])
+    })
+    if (last === undefined) return undefined
+    return plans.recovery(last).catch((error) => {
+      if (error instanceof Fault && error.code === 'not_found') return undefined
+      throw error
     })
   }
 }
