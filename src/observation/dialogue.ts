@@ -38,6 +38,8 @@ export interface Dialogue {
   readonly open: Map<string, OpenCall>
   /** The calls of the last answer, filled by the runes that follow it. */
   calls: ModelCall[]
+  /** What is told beside the next input. */
+  brief: string | null
 }
 
 interface OpenCall {
@@ -51,7 +53,7 @@ interface OpenCall {
 }
 
 export function newDialogue(): Dialogue {
-  return { messages: [], open: new Map(), calls: [] }
+  return { messages: [], open: new Map(), calls: [], brief: null }
 }
 
 /** The whole dialogue of an agent. */
@@ -69,8 +71,11 @@ export function dialogueOf(runes: Iterable<Draft>, agent_id: string): readonly M
  */
 export function tell(dialogue: Dialogue, rune: Draft): void {
   switch (rune.kind) {
+    case 'run.briefed':
+      dialogue.brief = rune.payload.text
+      return
     case 'turn.started':
-      if (rune.payload.input !== null) dialogue.messages.push({ role: 'user', content: rune.payload.input })
+      asked(dialogue, rune.payload.input)
       return
     case 'turn.tool_calls_received':
       called(dialogue, rune.payload)
@@ -86,6 +91,14 @@ export function tell(dialogue: Dialogue, rune: Draft): void {
       return
   }
   if (rune.call_id !== undefined) tellCall(dialogue, rune.call_id, rune)
+}
+
+function asked(dialogue: Dialogue, input: Json): void {
+  const { messages, brief } = dialogue
+  if (input === null) return
+  dialogue.brief = null
+  const text = typeof input === 'string' ? input : JSON.stringify(input)
+  messages.push({ role: 'user', content: brief === null ? input : `${text}\n\n${brief}` })
 }
 
 function called(

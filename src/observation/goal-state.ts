@@ -31,8 +31,6 @@ export type PlannedTask = {
   /** All that its run may use. */
   readonly tools: readonly AllowedTool[]
   readonly retries: string | null
-  /** What the critic found in what it retries. */
-  readonly notes: readonly string[]
 }
 
 export interface TaskView {

@@ -6,7 +6,7 @@ import { newSessionState } from './fold-session.ts'
 import type { RunView, SessionState } from './session-state.ts'
 
 /** Goes up when the fold or its shape changes: a checkpoint of another version is not read. */
-export const foldVersion = 7
+export const foldVersion = 8
 
 /** How many messages of a dialogue, or runs, form one part. A part that is complete is never written again. */
 const partSize = 500
@@ -92,7 +92,8 @@ export function fromParts(session_id: string, parts: ReadonlyMap<string, string>
       for (const message of JSON.parse(part) as Message[]) messages.push(message)
     }
     for (const message of dialogue.recent) messages.push(message)
-    state.agents.set(agent.agent_id, { ...agent, dialogue: { messages, open: new Map(dialogue.open), calls: [] } })
+    const { open, brief } = dialogue
+    state.agents.set(agent.agent_id, { ...agent, dialogue: { messages, open: new Map(open), calls: [], brief } })
   }
   for (const [id, subject] of head.subjects) state.subjects.set(id, subject)
   for (const [id, agent] of state.agents)
@@ -137,7 +138,12 @@ interface Head {
   readonly used: SessionState['used']
   readonly subjects: [string, Values<'subjects'>][]
   readonly agents: (Omit<Agent, 'dialogue'> & {
-    readonly dialogue: { readonly complete: number; readonly recent: Message[]; readonly open: [string, Open][] }
+    readonly dialogue: {
+      readonly complete: number
+      readonly recent: Message[]
+      readonly open: [string, Open][]
+      readonly brief: string | null
+    }
   })[]
   readonly runs: RunView[]
   /** The names of the parts that hold the others. */

@@ -319,7 +319,10 @@ export function goalPlays(store: Store) {
         const inputs = (await t.of(session_id, 'run.submitted')).map((r) => String(r.payload.input))
         const revised = inputs.filter((input) => input.includes('The last plan has to be revised.'))
         expect(revised).toHaveLength(1)
-        expect(revised[0]).toContain('The wrong way')
+        const briefed = await t.of(session_id, 'run.briefed')
+        expect(briefed).toMatchObject([
+          { visibility: 'internal', payload: { text: expect.stringContaining('The wrong way') } },
+        ])
       },
     ),
   )

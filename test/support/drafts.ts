@@ -43,6 +43,7 @@ export const payloads: { readonly [K in Kind]: Payload<K> } = {
   },
   'run.moved': {},
   'run.requested': { request: 'cancel', reason: 'r' },
+  'run.briefed': { text: 't' },
   'run.misaligned': { expected: [], found: [] },
   'turn.started': { turn_id: 'trn_1', agent_id: 'agt_1', input: 'hello' },
   'turn.assistant_delta': { content: 'hel', channel: 'text', round: 1, offset: 0 },

@@ -97,7 +97,7 @@ export function latestTasks(goal: GoalView): ReadonlyMap<string, TaskView> {
 export type Verdict =
   | { readonly verdict: 'passed' }
   | { readonly verdict: 'retry'; readonly tasks: readonly PlannedTask[] }
-  | { readonly verdict: 'replan'; readonly reason: string }
+  | { readonly verdict: 'replan' }
 
 /**
  * What follows from a critique. Errors and warnings about a task have it done
@@ -106,33 +106,55 @@ export type Verdict =
  */
 export function verdictOf(goal: GoalView, { findings, needs_replan }: Critique, ids: GoalIds): Verdict {
   const tasks = new Map(currentTasks(goal).map((task) => [task.planned.task_id, task]))
-  const serious = findings.filter(({ severity, task_id }) => {
-    if (severity === 'error') return true
-    return severity === 'warning' && tasks.get(task_id ?? '')?.planned.retries == null
-  })
+  const serious = findings.filter((finding) => isSerious(goal, finding))
   if (serious.length === 0 && !needs_replan) return { verdict: 'passed' }
   const beyond = serious.filter(({ task_id }) => tasks.get(task_id ?? '')?.planned.kind !== 'work')
-  const errors = beyond.filter(({ severity }) => severity === 'error')
-  if (needs_replan || errors.length > 0) {
-    const said = (errors.length > 0 ? errors : serious).map(({ title, description }) => `${title}: ${description}`)
-    return { verdict: 'replan', reason: said.join('; ') || 'The critic asks for another plan.' }
-  }
-  const notes = Map.groupBy(
-    serious.filter((finding) => !beyond.includes(finding)),
-    ({ task_id }) => task_id ?? '',
-  )
+  if (needs_replan || beyond.some(({ severity }) => severity === 'error')) return { verdict: 'replan' }
+  const found = serious.filter((finding) => !beyond.includes(finding)).map(({ task_id }) => task_id ?? '')
   // A warning about the whole names nothing that could be done again.
-  return notes.size === 0 ? { verdict: 'passed' } : { verdict: 'retry', tasks: retriesOf(goal, notes, ids) }
+  return found.length === 0 ? { verdict: 'passed' } : { verdict: 'retry', tasks: retriesOf(goal, found, ids) }
+}
+
+/** An error, or a warning about something that was not done again yet. */
+function isSerious({ tasks }: GoalView, { severity, task_id }: Finding): boolean {
+  if (severity === 'error') return true
+  const about = tasks.find(({ planned }) => planned.task_id === task_id)
+  return severity === 'warning' && about?.planned.retries == null
+}
+
+/** What a public rune says of a critique: what anyone can see without it, and how many errors it has beside that. */
+export function publicProblems(goal: GoalView, { findings }: Critique): string {
+  const seen = failuresOf(goal)
+  const ids = new Set(seen.map(({ id }) => id))
+  const more = findings.filter(({ severity, id }) => severity === 'error' && !ids.has(id)).length
+  const found = more === 0 && seen.length > 0 ? [] : [`the critic found ${more === 1 ? '1 error' : `${more} errors`}`]
+  const failures = seen.map(({ title, description }) => (description === '' ? title : `${title}: ${description}`))
+  return [...failures, ...found].join('; ')
+}
+
+/** What the critic found in the task that this one retries. */
+export function notesFor(goal: GoalView, { retries }: PlannedTask): readonly string[] {
+  if (retries === null) return []
+  const findings = goal.critiques.flatMap((critique) => critique.findings)
+  return findings.filter((finding) => finding.task_id === retries && isSerious(goal, finding)).map(noteOf)
+}
+
+/** What the critic found in the last plan, if that is why another one is drafted: none was judged since. */
+export function notesForReplan(goal: GoalView): readonly string[] {
+  const { drafts, critiques } = goal
+  if (drafts.some(({ outcome, after_critiques }) => outcome === 'judged' && after_critiques === critiques.length))
+    return []
+  return (critiques.at(-1)?.findings ?? []).filter((finding) => isSerious(goal, finding)).map(noteOf)
+}
+
+function noteOf({ title, description, suggested_fix }: Finding): string {
+  return [`${title}: ${description}`, ...(suggested_fix === undefined ? [] : [`Suggested: ${suggested_fix}`])].join(' ')
 }
 
 /** New tasks for those that have to be done again, and for those that were skipped because of them. */
-function retriesOf(
-  goal: GoalView,
-  notes: ReadonlyMap<string, readonly Finding[]>,
-  ids: GoalIds,
-): readonly PlannedTask[] {
+function retriesOf(goal: GoalView, found: readonly string[], ids: GoalIds): readonly PlannedTask[] {
   const latest = latestTasks(goal)
-  const again = new Set(notes.keys())
+  const again = new Set(found)
   for (let before = -1; before !== again.size; ) {
     before = again.size
     for (const { planned, state } of latest.values())
@@ -153,8 +175,5 @@ function retriesOf(
     depends_on: planned.depends_on.map(now),
     instead_of: planned.instead_of === null || !renamed.has(planned.instead_of) ? null : now(planned.instead_of),
     retries: planned.task_id,
-    notes: (notes.get(planned.task_id) ?? []).map(({ title, description, suggested_fix }) =>
-      [`${title}: ${description}`, ...(suggested_fix === undefined ? [] : [`Suggested: ${suggested_fix}`])].join(' '),
-    ),
   }))
 }

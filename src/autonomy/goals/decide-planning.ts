@@ -2,9 +2,11 @@ import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { isOver } from '../../runtime/commands/stop.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
+import { notesForReplan } from './critique.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { plannerInput } from './prompts.ts'
 import { stopGoal } from './stop-goal.ts'
+import { brief } from './task-ops.ts'
 
 const scheduler = 'scheduler' as const
 
@@ -112,6 +114,7 @@ function drafted(desk: Desk, draft: number): Json | undefined {
       const input = plannerInput(goal, registry)
       const submission = { agent: config.planner, input, mode: config.mode, ...(budget === null ? {} : { budget }) }
       openRun(batch, run_id, goal.agent_id, submission, { actor: scheduler, goal_id: goal.goal_id })
+      brief(desk, notesForReplan(goal), { run_id, agent_id: goal.agent_id })
     }
     return undefined
   }

@@ -2,7 +2,7 @@ import type { Json } from '../../kernel/json.ts'
 import { spawn } from '../../runtime/agents/spawn.ts'
 import { isOver } from '../../runtime/commands/stop.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
-import { type Critique, currentTasks, failuresOf, readCritique, verdictOf } from './critique.ts'
+import { type Critique, currentTasks, failuresOf, publicProblems, readCritique, verdictOf } from './critique.ts'
 import { draftsLeft, notConfigured, openTask } from './decide-planning.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { criticInput } from './prompts.ts'
@@ -24,6 +24,7 @@ export function decideReviewing(desk: Desk) {
 
   const verdict = verdictOf(goal, critique, ids)
   if (verdict.verdict === 'passed') {
+    // The critic is told that its summary is public and its findings are not.
     const payload = { plan_id, summary: critique.summary || summaryOf(desk) }
     batch.move(
       'goal',
@@ -35,8 +36,7 @@ export function decideReviewing(desk: Desk) {
     )
     return
   }
-  const left = critique.findings.filter(({ severity }) => severity === 'error').map(({ title }) => title)
-  const what = left.join('; ') || 'the critic is not content'
+  const what = publicProblems(goal, critique)
   if (goal.critiques.length + 1 >= config.budget.iterations)
     return stopGoal(
       desk,
@@ -44,7 +44,7 @@ export function decideReviewing(desk: Desk) {
       `It was executed and reviewed ${config.budget.iterations} times, as often as it may: ${what}.`,
       'policy',
     )
-  if (verdict.verdict === 'replan') return replan(desk, verdict.reason)
+  if (verdict.verdict === 'replan') return replan(desk, what)
   const changes = { change: 'tasks_added', task_ids: verdict.tasks.map(({ task_id }) => task_id) }
   batch.say('plan.updated', { actor: 'scheduler', payload: { plan_id, changes } }, aboutGoal(desk))
   const payload = { reason: what }
@@ -91,7 +91,7 @@ function critiqueOf(desk: Desk): Critique | undefined {
     const read: Critique | { problem: string } =
       run.status === 'succeeded'
         ? readCritique(String(run.result), goal)
-        : { problem: run.message ?? `Its run was ${run.status}.` }
+        : { problem: `Its run was ${run.status}${run.error_code === null ? '' : ` (${run.error_code})`}.` }
     dismiss(desk, run)
     if ('findings' in read) {
       const named = new Set(read.findings.flatMap(({ severity, task_id }) => (severity === 'error' ? [task_id] : [])))

@@ -29,7 +29,12 @@ export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): str
   )
 }
 
-/** What an agent is told of its task: what it is for, what came before, and what was found wrong with it. */
+/** What the critic found, for the agent that does it again. It is for insiders, as the critique is. */
+export function briefOf(notes: readonly string[]): string {
+  return `It was done before, and this was found. ${untrustedNotice}\n${listOf(notes)}`
+}
+
+/** What an agent is told of its task: what it is for and what came before. */
 export function taskInput(goal: GoalView, { planned }: TaskView, settled: readonly string[]): string {
   const results = goal.tasks
     .filter((other) => planned.depends_on.includes(other.planned.task_id) && other.planned.kind === 'work')
@@ -38,9 +43,6 @@ export function taskInput(goal: GoalView, { planned }: TaskView, settled: readon
     `Task ${planned.key}: ${planned.description || planned.title}`,
     `It is part of this goal: ${goal.goal_description}`,
     results.length === 0 ? '' : `What it builds on. ${untrustedNotice}\n${results.join('\n')}`,
-    planned.notes.length === 0
-      ? ''
-      : `It was done before, and this was found. ${untrustedNotice}\n${listOf(planned.notes)}`,
     settled.length === 0
       ? ''
       : `An earlier attempt ended because it was unknown whether something had happened. That is settled. ${untrustedNotice}\n${listOf(settled)}`,
@@ -58,7 +60,7 @@ export function criticInput(goal: GoalView): string {
   return paragraphs(
     `Examine whether this goal is met: ${goal.goal_description}`,
     `Tasks and what they came to. ${untrustedNotice}\n${lines.join('\n')}`,
-    'Answer with one JSON object and nothing else: {"summary", "needs_replan"?: boolean, "findings": [{"severity": error|warning|suggestion|info, "category": correctness|security|performance|style|completeness, "title", "description", "evidence": [..], "task": the task it is about or null, "suggested_fix"?}]}. No findings: the goal is met.',
+    'Answer with one JSON object and nothing else: {"summary", "needs_replan"?: boolean, "findings": [{"severity": error|warning|suggestion|info, "category": correctness|security|performance|style|completeness, "title", "description", "evidence": [..], "task": the task it is about or null, "suggested_fix"?}]}. No findings: the goal is met. The summary is public once the goal is met; the findings are internal.',
   )
 }
 

@@ -82,12 +82,12 @@ export function reportOf(state: SessionState, goal: GoalView, now: number): Goal
 }
 
 function taskReport({ planned, state, agent_id, run_ids, reason, result }: TaskView): TaskReport {
-  const { key: task, tools: _, notes: __, command_id: ___, ...rest } = planned
+  const { key: task, tools: _, command_id: __, ...rest } = planned
   return { ...rest, task, state, agent_id, run_id: run_ids.at(-1) ?? null, reason, result }
 }
 
 function plannedReport(planned: TaskView['planned']): TaskReport {
-  const { key: task, tools: _, notes: __, command_id: ___, ...rest } = planned
+  const { key: task, tools: _, command_id: __, ...rest } = planned
   return { ...rest, task, state: 'pending', agent_id: null, run_id: null, reason: null, result: null }
 }
 

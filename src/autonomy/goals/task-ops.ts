@@ -1,9 +1,11 @@
 import type { Json } from '../../kernel/json.ts'
 import type { TaskView } from '../../observation/goal-state.ts'
+import type { Concerns } from '../../runes/rune.ts'
 import { spawn } from '../../runtime/agents/spawn.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
+import { notesFor } from './critique.ts'
 import { aboutGoal, type Desk } from './desk.ts'
-import { taskInput } from './prompts.ts'
+import { briefOf, taskInput } from './prompts.ts'
 import type { Op } from './schedule.ts'
 
 const actor = 'scheduler' as const
@@ -97,6 +99,14 @@ function giveOut(desk: Desk, task: TaskView, op: 'assign' | 'resume') {
   }
   const behalf = { actor, goal_id: goal.goal_id, task_id, allowed_tools: tools }
   openRun(batch, ids.taskRun(task_id, attempt), agent_id, submission, behalf)
+  brief(desk, notesFor(goal, task.planned), { run_id: ids.taskRun(task_id, attempt), agent_id, task_id })
+}
+
+/** Tells a run what the critic found. The rune is internal, as the critique that it quotes. */
+export function brief({ batch, goal }: Desk, notes: readonly string[], about: Concerns) {
+  if (notes.length === 0) return
+  const said = { actor, payload: { text: briefOf(notes) }, visibility: 'internal' as const }
+  batch.say('run.briefed', said, { ...about, goal_id: goal.goal_id })
 }
 
 function askReview(desk: Desk, { planned }: TaskView) {

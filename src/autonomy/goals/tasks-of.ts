@@ -47,7 +47,6 @@ export function tasksOf({ graph, registry, metadata }: Judged, idOf: (key: strin
         args_schema === undefined ? { name } : { name, args_schema },
       ),
       retries: null,
-      notes: [],
     }
   })
   return tasks.map((task) => apart(task, tasks))

@@ -24,6 +24,7 @@ const tellers: Tellers = {
   'run.submitted': ({ payload }) => `Asked of ${payload.agent}: ${quoted(payload.input)}`,
   'run.moved': runMoved,
   'run.requested': ({ payload }) => `A person asks to ${payload.request}: ${payload.reason}.`,
+  'run.briefed': () => 'The agent is told more about its task.',
   'run.misaligned': () => 'Warning: another number of contracts waits than the checkpoint expects.',
 
   'turn.tool_calls_received': ({ payload }) => (payload.text === '' ? undefined : `It says: ${quoted(payload.text)}`),

@@ -15,6 +15,8 @@ export const runKinds = {
     /** A judged plan binds the run: it may use these tools, each with arguments that fit, and nothing else. */
     allowed_tools: z.array(z.strictObject({ name: z.string(), args_schema: jsonObject.optional() })).optional(),
   }),
+  /** What the agent is told beside the input, where that is not for the same eyes, such as what a critic found. */
+  'run.briefed': z.strictObject({ text: z.string() }),
   /**
    * `epoch` fences the run: from this rune on, only appends that carry it commit.
    * Taking the run and taking it away both raise it.

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { failuresOf, readCritique, verdictOf } from '../../../src/autonomy/goals/critique.ts'
+import {
+  failuresOf,
+  notesFor,
+  notesForReplan,
+  publicProblems,
+  readCritique,
+  verdictOf,
+} from '../../../src/autonomy/goals/critique.ts'
 import { goalIds } from '../../../src/autonomy/goals/goal-ids.ts'
 import type { TaskState } from '../../../src/machines/task.ts'
 import type { GoalView, PlannedTask, TaskView } from '../../../src/observation/goal-state.ts'
@@ -21,7 +28,6 @@ function task(key: string, state: TaskState, more: Partial<PlannedTask> = {}): T
     command_id: null,
     tools: [],
     retries: null,
-    notes: [],
     ...more,
   }
   const rest = { agent_id: null, run_ids: [], interaction_id: null, reason: 'so', result: null, evidence: [] }
@@ -93,8 +99,29 @@ describe('what follows from a critique', () => {
       ['aa', 'tsk_aa'],
       ['bb', 'tsk_bb'],
     ])
-    expect(again?.notes).toEqual(['No: '])
     expect(behind?.depends_on).toEqual([again?.task_id])
+  })
+
+  test('F-38 critique: a retry is told the findings about its task, and public runes only how many there are', () => {
+    const found = read(
+      goal,
+      critique(
+        { severity: 'error', title: 'No', description: 'Not so', task: 'cc', suggested_fix: 'So' },
+        { severity: 'info', title: 'Fine', task: 'cc' },
+        { severity: 'error', title: 'Never', task: 'aa' },
+      ),
+    )
+    const reviewed = { ...goal, critiques: [{ plan_id: 'pln_1', findings: found.findings }] }
+    const again = task('cc', 'pending', { task_id: 'tsk_cc_2', retries: 'tsk_cc' }).planned
+    expect(notesFor(reviewed, again)).toEqual(['No: Not so Suggested: So'])
+    expect(notesFor(reviewed, { ...again, retries: null })).toEqual([])
+    expect(notesForReplan(reviewed)).toEqual(['No: Not so Suggested: So', 'Never: '])
+    const judged = { plan_id: 'pln_2', outcome: 'judged', failure: null, after_critiques: 1 } as const
+    expect(notesForReplan({ ...reviewed, drafts: [judged] })).toEqual([])
+    expect(publicProblems(goal, found)).toBe('aa failed: so; rr was refused: so; the critic found 2 errors')
+    expect(publicProblems(goalOf(task('cc', 'completed')), { ...found, findings: [] })).toBe(
+      'the critic found 0 errors',
+    )
   })
 
   test('a review that was refused, or a finding about the whole, needs another plan', () => {

@@ -18,7 +18,6 @@ const planned = (task_id: string, more: Partial<PlannedTask> = {}): PlannedTask 
   command_id: null,
   tools: [],
   retries: null,
-  notes: [],
   ...more,
 })
 

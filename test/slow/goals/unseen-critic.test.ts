@@ -1,12 +1,14 @@
 import { afterEach, expect, test } from 'vitest'
 import { deskOn } from '../../../src/desk-on.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
-import { say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
+import { type Scripted, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { localClient } from '../../../src/surface/local-client.ts'
+import { getGoal } from '../../../src/surface/operations/goals.ts'
 import { runHistory } from '../../../src/surface/operations/history.ts'
 import { listRunes } from '../../../src/surface/operations/runes.ts'
-import { getRun, runResult } from '../../../src/surface/operations/runs.ts'
-import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
+import { getRun, runResult, runTrace } from '../../../src/surface/operations/runs.ts'
+import { getSession, listSessions } from '../../../src/surface/operations/sessions.ts'
+import { critic, note, planOf, playsTasks, worker } from '../../scenarios/goal-cast.ts'
 import { chosen, form } from '../../scenarios/props.ts'
 import { checkedClient } from '../../support/desk.ts'
 import { registryIn } from '../../support/goal-registry.ts'
@@ -24,8 +26,8 @@ afterEach(() => world?.end())
 
 /** A goal whose critic asks a person and then says something that only insiders may hear. */
 async function open() {
-  const critic = agent({ role: 'critic', model: scriptedModel([form, critique], { pieces: 4 }) })
-  world = await createWorld({ store: 'sqlite', agents: { worker: worker(), critic }, plans: { registry } })
+  const asking = agent({ role: 'critic', model: scriptedModel([form, critique], { pieces: 4 }) })
+  world = await createWorld({ store: 'sqlite', agents: { worker: worker(), critic: asking }, plans: { registry } })
   const { sw, hand } = world
   const early: string[] = []
   sw.listen(({ text }) => early.push(text))
@@ -106,4 +108,66 @@ test('what a critic asks a person is for that person to see; all else stays unse
   const runes = (await world.runes(session_id)).filter((rune) => rune.run_id === run_id)
   const shown = runes.filter(({ visibility }) => visibility === 'public').map(({ kind }) => kind)
   expect(shown).toEqual(['interaction.opened', 'interaction.answered'])
+})
+
+test('F-38 visibility: what a critic found is in no public rune, view, list, stream or search, and reaches the agents', async () => {
+  const [title, description, fix, whole] = ['Wrongly signed', 'Signed by the cat', 'Let the owner sign', 'Another way']
+  const reviews = [
+    { findings: [{ severity: 'error', title, description, suggested_fix: fix, task: 'ta' }] },
+    { needs_replan: true, findings: [{ severity: 'error', title: whole, description, task: null }] },
+    { needs_replan: true, findings: [{ severity: 'error', title: whole, description, task: null }] },
+  ]
+  const asked: string[] = []
+  const model = playsTasks({ ta: (input) => [asked.push(input), say('ta is done')].slice(1) as Scripted[] })
+  const drafts: string[] = []
+  const planning = scriptedModel((request) => {
+    drafts.push(JSON.stringify(request.messages.at(-1)))
+    return say(JSON.stringify(planOf(note('ta'))))
+  })
+  const agents = {
+    worker: agent({ role: 'worker', model }),
+    planner: agent({ role: 'planner', model: planning }),
+    critic: critic(...reviews),
+  }
+  world = await createWorld({ store: 'sqlite', agents, plans: { registry } })
+  const { sw, hand } = world
+  const key = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
+  const desk = deskOn(sw, key, hand.clock.now)
+  const { read } = await startStreams({ desk, timers: hand.timers, warn: console.error })
+  const given = { goal: 'Sign it', auto: true, planner: 'planner', critic: 'critic', budget: { iterations: 3 } }
+  const { goal_id, session_id } = await sw.goals.start(given)
+  const streams = ['', 'runes=1&'].map((query) => read(`/api/sessions/${session_id}/stream?${query}after=0`))
+  const { state, reason } = await sw.goals.result(goal_id)
+  await sw.idle()
+
+  // The agents were told.
+  expect({ state, reason }).toEqual({
+    state: 'stopped',
+    reason: 'It was executed and reviewed 3 times, as often as it may: the critic found 1 error.',
+  })
+  expect(asked[1]).toContain(`${title}: ${description} Suggested: ${fix}`)
+  expect(drafts[1]).toContain(`${whole}: ${description}`)
+
+  // Readers are not.
+  const runes = await world.runes(session_id)
+  const told = (value: unknown) => [title, description, fix, whole].filter((w) => JSON.stringify(value).includes(w))
+  expect(told(runes)).toEqual([title, description, fix, whole])
+  expect(runes.filter((rune) => rune.visibility === 'public' && told(rune).length > 0)).toEqual([])
+  const stopped = runes.find((rune) => rune.kind === 'plan.stopped')?.event_id ?? 0
+  for (const stream of streams) await stream.upTo(stopped)
+  const client = localClient(desk, async () => {})
+  const run_ids = runes.flatMap((rune) => (rune.kind === 'run.submitted' ? [rune.run_id ?? ''] : []))
+  const views = [
+    ...streams.map(({ heard }) => heard),
+    await client.call(listRunes, { params: { session_id }, query: { limit: 1_000 } }),
+    await client.call(getSession, { params: { session_id } }),
+    await client.call(listSessions, {}),
+    await client.call(getGoal, { params: { goal_id } }),
+    ...(await Promise.all(run_ids.map((run_id) => client.call(getRun, { params: { run_id } })))),
+    ...(await Promise.all(run_ids.map((run_id) => client.call(runHistory, { params: { run_id } })))),
+    ...(await Promise.all(run_ids.map((run_id) => client.call(runTrace, { params: { run_id } })))),
+  ]
+  expect(views.flatMap(told)).toEqual([])
+  for (const q of ['cat', 'Wrongly'])
+    expect(await client.call(listSessions, { query: { q } })).toMatchObject({ items: [] })
 })

@@ -53,6 +53,7 @@ test('parts that are complete are not written again', async () => {
     messages: Array.from({ length: 1_200 }, () => ({ role: 'user' as const, content: 'x' })),
     open: new Map(),
     calls: [],
+    brief: null,
   }
   state.agents.set('agt_1', {
     agent_id: 'agt_1',
