@@ -168,12 +168,17 @@ function retriesOf(goal: GoalView, found: readonly string[], ids: GoalIds): read
       ids.task(plan_id, planned.key, (attempts.get(planned.key)?.length ?? 0) + 1),
     ]),
   )
-  const now = (task_id: string) => renamed.get(task_id) ?? task_id
+  // A task that is not done again counts as it was done last.
+  const keys = new Map(currentTasks(goal).map(({ planned }) => [planned.task_id, planned.key]))
+  const now = (task_id: string) => {
+    const newest = latest.get(keys.get(task_id) ?? '')?.planned.task_id ?? task_id
+    return renamed.get(newest) ?? newest
+  }
   return chosen.map(({ planned }) => ({
     ...planned,
     task_id: now(planned.task_id),
     depends_on: planned.depends_on.map(now),
-    instead_of: planned.instead_of === null || !renamed.has(planned.instead_of) ? null : now(planned.instead_of),
+    instead_of: planned.instead_of === null ? null : now(planned.instead_of),
     retries: planned.task_id,
   }))
 }

@@ -1,6 +1,7 @@
 import type { TaskView } from '../../observation/goal-state.ts'
 import { currentTasks } from './critique.ts'
 import { aboutGoal, type Desk } from './desk.ts'
+import { outcomesOf } from './inputs.ts'
 import { isOver, type Op, schedule } from './schedule.ts'
 import { stopGoal } from './stop-goal.ts'
 import { factsOf } from './task-facts.ts'
@@ -14,7 +15,8 @@ export function decideExecuting(desk: Desk) {
   const { max_parallel, per_agent } = config
   const limits = { max_parallel, per_agent, is_active: session === 'active' }
   const facts = tasks.map((task) => factsOf(state, task))
-  const { ops, states, is_moving } = schedule(facts, limits)
+  const scheduled = schedule(facts, limits)
+  const { ops, states, is_moving } = scheduled
   const allOver = [...states.values()].every(isOver)
   const ready = ops.filter((op) => isReady(desk, tasks, op))
 
@@ -28,7 +30,8 @@ export function decideExecuting(desk: Desk) {
     if (ready.length === 0 && ops.length > 0) return
     move(desk, 'dependency_resolved')
   }
-  for (const op of ready) applyOp(desk, tasks, op)
+  const outcomeOf = outcomesOf(tasks, scheduled)
+  for (const op of ready) applyOp(desk, tasks, op, outcomeOf)
   if (ready.length < ops.length) return
   if (allOver) move(desk, 'all_tasks_terminal')
   else if (!is_moving) move(desk, 'all_runnable_blocked', whyBlocked(tasks, states, session))

@@ -3,6 +3,7 @@ import type { Json } from '../../kernel/json.ts'
 import type { GoalView, TaskView } from '../../observation/goal-state.ts'
 import { quoted, untrustedNotice } from '../../runtime/untrusted.ts'
 import { latestTasks } from './critique.ts'
+import type { Input } from './inputs.ts'
 
 const draftShape =
   '{"title"?, "success_criteria"?: [..], "tasks": [{"id", "command", "intent", "owner"?, "depends_on"?: [ids], "priority"?: critical|high|medium|low, "instead_of"?: id}], "risk"?: {"requires_review"?: [..]}}'
@@ -34,15 +35,21 @@ export function briefOf(notes: readonly string[]): string {
   return `It was done before, and this was found. ${untrustedNotice}\n${listOf(notes)}`
 }
 
+/** How many characters of results a task is given at most, all together. */
+const most_of_inputs = 60_000
+
 /** What an agent is told of its task: what it is for and what came before. */
-export function taskInput(goal: GoalView, { planned }: TaskView, settled: readonly string[]): string {
-  const results = goal.tasks
-    .filter((other) => planned.depends_on.includes(other.planned.task_id) && other.planned.kind === 'work')
-    .map((other) => `- ${other.planned.key}: ${quoted(textOf(other.result))}`)
+export function taskInput(
+  goal: GoalView,
+  { planned }: TaskView,
+  inputs: readonly Input[],
+  settled: readonly string[],
+): string {
+  const lines = linesOf(inputs)
   return paragraphs(
     `Task ${planned.key}: ${planned.description || planned.title}`,
     `It is part of this goal: ${goal.goal_description}`,
-    results.length === 0 ? '' : `What it builds on. ${untrustedNotice}\n${results.join('\n')}`,
+    lines.length === 0 ? '' : `What it builds on. ${untrustedNotice}\n${lines.join('\n')}`,
     settled.length === 0
       ? ''
       : `An earlier attempt ended because it was unknown whether something had happened. That is settled. ${untrustedNotice}\n${listOf(settled)}`,
@@ -62,6 +69,23 @@ export function criticInput(goal: GoalView): string {
     `Tasks and what they came to. ${untrustedNotice}\n${lines.join('\n')}`,
     'Answer with one JSON object and nothing else: {"summary", "needs_replan"?: boolean, "findings": [{"severity": error|warning|suggestion|info, "category": correctness|security|performance|style|completeness, "title", "description", "evidence": [..], "task": the task it is about or null, "suggested_fix"?}]}. No findings: the goal is met. The summary is public once the goal is met; the findings are internal.',
   )
+}
+
+/** One line for each, quoted. They share the characters there are: a long one cannot push the others out. */
+function linesOf(inputs: readonly Input[]): readonly string[] {
+  const most = Math.floor(most_of_inputs / Math.max(1, inputs.length))
+  return inputs.map(({ task, instead_of, state, result, reason }) => {
+    const name = instead_of === null ? task : `${task}, instead of ${instead_of}`
+    if (state === 'completed') return `- ${name}: ${cut(textOf(result), most)}`
+    return `- ${task} ${state === 'skipped' ? 'was skipped' : state}: ${cut(reason ?? '', most)}`
+  })
+}
+
+/** Quoted, and no longer than this: a text that is cut says so. */
+function cut(text: string, most: number): string {
+  if (text.length <= most) return quoted(text)
+  const shown = text.slice(0, most).toWellFormed()
+  return `${quoted(shown)} [cut: the first ${shown.length} of ${text.length} characters]`
 }
 
 const listOf = (texts: readonly string[]) => texts.map((text) => `- ${quoted(text)}`).join('\n')

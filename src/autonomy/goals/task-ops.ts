@@ -5,13 +5,14 @@ import { spawn } from '../../runtime/agents/spawn.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
 import { notesFor } from './critique.ts'
 import { aboutGoal, type Desk } from './desk.ts'
+import { type Input, inputsOf, type Outcome } from './inputs.ts'
 import { briefOf, taskInput } from './prompts.ts'
 import type { Op } from './schedule.ts'
 
 const actor = 'scheduler' as const
 
 /** Writes what was decided about a task, with everything that belongs to it. */
-export function applyOp(desk: Desk, tasks: readonly TaskView[], op: Op) {
+export function applyOp(desk: Desk, tasks: readonly TaskView[], op: Op, outcomeOf: (task_id: string) => Outcome) {
   const { batch } = desk
   const { task_id } = op
   const task = tasks.find(({ planned }) => planned.task_id === task_id)
@@ -48,7 +49,7 @@ export function applyOp(desk: Desk, tasks: readonly TaskView[], op: Op) {
       return
     case 'assign':
     case 'resume':
-      giveOut(desk, task, op.op)
+      giveOut(desk, task, op.op, inputsOf(tasks, task.planned, outcomeOf))
   }
 }
 
@@ -61,7 +62,7 @@ function complete(desk: Desk, { planned, evidence, run_ids, interaction_id }: Ta
 }
 
 /** A task has an agent to itself, with a dialogue of its own; it leaves when the task is over. */
-function giveOut(desk: Desk, task: TaskView, op: 'assign' | 'resume') {
+function giveOut(desk: Desk, task: TaskView, op: 'assign' | 'resume', inputs: readonly Input[]) {
   const { engine, state, goal, config, ids, batch, prepared } = desk
   const { task_id, owner, tools } = task.planned
   const about = aboutGoal(desk, task_id)
@@ -93,7 +94,7 @@ function giveOut(desk: Desk, task: TaskView, op: 'assign' | 'resume') {
   }
   const submission = {
     agent: owner,
-    input: taskInput(goal, task, settled),
+    input: taskInput(goal, task, inputs, settled),
     mode: config.mode,
     ...(config.task_budget === null ? {} : { budget: config.task_budget }),
   }

@@ -124,6 +124,21 @@ describe('what follows from a critique', () => {
     )
   })
 
+  test('F-40 retries: a stand-in that is redone still stands in, and the newest attempt is what others depend on', () => {
+    const before = goalOf(
+      task('xx', 'completed'),
+      task('aa', 'completed', { depends_on: ['tsk_xx'] }),
+      task('bb', 'skipped', { depends_on: ['tsk_xx'], instead_of: 'tsk_aa' }),
+    )
+    const verdict = verdictOf(before, read(before, critique({ severity: 'error', title: 'No', task: 'xx' })), ids)
+    if (verdict.verdict !== 'retry') throw new Error(verdict.verdict)
+    const [xx, bb] = verdict.tasks
+    expect(bb).toMatchObject({ key: 'bb', instead_of: 'tsk_aa', depends_on: [xx?.task_id] })
+    const redone = goalOf(...before.tasks, task('xx', 'completed', { task_id: 'tsk_x2', retries: 'tsk_xx' }))
+    const next = verdictOf(redone, read(redone, critique({ severity: 'error', title: 'No', task: 'aa' })), ids)
+    expect(next).toMatchObject({ verdict: 'retry', tasks: [{ key: 'aa', depends_on: ['tsk_x2'] }] })
+  })
+
   test('a review that was refused, or a finding about the whole, needs another plan', () => {
     for (const about of ['rr', null, 'nothing of that name'])
       expect(verdictOf(goal, read(goal, critique({ severity: 'error', title: 'No', task: about })), ids)).toMatchObject(
