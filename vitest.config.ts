@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/slow/**', 'test/attack/**'],
+          exclude: ['test/slow/**', 'test/attack/**', 'test/outside/**'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
           expect: patient,
@@ -55,7 +55,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'slow',
-          include: ['test/slow/**/*.test.ts'],
+          include: ['test/slow/**/*.test.ts', 'test/outside/**/*.test.ts'],
           ...withProcesses,
           // Two files at once: most of them wait for processes and disks. The exhaustive loops have the machine to themselves.
           maxWorkers: isProof ? 1 : 2,

@@ -1,38 +1,46 @@
+export interface Sources {
+  /** Tests that may import what they like. */
+  readonly inside: readonly string[]
+  /** Tests that use only what the product shows to its users. */
+  readonly outside: readonly string[]
+}
+
 export interface Coverage {
-  readonly ids: readonly string[]
-  readonly played: readonly string[]
-  readonly unplayed: readonly string[]
+  /** Each requirement in the order of the table, with where it is played. */
+  readonly rows: readonly { readonly id: string; readonly played: 'inside' | 'outside' | 'both' | 'nowhere' }[]
   /** Why the check fails, each with what to do about it; nothing means it passes. */
   readonly problems: readonly string[]
 }
 
 /**
- * Compares the requirements with the scenarios that the test sources play.
- * `allowed` is the committed list of ids that nobody plays yet. It can only get
- * shorter: an id that is missing there must be played, and one that is played
- * must not be there.
+ * Compares the requirements with the scenarios that the test sources play. Each must be played from outside.
+ * `allowed` is the committed list of those that are not yet. It can only get shorter: an id that is missing there must
+ * be played from outside, and one that is must not be there.
  */
-export function coverage(requirements: string, sources: readonly string[], allowed: readonly string[]): Coverage {
+export function coverage(requirements: string, sources: Sources, allowed: readonly string[]): Coverage {
   const ids = [...requirements.matchAll(/^\| ([A-Z]{2}-\d{2}) \|/gm)].map((found) => found[1] as string)
-  const found = new Set(sources.flatMap((source) => idsPlayed(source)))
-  const played = ids.filter((id) => found.has(id))
-  const unplayed = ids.filter((id) => !found.has(id))
+  const inside = new Set(sources.inside.flatMap((source) => idsPlayed(source)))
+  const outside = new Set(sources.outside.flatMap((source) => idsPlayed(source)))
+  const played = (id: string) =>
+    outside.has(id) ? (inside.has(id) ? 'both' : 'outside') : inside.has(id) ? 'inside' : 'nowhere'
   return {
-    ids,
-    played,
-    unplayed,
+    rows: ids.map((id) => ({ id, played: played(id) })),
     problems: [
       ...(ids.length === 0 ? ['There are no requirements; the table was not understood.'] : []),
       ...repeated(ids).map((id) => `${id} is listed twice among the requirements.`),
-      ...[...found].filter((id) => !ids.includes(id)).map((id) => `${id} is played, but there is no such requirement.`),
+      ...[...new Set([...inside, ...outside])]
+        .filter((id) => !ids.includes(id))
+        .map((id) => `${id} is played, but there is no such requirement.`),
       ...allowed
         .filter((id) => !ids.includes(id))
-        .map((id) => `${id} is in spec/unplayed.json, but there is no such requirement.`),
-      ...unplayed
-        .filter((id) => !allowed.includes(id))
-        .map((id) => `${id} is no longer played: bring its scenario back.`),
-      ...played.filter((id) => allowed.includes(id)).map((id) => `${id} is played: remove it from spec/unplayed.json.`),
-      ...repeated(allowed).map((id) => `${id} is in spec/unplayed.json twice.`),
+        .map((id) => `${id} is in spec/not-outside.json, but there is no such requirement.`),
+      ...ids
+        .filter((id) => !outside.has(id) && !allowed.includes(id))
+        .map((id) => `${id} is not played from outside: write its scenario in test/outside.`),
+      ...ids
+        .filter((id) => outside.has(id) && allowed.includes(id))
+        .map((id) => `${id} is played from outside: remove it from spec/not-outside.json.`),
+      ...repeated(allowed).map((id) => `${id} is in spec/not-outside.json twice.`),
     ],
   }
 }

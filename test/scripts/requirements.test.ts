@@ -3,37 +3,65 @@ import { coverage } from '../../scripts/requirement-coverage.ts'
 
 const table = '| id | what |\n|---|---|\n| AA-01 | One. |\n| AA-02 | Two. |\n'
 const plays = (...ids: readonly string[]) => ids.map((id) => `scenario('${id}', 'Title', () => {})`)
+const outside = (...ids: readonly string[]) => ({ inside: [], outside: plays(...ids) })
+const nowhere = { inside: [], outside: [] }
 
-test('what is played and what is not', () => {
-  expect(coverage(table, plays('AA-01'), ['AA-02'])).toEqual({
-    ids: ['AA-01', 'AA-02'],
-    played: ['AA-01'],
-    unplayed: ['AA-02'],
+test('requirements: where each is played', () => {
+  const three = `${table}| AA-03 | Three. |\n| AA-04 | Four. |\n`
+  const sources = { inside: plays('AA-01', 'AA-03'), outside: plays('AA-01', 'AA-02') }
+  expect(coverage(three, sources, ['AA-03', 'AA-04'])).toEqual({
+    rows: [
+      { id: 'AA-01', played: 'both' },
+      { id: 'AA-02', played: 'outside' },
+      { id: 'AA-03', played: 'inside' },
+      { id: 'AA-04', played: 'nowhere' },
+    ],
     problems: [],
   })
 })
 
-test('a scenario counts however it is broken over lines, and in any kind of quotes', () => {
-  const sources = ['  scenario(\n    "AA-01",\n', 'scenario(`AA-02`, ']
+test('requirements: a scenario counts however it is broken over lines, and in any kind of quotes', () => {
+  const sources = { inside: [], outside: ['  scenario(\n    "AA-01",\n', 'scenario(`AA-02`, '] }
   expect(coverage(table, sources, []).problems).toEqual([])
 })
 
-test('a scenario in a comment or in a string does not count', () => {
-  const sources = plays('AA-01').flatMap((line) => [`// ${line}`, ` * ${line}`, `const x = "${line}"`])
-  expect(coverage(table, sources, ['AA-01', 'AA-02']).played).toEqual([])
+test('requirements: a scenario in a comment or in a string does not count', () => {
+  const quoted = plays('AA-01').flatMap((line) => [`// ${line}`, ` * ${line}`, `const x = "${line}"`])
+  const { rows } = coverage(table, { inside: quoted, outside: quoted }, ['AA-01', 'AA-02'])
+  expect(rows.map(({ played }) => played)).toEqual(['nowhere', 'nowhere'])
 })
 
 test.each([
-  ['an id that is not played and not listed', plays('AA-01'), [], 'AA-02 is no longer played'],
-  ['an id that is played and still listed', plays('AA-01', 'AA-02'), ['AA-02'], 'AA-02 is played: remove it from'],
-  ['a played id that is no requirement', plays('AA-01', 'AA-02', 'ZZ-99'), [], 'ZZ-99 is played, but there is no such'],
-  ['a listed id that is no requirement', plays('AA-01', 'AA-02'), ['ZZ-99'], 'ZZ-99 is in spec/unplayed.json, but'],
-  ['a listed id that is there twice', plays('AA-01'), ['AA-02', 'AA-02'], 'AA-02 is in spec/unplayed.json twice'],
-])('%s fails', (_, sources, allowed, problem) => {
+  [
+    'an id that is only played inside',
+    { inside: plays('AA-01', 'AA-02'), outside: plays('AA-01') },
+    [],
+    'AA-02 is not played from outside',
+  ],
+  [
+    'an id that is played and still listed',
+    outside('AA-01', 'AA-02'),
+    ['AA-02'],
+    'AA-02 is played from outside: remove',
+  ],
+  [
+    'a played id that is no requirement',
+    outside('AA-01', 'AA-02', 'ZZ-99'),
+    [],
+    'ZZ-99 is played, but there is no such',
+  ],
+  [
+    'a listed id that is no requirement',
+    outside('AA-01', 'AA-02'),
+    ['ZZ-99'],
+    'ZZ-99 is in spec/not-outside.json, but',
+  ],
+  ['a listed id that is there twice', outside('AA-01'), ['AA-02', 'AA-02'], 'AA-02 is in spec/not-outside.json twice'],
+])('requirements: %s fails', (_, sources, allowed, problem) => {
   expect(coverage(table, sources, allowed).problems.join('\n')).toContain(problem)
 })
 
-test('a table that was not understood fails, and so does an id listed twice', () => {
-  expect(coverage('', [], []).problems).toEqual(['There are no requirements; the table was not understood.'])
-  expect(coverage(table + table, plays('AA-01', 'AA-02'), []).problems.join()).toContain('AA-01 is listed twice')
+test('requirements: a table that was not understood fails, and so does an id listed twice', () => {
+  expect(coverage('', nowhere, []).problems).toEqual(['There are no requirements; the table was not understood.'])
+  expect(coverage(table + table, outside('AA-01', 'AA-02'), []).problems.join()).toContain('AA-01 is listed twice')
 })
