@@ -16,7 +16,7 @@ import type { Checkpoints } from './checkpoints.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
 import { allowAgain } from './commands/allow-again.ts'
 import { listSessions, type SessionQuery } from './commands/list-sessions.ts'
-import { preserve } from './commands/recover.ts'
+import { preserve, requeue } from './commands/recover.ts'
 import type { Recovered } from './commands/recover-all.ts'
 import { type Replied, type Reply, reply } from './commands/reply.ts'
 import { type Resumed, resume } from './commands/resume.ts'
@@ -101,6 +101,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       isWorking: config.max_concurrent_runs > 0,
       isAlone: ports.member === undefined,
       preserve: (session_id, run_id) => onItsOwn(() => preserve(engine, session_id, run_id)),
+      requeue: (lost) => onItsOwn(() => requeue(engine, lost)),
     }),
     atWork: ports.member?.atWork ?? atWorkHere(),
     delegating: new Map(),
@@ -168,7 +169,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   return {
     engine,
 
-    /** Recovers every run that the last process left: what ran is queued again, what waited goes on waiting. */
+    /** Recovers every run that the last process left, if this one takes runs: what ran is queued again, what waited goes on waiting. */
     start: (): Promise<Recovered> => dispatch.start(),
 
     submit: (submission: Submission): Promise<Submitted> => submit(engine, submission),

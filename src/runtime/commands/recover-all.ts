@@ -57,8 +57,7 @@ export async function recoverAll(
 }
 
 /** Waiting runs whose agent is not configured any more. All others go on waiting, and a start does not look at them. */
-async function withoutAgent({ runelog, agents, isWorking }: Engine): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {
-  if (!isWorking) return []
+async function withoutAgent({ runelog, agents }: Engine): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {
   const gone = (await runelog.tags('waiting_runs')).filter((agent) => !agents.has(agent))
   const rows = (await Promise.all(gone.map((tag) => runelog.rows('waiting_runs', { tag })))).flat()
   return rows.map(({ key: run_id, value }) => ({ run_id, session_id: (value as WaitingRun).session_id }))

@@ -60,7 +60,7 @@ export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engi
 export async function preserve(engine: Engine, session_id: string, run_id: string): Promise<void> {
   await attempt(engine, session_id, (state) => {
     const run = state.runs.get(run_id)
-    if (run?.status !== 'waiting_user' || isForOthers(engine, run)) return { answer: () => undefined }
+    if (run?.status !== 'waiting_user') return { answer: () => undefined }
     const batch = createBatch(state, engine.clock.now())
     const guards = {
       interaction_is_open: [...state.interactions.values()].some((i) => i.run_id === run_id && i.state === 'open'),
@@ -96,7 +96,7 @@ export async function preserve(engine: Engine, session_id: string, run_id: strin
 export async function rouse(engine: Engine, session_id: string, run_id: string): Promise<void> {
   const { runs } = await engine.sessions.load(session_id)
   const run = runs.get(run_id)
-  if (run?.status !== 'queued' || isForOthers(engine, run)) return
+  if (run?.status !== 'queued') return
   if (engine.agents.has(run.agent)) {
     await failOrphans(engine, session_id, run.agent_id)
     engine.wake(session_id, run_id)
@@ -112,13 +112,10 @@ export async function rouse(engine: Engine, session_id: string, run_id: string):
   await withdrawOrphans(engine, session_id)
 }
 
-/** Whoever only gives commands need not have the agents: whether one is no more, those who work can tell. */
-const isForOthers = (engine: Engine, { agent }: RunView) => !engine.isWorking && !engine.agents.has(agent)
-
 const notConfigured = ({ agent }: RunView) => `The agent ${agent} is not configured any more.`
 
 function whyNot(engine: Engine, run: RunView, isAlone: boolean): { code: string; message: string } | undefined {
-  // Another process may have the agent; whoever has it takes the run.
+  // Another process may have the agent, and one that only gives commands need not have it.
   if (isAlone && engine.isWorking && !engine.agents.has(run.agent))
     return { code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
   const { requeue_limit } = engine.settings

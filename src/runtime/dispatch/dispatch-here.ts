@@ -58,7 +58,8 @@ export function dispatchHere(
     wake,
     deadline: deadlines.add,
     lend: dispatcher.lend,
-    start: () => recoverAll(engineOf(), settled),
+    // A process that only gives commands recovers nothing: the next worker does.
+    start: async () => (limit === 0 ? { requeued: 0, queued: 0, closing: 0 } : recoverAll(engineOf(), settled)),
 
     async idle() {
       do {

@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { loadConfig } from '../../../src/load-config.ts'
+import type { Rune } from '../../../src/runes/rune.ts'
+import { createStatewright } from '../../../src/statewright.ts'
+import { openStore } from '../../../src/stores.ts'
+import { createProject, idIn, type Project } from '../../support/cli-project.ts'
+import { eventually } from '../../support/eventually.ts'
+import { isProof } from '../../support/sampling.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
+
+const scratch = scratchFolder('cli-acting')
+const launcher = join(import.meta.dirname, '../../../bin/statewright.js')
+const waiting = isProof ? 1_000 : 200
+
+/** Every rune of the store, by session. */
+async function runesIn({ store }: Project): Promise<ReadonlyMap<string, readonly Rune[]>> {
+  const { runelog } = await openStore(store, 'look')
+  const runes = new Map<string, readonly Rune[]>()
+  for (const session_id of await runelog.sessionIds()) runes.set(session_id, await runelog.read(session_id))
+  await runelog.close()
+  return runes
+}
+
+test(`F-28 recovery: an acting command on a store with ${waiting} waiting runs writes only into its own session`, async () => {
+  const project = createProject(scratch.fresh())
+  const sw = await createStatewright(await loadConfig(project.config))
+  await Promise.all(Array.from({ length: waiting }, () => sw.submit({ agent: 'obedient', input: 'form' })))
+  const asked = await eventually('all of them wait', async () => {
+    const inbox = await sw.inbox()
+    return inbox.length === waiting ? inbox : undefined
+  })
+  await sw.close()
+  const [first, second, third, fourth] = asked
+  const fields = ['colour=red', 'count=2']
+  const commands: readonly [session_id: string | undefined, command: readonly string[]][] = [
+    [first?.session_id, ['answer', first?.interaction_id ?? '', ...fields]],
+    [second?.session_id, ['steer', second?.run_id ?? '', 'go on']],
+    [third?.session_id, ['pause', third?.session_id ?? '']],
+    [fourth?.session_id, ['cancel', fourth?.run_id ?? '']],
+  ]
+  for (const [session_id, command] of commands) {
+    const before = await runesIn(project)
+    expect(await project.cli(command)).toMatchObject({ exit: 0 })
+    const written = [...(await runesIn(project))].flatMap(([id, runes]) => runes.slice(before.get(id)?.length))
+    console.log(`${command[0]} with ${waiting} waiting runs: ${written.length} runes written`)
+    expect(new Set(written.map((rune) => rune.session_id))).toEqual(new Set([session_id]))
+    expect(written.filter(({ actor, trigger }) => actor === 'recovery' || trigger?.startsWith('restart.'))).toEqual([])
+  }
+})
+
+const dying = `
+import { agent, ask, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { z } from 'zod'
+const die = tool({ name: 'die', input: z.object({}), approval: 'never', run: () => {
+  process.kill(process.pid, 'SIGKILL')
+  return new Promise(() => {})
+} })
+const main = agent({
+  role: 'main', tools: [die],
+  model: scriptedModel(({ messages }) => (messages.at(-1).content === 'die' ? call('die') : ask({ title: 'Which?', fields: [{ name: 'choice' }] }))),
+})
+`
+
+test('F-28 recovery: an acting command leaves runs of a killed process to the next worker, unless it acts on them', async () => {
+  const project = createProject(scratch.fresh(), '{ main }', dying)
+  const launch = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [launcher, ...args, '--config', project.config], { encoding: 'utf8', timeout: 60_000 })
+  expect(launch('run', 'wait').status).toBe(4)
+  const interaction_id = idIn((await project.cli(['inbox'])).out, 'int')
+  expect(launch('run', 'die').signal).toBe('SIGKILL')
+  const all = [...(await runesIn(project)).values()].flat()
+  const { session_id = '', run_id = '' } = all.findLast(({ kind }) => kind === 'run.submitted') ?? {}
+  const triggers = async () =>
+    (await runesIn(project)).get(session_id)?.flatMap((rune) => (rune.machine === 'run' ? [rune.trigger] : []))
+
+  // A command about another session does not touch it.
+  const before = await triggers()
+  expect(await project.cli(['answer', interaction_id, '--reject'])).toMatchObject({ exit: 0 })
+  expect(await triggers()).toEqual(before)
+
+  // A command about this one puts it back first, and then acts at once.
+  expect(await project.cli(['cancel', run_id])).toMatchObject({ exit: 0 })
+  expect(await triggers()).toEqual([...(before ?? []), 'restart.requeued', 'run.canceled'])
+})
