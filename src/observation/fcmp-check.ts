@@ -1,18 +1,9 @@
+import { boundedJson, jsonLimits } from '../kernel/bounded-json.ts'
+import type { Problem } from '../kernel/problem.ts'
 import { isEndOfRun, type RunStatus, runMachine } from '../machines/run.ts'
-import { type FcmpEvent, type FcmpType, fcmpVersion } from './fcmp-event.ts'
+import { changes, type FcmpEvent, readFcmpEvent } from '../wire/fcmp.ts'
 
 type Change = FcmpEvent<'conversation.state.changed'>
-
-/** Events that explain a change stand right before it; these are the changes they may stand before. */
-const explains: { readonly [T in FcmpType]?: (change: Change) => boolean } = {
-  'interaction.reply.accepted': ({ data }) => data.trigger === 'interaction.reply.accepted',
-  'interaction.auto_decide.timeout': ({ data }) => data.trigger === 'interaction.auto_decide.timeout',
-  'user.input.required': ({ data }) => runMachine.states[data.to]?.resumable === true,
-  'assistant.message.final': ({ data }) => data.trigger === 'turn.succeeded',
-}
-
-/** A request is a move of the run, too, and changes nothing that a client could see. */
-const changes = runMachine.transitions.filter((t) => t.rune === 'run.moved')
 
 /** What is known about the run from elsewhere. */
 export interface Expected {
@@ -20,72 +11,230 @@ export interface Expected {
   readonly status?: RunStatus
 }
 
+/** After so many problems the rest of the stream is not looked at. */
+const most = 100
+
 /**
- * Checks the stream of a run from its first event on. Returns what is wrong
- * with it, in order. Only one that knows the `status` of the run can tell that
- * the last events are missing, its terminal change among them.
+ * Checks the stream of a run from its first event on: a list of parsed events.
+ * Takes any value, never throws, and returns what is wrong in order, each with
+ * a JSON pointer; nothing if the stream is whole and legal. Only a caller that
+ * knows the `status` of the run can find that the last events are missing.
  */
-export function checkFcmp(events: readonly FcmpEvent[], { run_id, status }: Expected = {}): readonly string[] {
-  const problems: string[] = []
-  let at: RunStatus = runMachine.initial
-  let attempt = 0
-  for (const [i, event] of events.entries()) {
-    const say = (problem: string) => problems.push(`event ${i + 1} (${event.type}): ${problem}`)
-    for (const problem of envelope(event, i, run_id ?? events[0]?.run_id)) say(problem)
-    if (isEndOfRun(at)) say(`it comes after the run was ${at}`)
-
-    if (event.type === 'conversation.state.changed') {
-      if (event.data.from !== at) say(`it leaves ${event.data.from}, but the run was ${at}`)
-      for (const problem of change(event)) say(problem)
-      for (const problem of unexplained(event, events[i - 1])) say(problem)
-      if (event.data.trigger === 'turn.started') attempt += 1
-      at = event.data.to
-    } else for (const problem of dangling(event, events[i + 1])) say(problem)
-
-    if (event.meta.attempt !== attempt) say(`it says attempt ${event.meta.attempt}, but this is attempt ${attempt}`)
+export function checkFcmp(events: unknown, { run_id, status }: Expected = {}): readonly Problem[] {
+  const length = lengthOf(events)
+  if (length === undefined) return [{ pointer: '', problem: 'It is not a list of events.' }]
+  const problems: Problem[] = []
+  const read: (FcmpEvent | undefined)[] = []
+  for (let i = 0; i < length && problems.length < most; i++) {
+    const found = readAt(events as readonly unknown[], i)
+    read.push('event' in found ? found.event : undefined)
+    if ('problems' in found)
+      problems.push(...found.problems.map(({ pointer, problem }) => ({ pointer: `/${i}${pointer}`, problem })))
   }
-  return status === undefined || status === at
-    ? problems
-    : [...problems, `the run is ${status}, but the stream leaves it ${at}`]
+
+  const walk = createWalk(run_id)
+  for (let i = 0; i < read.length && problems.length < most; i++)
+    for (const [where, problem] of walk.step(read, i)) problems.push({ pointer: `/${i}${where}`, problem })
+  if (problems.length >= most)
+    return [...problems.slice(0, most), { pointer: '', problem: `There are ${most} problems or more.` }]
+  const end = walk.end(status)
+  return end === undefined ? problems : [...problems, { pointer: '', problem: end }]
 }
 
-const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
-
-function envelope({ protocol_version, run_id, seq, ts }: FcmpEvent, i: number, expected: string | undefined) {
-  return [
-    ...(protocol_version === fcmpVersion ? [] : [`it speaks ${protocol_version}, not ${fcmpVersion}`]),
-    ...(run_id === expected ? [] : [`it belongs to ${run_id}, the stream to ${expected}`]),
-    ...(seq === i + 1 ? [] : [`it has seq ${seq}, not ${i + 1}`]),
-    ...(instant.test(ts) ? [] : [`its time is ${ts}, which is not ISO 8601 in UTC`]),
-  ]
+/** A proxy may throw at whatever is asked of it. */
+function lengthOf(events: unknown): number | undefined {
+  try {
+    return Array.isArray(events) ? events.length : undefined
+  } catch {
+    return undefined
+  }
 }
 
-function change({ data, ts }: Change): readonly string[] {
-  const { from, to, trigger, terminal, updated_at } = data
-  const declared = changes.some((t) => t.from === from && t.on === trigger && t.to === to)
-  return [
-    ...(declared ? [] : [`${runMachine.name} v${runMachine.version} has no ${from} → ${to} on ${trigger}`]),
-    ...(terminal === undefined && isEndOfRun(to) ? [`the run ends as ${to} and does not say how`] : []),
-    ...(terminal !== undefined && !isEndOfRun(to) ? [`it says how the run ended, but ${to} is no end`] : []),
-    ...(terminal !== undefined && terminal.status !== to ? [`it ends as ${terminal.status} and goes to ${to}`] : []),
-    ...(updated_at === ts ? [] : [`it happened at ${updated_at} and says so at ${ts}`]),
-  ]
+function readAt(events: readonly unknown[], i: number): ReturnType<typeof readFcmpEvent> {
+  try {
+    const copied = boundedJson(events[i], jsonLimits.result)
+    return 'problem' in copied ? unreadable(copied.problem) : readFcmpEvent(copied.value)
+  } catch {
+    return unreadable('Reading it throws an error.')
+  }
 }
 
-/** A change that a named event has to explain, and none stands right before it. */
-function unexplained(event: Change, before: FcmpEvent | undefined): readonly string[] {
-  const missing = Object.entries(explains).flatMap(([type, fits]) =>
-    fits(event) && before?.type !== type ? [`no ${type} stands right before it`] : [],
-  )
-  const { pending_interaction_id: pending } = event.data
-  const strange = pending !== undefined && before?.type !== 'user.input.required'
-  return strange ? [...missing, `it waits for ${pending}, and nobody asked`] : missing
+function unreadable(problem: string) {
+  return { problems: [{ pointer: '', problem }] }
 }
 
-/** An event that has to explain a change, and none comes right after it. Several questions may share one. */
-function dangling(event: FcmpEvent, after: FcmpEvent | undefined): readonly string[] {
-  const fits = explains[event.type]
-  if (fits === undefined) return []
-  if (event.type === 'user.input.required' && after?.type === event.type) return []
-  return after?.type === 'conversation.state.changed' && fits(after) ? [] : ['no change that it explains comes next']
+/** Where in the event, and what is wrong there. */
+type Found = readonly [where: string, problem: string]
+
+/**
+ * Goes through a stream and keeps where the run is and which questions are
+ * open. An event that could not be read (undefined) leaves that unknown, and
+ * the next events that say it are believed.
+ */
+function createWalk(of: string | undefined) {
+  const open = new Set<string>()
+  const closed = new Set<string>()
+  let run_id = of
+  let engine: string | undefined
+  let time = ''
+  let at: RunStatus | undefined = runMachine.initial
+  let attempt: number | undefined = 0
+  /** It waits for something that is not public. */
+  let isSecretive = false
+  /** A question was closed in a way that only the end of the run explains. */
+  let mustEnd = false
+  /** An event before could not be read; a question may have been opened or closed in it. */
+  let isBlind = false
+
+  function* envelope(event: FcmpEvent, i: number): Generator<Found> {
+    run_id ??= event.run_id
+    engine ??= event.engine
+    if (event.run_id !== run_id) yield ['/run_id', `It belongs to ${event.run_id}, the stream to ${run_id}.`]
+    if (event.engine !== engine) yield ['/engine', `It names ${event.engine}; the events before name ${engine}.`]
+    if (event.seq !== i + 1) yield ['/seq', `It has number ${event.seq}; ${i + 1} is its place.`]
+    if (event.ts < time) yield ['/ts', `Its time ${event.ts} is before ${time}, the time of an event before it.`]
+    if (event.ts > time) time = event.ts
+    if (isEndOfRun(at)) yield ['', `It comes after the run was ${at}.`]
+    if (event.type === 'conversation.state.changed' && event.data.trigger === 'turn.started' && attempt !== undefined)
+      attempt += 1
+    attempt ??= event.meta.attempt
+    const expected = attempt === 0 ? 1 : attempt
+    if (event.meta.attempt === expected) return
+    yield ['/meta/attempt', `It says attempt ${event.meta.attempt}; this is attempt ${expected}.`]
+  }
+
+  function* instantOf(event: FcmpEvent, name: string, said: string): Generator<Found> {
+    if (said !== event.ts) yield [`/data/${name}`, `It happened at ${said}, and the event says ${event.ts}.`]
+  }
+
+  function* asked(event: FcmpEvent<'user.input.required'>, next: Next): Generator<Found> {
+    const { interaction_id } = event.data
+    if (interaction_id === undefined) isSecretive = true
+    else if (closed.has(interaction_id))
+      yield ['/data/interaction_id', `${interaction_id} is closed, and is asked again.`]
+    else open.add(interaction_id)
+    if (at === 'queued') yield ['/type', 'A run that is queued asks nothing.']
+    if (at === 'running' && interaction_id !== undefined) return
+    const leads = next === 'unknown' || next?.type === event.type || (isChange(next) && isWait(next))
+    if (!leads) yield ['/type', 'Neither another question nor a change to waiting_user comes next.']
+  }
+
+  function* ended(interaction_id: string): Generator<Found> {
+    if (!open.delete(interaction_id) && !isBlind)
+      yield ['/data/interaction_id', `${interaction_id} is closed and was not open.`]
+    closed.add(interaction_id)
+  }
+
+  function* resolved(event: Resolution, next: Next): Generator<Found> {
+    yield* instantOf(event, 'accepted_at', event.data.accepted_at)
+    yield* ended(event.data.interaction_id)
+    if (at !== 'waiting_user' || next === 'unknown') return
+    const explains = isChange(next) && next.data.trigger === event.type
+    if (!explains) yield ['/type', 'The run waits, and no change that it explains comes next.']
+  }
+
+  function* gone(event: FcmpEvent<'interaction.closed'>): Generator<Found> {
+    yield* instantOf(event, 'closed_at', event.data.closed_at)
+    yield* ended(event.data.interaction_id)
+    mustEnd ||= at === 'waiting_user' || event.data.resolution_mode === 'left_to_inbox'
+  }
+
+  function* changed(event: Change, read: Read, i: number): Generator<Found> {
+    const { from, to, trigger, terminal, updated_at, pending_interaction_id: pending } = event.data
+    yield* instantOf(event, 'updated_at', updated_at)
+    if (at !== undefined && from !== at) yield ['/data/from', `It leaves ${from}, and the run was ${at}.`]
+    if (!changes.some((t) => t.from === from && t.on === trigger && t.to === to))
+      yield ['/data', `${runMachine.name} v${runMachine.version} has no ${from} → ${to} on ${trigger}.`]
+    if (isEndOfRun(to) !== (terminal !== undefined))
+      yield ['/data/terminal', terminal ? `${to} is no end.` : `The run ends as ${to} and does not say how.`]
+    else if (terminal !== undefined && terminal.status !== to)
+      yield ['/data/terminal/status', `It ends as ${terminal.status} and goes to ${to}.`]
+
+    yield* explained(event, before(read, i))
+    if (isWait(event)) yield* waits(pending, read, i)
+    else {
+      if (pending !== undefined) yield ['/data/pending_interaction_id', `${to} waits for nothing.`]
+      isSecretive = false
+    }
+    if (isEndOfRun(to)) for (const id of open) yield ['', `The run ends, and ${id} was opened and never closed.`]
+    else if (mustEnd) yield ['', 'A question was closed as if the run ended, and it does not.']
+    mustEnd = false
+    at = to
+  }
+
+  /** A change that a named event has to explain. */
+  function* explained({ data: { trigger } }: Change, last: Next): Generator<Found> {
+    if (last === 'unknown') return
+    const isResolution = trigger === 'interaction.reply.accepted' || trigger === 'interaction.auto_decide.timeout'
+    const needed = trigger === 'turn.succeeded' ? 'assistant.message.final' : isResolution ? trigger : undefined
+    if (needed === undefined || last?.type === needed || (isResolution && isSecretive)) return
+    yield ['/data/trigger', `No ${needed} comes right before it.`]
+  }
+
+  /** All questions that are open come right before the change, and it names the first of them. */
+  function* waits(pending: string | undefined, read: Read, i: number): Generator<Found> {
+    const group: (string | undefined)[] = []
+    let last = before(read, i)
+    for (let k = i - 1; last !== 'unknown' && last?.type === 'user.input.required'; k--) {
+      group.unshift(last.data.interaction_id)
+      last = before(read, k)
+    }
+    if (last === 'unknown') return
+    if (group.length === 0) yield ['/data/to', 'It waits, and no user.input.required comes right before it.']
+    else if (group[0] !== pending)
+      yield ['/data/pending_interaction_id', `It waits for ${pending ?? 'no id'}; ${group[0] ?? 'no id'} was asked.`]
+    for (const id of open)
+      if (!group.includes(id)) yield ['/data/to', `It waits, and ${id}, which is open, was not asked again.`]
+  }
+
+  return {
+    *step(read: Read, i: number): Generator<Found> {
+      const event = read[i]
+      if (event === undefined) {
+        at = undefined
+        attempt = undefined
+        isBlind = true
+        return
+      }
+      yield* envelope(event, i)
+      const next = i + 1 < read.length ? (read[i + 1] ?? 'unknown') : undefined
+      switch (event.type) {
+        case 'conversation.state.changed':
+          return yield* changed(event, read, i)
+        case 'user.input.required':
+          return yield* asked(event, next)
+        case 'interaction.reply.accepted':
+        case 'interaction.auto_decide.timeout':
+          return yield* resolved(event, next)
+        case 'interaction.closed':
+          return yield* gone(event)
+        case 'assistant.message.final':
+          if (next === 'unknown' || (isChange(next) && next.data.trigger === 'turn.succeeded')) return
+          yield ['/type', 'No change on turn.succeeded comes next.']
+      }
+    },
+    end(status: RunStatus | undefined): string | undefined {
+      if (mustEnd) return 'A question was closed as if the run ended, and the stream does not end it.'
+      if (status === undefined || at === undefined || at === status) return undefined
+      return `The run is ${status}, and the stream leaves it ${at}.`
+    },
+  }
+}
+
+type Read = readonly (FcmpEvent | undefined)[]
+type Resolution = FcmpEvent<'interaction.reply.accepted'> | FcmpEvent<'interaction.auto_decide.timeout'>
+
+/** A neighbour: none at either end of the stream, `unknown` if it could not be read. */
+type Next = FcmpEvent | 'unknown' | undefined
+
+function before(read: Read, i: number): Next {
+  return i === 0 ? undefined : (read[i - 1] ?? 'unknown')
+}
+
+function isChange(event: Next): event is Change {
+  return typeof event === 'object' && event.type === 'conversation.state.changed'
+}
+
+function isWait({ data }: Change): boolean {
+  return runMachine.states[data.to].resumable === true
 }

@@ -1,8 +1,9 @@
 import { type RunStatus, type RunTrigger, runMachine } from '../machines/run.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
-import { type FcmpData, type FcmpEvent, type FcmpType, fcmpVersion, type InputKind } from './fcmp-event.ts'
+import { type FcmpData, type FcmpEvent, type FcmpType, fcmpVersion, type InputKind } from '../wire/fcmp.ts'
 import { isoTime } from './iso-time.ts'
+import { notPublic } from './visible.ts'
 
 export interface Fcmp {
   /** The events that a rune gives rise to. Runes of other runs give rise to none. */
@@ -28,24 +29,48 @@ export function fcmpStream(runes: Iterable<Rune>, run_id: string): readonly Fcmp
 }
 
 /**
- * The stream of one run, rune by rune from the first on. An event that explains
- * a state change is made together with it, out of the runes before, so that
- * nothing can come between the two. Only moves of the run change its state: a
- * reply that comes while a worker holds the run is recorded and shows here no
- * earlier than it moves something.
+ * The stream of one run, rune by rune from the first on. The stream opens a
+ * question when the run begins to wait for it, or at once if a tool asks it in
+ * the middle of its work. It closes every question that it opened: with the
+ * rune that ends the question, or at the latest when the run ends.
  */
 export function createFcmp(run_id: string): Fcmp {
+  /** Contracts whose call is under way. */
+  const atWork = new Set<string>()
   const open = new Map<string, Question>()
+  /** Questions that the stream opened and has not closed. */
+  const told = new Set<string>()
+  let engine = notPublic
   let seq = 0
   let attempt = 0
-  let closed: { readonly interaction_id: string; readonly policy: string } = { interaction_id: '', policy: '' }
-  let said = { message_id: run_id, text: '' }
+  let time = 0
+  let said: FcmpData<'assistant.message.final'> = { message_id: run_id }
   let is_over = false
 
-  function event<T extends FcmpType>({ at }: Rune, type: T, data: FcmpData[T]): FcmpEvent {
+  /** A clock that is set back does not turn back the time of the stream. */
+  function ts({ at }: Rune): string {
+    if (at > time) time = at
+    return isoTime(time)
+  }
+
+  function event<T extends FcmpType>(rune: Rune, type: T, data: FcmpData<T>): FcmpEvent {
     seq += 1
-    const envelope = { protocol_version: fcmpVersion, run_id, seq, ts: isoTime(at), type, data, meta: { attempt } }
-    return envelope as FcmpEvent
+    const meta = { attempt: attempt === 0 ? 1 : attempt }
+    const made = { protocol_version: fcmpVersion, run_id, seq, ts: ts(rune), engine, type, data, meta }
+    return made as FcmpEvent
+  }
+
+  function ask(rune: Rune, interaction_id: string, { interaction_kind, prompt }: Question): FcmpEvent {
+    told.add(interaction_id)
+    const kind = inputKinds[interaction_kind]
+    return event(rune, 'user.input.required', { kind, prompt: orElse(prompt, 'An answer is needed.'), interaction_id })
+  }
+
+  /** A question ends. One that the stream did not open is not closed in it either. */
+  function close(rune: Rune, tell: (interaction_id: string) => FcmpEvent): readonly FcmpEvent[] {
+    const { interaction_id = '' } = rune
+    open.delete(interaction_id)
+    return told.delete(interaction_id) ? [tell(interaction_id)] : []
   }
 
   function moved(rune: Rune<'run.moved'>): readonly FcmpEvent[] {
@@ -53,73 +78,111 @@ export function createFcmp(run_id: string): Fcmp {
     const trigger = rune.trigger as RunTrigger
     const { terminal, resumable } = runMachine.states[to]
     if (trigger === 'turn.started') attempt = rune.payload.attempt ?? attempt + 1
-    if (terminal) is_over = true
 
     const asked = resumable ? questions(rune) : []
-    const pending_interaction_id = asked[0]?.interaction_id
-    const change: FcmpData['conversation.state.changed'] = {
-      from: rune.from as RunStatus,
-      to,
-      trigger,
-      updated_at: isoTime(rune.at),
-      ...(pending_interaction_id !== undefined && { pending_interaction_id }),
-      ...(terminal && { terminal: ending(rune, to, trigger) }),
-    }
+    const first = asked[0]
+    const pending_interaction_id = first?.type === 'user.input.required' ? first.data.interaction_id : undefined
+    const before = [
+      ...asked,
+      ...(terminal ? left(rune) : []),
+      ...(trigger === 'turn.succeeded' ? [event(rune, 'assistant.message.final', said)] : []),
+    ]
+    if (terminal) is_over = true
     return [
-      ...asked.map((question) => event(rune, 'user.input.required', question)),
-      ...explanation(rune, trigger),
-      event(rune, 'conversation.state.changed', change),
+      ...before,
+      event(rune, 'conversation.state.changed', {
+        from: rune.from as RunStatus,
+        to,
+        trigger: trigger as FcmpData<'conversation.state.changed'>['trigger'],
+        updated_at: ts(rune),
+        ...(pending_interaction_id !== undefined && { pending_interaction_id }),
+        ...(terminal && { terminal: ending(rune, to, trigger) }),
+      }),
     ]
   }
 
-  /** What the run waits for. Without any, the client still learns that it is its turn. */
-  function questions({ payload }: Rune<'run.moved'>): readonly FcmpData['user.input.required'][] {
-    const named = (payload.interaction_ids ?? []).filter((id) => open.has(id))
+  /** What the run waits for. If nothing of it is public, the client still learns that it waits. */
+  function questions(rune: Rune<'run.moved'>): readonly FcmpEvent[] {
+    const named = (rune.payload.interaction_ids ?? []).filter((id) => open.has(id))
     const asked = (named.length > 0 ? named : [...open.keys()]).flatMap((interaction_id) => {
       const question = open.get(interaction_id)
-      if (question === undefined) return []
-      return [{ kind: inputKinds[question.interaction_kind], prompt: question.prompt, interaction_id }]
+      return question === undefined ? [] : [ask(rune, interaction_id, question)]
     })
-    return asked.length > 0 ? asked : [{ kind: 'open_text', prompt: '' }]
+    return asked.length > 0 ? asked : [event(rune, 'user.input.required', { kind: 'open_text', prompt: notPublic })]
   }
 
-  function explanation(rune: Rune, trigger: RunTrigger): readonly FcmpEvent[] {
-    const { interaction_id, policy } = closed
-    const accepted_at = isoTime(rune.at)
-    switch (trigger) {
-      case 'interaction.reply.accepted':
-        return [event(rune, trigger, { interaction_id, resolution_mode: 'user_reply', accepted_at })]
-      case 'interaction.auto_decide.timeout':
-        return [event(rune, trigger, { interaction_id, resolution_mode: 'auto_decide_timeout', policy, accepted_at })]
-      case 'turn.succeeded':
-        return [event(rune, 'assistant.message.final', said)]
-      default:
-        return []
-    }
+  /** Questions that outlive the run. The stream cannot tell what becomes of them. */
+  function left(rune: Rune): readonly FcmpEvent[] {
+    const reason = 'The run is over; the question stays in the inbox.'
+    return [...told].map((interaction_id) =>
+      event(rune, 'interaction.closed', {
+        interaction_id,
+        resolution_mode: 'left_to_inbox',
+        reason,
+        closed_at: ts(rune),
+      }),
+    )
   }
 
   return {
     tell(rune) {
       if (rune.run_id !== run_id || is_over) return []
-      const { interaction_id = '' } = rune
       switch (rune.kind) {
-        case 'interaction.opened':
-          open.set(interaction_id, rune.payload)
+        case 'run.submitted':
+          engine = orElse(rune.payload.agent, notPublic)
           return []
+        case 'contract.moved':
+          if (rune.to === 'running') atWork.add(rune.execution_id ?? '')
+          else atWork.delete(rune.execution_id ?? '')
+          return []
+        case 'interaction.opened': {
+          const { interaction_id = '', execution_id = '', payload } = rune
+          open.set(interaction_id, payload)
+          return atWork.has(execution_id) ? [ask(rune, interaction_id, payload)] : []
+        }
         case 'interaction.answered':
+          return close(rune, (interaction_id) =>
+            event(rune, 'interaction.reply.accepted', {
+              interaction_id,
+              resolution_mode: 'user_reply',
+              accepted_at: ts(rune),
+            }),
+          )
         case 'interaction.expired':
+          return close(rune, (interaction_id) =>
+            event(rune, 'interaction.auto_decide.timeout', {
+              interaction_id,
+              resolution_mode: 'auto_decide_timeout',
+              policy: rune.payload.effect,
+              accepted_at: ts(rune),
+            }),
+          )
         case 'interaction.withdrawn':
-          open.delete(interaction_id)
-          closed = { interaction_id, policy: rune.kind === 'interaction.expired' ? rune.payload.effect : '' }
-          return []
+          return close(rune, (interaction_id) =>
+            event(rune, 'interaction.closed', {
+              interaction_id,
+              resolution_mode: 'withdrawn',
+              ...ifSaid('reason', rune.payload.reason),
+              closed_at: ts(rune),
+            }),
+          )
         case 'turn.completed':
-          said = { message_id: rune.turn_id ?? run_id, text: rune.payload.final_output }
+          said = { message_id: rune.turn_id ?? run_id, ...ifSaid('text', rune.payload.final_output) }
           return []
-        case 'turn.error':
-          return [event(rune, 'diagnostic.warning', { code: rune.payload.error_type, message: rune.payload.message })]
+        case 'turn.error': {
+          const { error_type, message } = rune.payload
+          return [
+            event(rune, 'diagnostic.warning', {
+              code: orElse(error_type, 'turn_error'),
+              ...ifSaid('message', message),
+            }),
+          ]
+        }
         case 'run.misaligned': {
+          const { expected, found } = rune.payload
           const message = 'Another number of contracts waits than the checkpoint expects.'
-          return [event(rune, 'diagnostic.warning', { code: 'resume_misaligned', message, detail: rune.payload })]
+          const detail = `Expected: ${list(expected)}. Found: ${list(found)}.`
+          return [event(rune, 'diagnostic.warning', { code: 'resume_misaligned', message, detail })]
         }
         case 'run.moved':
           return moved(rune)
@@ -130,9 +193,18 @@ export function createFcmp(run_id: string): Fcmp {
   }
 }
 
+const list = (ids: readonly string[]) => (ids.length === 0 ? 'none' : ids.join(', '))
+
+const orElse = (said: string, otherwise: string) => (said === '' ? otherwise : said)
+
+/** A field with a text, or no field. */
+function ifSaid<K extends string>(name: K, said: string | undefined) {
+  return said === undefined || said === '' ? {} : ({ [name]: said } as { readonly [N in K]: string })
+}
+
 function ending({ payload }: Rune<'run.moved'>, status: RunStatus, trigger: RunTrigger) {
-  const { error_code: code, message } = payload
-  if (code === undefined) return { status }
+  if (status === 'succeeded' || status === 'canceled') return { status }
   const category = trigger.startsWith('restart.') ? ('recovery' as const) : ('run' as const)
-  return { status, error: { category, code, ...(message !== undefined && { message }) } }
+  const code = orElse(payload.error_code ?? '', 'RUN_FAILED')
+  return { status: 'failed' as const, error: { category, code, ...ifSaid('message', payload.message) } }
 }

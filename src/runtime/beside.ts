@@ -1,5 +1,5 @@
 import type { Json } from '../kernel/json.ts'
-import type { Problem } from './shape-problems.ts'
+import type { Problem } from '../kernel/problem.ts'
 
 /**
  * What lives in sessions beside runs and acts on answers of its own, such as

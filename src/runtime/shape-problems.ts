@@ -1,11 +1,6 @@
 import { z } from 'zod'
+import { type Problem, pointerTo } from '../kernel/problem.ts'
 import { asItIs } from './thrown.ts'
-
-/** One place of a value that does not fit, as a JSON pointer, and what is wrong there. */
-export interface Problem {
-  readonly pointer: string
-  readonly problem: string
-}
 
 /** An object with these fields and no others. Whoever misspells one is told which there are. */
 export function closedObject<S extends z.core.$ZodLooseShape>(shape: S) {
@@ -25,10 +20,6 @@ export function fieldProblems(error: z.ZodError): Problem[] {
       ? issue.keys.map((key) => ({ pointer: pointerTo([...issue.path, key]), problem: issue.message }))
       : [{ pointer: pointerTo(issue.path), problem: issue.message }],
   )
-}
-
-export function pointerTo(path: readonly PropertyKey[]): string {
-  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
 const named = 20

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../../src/kernel/json.ts'
+import type { Problem } from '../../src/kernel/problem.ts'
 import type { RunStatus } from '../../src/machines/run.ts'
 import { fcmpStream } from '../../src/observation/fcmp.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
@@ -61,7 +62,7 @@ async function chainProblem(runelog: Runelog, session_id: string) {
 }
 
 /** What is wrong with the FCMP streams of the runs in these runes. */
-export function streamProblems(runes: readonly Rune[]): readonly string[] {
+export function streamProblems(runes: readonly Rune[]): readonly Problem[] {
   const state = newSessionState(runes[0]?.session_id ?? '')
   for (const rune of runes) foldSession(state, rune)
   return [...state.runs.values()].flatMap(({ run_id, status }) =>

@@ -1,5 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
-import type { Problem } from '../shape-problems.ts'
+import type { Problem } from '../../kernel/problem.ts'
 import { isEmpty, valueProblem } from './field-value.ts'
 import type { EcsRequest } from './shapes.ts'
 

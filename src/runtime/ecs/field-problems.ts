@@ -1,4 +1,4 @@
-import type { Problem } from '../shape-problems.ts'
+import type { Problem } from '../../kernel/problem.ts'
 import { isEmpty, valueProblem } from './field-value.ts'
 import { readDay, readInstant } from './instant.ts'
 import type { Field } from './shapes.ts'

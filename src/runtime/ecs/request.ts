@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
-import { type Problem, problemSentence, shapeProblems } from '../shape-problems.ts'
+import type { Problem } from '../../kernel/problem.ts'
+import { problemSentence, shapeProblems } from '../shape-problems.ts'
 import { fieldProblems } from './field-problems.ts'
 import { type EcsRequest, ecsInput, type Field, type field, type option } from './shapes.ts'
 

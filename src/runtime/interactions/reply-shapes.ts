@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import type { Problem } from '../../kernel/problem.ts'
 import { jsonObject, jsonValue } from '../../runes/json-value.ts'
 import { checkAnswer } from '../ecs/answers.ts'
 import { readEcsRequest } from '../ecs/request.ts'
-import { type Problem, shapeProblems } from '../shape-problems.ts'
+import { shapeProblems } from '../shape-problems.ts'
 
 /** What a person may say to each kind of interaction. */
 export const replyShapes = {

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { isEndOfRun } from '../../machines/run.ts'
 import { createFcmp } from '../../observation/fcmp.ts'
-import type { FcmpEvent } from '../../observation/fcmp-event.ts'
 import { isShown } from '../../observation/visible.ts'
 import type { Runelog } from '../../runelog/port.ts'
+import type { FcmpEvent } from '../../wire/fcmp.ts'
 import type { Connection } from './connection.ts'
 import { frame, heartbeat } from './frame.ts'
 

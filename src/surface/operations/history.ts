@@ -1,30 +1,11 @@
 import { z } from 'zod'
 import { createFcmp } from '../../observation/fcmp.ts'
-import { type FcmpEvent, fcmpVersion } from '../../observation/fcmp-event.ts'
 import { isShown } from '../../observation/visible.ts'
 import { inSlices } from '../../runelog/slices.ts'
+import { type FcmpEvent, fcmpEvent } from '../../wire/fcmp.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun } from '../run-view.ts'
 import { count, pageOf } from '../shapes/page.ts'
-
-const fcmpTypes = [
-  'conversation.state.changed',
-  'interaction.reply.accepted',
-  'interaction.auto_decide.timeout',
-  'user.input.required',
-  'assistant.message.final',
-  'diagnostic.warning',
-] as const
-
-export const fcmpShape = z.object({
-  protocol_version: z.literal(fcmpVersion),
-  run_id: z.string(),
-  seq: z.int().positive(),
-  ts: z.string(),
-  type: z.enum(fcmpTypes),
-  data: z.looseObject({}),
-  meta: z.object({ attempt: z.int().nonnegative() }),
-})
 
 export const runHistory = defineOperation({
   name: 'run_history',
@@ -38,7 +19,7 @@ export const runHistory = defineOperation({
     limit: count(z.int().min(1).max(1_000)).prefault(1_000),
   }),
   body: null,
-  returns: pageOf(fcmpShape),
+  returns: pageOf(fcmpEvent),
   async run(desk, { params: { run_id }, query: { after, limit } }) {
     const { view } = await findRun(desk, run_id)
     const fcmp = createFcmp(run_id)
@@ -48,9 +29,6 @@ export const runHistory = defineOperation({
         if (rune.run_id === run_id && isShown(rune)) for (const event of fcmp.tell(rune)) events.push(event)
     const items = events.slice(after, after + limit)
     const last = items.at(-1)?.seq ?? after
-    return {
-      items: items as z.infer<typeof fcmpShape>[],
-      next_cursor: last < events.length ? String(last) : null,
-    }
+    return { items, next_cursor: last < events.length ? String(last) : null }
   },
 })
