@@ -1,9 +1,10 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { streamRoutes } from '../../src/server/streams/stream-routes.ts'
 import type { Streams } from '../../src/server/streams/streams.ts'
 import type { Operation } from '../../src/surface/operation.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 import { code, type Page, page, table } from './page.ts'
+import { json, type Schema, typeOf } from './schema.ts'
 
 const scopes = [
   ['read', 'look at everything that is public'],
@@ -77,21 +78,6 @@ function section(operation: Operation): readonly string[] {
   ]
 }
 
-interface Schema {
-  readonly type?: string | readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly items?: Schema
-  readonly enum?: readonly unknown[]
-  readonly const?: unknown
-  readonly anyOf?: readonly Schema[]
-  readonly default?: unknown
-}
-
-function json(type: z.ZodType, io: 'input' | 'output'): Schema {
-  return z.toJSONSchema(type, { io, unrepresentable: 'any' }) as Schema
-}
-
 function fields(type: z.ZodType, where: string, io: 'input' | 'output'): readonly (readonly string[])[] {
   const { properties = {}, required = [] } = json(type, io)
   return Object.entries(properties).map(([name, schema]) => [
@@ -103,22 +89,13 @@ function fields(type: z.ZodType, where: string, io: 'input' | 'output'): readonl
   ])
 }
 
-function typeOf({ type, enum: values, const: only, anyOf, items }: Schema): string {
-  if (values !== undefined) return values.map((value) => code(String(value))).join(', ')
-  if (only !== undefined) return code(JSON.stringify(only))
-  if (anyOf !== undefined) return [...new Set(anyOf.map(typeOf))].join(' or ')
-  if (type === 'array') return `list of ${typeOf(items ?? {})}`
-  if (Array.isArray(type)) return type.join(' or ')
-  return typeof type === 'string' ? type : 'any JSON'
-}
-
 /** The fields of an answer, one level deep: what they hold is in the OpenAPI document. */
 function shape(schema: Schema): string {
   if (schema.type === 'array') return `a list of ${shape(schema.items ?? {})}`
-  const names = Object.entries(schema.properties ?? {}).map(([name, { items }]) =>
-    items?.properties === undefined
-      ? code(name)
-      : `${code(name)} [${Object.keys(items.properties).map(code).join(', ')}]`,
-  )
+  const names = Object.entries(schema.properties ?? {}).map(([name, { items }]) => {
+    // Of several shapes the first one is shown: they have the same envelope.
+    const { properties } = items?.oneOf?.[0] ?? items ?? {}
+    return properties === undefined ? code(name) : `${code(name)} [${Object.keys(properties).map(code).join(', ')}]`
+  })
   return names.length === 0 ? 'a value' : `{ ${names.join(', ')} }`
 }
