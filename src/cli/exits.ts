@@ -41,6 +41,7 @@ const exceptions: { readonly [C in Code]?: Exit } = {
   store_damaged: 'unproved',
   store_poisoned: 'unknown',
   run_not_over: 'waiting',
+  session_suspended: 'waiting',
   coordination_not_over: 'waiting',
   registry_refused: 'failed',
 }

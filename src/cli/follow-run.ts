@@ -2,8 +2,10 @@ import { isEndOfRun } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Client } from '../surface/client.ts'
 import { interruptRun } from '../surface/operations/run-commands.ts'
+import { getRun } from '../surface/operations/runs.ts'
 import type { Io } from './command.ts'
 import type { Exit } from './exits.ts'
+import { createFamily } from './family.ts'
 import type { Viewer } from './render/viewer.ts'
 
 export interface FollowedRun {
@@ -20,8 +22,10 @@ export interface Followed {
   readonly exit: Exit
   /** The last event that was seen. */
   readonly after: number
-  /** Questions that are open. */
+  /** Questions that are open: its own, those of tasks that it handed on, or of the run that its agent works on first. */
   readonly open: readonly string[]
+  /** The session, where the run waits for somebody to bring that back. */
+  readonly stopped_session: string | null
 }
 
 export interface Following {
@@ -47,10 +51,14 @@ export async function followRun(
 ): Promise<Followed> {
   const leave = new AbortController()
   const asking = new Map<string, AbortController>()
+  const answered = new Set<string>()
   const open = new Set<string>()
+  const family = createFamily(run.run_id)
   let presses = 0
   let { after } = run
   let exit: Exit | undefined
+  let stopped_session: string | null = null
+  let told = ''
 
   const deaf = io.host.onInterrupt(() => {
     presses += 1
@@ -61,13 +69,14 @@ export async function followRun(
   })
 
   function put(interaction_id: string) {
-    if (ask === undefined || asking.has(interaction_id)) return
+    if (ask === undefined || asking.has(interaction_id) || answered.has(interaction_id)) return
     const question = new AbortController()
     asking.set(interaction_id, question)
     void ask(interaction_id, question.signal).then(
-      (answered) => {
+      (outcome) => {
         asking.delete(interaction_id)
-        if (answered === 'left' && presses === 0 && open.has(interaction_id)) leave.abort()
+        if (outcome === 'answered') answered.add(interaction_id)
+        else if (presses === 0 && open.has(interaction_id)) leave.abort()
       },
       (error) => {
         viewer.say((error as Error).message)
@@ -76,18 +85,36 @@ export async function followRun(
     )
   }
 
-  function hear(rune: Rune): Exit | undefined {
-    const { interaction_id = '' } = rune
-    if (rune.kind === 'interaction.opened') open.add(interaction_id)
-    else if (rune.machine === 'interaction') {
-      open.delete(interaction_id)
-      asking.get(interaction_id)?.abort()
-    }
-    if (rune.kind !== 'run.moved') return undefined
-    if (isEndOfRun(rune.to)) return endOf(rune, presses > 0)
-    if (rune.to !== 'waiting_user' || patient || rune.event_id <= (run.past ?? 0)) return undefined
+  function closeQuestion({ machine, kind, interaction_id = '' }: Rune) {
+    if (machine !== 'interaction' || kind === 'interaction.opened') return
+    open.delete(interaction_id)
+    asking.get(interaction_id)?.abort()
+  }
+
+  /** A queued run may wait for a person who has to act elsewhere: answer another run, or bring the session back. */
+  async function lookForObstacle(): Promise<Exit | undefined> {
+    const { held_up_by: obstacle } = await client.call(getRun, { params: { run_id: run.run_id } })
+    if (obstacle === null || !obstacle.needs_person) return undefined
+    if (told !== obstacle.says) viewer.say(obstacle.says)
+    told = obstacle.says
+    if (patient) return undefined
+    stopped_session = obstacle.what === 'session' ? obstacle.id : null
+    if (stopped_session !== null) return 'waiting'
+    const { pending_interaction_ids } = await client.call(getRun, { params: { run_id: obstacle.id } })
+    for (const id of pending_interaction_ids) open.add(id)
     if (ask === undefined) return 'waiting'
-    for (const id of open) put(id)
+    for (const id of pending_interaction_ids) put(id)
+    return undefined
+  }
+
+  function hear(rune: Rune): Exit | undefined {
+    if (rune.kind === 'interaction.opened') open.add(rune.interaction_id ?? '')
+    const isOwn = rune.run_id === run.run_id
+    if (isOwn && rune.kind === 'run.moved' && isEndOfRun(rune.to)) return endOf(rune, presses > 0)
+    if (patient || rune.event_id <= (run.past ?? 0)) return undefined
+    const onlyWaits = open.size > 0 && family.onlyWaits()
+    if (onlyWaits && ask === undefined) return 'waiting'
+    if (onlyWaits || rune.to === 'waiting_user') for (const id of open) put(id)
     return undefined
   }
 
@@ -99,9 +126,13 @@ export async function followRun(
       }
       const { rune } = heard
       after = rune.event_id
-      if (rune.run_id !== run.run_id || rune.visibility !== 'public') continue
-      viewer.show(heard)
-      exit = hear(rune)
+      closeQuestion(rune)
+      family.tell(rune)
+      if (family.has(rune.run_id) && rune.visibility === 'public') {
+        if (rune.run_id === run.run_id || rune.machine === 'interaction') viewer.show(heard)
+        exit = hear(rune)
+      }
+      if (exit === undefined && mayHoldUp(rune, run)) exit = await lookForObstacle()
       if (exit !== undefined) break
     }
   } finally {
@@ -110,7 +141,15 @@ export async function followRun(
     for (const question of asking.values()) question.abort()
     viewer.end()
   }
-  return { exit: exit ?? (presses > 0 ? 'interrupted' : 'waiting'), after, open: [...open] }
+  return { exit: exit ?? (presses > 0 ? 'interrupted' : 'waiting'), after, open: [...open], stopped_session }
+}
+
+/** Whether the run may be queued for longer from this rune on. */
+function mayHoldUp({ kind, run_id, to, event_id }: Rune, run: FollowedRun): boolean {
+  if (event_id <= (run.past ?? 0)) return false
+  if (kind === 'session.paused' || kind === 'session.suspended') return true
+  if (run_id !== run.run_id) return to === 'waiting_user'
+  return kind === 'run.submitted' || to === 'queued'
 }
 
 function endOf(rune: Rune<'run.moved'>, interrupted: boolean): Exit {

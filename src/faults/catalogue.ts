@@ -106,6 +106,15 @@ export const faults = defineFaults({
     says: (d: { session_id: string; state: string }) =>
       `Session ${d.session_id} is ${d.state} and takes no more work; submit without a session to begin a new one.`,
   },
+  session_suspended: {
+    http: 409,
+    retry: 'later',
+    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; run_id?: string }) => {
+      const act = d.by === 'budget' ? 'give it a larger budget' : 'look at its errors and reset it'
+      const what = d.run_id === undefined ? 'takes no new work' : `${d.run_id} stays queued`
+      return `Session ${d.session_id} is suspended (${d.reason.replace(/\.$/, '')}), and ${what}. To go on, ${act} (statewright resume ${d.session_id}), then ask again; or close it.`
+    },
+  },
   agent_unfit: {
     http: 503,
     retry: 'later',
@@ -193,7 +202,8 @@ export const faults = defineFaults({
   run_not_over: {
     http: 409,
     retry: 'later',
-    says: (d: { run_id: string; status: string }) => `Run ${d.run_id} is ${d.status}; it has no result yet.`,
+    says: (d: { run_id: string; status: string; because?: string }) =>
+      `Run ${d.run_id} is ${d.status}; it has no result yet.${d.because === undefined ? '' : ` ${d.because}`}`,
   },
   goal_not_waiting: {
     http: 409,

@@ -32,6 +32,7 @@ export function newSessionState(session_id: string): SessionState {
     config: {},
     root_agent_id: '',
     turn_errors_in_a_row: 0,
+    suspension: null,
     used: nothingUsed(),
   }
 }
@@ -75,8 +76,18 @@ export function foldSession(state: SessionState, rune: Rune): void {
     case 'agent.terminated':
       state.openAgents.delete(rune.payload.agent_id)
       break
+    case 'session.suspended':
+      state.suspension = {
+        by: rune.trigger === 'budget_exhausted' ? 'budget' : 'errors',
+        reason: rune.payload.reason,
+      }
+      break
+    case 'session.closing':
+      state.suspension = null
+      break
     case 'session.unsuspended': {
       const { budget } = rune.payload
+      state.suspension = null
       state.turn_errors_in_a_row = 0
       if (budget !== undefined)
         state.config = { ...state.config, budget: { ...(state.config.budget as object), ...budget } as Json }

@@ -116,9 +116,9 @@ export function fromParts(session_id: string, parts: ReadonlyMap<string, string>
   for (const question of head.interactions) state.interactions.set(question.interaction_id, question)
   for (const [key, salted] of head.repeats) state.repeats.set(key, salted)
   for (const goal of head.goals) state.goals.set(goal.goal_id, goal)
-  const { event_id, config, root_agent_id, turn_errors_in_a_row, used } = head
+  const { event_id, config, root_agent_id, turn_errors_in_a_row, suspension, used } = head
   return {
-    state: Object.assign(state, { event_id, config, root_agent_id, turn_errors_in_a_row, used }),
+    state: Object.assign(state, { event_id, config, root_agent_id, turn_errors_in_a_row, suspension, used }),
     hash: head.hash,
   }
 }
@@ -135,6 +135,7 @@ interface Head {
   readonly config: Readonly<Record<string, Json>>
   readonly root_agent_id: string
   readonly turn_errors_in_a_row: number
+  readonly suspension: SessionState['suspension']
   readonly used: SessionState['used']
   readonly subjects: [string, Values<'subjects'>][]
   readonly agents: (Omit<Agent, 'dialogue'> & {

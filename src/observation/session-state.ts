@@ -36,7 +36,15 @@ export interface SessionState {
   config: Readonly<Record<string, Json>>
   root_agent_id: string
   turn_errors_in_a_row: number
+  /** What suspended the session; null while it is not suspended. */
+  suspension: Suspension | null
   used: Used
+}
+
+export interface Suspension {
+  /** A budget is raised to bring the session back; errors are reset after someone has looked at them. */
+  readonly by: 'budget' | 'errors'
+  readonly reason: string
 }
 
 export interface SubjectState {

@@ -1,7 +1,7 @@
 import type { Json } from '../kernel/json.ts'
 import { isEndOfRun } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
-import { ended } from './commands/ended.ts'
+import { endedOrStuck } from './commands/ended.ts'
 import type { EphemeralDelta } from './engine/engine.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -24,8 +24,9 @@ export interface RunHandle {
   /** Everything from the beginning of the run to its end, live, or until this process closes. Leaving the loop stops listening. Refused with `store_poisoned` if the store fails. */
   events(options?: { after?: number }): AsyncIterable<RunEvent>
   /**
-   * Resolves when the run is over, whatever became of it. Refused with `stopped_waiting` if this process closes before
-   * that, and with `store_poisoned` if the store fails.
+   * Resolves when the run is over, whatever became of it. Refused with `session_suspended` if the run is queued and its
+   * session is suspended: bring the session back, then ask again. Refused with `stopped_waiting` if this process closes
+   * before that, and with `store_poisoned` if the store fails.
    */
   result(): Promise<RunResult>
   cancel(reason?: string): ReturnType<Runtime['cancel']>
@@ -89,7 +90,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
     run_id,
     events,
     async result() {
-      const { status, result, error_code, message } = await ended(engine, session_id, run_id, closing)
+      const { status, result, error_code, message } = await endedOrStuck(engine, session_id, run_id, closing)
       return { run_id, status, result, error_code, message }
     },
     cancel: (reason) => runtime.cancel(run_id, reason),

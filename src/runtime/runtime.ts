@@ -192,11 +192,11 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     /** As `createSession`, and says whether the session was there before. */
     openSession: (options: NewSession) => createSession(engine, options, null),
     pause: (session_id: string, reason = 'paused by request') => pause(engine, session_id, reason),
-    resumeSession: (session_id: string) => goOn(engine, session_id, 'resume_requested'),
+    resumeSession: (session_id: string, reason?: string) => goOn(engine, session_id, 'resume_requested', reason),
     /** Brings back a session that used up its budget, with new limits. One that is not named stays. */
-    replenish: (session_id: string, budget: Budget) => replenish(engine, session_id, budget),
+    replenish: (session_id: string, budget: Budget, reason?: string) => replenish(engine, session_id, budget, reason),
     /** Brings back a session that was suspended for its errors: someone has looked. */
-    reset: (session_id: string) => goOn(engine, session_id, 'reset'),
+    reset: (session_id: string, reason?: string) => goOn(engine, session_id, 'reset', reason),
     /** Cancels open runs, terminates the agents and seals the log. */
     closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason, settled),
     archiveSession: (session_id: string) => archive(engine, session_id),

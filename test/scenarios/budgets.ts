@@ -260,12 +260,12 @@ export function budgetPlays(store: Store) {
         await t.run({ session_id })
         expect(await t.of(session_id, 'session.suspended')).toHaveLength(1)
         Object.assign(racing, { running: 0, most: 0, ran: 0, meet: meeting(8, 2) })
+
+        // WHEN it is replenished with its first limit of them, and eight agents that want 48 calls work at the same time
+        await t.sw.replenish(session_id, { tokens: 1_000, tool_calls: 20 })
         const runs = await Promise.all(
           Object.keys(workers).map((agent) => t.sw.submit({ agent, input: 'Go.', session_id })),
         )
-
-        // WHEN it is replenished with its first limit of them, and eight agents that want 48 calls go on at the same time
-        await t.sw.replenish(session_id, { tokens: 1_000, tool_calls: 20 })
         await t.sw.idle()
 
         // THEN exactly so many were made, and the session is suspended once more

@@ -38,16 +38,19 @@ export function suspendedSessionPlays(store: Store) {
         expect((suspended?.event_id ?? 0) - (errors[4]?.event_id ?? 0)).toBe(2)
         expect(await t.status(second.run_id)).toBe('queued')
 
-        // AND time, a restart and new messages do not bring it back
+        // AND time and a restart do not bring it back, and new messages are refused
         await t.hand.advance(60 * minute)
         await t.restart()
-        const third = await t.run({ agent: 'well', session_id })
-        expect(await t.status(third.run_id)).toBe('queued')
+        await expect(t.sw.submit({ agent: 'well', input: 'Go.', session_id })).rejects.toMatchObject({
+          code: 'session_suspended',
+        })
+        expect(await t.status(second.run_id)).toBe('queued')
 
         // AND a reset does: the errors are counted anew, and what waited is taken
         await t.sw.reset(session_id)
         await t.passTime()
         expect(await t.status(second.run_id)).toBe('failed')
+        const third = await t.run({ agent: 'well', session_id })
         expect(await t.status(third.run_id)).toBe('succeeded')
         expect(await t.of(session_id, 'session.suspended')).toHaveLength(1)
       },

@@ -8,7 +8,7 @@ import type { SessionState } from '../../observation/session-state.ts'
 import { prepareAgent, spawn } from '../../runtime/agents/spawn.ts'
 import { type Batch, createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
-import { refuseOver } from '../../runtime/commands/submit.ts'
+import { refuseStopped } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
 import { fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
 import { type GoalConfig, goalConfig } from './goal-config.ts'
@@ -56,7 +56,7 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
     if (session_id === undefined) await openOwn(engine, own, write)
     else
       await attempt(engine, session_id, (state) => {
-        refuseOver(state)
+        refuseStopped(state)
         const batch = createBatch(state, engine.clock.now())
         write(batch, state)
         return { batch, read: [session_id], answer: () => undefined }

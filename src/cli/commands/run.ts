@@ -2,7 +2,10 @@ import type { Client } from '../../surface/client.ts'
 import { listAgents } from '../../surface/operations/agents.ts'
 import { submitRun } from '../../surface/operations/run-commands.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
+import { withoutUndefined } from '../../surface/plain.ts'
+import type { SessionCard } from '../../surface/shapes/session.ts'
 import { askPerson } from '../ask-person.ts'
+import { budgetOf, budgetWords } from '../budget-of.ts'
 import type { Command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { type Followed, followRun } from '../follow-run.ts'
@@ -15,11 +18,17 @@ import { take } from '../with-store.ts'
 
 export const runCommand: Command = {
   name: 'run',
-  usage: 'statewright run "WHAT TO DO" [--agent NAME] [--session ID] [--auto]',
+  usage: 'statewright run "WHAT TO DO" [--agent NAME] [--session ID] [--auto | --reply-optional] [--budget LIMITS]',
   summary: 'Give an agent a job and watch it; questions are asked here. Ctrl-C stops it safely.',
   options: {
     agent: { type: 'string', short: 'a', summary: 'which agent; needed where there are several' },
     session: { type: 'string', summary: 'in this session instead of a new one' },
+    budget: { type: 'string', summary: `what the run may spend: ${budgetWords}` },
+    'session-budget': { type: 'string', summary: 'what a new session may spend in all its runs; as --budget' },
+    'reply-optional': {
+      type: 'boolean',
+      summary: 'do not wait for a reply for ever: after reply_timeout_ms the agent decides by itself',
+    },
     auto: { type: 'boolean', summary: 'ask nobody: what needs approval is denied unless it was approved beforehand' },
     quiet: { type: 'boolean', short: 'q', summary: 'only what the agent says' },
     ...whereOptions,
@@ -29,16 +38,31 @@ export const runCommand: Command = {
   async run(args, io) {
     const [input = ''] = take(this, args, 1)
     if (input.trim() === '') throw badUsage(this, 'Say what to do.')
+    if (args.values.session !== undefined && args.values['session-budget'] !== undefined)
+      throw badUsage(this, 'A session gets its budget when it begins; resume --budget gives a suspended one a larger.')
+    const limits = withoutUndefined({
+      budget: budgetOf(this, args, 'budget'),
+      session_budget: budgetOf(this, args, 'session-budget'),
+      mode: args.values.auto === true ? ('auto' as const) : undefined,
+      interactive_require_user_reply: args.values['reply-optional'] === true ? false : undefined,
+    })
+    const asks = io.terminal.isInteractive && !args.values.json
     const work = async (client: Client) => {
       const agent = (args.values.agent as string | undefined) ?? (await onlyAgent(client, this))
-      const place = await placeOf(client, args.values.session as string | undefined)
-      const body = { agent, input, ...place.body, ...(args.values.auto === true && { mode: 'auto' as const }) }
+      const place = await placeOf(client, agent, args.values.session as string | undefined)
+      // Each try would put one more run behind a question. Somebody at a terminal is asked that question instead.
+      if (place.waits_for !== null && !asks) {
+        io.err(`${place.waits_for.says} Nothing was submitted.`)
+        next(io, args, ...place.waits_for.commands)
+        return exits.waiting
+      }
+      const body = { agent, input, ...place.body, ...limits }
       const { session_id, run_id } = await client.call(submitRun, { body })
       const viewer = createViewer(io, args.values.json ? 'json' : args.values.quiet ? 'text' : 'story')
       const ask = (id: string, signal: AbortSignal) => askPerson(io, client, id, signal)
       const followed = await followRun(io, client, { session_id, run_id, after: place.after }, viewer, {
         owns: true,
-        ...(io.terminal.isInteractive && !args.values.json && { ask }),
+        ...(asks && { ask }),
       })
       next(io, args, ...commandsAfter(followed, session_id, run_id))
       return exits[followed.exit]
@@ -55,15 +79,25 @@ export async function onlyAgent(client: Client, command: Command): Promise<strin
   throw badUsage(command, `Name an agent with --agent; there is ${items.map(({ name }) => name).join(', ') || 'none'}.`)
 }
 
-/** Where the run goes, and from where on it is followed. */
-async function placeOf(client: Client, given: string | undefined) {
-  if (given === undefined) return { body: {}, after: 0 }
+/** Where the run goes, from where on it is followed, and what a person has to do before it can begin. */
+async function placeOf(client: Client, agent: string, given: string | undefined) {
+  if (given === undefined) return { body: {}, after: 0, waits_for: null }
   const { session_id } = await resolveId(client, given, 'session')
-  const { event_id } = await client.call(getSession, { params: { session_id } })
-  return { body: { session_id }, after: event_id }
+  const card = await client.call(getSession, { params: { session_id } })
+  return { body: { session_id }, after: card.event_id, waits_for: waitsFor(card, agent) }
 }
 
-export function commandsAfter({ exit, open }: Followed, session_id: string, run_id: string): readonly string[] {
+function waitsFor({ session_id, state, runs, waiting_on }: SessionCard, agent: string) {
+  if (state === 'paused') return { says: `Session ${session_id} is paused.`, commands: [`resume ${session_id}`] }
+  const first = runs.find((run) => run.agent === agent && run.status === 'waiting_user')
+  if (first === undefined) return null
+  const says = `Session ${session_id} waits for an answer: ${agent} works on ${first.run_id} first, which asks.`
+  return { says, commands: waiting_on.map(({ interaction_id }) => `inbox ${interaction_id}`) }
+}
+
+export function commandsAfter(followed: Followed, session_id: string, run_id: string): readonly string[] {
+  const { exit, open, stopped_session } = followed
+  if (exit === 'waiting' && stopped_session !== null) return [`show ${session_id}`, `resume ${session_id}`]
   if (exit === 'waiting') return [...open.map((id) => `inbox ${id}`), `watch ${run_id} --work`]
   if (exit === 'interrupted' || exit === 'ok') return [`show ${session_id}`]
   return [`show ${run_id}`, `trace ${run_id}`]

@@ -12,9 +12,9 @@ type Tellers = { readonly [K in Kind]?: (rune: Rune<K>) => string | undefined }
 const tellers: Tellers = {
   'session.created': () => 'The session begins.',
   'session.paused': ({ payload }) => `The session is paused: ${payload.reason}.`,
-  'session.resumed': () => 'The session goes on.',
+  'session.resumed': ({ payload }) => `The session goes on${because(payload.reason)}.`,
   'session.suspended': ({ payload }) => `The session is suspended: ${payload.reason}.`,
-  'session.unsuspended': () => 'The session is no longer suspended.',
+  'session.unsuspended': ({ payload }) => `The session is no longer suspended${because(payload.reason)}.`,
   'session.closed': () => 'The session is closed; its log is sealed.',
   'session.archived': () => 'The session is archived.',
   'rune.redacted': ({ payload }) => `Event ${payload.event_id} was redacted: ${payload.reason}.`,
@@ -100,6 +100,8 @@ function contractMoved({ to, trigger, execution_id, payload }: Rune<'contract.mo
   if (to === 'cancelled' && trigger === 'timeout') return `Nobody answered in time: ${execution_id} is cancelled.`
   return undefined
 }
+
+const because = (reason: string | undefined) => (reason === undefined ? '' : `: ${reason.replace(/\.$/, '')}`)
 
 const quoted = (value: Json) => `“${shorten(said(value).trim(), 200)}”`
 

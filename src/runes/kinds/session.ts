@@ -6,7 +6,7 @@ export const sessionKinds = {
   'session.created': z.strictObject({ conversation_id: z.string(), config: jsonObject }),
   'session.activated': z.strictObject({ root_agent_id: z.string() }),
   'session.paused': z.strictObject({ reason: z.string() }),
-  'session.resumed': z.strictObject({}),
+  'session.resumed': z.strictObject({ reason: z.string().optional() }),
   'session.suspended': z.strictObject({ reason: z.string(), budget_info: jsonObject.nullable() }),
   /** `budget` holds the new limits, counted from the beginning of the session; one that is not named stays. */
   'session.unsuspended': z.strictObject({

@@ -1,4 +1,5 @@
-import type { RunView } from '../../observation/session-state.ts'
+import { faults } from '../../faults/catalogue.ts'
+import type { RunView, SessionState } from '../../observation/session-state.ts'
 import type { Engine } from '../engine/engine.ts'
 import { once } from './once.ts'
 import { isOver } from './stop.ts'
@@ -7,4 +8,20 @@ import { isOver } from './stop.ts'
 export function ended(engine: Engine, session_id: string, run_id: string, signal?: AbortSignal): Promise<RunView> {
   const look = (run: RunView | undefined) => (run !== undefined && isOver(run) ? run : undefined)
   return once(engine.sessions, session_id, ({ runs }) => look(runs.get(run_id)), signal)
+}
+
+/** The same; refused while the run cannot go on because its session is suspended. */
+export function endedOrStuck(
+  engine: Engine,
+  session_id: string,
+  run_id: string,
+  signal: AbortSignal,
+): Promise<RunView> {
+  const look = ({ runs, suspension }: SessionState) => {
+    const run = runs.get(run_id)
+    if (run?.status === 'queued' && suspension !== null)
+      throw faults.session_suspended({ session_id, run_id, ...suspension })
+    return run !== undefined && isOver(run) ? run : undefined
+  }
+  return once(engine.sessions, session_id, look, signal)
 }

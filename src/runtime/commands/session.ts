@@ -22,22 +22,27 @@ export function goOn(
   engine: Engine,
   session_id: string,
   trigger: Extract<SessionTrigger, 'resume_requested' | 'reset'>,
+  reason?: string,
 ): Promise<void> {
   return bringBack(engine, session_id, (batch) => {
     const actor = 'human'
-    if (trigger === 'resume_requested')
-      batch.move('session', session_id, trigger, 'session.resumed', { actor, payload: {} })
-    else batch.move('session', session_id, trigger, 'session.unsuspended', { actor, payload: { reason: trigger } })
+    if (trigger === 'resume_requested') {
+      const payload = reason === undefined ? {} : { reason }
+      batch.move('session', session_id, trigger, 'session.resumed', { actor, payload })
+    } else {
+      const payload = { reason: reason ?? trigger }
+      batch.move('session', session_id, trigger, 'session.unsuspended', { actor, payload })
+    }
   })
 }
 
 /** Gives a suspended session more to spend. A budget that is used up already would suspend it again at once. */
-export function replenish(engine: Engine, session_id: string, budget: Budget): Promise<void> {
+export function replenish(engine: Engine, session_id: string, budget: Budget, reason?: string): Promise<void> {
   return bringBack(engine, session_id, (batch, state) => {
     const before = state.config.budget as Budget | undefined
     const isFirstOfCalls = before?.tool_calls === undefined && budget.tool_calls !== undefined
     const made = isFirstOfCalls && { tool_calls_made: state.used.tool_calls }
-    const payload = { reason: 'budget_replenished', budget, ...made }
+    const payload = { reason: reason ?? 'budget_replenished', budget, ...made }
     batch.move('session', session_id, 'budget_replenished', 'session.unsuspended', { actor: 'human', payload })
     // The last calls of a turn that has not noticed yet may be on their way; no other turn begins meanwhile.
     if (isFirstOfCalls) for (const turn_id of state.turns.keys()) batch.restOn(turn_id)

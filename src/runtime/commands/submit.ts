@@ -68,7 +68,7 @@ export async function submit(engine: Engine, given: Submission): Promise<Submitt
     // Its twin was faster.
     is_repeated = state.runs.has(run_id)
     if (is_repeated) return { answer: () => undefined }
-    refuseOver(state)
+    refuseStopped(state)
     const known = agentFor(state, submission)
     const unfit = known === undefined ? await preparing() : undefined
     const batch = createBatch(state, engine.clock.now())
@@ -133,6 +133,13 @@ function createPreparing(engine: Engine, name: string): () => Promise<string | u
 export function refuseOver({ session_id, subjects }: SessionState) {
   const state = subjects.get(session_id)?.state ?? 'unknown'
   if (!['created', 'active', 'paused', 'suspended'].includes(state)) throw faults.session_over({ session_id, state })
+}
+
+/** A run that is submitted now would stay in the queue until a person acts. That is said at once, not recorded. */
+export function refuseStopped(state: SessionState) {
+  refuseOver(state)
+  const { session_id, suspension } = state
+  if (suspension !== null) throw faults.session_suspended({ session_id, ...suspension })
 }
 
 /** A session begins with its root agent ready; with a message, it is active at once. */

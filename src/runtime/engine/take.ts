@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts'
+import { obstacleTo } from '../../observation/obstacle.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
 import { ancestorsOf, isStoppedAbove } from '../delegation-limits.ts'
@@ -32,10 +33,9 @@ export async function take(engine: Engine, session_id: string, run_id: string): 
   }
 }
 
-/** It is queued, its session is active, its agent is free for it, and no run above it was asked to stop. */
+/** It is queued, nothing is in its way, and no run above it was asked to stop. */
 export function mayBeTaken(state: SessionState, run: RunView): boolean {
-  if (run.status !== 'queued' || state.subjects.get(state.session_id)?.state !== 'active') return false
-  return isFree(state, run) && !isStoppedAbove(state, run)
+  return run.status === 'queued' && obstacleTo(state, run) === null && !isStoppedAbove(state, run)
 }
 
 async function tryToTake(engine: Engine, state: SessionState, run: RunView): Promise<Hold | 'stale'> {
@@ -91,19 +91,6 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
   }
   hold.lease.signal.addEventListener('abort', () => stopEverything(hold), { once: true })
   return hold
-}
-
-/** INV-TURN-SEQUENTIAL: an agent is in one turn at a time, and runs are taken in the order they came. */
-function isFree(state: SessionState, run: RunView): boolean {
-  const agent = state.agents.get(run.agent_id)
-  if (agent === undefined) return false
-  if (agent.turn_id !== null) return agent.turn_id === run.turn_id
-  if (state.subjects.get(run.agent_id)?.state !== 'idle') return false
-  for (const other of state.openRuns.values()) {
-    if (other === run) return true
-    if (other.agent_id === run.agent_id && other.status === 'queued') return false
-  }
-  return true
 }
 
 function versionOf(state: SessionState, subject_id: string): number {

@@ -3,6 +3,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { durations } from '../../observation/durations.ts'
+import { obstacleTo } from '../../observation/obstacle.ts'
 import { type ExecutionStep, executionTrace } from '../../observation/trace.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
@@ -93,6 +94,7 @@ export const getRun = defineOperation({
       attempt,
       submitted_at,
       current_line: view.lines.runLine(run_id, desk.now()),
+      held_up_by: status === 'queued' ? obstacleTo(view.state, run) : null,
       pending_interaction_ids: openQuestions(found),
       used: { ...used },
       budget,
@@ -117,9 +119,12 @@ export const runResult = defineOperation({
   body: null,
   returns: resultShape,
   async run(desk, { params: { run_id } }) {
-    const { run, session_id } = await findRun(desk, run_id)
+    const { run, session_id, view } = await findRun(desk, run_id)
     const { status, result, error_code, message } = run
-    if (!('terminal' in runMachine.states[status])) throw faults.run_not_over({ run_id, status })
+    if (!('terminal' in runMachine.states[status])) {
+      const obstacle = status === 'queued' ? obstacleTo(view.state, run) : null
+      throw faults.run_not_over({ run_id, status, ...(obstacle !== null && { because: obstacle.says }) })
+    }
     return { run_id, session_id, status, result, error_code, message }
   },
 })

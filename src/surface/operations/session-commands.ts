@@ -80,13 +80,15 @@ export const resumeSession = defineOperation({
     budget: budget.optional(),
     /** Someone has looked at what went wrong. */
     reset: z.boolean().optional(),
+    reason: z.string().max(10_000).optional(),
   }),
   returns: stands,
   async run(desk, { params: { session_id }, body }) {
     const commands = await desk.commands()
-    if (body.budget !== undefined) await commands.replenish(session_id, body.budget)
-    else if (body.reset === true) await commands.reset(session_id)
-    else await commands.resumeSession(session_id)
+    const { budget, reset, reason } = body
+    if (budget !== undefined) await commands.replenish(session_id, budget, reason)
+    else if (reset === true) await commands.reset(session_id, reason)
+    else await commands.resumeSession(session_id, reason)
     return standing(desk, session_id)
   },
   repeat: async (_desk, { params: { session_id } }) => ({ session_id, state: 'active' }),

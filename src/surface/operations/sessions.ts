@@ -159,6 +159,7 @@ function sessionCard(row: Summary, state: SessionState, lines: Lines, now: numbe
     ...summaryCard(state.session_id, row, now),
     event_id: state.event_id,
     current_line: lines.sessionLine(now),
+    suspension: state.suspension,
     is_sealed: row.state === 'closed' || row.state === 'archived',
     is_archived: row.state === 'archived',
     spine: spineOf(subjects.values()),

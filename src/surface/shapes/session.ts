@@ -50,6 +50,8 @@ const usedShape = z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms:
 /** A session by itself. `event_id` is where a stream goes on from what stands here. */
 export const sessionShape = z.object({
   ...summaryShape.shape,
+  /** What suspended it; null while it is not suspended. */
+  suspension: z.object({ by: z.enum(['budget', 'errors']), reason: z.string() }).nullable(),
   is_sealed: z.boolean(),
   is_archived: z.boolean(),
   /** Every machine that is not over, outermost first. */

@@ -1,0 +1,57 @@
+import { type SessionState as StateOfSession, sessionMachine } from '../machines/session.ts'
+import type { RunView, SessionState } from './session-state.ts'
+
+/** What keeps a queued run from being taken now. */
+export interface Obstacle {
+  readonly what: 'session' | 'agent' | 'run'
+  readonly id: string
+  readonly state: string
+  /** It does not go away by itself: a person answers a question, or brings the session back. */
+  readonly needs_person: boolean
+  readonly says: string
+}
+
+/**
+ * Why a queued run does not begin: its session takes no turns, its agent is
+ * over, or its agent has another run first (INV-TURN-SEQUENTIAL: one turn at a
+ * time, runs in the order in which they came). Null: a worker may take it.
+ */
+export function obstacleTo(state: SessionState, run: RunView): Obstacle | null {
+  const { session_id, subjects } = state
+  const session = subjects.get(session_id)?.state ?? 'unknown'
+  if (session !== 'active') return bySession(state, session)
+  const agent = state.agents.get(run.agent_id)
+  const at = subjects.get(run.agent_id)?.state ?? 'unknown'
+  if (agent === undefined) return byAgent(run, at)
+  const open = [...state.openRuns.values()]
+  if (agent.turn_id !== null) {
+    if (agent.turn_id === run.turn_id) return null
+    const holder = open.find(({ turn_id }) => turn_id === agent.turn_id)
+    return holder === undefined ? byAgent(run, at) : byRun(holder)
+  }
+  if (at !== 'idle') return byAgent(run, at)
+  const first = open.find((other) => other === run || (other.agent_id === run.agent_id && other.status === 'queued'))
+  return first === undefined || first === run ? null : byRun(first)
+}
+
+function bySession({ session_id, suspension }: SessionState, state: string): Obstacle {
+  const meaning = sessionMachine.states[state as StateOfSession]?.meaning ?? ''
+  const why = state === 'suspended' && suspension !== null ? suspension.reason : meaning
+  return {
+    what: 'session',
+    id: session_id,
+    state,
+    needs_person: state === 'paused' || state === 'suspended',
+    says: `Its session ${session_id} is ${state}: ${why}`,
+  }
+}
+
+function byAgent({ agent_id }: RunView, state: string): Obstacle {
+  return { what: 'agent', id: agent_id, state, needs_person: false, says: `Its agent ${agent_id} is ${state}.` }
+}
+
+function byRun({ run_id, status }: RunView): Obstacle {
+  const waits = status === 'waiting_user'
+  const says = `Its agent works on ${run_id} first, which ${waits ? 'waits for an answer' : `is ${status}`}.`
+  return { what: 'run', id: run_id, state: status, needs_person: waits, says }
+}

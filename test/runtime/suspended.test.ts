@@ -1,0 +1,127 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { breakOff, call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { getRun, runResult } from '../../src/surface/operations/runs.ts'
+import { sendMessage } from '../../src/surface/operations/session-commands.ts'
+import { getSession } from '../../src/surface/operations/sessions.ts'
+import { createDeskWorld } from '../support/desk.ts'
+
+const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => n })
+const note = tool({ name: 'shop.note', input: z.object({}), approval: 'always', run: () => 'noted' })
+
+/** A session whose first run used up its two tool calls and wanted a third. */
+async function spent() {
+  const script = [call('shop.look', { n: 1 }), call('shop.look', { n: 2 }), call('shop.look', { n: 3 }), say('Done.')]
+  const main = agent({ role: 'main', model: scriptedModel(script), tools: [look] })
+  const well = agent({ role: 'well', model: scriptedModel(() => say('Fine.')) })
+  const at = await createDeskWorld({ main, well })
+  onTestFinished(() => at.world.end())
+  const run = await at.world.sw.submit({ agent: 'main', input: 'Go.', session_budget: { tool_calls: 2 } })
+  return { ...at, sw: at.world.sw, run, session_id: run.session_id }
+}
+
+describe('F-29 suspended session', () => {
+  test('F-29 submit: a suspended session refuses new work and says what brings it back', async () => {
+    const { sw, session_id, client, world } = await spent()
+    await sw.idle()
+    const refused = {
+      code: 'session_suspended',
+      message: expect.stringMatching(/is suspended \(.*budget: .*\), and takes no new work\. .*larger budget/),
+      details: { session_id, by: 'budget' },
+    }
+    const before = (await world.runes(session_id)).length
+    await expect(sw.submit({ agent: 'main', input: 'More.', session_id })).rejects.toMatchObject(refused)
+    await expect(sw.submit({ agent: 'well', input: 'More.', session_id })).rejects.toMatchObject(refused)
+    const message = { params: { session_id }, body: { input: 'More.' } }
+    await expect(client.call(sendMessage, message)).rejects.toMatchObject(refused)
+    const goal = { goal: 'Ship it.', session_id, planner: 'main', critic: 'well' }
+    await expect(sw.goals.start(goal)).rejects.toMatchObject(refused)
+    expect(await world.runes(session_id)).toHaveLength(before)
+  })
+
+  test('F-29 submit: a key that was used before the suspension still finds its run', async () => {
+    const { sw, session_id } = await spent()
+    const keyed = { agent: 'well', input: 'Hi.', session_id, idempotency_key: 'k' }
+    const first = await sw.submit(keyed)
+    await sw.idle()
+    expect(await sw.submit(keyed)).toMatchObject({ run_id: first.run_id, is_repeated: true })
+  })
+
+  test('F-29 result: a run that is queued in a suspended session is refused, and goes on once the session is back', async () => {
+    const { sw, run, session_id, client } = await spent()
+    const stuck = { code: 'session_suspended', details: { session_id, run_id: run.run_id, by: 'budget' } }
+    await expect(run.result()).rejects.toMatchObject(stuck)
+    await expect(run.result()).rejects.toMatchObject(stuck)
+
+    const asked = { params: { run_id: run.run_id } }
+    const why = `Its session ${session_id} is suspended: The session has used up its budget`
+    await expect(client.call(runResult, asked)).rejects.toMatchObject({
+      code: 'run_not_over',
+      message: expect.stringContaining(why),
+    })
+    expect(await client.call(getRun, asked)).toMatchObject({
+      status: 'queued',
+      held_up_by: { what: 'session', id: session_id, state: 'suspended', needs_person: true },
+    })
+    expect(await client.call(getSession, { params: { session_id } })).toMatchObject({ suspension: { by: 'budget' } })
+
+    await sw.replenish(session_id, { tool_calls: 10 }, 'one more try')
+    expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
+    expect(await client.call(getSession, { params: { session_id } })).toMatchObject({ suspension: null })
+    expect((await sw.submit({ agent: 'well', input: 'Hi.', session_id })).is_repeated).toBe(false)
+  })
+
+  test('F-29 errors: the refusal asks for a reset, and a reset with a reason is recorded', async () => {
+    const main = agent({
+      role: 'main',
+      model: scriptedModel([breakOff('down')]),
+      retries: { tries: 9, first_delay_ms: 1 },
+    })
+    const { world, client } = await createDeskWorld({ main }, { settings: { error_threshold: 1 } })
+    onTestFinished(() => world.end())
+    const { sw } = world
+    const run = await sw.submit({ agent: 'main', input: 'Go.' })
+    const { session_id } = run
+    await expect(run.result()).rejects.toMatchObject({
+      code: 'session_suspended',
+      message: expect.stringContaining('look at its errors and reset it'),
+      details: { by: 'errors' },
+    })
+    expect(await client.call(getSession, { params: { session_id } })).toMatchObject({ suspension: { by: 'errors' } })
+    await sw.reset(session_id, 'the model is up again')
+    const back = (await world.runes(session_id)).find((rune) => rune.kind === 'session.unsuspended')
+    expect(back).toMatchObject({ trigger: 'reset', payload: { reason: 'the model is up again' } })
+  })
+
+  test('F-29 queue: a run behind one that waits for an answer says so, and so does one in a paused session', async () => {
+    const script = [call('shop.note', {}), say('Noted.'), say('Second.'), say('Third.')]
+    const main = agent({ role: 'main', model: scriptedModel(script), tools: [note] })
+    const { world, client } = await createDeskWorld({ main })
+    onTestFinished(() => world.end())
+    const { sw } = world
+    const first = await sw.submit({ agent: 'main', input: 'Go.' })
+    const { session_id } = first
+    await sw.idle()
+    const second = await sw.submit({ agent: 'main', input: 'Again.', session_id })
+    const third = await sw.submit({ agent: 'main', input: 'And again.', session_id })
+    const heldUp = async (run_id: string) => (await client.call(getRun, { params: { run_id } })).held_up_by
+    const behind = { what: 'run', id: first.run_id, state: 'waiting_user', needs_person: true }
+    expect(await heldUp(first.run_id)).toBeNull()
+    expect(await heldUp(second.run_id)).toMatchObject(behind)
+    expect(await heldUp(third.run_id)).toMatchObject(behind)
+
+    await sw.pause(session_id)
+    const paused = { what: 'session', id: session_id, state: 'paused', needs_person: true }
+    expect(await heldUp(third.run_id)).toMatchObject(paused)
+    await sw.resumeSession(session_id, 'back from lunch')
+    const resumed = (await world.runes(session_id)).find((rune) => rune.kind === 'session.resumed')
+    expect(resumed?.payload).toEqual({ reason: 'back from lunch' })
+
+    const [asked] = await sw.inbox()
+    await sw.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
+    expect(await third.result()).toMatchObject({ status: 'succeeded', result: 'Third.' })
+    expect(await heldUp(third.run_id)).toBeNull()
+  })
+})
