@@ -22,7 +22,7 @@ export function precheck({ input, run_id }: Progress, { sha256 }: Ports): Preche
     report_id: idOf('precheck', run_id, sha256),
     schema_version: '1.1.0',
     intent_schema_version: intentSchemaVersion,
-    schema_problems: parsed.success ? [] : problemsOf(parsed.error, 'schema_invalid'),
+    schema_problems: parsed.success ? unreviewed(parsed.data, index) : problemsOf(parsed.error, 'schema_invalid'),
     checksum: { declared: declaredChecksum(input.intent), computed: intentChecksum(input.intent, sha256) },
     red_lines: redLines(input.intent, effective, policy !== null, registry.problems),
     policy_problems: intent === null || policy === null ? [] : forbidden(intent, policy, index),
@@ -53,6 +53,17 @@ function riskUnder({ mode, risk }: Effective, isPolicyRead: boolean): RedLineFin
   const problems = fullAutoRisk(mode, risk)
   if (problems.length > 0 || isPolicyRead) return { problems }
   return { not_evaluated: 'The mode is not known: the policy does not have the shape of a policy.' }
+}
+
+/** The shape asks for a review of what the intent says it writes; the registry may say that it writes more. */
+function unreviewed(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
+  const changing = intent.planned_commands.filter((command) =>
+    commandEffects(command, index).some((effect) => effect === 'write' || effect === 'deploy'),
+  )
+  if (changing.length === 0 || intent.risk.requires_review.length > 0) return []
+  const refs = changing.map(({ command_id }) => command_id)
+  const message = `must name a review category, since the registry says that ${refs.join(', ')} writes or deploys`
+  return [{ code: 'schema_invalid', message, path: 'risk.requires_review', refs }]
 }
 
 function forbidden(intent: ExecutionIntent, policy: ExecutionPolicy, index: RegistryIndex): Problem[] {

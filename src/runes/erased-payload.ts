@@ -32,6 +32,7 @@ const keptOfConfig: ReadonlySet<string> = new Set([
   'per_agent',
   'planner',
   'policy',
+  'question_budget',
   'task_budget',
 ])
 

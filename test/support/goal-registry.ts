@@ -1,9 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Json } from '../../src/kernel/json.ts'
-import { agent, command, rule, workflow } from './coordinator.ts'
+import { agent, command as estimated, rule, workflow } from './coordinator.ts'
 
 type Entry = { [key: string]: Json }
+
+/** Commands without estimates: what a goal spends is measured while it runs, and not refused before. */
+const command = (id: string, more: Entry = {}) => estimated(id, { estimate: {}, ...more })
 
 /** A registry for goals: notes are taken side by side, writing is reviewed, deploying is denied. */
 export const goalContent: readonly Entry[] = [

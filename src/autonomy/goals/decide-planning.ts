@@ -30,13 +30,14 @@ export function decidePlanning(desk: Desk) {
   const { goal } = desk
   if (goal.plan !== null) return decideApproval(desk)
   const draft = goal.drafts.length + 1
+  const by = goal.given === null ? 'planner' : 'caller'
   const given = goal.given ?? drafted(desk, draft)
   if (given === undefined) return
   const judged = desk.judged.get(draft)
   if (judged === undefined) {
     // A person has questions of the Coordinator to answer; what they say is recorded, and it is looked at again.
     if (desk.state.subjects.get(desk.ids.coordination(draft))?.state !== 'AWAITING_ANSWERS')
-      desk.errands.push({ errand: 'judge', draft, given })
+      desk.errands.push({ errand: 'judge', draft, given, by })
     return
   }
   if (judged.outcome === 'failed') return draftFailed(desk, draft, judged.failure)
@@ -45,7 +46,7 @@ export function decidePlanning(desk: Desk) {
   const plan_id = ids.plan(draft)
   const tasks = judged.tasks as unknown as Record<string, Json>[]
   batch.say('plan.created', { actor: 'coordinator', payload: { plan_id, tasks } }, aboutGoal(desk))
-  if (config.auto) return start(desk, 'auto_start', judged.tasks, plan_id)
+  if (config.auto === true) return start(desk, 'auto_start', judged.tasks, plan_id)
   const interaction_id = ids.question(plan_id)
   const request = { goal_id: goal.goal_id, plan_id, tasks, options: ['approve', 'deny'] }
   const payload = {

@@ -13,9 +13,17 @@ export type Judgement =
   | { readonly outcome: 'judged'; readonly tasks: readonly PlannedTask[] }
   | { readonly outcome: 'failed'; readonly failure: Json }
 
+/** A draft that is to be judged, and who gave it. A planner may say less than a caller. */
+export interface DraftGiven {
+  /** Its number, from 1. */
+  readonly draft: number
+  readonly given: Json
+  readonly by: 'caller' | 'planner'
+}
+
 /** Something that has to be done outside the log before the loop can decide. It may be done twice. */
 export type Errand =
-  | { readonly errand: 'judge'; readonly draft: number; readonly given: Json }
+  | ({ readonly errand: 'judge' } & DraftGiven)
   | { readonly errand: 'prepare'; readonly agent: string; readonly key: string }
   | { readonly errand: 'registry'; readonly draft: number }
 

@@ -11,7 +11,8 @@ import {
 } from '../../coordinator/schemas/scalars.ts'
 import type { Json } from '../../kernel/json.ts'
 import { priorities } from '../../observation/goal-state.ts'
-import { closedObject, problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
+import { closedObject, fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
+import { quoted } from '../../runtime/untrusted.ts'
 
 const draftTask = closedObject({
   id: contentId,
@@ -32,10 +33,9 @@ const draftTask = closedObject({
   condition: sentence.optional(),
 })
 
-/** A plan as a planner or a caller drafts it. The rest of an intent follows from the goal and the registry. */
-export const planDraft = closedObject({
+/** What a planner may fill in. The rest of an intent follows from the goal, the operator and the registry. */
+const plannersOwn = {
   title: z.string().min(5).max(160).optional(),
-  success_criteria: z.array(sentence).min(1).max(20).optional(),
   tasks: z.array(draftTask).min(1).max(80),
   risk: closedObject({
     overall: riskLevel.optional(),
@@ -46,7 +46,11 @@ export const planDraft = closedObject({
     .array(openQuestion.safeExtend({ evidence_refs: z.array(evidenceRef).max(30) }))
     .max(50)
     .optional(),
-}).superRefine(({ tasks }, issues) => {
+}
+
+type Tasks = z.output<typeof plannersOwn.tasks>
+
+function checkTasks({ tasks }: { readonly tasks: Tasks }, issues: z.RefinementCtx) {
   const ids = tasks.map((task) => task.id)
   const say = (i: number, field: string, message: string) =>
     issues.addIssue({ code: 'custom', path: ['tasks', i, field], message })
@@ -58,19 +62,46 @@ export const planDraft = closedObject({
     if (tasks.findIndex((task) => task.instead_of === instead_of) < i)
       say(i, 'instead_of', `Another task stands in for ${instead_of} already.`)
   })
-})
+}
 
-export type PlanDraft = z.output<typeof planDraft>
+const plannersDraft = closedObject(plannersOwn).superRefine(checkTasks)
+
+/** Whoever sets the goal may also say when it is reached. */
+const callersDraft = closedObject({
+  success_criteria: z.array(sentence).min(1).max(20).optional(),
+  ...plannersOwn,
+}).superRefine(checkTasks)
+
+export type PlanDraft = z.output<typeof callersDraft>
 
 export type ReadDraft = { readonly draft: PlanDraft } | { readonly intent: Json } | { readonly problem: string }
 
-/** Reads what a caller gave or a model wrote: a draft, or a whole intent, which is taken as it is. */
-export function readDraft(given: Json): ReadDraft {
+/**
+ * Reads what a caller gave or a planner wrote. A caller may give a whole intent. A planner drafts: the objective, the
+ * status, the source, the budgets and the evidence of the intent come from the goal, and the policy from the operator.
+ */
+export function readDraft(given: Json, by: 'caller' | 'planner'): ReadDraft {
   const value = typeof given === 'string' ? writtenJson(given) : given
   if (value === undefined) return { problem: 'It is not JSON.' }
-  if (isIntent(value)) return { intent: value }
-  const read = planDraft.safeParse(value)
-  return read.success ? { draft: read.data } : { problem: problemSentence(shapeProblems(read.error)) }
+  if (isIntent(value)) return by === 'caller' ? { intent: value } : { problem: wholeIntent }
+  const read = (by === 'caller' ? callersDraft : plannersDraft).safeParse(value)
+  return read.success ? { draft: read.data } : { problem: problemSentence(fieldProblems(read.error)) }
+}
+
+const wholeIntent =
+  'It is a whole execution intent. A planner drafts tasks; objective, status, source, evidence and budgets come from the goal.'
+
+/** Evidence that a draft cites and that the goal does not have. A planner may cite evidence, and not make it up. */
+export function unknownEvidence({ tasks, open_questions = [] }: PlanDraft, known: ReadonlySet<string>): string | null {
+  const cited = [
+    ...tasks.map(({ id, evidence = [] }) => [id, evidence] as const),
+    ...open_questions.map(({ key, evidence_refs }) => [key, evidence_refs] as const),
+  ]
+  const unknown = cited.flatMap(([name, refs]) =>
+    refs.filter((ref) => !known.has(ref)).map((ref) => `${name} cites ${quoted(ref)}`),
+  )
+  if (unknown.length === 0) return null
+  return `${unknown.slice(0, 20).join('; ')}: the goal has no such evidence; it has ${[...known].slice(0, 50).join(', ')}.`
 }
 
 function isIntent(value: Json): boolean {

@@ -181,7 +181,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       case 'judge': {
         const goal = (await engine.sessions.load(session_id)).goals.get(goal_id)
         if (goal === undefined || isEnded(goal)) return
-        const judging = judgeDraft(ports, session_id, goal, errand.draft, errand.given)
+        const judging = judgeDraft(ports, session_id, goal, errand)
         const judgement = await refusing(errand.draft, judging)
         if (judgement !== undefined) judged.set(errand.draft, judgement)
       }

@@ -22,10 +22,12 @@ export const goalConfig = closedObject({
   planner: z.string().nullable().default(null),
   /** The agent that examines the results. Without one, a goal is met when every task is done. */
   critic: z.string().nullable().default(null),
-  /** The plan starts as soon as it is judged; otherwise a person is asked. */
-  auto: z.boolean().default(false),
-  /** Whether its runs may wait for people. */
+  /** The plan starts as soon as it is judged; otherwise a person is asked. Without it, as the mode says. */
+  auto: z.boolean().optional(),
+  /** Whether its plan and its runs may ask people. In `auto` only a review that the plan demands waits for one. */
   mode: z.enum(['interactive', 'auto']).default('interactive'),
+  /** How many questions a plan may ask. Without it, 10. In the mode `auto` it asks none. */
+  question_budget: z.int().min(0).max(50).optional(),
   budget: goalBudget.prefault({}),
   /** For each run of a task. */
   task_budget: budget.nullable().default(null),

@@ -1,12 +1,18 @@
 import { intentChecksum } from '../../coordinator/checksum.ts'
 import { indexOf, type RegistryIndex } from '../../coordinator/registry/references.ts'
-import { intentSchemaVersion } from '../../coordinator/schemas/intent.ts'
-import type { Agent, RegistrySnapshot, Workflow } from '../../coordinator/schemas/registry.ts'
-import { highestRisk, type PhaseName } from '../../coordinator/schemas/scalars.ts'
+import { type ExecutionIntent, executionIntent, intentSchemaVersion } from '../../coordinator/schemas/intent.ts'
+import type { Agent, Command, RegistrySnapshot, Workflow } from '../../coordinator/schemas/registry.ts'
+import {
+  effects as allEffects,
+  highestRisk,
+  type PhaseName,
+  reviewCategories,
+} from '../../coordinator/schemas/scalars.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 import { isoTime } from '../../observation/iso-time.ts'
 import type { PlanDraft } from './draft.ts'
+import type { GoalConfig } from './goal-config.ts'
 
 export interface Drafting {
   readonly goal_id: string
@@ -14,6 +20,51 @@ export interface Drafting {
   readonly draft: number
   readonly received_at: number
   readonly registry: RegistrySnapshot
+  readonly bounds: Bounds
+}
+
+/** What the goal allows its plan: how it may ask, and what it may spend. */
+export type Bounds = Pick<ExecutionIntent, 'interaction' | 'budgets'>
+
+const widest = { max_files: 500, max_commits: 50, max_tokens: 2_000_000, max_cost_usd: 10_000 }
+
+/** What a goal leaves to its next plan. What it has spent already is gone. */
+export function boundsOf({ mode, question_budget, budget }: GoalConfig, used: Spent): Bounds {
+  const left = (most: number, limit: number | undefined, spent: number | undefined) =>
+    limit === undefined ? most : Math.min(most, Math.max(0, limit - (spent ?? 0)))
+  return {
+    interaction:
+      mode === 'auto'
+        ? { mode: 'full_auto', question_budget: 0, question_policy: 'never' }
+        : { mode: 'interactive', question_budget: question_budget ?? 10, question_policy: 'conceptual_only' },
+    budgets: {
+      ...widest,
+      max_tokens: left(widest.max_tokens, budget.tokens, used.tokens),
+      max_cost_usd: left(widest.max_cost_usd, budget.cost_usd, used.cost_usd),
+    },
+  }
+}
+
+export type Spent = { readonly tokens?: number; readonly cost_usd?: number }
+
+/** Where a whole intent goes beyond its goal. It is sealed, so it is refused and not changed. */
+export function beyondGoal(intent: Json, { question_budget }: GoalConfig, { interaction, budgets }: Bounds): string[] {
+  const read = executionIntent.safeParse(intent)
+  // What is not an intent at all is the Coordinator's to refuse.
+  if (!read.success) return []
+  const { interaction: asks, budgets: spends } = read.data
+  const most = (name: keyof Bounds['budgets']) =>
+    spends[name] > budgets[name] ? [`Its budgets.${name} is ${spends[name]}; the goal has ${budgets[name]} left.`] : []
+  return [
+    ...(interaction.mode === 'full_auto' && asks.mode !== 'full_auto'
+      ? [`Its interaction.mode is ${asks.mode}; the goal is in the mode auto, so it must be full_auto.`]
+      : []),
+    ...(question_budget !== undefined && asks.question_budget > question_budget
+      ? [`Its interaction.question_budget is ${asks.question_budget}; the goal allows ${question_budget}.`]
+      : []),
+    ...most('max_tokens'),
+    ...most('max_cost_usd'),
+  ]
 }
 
 type Task = PlanDraft['tasks'][number]
@@ -23,6 +74,9 @@ interface Place {
   readonly phase: PhaseName
   readonly role: string | undefined
 }
+
+/** A goal is evidence for the tasks that serve it. */
+export const evidenceRefOf = (goal_id: string) => `goal:${goal_id}`
 
 /**
  * The intent that a draft comes to. What the draft leaves open is taken from
@@ -34,8 +88,12 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
   const places = draft.tasks.map((task) => placeOf(task, index))
   const owners = draft.tasks.map((task, i) => task.owner ?? leaderOf(places[i], index))
   const commands = draft.tasks.map((task) => index.versions('command', task.command)[0])
-  const ref = `goal:${about.goal_id}`
-  const effects = draft.tasks.map((task, i) => task.effects ?? commands[i]?.effects ?? ['read'])
+  const ref = evidenceRefOf(about.goal_id)
+  // A draft can add an effect or a review to what follows from the registry, and take none away.
+  const effects = draft.tasks.map((task, i) => {
+    const has = [...(task.effects ?? []), ...((commands[i] as Command | undefined)?.effects ?? [])]
+    return has.length === 0 ? (['read'] as const) : allEffects.filter((effect) => has.includes(effect))
+  })
   const levels = draft.tasks.map((task, i) => task.risk_level ?? commands[i]?.risk_level ?? 'low')
   const intent: { [key: string]: Json } = {
     id: `intent_${about.goal_id
@@ -69,13 +127,13 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
       ...(task.condition === undefined ? {} : { condition: task.condition }),
     })),
     ...(draft.open_questions === undefined ? {} : { open_questions: draft.open_questions as unknown as Json }),
-    interaction: { mode: 'interactive', question_budget: 10, question_policy: 'conceptual_only' },
+    interaction: about.bounds.interaction,
     risk: {
       overall: draft.risk?.overall ?? highestRisk(levels),
       drivers: draft.risk?.drivers ?? ['It follows from the commands of the plan.'],
-      requires_review: draft.risk?.requires_review ?? usualReviews(effects.flat()),
+      requires_review: reviewsOf(effects.flat(), draft.risk?.requires_review),
     },
-    budgets: { max_files: 500, max_commits: 50, max_tokens: 2_000_000, max_cost_usd: 10_000 },
+    budgets: about.bounds.budgets,
     evidence_refs: [ref],
     constraints: {
       execution: 'forbidden',
@@ -134,7 +192,10 @@ function selectedAgents(owners: readonly (string | undefined)[], index: Registry
   }))
 }
 
-/** An intent that writes or deploys names who looks at it first. */
-function usualReviews(effects: readonly string[]): Json {
-  return [...(effects.includes('deploy') ? ['release'] : []), ...(effects.includes('write') ? ['architecture'] : [])]
+/** A plan that writes or deploys is reviewed first, and so is whatever the draft names. */
+function reviewsOf(effects: readonly string[], drafted: readonly string[] = []): Json {
+  const needed = new Set(drafted)
+  if (effects.includes('deploy')) needed.add('release')
+  if (effects.includes('write')) needed.add('architecture')
+  return reviewCategories.filter((category) => needed.has(category))
 }

@@ -7,11 +7,11 @@ import type { GoalView, PlannedTask } from '../../observation/goal-state.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
 import type { Plans, PlanView } from '../plans/plans.ts'
 import { isEnded } from '../plans/recorded.ts'
-import type { Judgement } from './desk.ts'
-import { readDraft } from './draft.ts'
+import type { DraftGiven, Judgement } from './desk.ts'
+import { readDraft, unknownEvidence } from './draft.ts'
 import { configOf } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
-import { intentOf } from './intent-of.ts'
+import { beyondGoal, boundsOf, evidenceRefOf, intentOf } from './intent-of.ts'
 import { tasksOf } from './tasks-of.ts'
 
 export interface Judging {
@@ -30,12 +30,11 @@ export async function judgeDraft(
   { engine, plans, registry: read }: Judging,
   session_id: string,
   goal: GoalView,
-  draft: number,
-  given: Json,
+  { draft, given, by }: DraftGiven,
 ): Promise<Judgement | undefined> {
   const ids = goalIds(goal.goal_id, engine.sha256)
   const coordination_id = ids.coordination(draft)
-  const { subjects } = await engine.sessions.load(session_id)
+  const { subjects, agents } = await engine.sessions.load(session_id)
   const isKnown = subjects.has(coordination_id)
   // What was sent through it before is judged by what was recorded then, whatever became of the registry since.
   const plan = isKnown ? await plans.rest(coordination_id) : await submit()
@@ -46,11 +45,20 @@ export async function judgeDraft(
 
   async function submit(): Promise<PlanView | Judgement> {
     const registry = await read()
-    const drafted = readDraft(given)
+    const drafted = readDraft(given, by)
     if ('problem' in drafted) return failed(`The draft does not have the shape of a plan: ${drafted.problem}`)
     const { goal_id, goal_description, received_at } = goal
-    const about = { goal_id, goal: goal_description, draft, received_at, registry }
-    const { facts, memory } = configOf(goal)
+    const config = configOf(goal)
+    const { memory, facts = factsOf(goal, engine.sha256) } = config
+    const bounds = boundsOf(config, agents.get(goal.agent_id)?.used ?? {})
+    const about = { goal_id, goal: goal_description, draft, received_at, registry, bounds }
+    const problem =
+      'intent' in drafted
+        ? beyondGoal(drafted.intent, config, bounds).join(' ')
+        : by === 'planner'
+          ? unknownEvidence(drafted.draft, evidenceOf(goal_id, facts, memory))
+          : null
+    if (problem) return failed(problem)
     const recovers = await recovered()
     return plans.submit({
       intent: 'intent' in drafted ? drafted.intent : intentOf(drafted.draft, about, engine.sha256),
@@ -58,7 +66,7 @@ export async function judgeDraft(
       session_id,
       goal_id,
       coordination_id,
-      facts: facts ?? factsOf(goal, engine.sha256),
+      facts,
       ...(memory === undefined ? {} : { memory }),
       ...(recovers === undefined ? {} : { recovers }),
     })
@@ -77,6 +85,14 @@ export async function judgeDraft(
       throw error
     })
   }
+}
+
+/** What a draft for this goal may cite: the goal itself, and what its facts and its memory name. */
+function evidenceOf(goal_id: string, facts: Json, memory: Json | undefined): ReadonlySet<string> {
+  const idsIn = (list: unknown) => (Array.isArray(list) ? list.map((one) => String(Object(one).id)) : [])
+  const { evidence } = Object(facts) as { readonly evidence?: unknown }
+  const { memories } = Object(memory) as { readonly memories?: unknown }
+  return new Set([evidenceRefOf(goal_id), ...idsIn(evidence), ...idsIn(memories)])
 }
 
 /** Where nobody scanned a project, all that is known is the goal itself. */

@@ -6,7 +6,7 @@ import { latestTasks } from './critique.ts'
 import type { Input } from './inputs.ts'
 
 const draftShape =
-  '{"title"?, "success_criteria"?: [..], "tasks": [{"id", "command", "intent", "owner"?, "depends_on"?: [ids], "priority"?: critical|high|medium|low, "instead_of"?: id}], "risk"?: {"requires_review"?: [..]}}'
+  '{"title"?, "tasks": [{"id", "command", "intent", "owner"?, "depends_on"?: [ids], "priority"?: critical|high|medium|low, "instead_of"?: id}], "risk"?: {"requires_review"?: [..]}}'
 
 /** What the planner is asked: the goal, what it may use, and why the last draft did not do. */
 export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): string {

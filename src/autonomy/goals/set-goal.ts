@@ -118,10 +118,10 @@ function checked(goal: string, given: object): GoalConfig {
     throw refused(goal, 'It says nothing; describe what is to be reached.')
   const read = goalConfig.safeParse(given)
   if (!read.success) throw refused(goal, `${problemSentence(fieldProblems(read.error))}.`)
-  const { planner, plan } = read.data
+  const { planner, plan, mode, auto = mode === 'auto' } = read.data
   if (planner === null && plan === null)
     throw refused(goal, 'It has neither a plan nor a planner; give one of the two.')
-  return read.data
+  return { ...read.data, auto }
 }
 
 function refuseStrangers({ agents }: Engine, goal: string, { planner, critic }: GoalConfig) {

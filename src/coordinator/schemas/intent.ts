@@ -163,6 +163,9 @@ export const executionIntent = z
     ] as const)
       if (new Set(ids).size < ids.length) say([field], 'selects the same id twice')
 
+    if (intent.status === 'rejected' || intent.status === 'superseded')
+      say(['status'], `is ${intent.status}; only an intent that is draft, proposed or approved is planned`)
+
     const { mode, question_budget, question_policy } = intent.interaction
     if (mode === 'full_auto' && question_budget !== 0)
       say(['interaction', 'question_budget'], 'must be 0 in full_auto: nobody is asked')

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { readDraft } from '../../../src/autonomy/goals/draft.ts'
 
-const draftWith = (id: string) => readDraft({ tasks: [{ id, command: 'ship_it', intent: 'Ship the release.' }] })
+const draftWith = (id: string) =>
+  readDraft({ tasks: [{ id, command: 'ship_it', intent: 'Ship the release.' }] }, 'planner')
 
 test.each(['r', '1a', 'A_b', 'a-b', 'a'.repeat(65)])(
   'drafts: the id %s of a task is refused with the whole rule',
