@@ -43,7 +43,7 @@ export function ReviewTab({ coordination_id, version }: { coordination_id: strin
             <tr key={name}>
               <th scope="row">{name}</th>
               <td className="number">
-                {measure.estimated ?? 'not estimated'} of {measure.allowed} {within[measure.within]}
+                {measure.estimated ?? 'not estimated'} of {measure.allowed ?? 'any'} {within[measure.within]}
               </td>
             </tr>
           ))}

@@ -15,7 +15,7 @@ export const failureCauses = {
   schema_invalid:            { type: 'constraint_violation', suggestions: ['Mend every field listed under problems.', mend] },
   checksum_mismatch:         { type: 'constraint_violation', suggestions: ['Check who changed the intent after it was sealed.', 'Seal it again with the computed checksum if the change is meant.', mend] },
   full_auto_risk:            { type: 'policy_violation',     suggestions: ['Choose interactive or semi_auto, so that a person can be asked.', 'Leave the risky commands to an intent of their own.', mend] },
-  operation_forbidden:       { type: 'policy_violation',     suggestions: ['Plan without the forbidden operation.', 'Have the operator adjust forbidden_operations in the policy.', mend] },
+  operation_forbidden:       { type: 'policy_violation',     suggestions: ['Plan without the forbidden operation.', 'Have the operator adjust forbidden_operations or allow_destructive in the policy.', 'Say in the registry how the command is undone.', mend] },
   reference_missing:         { type: 'missing_registry',     suggestions: ['Correct the id; the nearest existing one is named.', 'Add the content to the registry.', mend] },
   reference_inactive:        { type: 'missing_registry',     suggestions: ['Refer to a version that is active or frozen.', 'Activate the content in the registry.', mend] },
   version_drift:             { type: 'missing_registry',     suggestions: ['Look at what changed and pin the version that is in the registry now.', 'Restore the version that the intent was written against.', mend] },

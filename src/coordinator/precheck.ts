@@ -3,7 +3,7 @@ import type { Ports, Progress } from './progress.ts'
 import { executionPayloads, fullAutoRisk, type RedLineFinding, redLinesOf } from './red-lines.ts'
 import { entryChecksum } from './registry/checksum.ts'
 import { indexOf, type Reference, type RegistryIndex, resolve } from './registry/references.ts'
-import { commandEffects, type Effective, effectiveOf } from './rules/effective.ts'
+import { commandEffects, type Effective, effectiveOf, isDestructive } from './rules/effective.ts'
 import { type ExecutionIntent, executionIntent, intentSchemaVersion } from './schemas/intent.ts'
 import { type ExecutionPolicy, executionPolicy, forbids } from './schemas/policy.ts'
 import type { PrecheckReport, RegistryReference } from './schemas/precheck-report.ts'
@@ -68,10 +68,16 @@ function unreviewed(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
 
 function forbidden(intent: ExecutionIntent, policy: ExecutionPolicy, index: RegistryIndex): Problem[] {
   return intent.planned_commands.flatMap((command, i) => {
-    const operation = forbids(policy, command.command_id, commandEffects(command, index))
+    const { command_id } = command
+    const planned = {
+      command_id,
+      effects: commandEffects(command, index),
+      isDestructive: isDestructive(command, index),
+    }
+    const operation = forbids(policy, planned)
     if (operation === null) return []
-    const message = `The policy forbids the operation ${operation}, which ${command.command_id} is or has.`
-    return [{ code: 'operation_forbidden', message, path: `planned_commands[${i}]`, refs: [command.command_id] }]
+    const message = `The policy forbids ${operation}.`
+    return [{ code: 'operation_forbidden', message, path: `planned_commands[${i}]`, refs: [command_id] }]
   })
 }
 

@@ -1,9 +1,10 @@
 import type { Json } from '../kernel/json.ts'
 import { isRecord } from './checksum.ts'
 import type { AuditDraft } from './handler.ts'
+import { payloadName } from './payload-keys.ts'
 import type { Problem } from './schemas/problem.ts'
 import type { RedLine, RedLineName } from './schemas/red-line.ts'
-import type { Mode, RiskLevel } from './schemas/scalars.ts'
+import { type Mode, type RiskLevel, riskLevel } from './schemas/scalars.ts'
 
 /** What a check of one red line found, or why it could not be made yet. */
 export type RedLineFinding = { readonly problems: readonly Problem[] } | { readonly not_evaluated: string }
@@ -49,30 +50,21 @@ export function redLineChecks(lines: readonly RedLine[]): AuditDraft[] {
   }))
 }
 
-/** Field names under which something to execute travels. Prose may say what it likes. */
-const payloadKeys: ReadonlySet<string> = new Set([
-  'execute',
-  'run',
-  'shell',
-  'bash',
-  'python',
-  'powershell',
-  'subprocess',
-  'command_line',
-  'script',
-])
-
-/** Red line 1. Every place in a JSON value where a payload key stands, at any depth. */
-export function executionPayloads(value: Json, path = ''): Problem[] {
+/**
+ * Red line 1. Every place in a JSON value where a key comes to one of `payloadNames`, at any depth. Prose may say what it
+ * likes. What `set_risk` lists are names of steps.
+ */
+export function executionPayloads(value: Json, path = '', parent = ''): Problem[] {
   if (Array.isArray(value)) return value.flatMap((item, i) => executionPayloads(item, `${path}[${i}]`))
   if (!isRecord(value)) return []
   return Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([key, member]) => {
-      const here = path === '' ? key : `${path}.${key}`
-      const found = payloadKeys.has(key.toLowerCase().replaceAll('-', '_'))
-        ? [{ code: 'execution_payload', message: `The key "${key}" carries something to execute.`, path: here }]
-        : []
-      return [...found, ...executionPayloads(member, here)]
+      const shown = key.length > 80 ? `${key.slice(0, 80).toWellFormed()}…` : key
+      const here = path === '' ? shown : `${path}.${shown}`
+      const name = parent === 'set_risk' && riskLevel.safeParse(member).success ? null : payloadName(key)
+      const message = `The key "${shown}" carries something to execute: it reads as "${name}".`
+      const found = name === null ? [] : [{ code: 'execution_payload', message, path: here }]
+      return [...found, ...executionPayloads(member, here, key)]
     })
 }

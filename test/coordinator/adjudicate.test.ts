@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createCedarRuleEngine } from '../../src/adapters/cedar/rule-engine.ts'
 import { conclude } from '../../src/coordinator/rules/adjudicate.ts'
-import type { RuleContext, RuleSets } from '../../src/coordinator/rules/engine.ts'
+import type { RuleSets } from '../../src/coordinator/rules/engine.ts'
+import { type RuleContext, ruleAttributes } from '../../src/coordinator/rules/vocabulary.ts'
 import type { MatchedRule } from '../../src/coordinator/schemas/rule-decision.ts'
 import { type RiskLevel, riskLevels, severities, verdicts } from '../../src/coordinator/schemas/scalars.ts'
+import { plan, rule, rulesOnly } from '../support/coordinator.ts'
 
 const matched = (verdict: MatchedRule['verdict'], severity: MatchedRule['severity'] = 'warn'): MatchedRule => ({
   rule_id: `rule_${verdict}_${severity}`,
@@ -140,5 +142,42 @@ describe('Cedar', () => {
     for (const round of [all, all.toReversed()])
       for (const rules of round)
         expect(engine.judge(rules, [request])[0]?.matched.allow).toEqual(Object.keys(rules.policies.allow))
+  })
+})
+
+describe('F-53 rules', () => {
+  const engine = createCedarRuleEngine()
+  const policy = (condition: string) =>
+    `@id("rule_x") @reason("x") @severity("warn") permit (principal, action, resource) when { ${condition} };`
+
+  test('F-53 rules: one mistake of a rule is listed once, wherever it stands and whatever follows from it', () => {
+    for (const condition of ['context.nope && context.nope', 'action == Action::"other"', 'principal is Nobody'])
+      expect(engine.check('rule_x', policy(condition)).problems, condition).toHaveLength(1)
+    expect(engine.check('rule_x', policy('context.nope || context.neither')).problems).toHaveLength(2)
+  })
+
+  test('F-53 rules: a request that no rule can read is one error, not one for each verdict', () => {
+    const rules = { deny: { rule_x: policy('context.risk == 1') }, require_review: {}, warn: {}, allow: {} }
+    const request = { agent_id: 'a', command_id: 'c', context: {} as never }
+    expect(engine.judge({ digest: 'f53', policies: rules }, [request])[0]?.errors).toHaveLength(1)
+  })
+
+  test('F-53 rules: what cannot be decided names the rule that failed', () => {
+    const boom = rule('rule_boom', 'warn', 'context.memory_count * 9223372036854775807 + 9223372036854775807 > -1')
+    const memories = [1, 2].map((n) => ({ id: `m${n}`, type: 't', scope: 'repo', content: 'c', confidence: 1 }))
+    const { artifacts } = plan({
+      registry: rulesOnly(boom),
+      memory: { schema_version: '1.0.0', project_id: 'shop', memories },
+    })
+    expect(artifacts.failure_pack?.problems[0]?.message).toMatch(/^cmd_read: rule_boom: integer overflow/)
+  })
+
+  test('F-53 rules: the schema declares every attribute of the context, and a rule that reads one is valid', () => {
+    expect(Object.keys(ruleAttributes)).toHaveLength(26)
+    const sample = { String: '== "x"', Long: '== 1', Bool: '== true', 'Set<String>': '.contains("x")' }
+    for (const [name, { type }] of Object.entries(ruleAttributes)) {
+      const condition = type === 'Set<String>' ? `context.${name}${sample[type]}` : `context.${name} ${sample[type]}`
+      expect(engine.check('rule_x', policy(condition)).problems, name).toEqual([])
+    }
   })
 })

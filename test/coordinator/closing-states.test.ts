@@ -100,6 +100,7 @@ describe('FROZEN_OUTPUTS and DONE', () => {
       'risk_assessment',
       'execution_graph_draft',
       'execution_graph',
+      'risk_assessment',
       'review_pack',
     ])
     // AND the tape's last move read the three guards of freezing

@@ -15,12 +15,14 @@ const outside = {
   },
   find: (key: string) => done.get(key),
 }
+/** The example with the migration plans what cannot be undone. */
+const policy = { schema_version: '1.0.0', mode: 'interactive', constraints: { allow_destructive: true } }
 const serving = await serveConfig(
   {
     store: `sqlite:${folder}/console.db`,
     ...(cast === 'goal'
       ? { agents: createCast(outside), plans: { registry: 'examples/07-goal/registry' } }
-      : { agents: consoleAgents(folder), plans: { registry: 'examples/plans/registry' } }),
+      : { agents: consoleAgents(folder), plans: { registry: 'examples/plans/registry', policy } }),
     server: {
       tokens: [
         { name: 'ada', token: ownerToken, scope: 'admin' },

@@ -1,12 +1,6 @@
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
-import {
-  type RuleAnswer,
-  type RuleCheck,
-  type RuleEngine,
-  type RuleRequest,
-  type RuleSets,
-  ruleVocabulary,
-} from '../../coordinator/rules/engine.ts'
+import type { RuleAnswer, RuleCheck, RuleEngine, RuleRequest, RuleSets } from '../../coordinator/rules/engine.ts'
+import { ruleVocabulary } from '../../coordinator/rules/vocabulary.ts'
 import { type Verdict, verdicts } from '../../coordinator/schemas/scalars.ts'
 
 type RuleError = RuleAnswer['errors'][number]
@@ -80,7 +74,7 @@ function evaluate(slot: number, { agent_id, command_id, context }: RuleRequest):
       for (const { policyId, error } of failed) errors.push({ rule_id: policyId, message: error.message })
     }
   }
-  return { matched, errors: errors.sort(byRule) }
+  return { matched, errors: once(errors).sort(byRule) }
 }
 
 function checkPolicy(rule_id: string, policy: string): RuleCheck {
@@ -103,13 +97,25 @@ function parse(name: string, policies: cedar.PolicySet): readonly RuleError[] {
   return answer.type === 'success' ? [] : answer.errors.map(({ message }) => ({ rule_id: null, message }))
 }
 
-/** A warning counts: Cedar warns of a policy that can never fire, and such a rule protects nobody. */
+/**
+ * A warning counts: Cedar warns of a policy that can never fire, and such a rule protects nobody. Beside an error of the
+ * same policy it says nothing new.
+ */
 function problemsOf(answer: cedar.ValidationAnswer): RuleError[] {
-  if (answer.type === 'failure') return answer.errors.map(({ message }) => ({ rule_id: null, message }))
-  return [...answer.validationErrors, ...answer.validationWarnings].map(({ policyId, error }) => ({
-    rule_id: policyId,
-    message: error.help === null ? error.message : `${error.message} (${error.help})`,
-  }))
+  if (answer.type === 'failure') return once(answer.errors.map(({ message }) => ({ rule_id: null, message })))
+  const { validationErrors: errors, validationWarnings: warnings } = answer
+  const alone = warnings.filter(({ policyId }) => !errors.some((one) => one.policyId === policyId))
+  return once(
+    [...errors, ...alone].map(({ policyId, error }) => ({
+      rule_id: policyId,
+      message: error.help === null ? error.message : `${error.message} (${error.help})`,
+    })),
+  )
+}
+
+/** Cedar reports a mistake at each place where it stands, and a request once for each set of rules. */
+function once(errors: readonly RuleError[]): RuleError[] {
+  return [...new Map(errors.map((error) => [`${error.rule_id} ${error.message}`, error])).values()]
 }
 
 function byRule(a: RuleError, b: RuleError): number {

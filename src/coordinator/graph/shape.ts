@@ -3,7 +3,7 @@ import { bearsOn, effectOf, type Settled } from '../rules/answers-in-force.ts'
 import type { ExecutionGraph } from '../schemas/execution-graph.ts'
 import type { Question } from '../schemas/question-pack.ts'
 import type { RuleDecision } from '../schemas/rule-decision.ts'
-import { type Effect, highestRisk, type ReviewCategory, type RiskLevel } from '../schemas/scalars.ts'
+import type { Effect, ReviewCategory, RiskLevel } from '../schemas/scalars.ts'
 import type { PlannedStep } from '../steps.ts'
 
 /** A step that is in the plan, with what stands before it. */
@@ -119,8 +119,4 @@ const reviewedEffects: { readonly [C in ReviewCategory]: readonly Effect[] } = {
 
 export function concerns(category: ReviewCategory, { step }: PlacedStep): boolean {
   return step.effects.some((effect) => reviewedEffects[category].includes(effect))
-}
-
-export function shapeRisk({ placed }: Shape): RiskLevel {
-  return highestRisk(placed.map(({ risk }) => risk))
 }

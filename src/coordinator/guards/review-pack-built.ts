@@ -18,7 +18,7 @@ export const reviewGuards = {
       'Required and without a gate',
     ),
   impact_within_budgets: ({ change_impact }: ReviewPack): Finding => {
-    const amounts = ['files', 'commits', 'tokens', 'cost_usd'] as const
+    const amounts = ['files', 'files_per_commit', 'commits', 'tokens', 'cost_usd'] as const
     const unknown = amounts.filter((what) => change_impact[what].within === 'not_evaluated')
     const open = unknown.length === 0 ? '' : ` Not every step has an estimate of ${unknown.join(', ')}.`
     return unless(

@@ -1,43 +1,99 @@
 import type { ExecutionIntent } from '../schemas/intent.ts'
+import type { ExecutionPolicy } from '../schemas/policy.ts'
 import type { Command } from '../schemas/registry.ts'
 import type { Measure, ReviewPack } from '../schemas/review-pack.ts'
 import type { PlannedStep } from '../steps.ts'
 
-type Amount = 'files' | 'commits' | 'tokens' | 'cost_usd'
+type Basis = Measure['basis'][number]
+type Total = (amounts: readonly number[]) => number
 
-/** What the plan is expected to take, against what the intent allows. Each figure says where it comes from. */
+/** What the plan is expected to take, against what intent and policy allow. Each figure says where it comes from. */
 export function changeImpact(
   steps: readonly PlannedStep[],
   { budgets, scope }: ExecutionIntent,
+  { constraints }: ExecutionPolicy,
 ): ReviewPack['change_impact'] {
-  const targets = scope.targets.files.length
-  const measure = (amount: Amount, allowed: number, guess?: (step: PlannedStep) => Basis | null): Measure => {
-    const known = steps.flatMap((step) => basisOf(step, amount) ?? guess?.(step) ?? [])
-    const sum = exact(known.reduce((total, one) => total + one.amount, 0))
+  const targets = distinctFiles(scope.targets.files).length
+  const measure = (known: readonly Basis[], allowed: number | null, total: Total = sum): Measure => {
+    const amount = total(known.map((one) => one.amount))
     const not_estimated = steps.map(({ step_id }) => step_id).filter((id) => !known.some((one) => one.step_id === id))
     return {
-      estimated: known.length === 0 && steps.length > 0 ? null : sum,
+      estimated: known.length === 0 && steps.length > 0 ? null : amount,
       allowed,
-      within: sum > allowed ? 'no' : not_estimated.length > 0 ? 'not_evaluated' : 'yes',
-      basis: known,
+      within: allowed === null ? 'yes' : amount > allowed ? 'no' : not_estimated.length > 0 ? 'not_evaluated' : 'yes',
+      basis: [...known],
       not_estimated,
     }
   }
-  const scopeFiles = ({ step_id, effects }: PlannedStep) =>
-    effects.includes('write')
-      ? { step_id, amount: targets, source: 'the files that the intent targets' }
-      : { step_id, amount: 0, source: 'it writes nothing' }
+  const known = (amount: 'commits' | 'tokens' | 'cost_usd') => steps.flatMap((step) => basisOf(step, amount) ?? [])
+  const files = steps.flatMap((step) => filesOf(step, targets) ?? [])
+  const perCommit = steps.flatMap((step) => filesPerCommit(step, files) ?? [])
   return {
-    files: measure('files', budgets.max_files, scopeFiles),
-    commits: measure('commits', budgets.max_commits),
-    tokens: measure('tokens', budgets.max_tokens),
-    cost_usd: measure('cost_usd', budgets.max_cost_usd),
+    files: measure(countedOnce(files, targets), budgets.max_files),
+    files_per_commit: measure(
+      perCommit,
+      constraints.allow_bulk_changes ? null : constraints.max_files_per_commit,
+      highest,
+    ),
+    commits: measure(known('commits'), budgets.max_commits),
+    tokens: measure(known('tokens'), budgets.max_tokens),
+    cost_usd: measure(known('cost_usd'), budgets.max_cost_usd),
   }
 }
 
-type Basis = Measure['basis'][number]
+/** Paths that name different files: `./a` and `a` are one. */
+export function distinctFiles(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths.map(plainPath))]
+}
 
-function basisOf({ step_id, command }: PlannedStep, amount: Amount): Basis | null {
+function plainPath(path: string): string {
+  const parts: string[] = []
+  for (const part of path.split('/')) {
+    if (part === '' || part === '.') continue
+    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop()
+    else parts.push(part)
+  }
+  return `${path.startsWith('/') ? '/' : ''}${parts.join('/')}`
+}
+
+/** How many files a step changes: as the registry says, else those that the intent targets. Null: nobody knows. */
+function filesOf(step: PlannedStep, targets: number): Basis | null {
+  const { step_id, effects } = step
+  const estimated = basisOf(step, 'files')
+  if (estimated !== null) return estimated
+  if (!effects.includes('write')) return { step_id, amount: 0, source: 'it writes nothing' }
+  return targets === 0 ? null : { step_id, amount: targets, source: 'the files that the intent targets' }
+}
+
+/**
+ * The files that the intent targets are the same for every step, so each is counted once, for the first step that
+ * needs it. What a step changes beyond them is its own.
+ */
+function countedOnce(files: readonly Basis[], targets: number): Basis[] {
+  let uncounted = targets
+  return files.map(({ step_id, amount, source }) => {
+    const shared = least(amount, targets)
+    const fresh = least(shared, uncounted)
+    uncounted -= fresh
+    const again = shared - fresh
+    const counted = again === 0 ? source : `${source}; ${again} of them are counted for an earlier step`
+    return { step_id, amount: amount - again, source: counted }
+  })
+}
+
+function filesPerCommit(step: PlannedStep, files: readonly Basis[]): Basis | null {
+  const { step_id, command } = step
+  const changed = files.find((one) => one.step_id === step_id)
+  const { commits } = command.estimate
+  if (changed === undefined || (commits === undefined && changed.amount > 0)) return null
+  if (commits === undefined || commits === 0 || changed.amount === 0)
+    return { step_id, amount: 0, source: 'it commits no files' }
+  const rest = changed.amount % commits
+  const amount = (changed.amount - rest) / commits + (rest === 0 ? 0 : 1)
+  return { step_id, amount, source: `${changed.source}, in ${commits} commits` }
+}
+
+function basisOf({ step_id, command }: PlannedStep, amount: keyof Command['estimate']): Basis | null {
   const known = command.estimate[amount]
   return known === undefined ? null : { step_id, amount: known, source: sourceOf(command) }
 }
@@ -47,6 +103,14 @@ function sourceOf({ id, version }: Command): string {
 }
 
 /** Sums of decimal fractions drift in the last digits; a millionth of a dollar is exact enough. */
-function exact(sum: number): number {
-  return Number(sum.toFixed(6))
+function sum(amounts: readonly number[]): number {
+  return Number(amounts.reduce((total, one) => total + one, 0).toFixed(6))
+}
+
+function highest(amounts: readonly number[]): number {
+  return amounts.reduce((most, one) => (one > most ? one : most), 0)
+}
+
+function least(a: number, b: number): number {
+  return a < b ? a : b
 }

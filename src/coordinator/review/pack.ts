@@ -23,7 +23,7 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
   return {
     pack_id: idOf('review', [progress.run_id, graph.checksum], sha256),
-    schema_version: '2.1.0',
+    schema_version: '2.2.0',
     intent_id: intent.id,
     graph_id: graph.graph_id,
     plan_summary: {
@@ -46,7 +46,7 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
         evidence_refs,
       })),
     },
-    change_impact: changeImpact(planned, intent),
+    change_impact: changeImpact(planned, intent, given.policy),
     rollback_guide: rollbackGuide(given, actions),
     review_gates: graph.nodes
       .filter(({ node_type }) => node_type === 'review_gate')

@@ -6,7 +6,6 @@ import { executionPayloads, fullAutoRisk, redLinesOf } from '../red-lines.ts'
 import type { ExecutionGraph } from '../schemas/execution-graph.ts'
 import type { Problem } from '../schemas/problem.ts'
 import type { RedLine } from '../schemas/red-line.ts'
-import { highestRisk } from '../schemas/scalars.ts'
 
 /**
  * The five red lines on the plan as it is about to be frozen. Answers and
@@ -16,7 +15,7 @@ import { highestRisk } from '../schemas/scalars.ts'
 export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLine[] {
   const { context } = givenOf(progress)
   const { input, artifacts, ledger } = progress
-  const { mode, risk } = context.effective
+  const { mode } = context.effective
   const assessed = artifacts.risk_assessment.at(-1)?.overall_risk
   return redLinesOf({
     RL1: { problems: [input.intent, ...takenPacks(ledger)].flatMap((carried) => executionPayloads(carried)) },
@@ -24,7 +23,7 @@ export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLin
     RL3:
       assessed === undefined
         ? { not_evaluated: 'The risk of the plan was never assessed.' }
-        : { problems: fullAutoRisk(mode, highestRisk([risk, assessed])) },
+        : { problems: fullAutoRisk(mode, assessed) },
     RL4: { problems: actionsWithoutEvidence(graph).map(bare) },
     RL5:
       artifacts.precheck_report === undefined

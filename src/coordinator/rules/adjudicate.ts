@@ -68,7 +68,9 @@ export function conclude(matched: readonly MatchedRule[], errors: RuleAnswer['er
     risk_level,
     reason:
       decision === null
-        ? undecidable_because.map(({ message }) => message).join(' ')
+        ? undecidable_because
+            .map(({ rule_id, message }) => (rule_id === null ? message : `${rule_id}: ${message}`))
+            .join(' ')
         : speaking.map(({ rule_id, reason }) => `${rule_id}: ${reason}`).join(' '),
     matched_rules: [...matched],
     undecidable_because,

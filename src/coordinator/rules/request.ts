@@ -1,4 +1,5 @@
 import type { Given } from '../given.ts'
+import { distinctFiles } from '../review/impact.ts'
 import { highestRisk, type RiskLevel, riskLevels } from '../schemas/scalars.ts'
 import type { PlannedStep } from '../steps.ts'
 import { answersFor, bearsOn, effectOf, type Settled } from './answers-in-force.ts'
@@ -29,7 +30,7 @@ export function ruleRequest(
       has_rollback: command.rollback !== undefined,
       evidence_count: planned.evidence_refs.length,
       areas: intent.scope.targets.areas.toSorted(),
-      target_files: intent.scope.targets.files.length,
+      target_files: distinctFiles(intent.scope.targets.files).length,
       requires_review: intent.risk.requires_review.toSorted(),
       risk_profile: policy.risk_profile,
       allow_destructive: policy.constraints.allow_destructive,
@@ -46,11 +47,10 @@ export function ruleRequest(
   }
 }
 
-/** An answer may restate a step's risk, though never below what the registry says of the command. */
+/** Answers may restate a step's risk, though never below what the registry says of the command. Of several, the highest counts. */
 export function riskOf(step: PlannedStep, settled: readonly Settled[]): RiskLevel {
   const restated = settled
     .filter(({ question }) => bearsOn(question, step.step_id))
     .flatMap((answer) => effectOf(answer).set_risk?.[step.step_id] ?? [])
-  const last = restated.at(-1)
-  return last === undefined ? step.risk : highestRisk([last, step.command.risk_level])
+  return restated.length === 0 ? step.risk : highestRisk([...restated, step.command.risk_level])
 }

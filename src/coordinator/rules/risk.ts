@@ -1,15 +1,18 @@
 import { idOf } from '../checksum.ts'
 import type { Given } from '../given.ts'
+import type { PlacedStep } from '../graph/shape.ts'
 import type { Ports } from '../progress.ts'
 import type { RiskAssessment, RiskFactor } from '../schemas/risk-assessment.ts'
-import type { RuleDecision } from '../schemas/rule-decision.ts'
 import { highestRisk } from '../schemas/scalars.ts'
 import { bearsOn, effectOf, type Settled } from './answers-in-force.ts'
 
-/** Adds up what makes the plan risky. Every factor says what it rests on; the highest one is the plan's risk. */
+/**
+ * What makes the plan risky: what its author declares, and the steps that are in it. A step that a rule or an answer
+ * took out counts no more. Every factor says what it rests on; the highest one is the plan's risk.
+ */
 export function assessRisk(
-  { intent, steps }: Given,
-  decisions: readonly RuleDecision[],
+  { intent }: Given,
+  placed: readonly PlacedStep[],
   settled: readonly Settled[],
   { sha256 }: Ports,
 ): RiskAssessment {
@@ -20,7 +23,7 @@ export function assessRisk(
     reason: `The intent declares it: ${intent.risk.drivers.join('; ')}`,
     evidence_refs: intent.evidence_refs,
   }
-  const planned = decisions.filter(({ decision }) => decision !== 'deny')
+  const planned = placed.map(({ decision }) => decision)
   const factors: RiskFactor[] = [
     declared,
     ...planned.map(({ step_id, command_id, risk_level, evidence_refs }) => ({
@@ -42,7 +45,7 @@ export function assessRisk(
         })),
     ),
     ...settled.flatMap((answer) =>
-      steps
+      planned
         .filter(({ step_id }) => bearsOn(answer.question, step_id))
         .flatMap(({ step_id }) => {
           const level = effectOf(answer).set_risk?.[step_id]

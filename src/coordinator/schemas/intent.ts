@@ -17,6 +17,8 @@ import {
 /** The version of this shape. */
 export const intentSchemaVersion = '0.9.1'
 
+const noLocks = 'must be { mode: none, paths: [] } or left out: no part of Statewright takes locks on files or tasks'
+
 /** A reference may pin what its author saw; the precheck reports what moved since. */
 const pin = { version: semver.optional(), checksum: sha256Hex.optional() }
 
@@ -121,7 +123,10 @@ export const executionIntent = z
       execution: z.literal('forbidden'),
       no_fabrication: z.literal(true),
       registry_only: z.literal(true),
-      lock_scope: z.strictObject({ mode: z.enum(['none', 'task', 'files']), paths: z.array(z.string()) }),
+      /** Version 0.9.1 of the shape has it. Nothing here takes locks, so only the value that asks for none is taken. */
+      lock_scope: z
+        .strictObject({ mode: z.literal('none', noLocks), paths: z.array(z.string()).max(0, noLocks) })
+        .optional(),
     }),
     audit: z.strictObject({
       created_by: z.string().min(1),

@@ -3,12 +3,13 @@ import { redLine } from './red-line.ts'
 import { contentId, reviewCategory, riskLevel } from './scalars.ts'
 
 const measure = z.strictObject({
-  /** The sum of the steps that have an estimate; null if none has one. */
+  /** The sum over the steps that have an estimate, for files per commit the highest; null if none has one. */
   estimated: z.number().min(0).nullable(),
-  allowed: z.number().min(0),
+  /** Null: there is no limit. */
+  allowed: z.number().min(0).nullable(),
   /** `not_evaluated`: the known sum is allowed, and at least one step has no estimate. */
   within: z.enum(['yes', 'no', 'not_evaluated']),
-  /** Where the figure comes from, step by step. */
+  /** Where the figure comes from, step by step. A file that several steps change counts for the first of them. */
   basis: z.array(z.strictObject({ step_id: contentId, amount: z.number().min(0), source: z.string() })),
   /** Steps whose registry entry says nothing about it. */
   not_estimated: z.array(contentId),
@@ -17,7 +18,7 @@ const measure = z.strictObject({
 /** What a reviewer reads before anything runs. */
 export const reviewPack = z.strictObject({
   pack_id: z.string().regex(/^review_[0-9a-f]{16}$/),
-  schema_version: z.literal('2.1.0'),
+  schema_version: z.literal('2.2.0'),
   intent_id: z.string(),
   graph_id: z.string(),
   plan_summary: z.strictObject({
@@ -38,7 +39,13 @@ export const reviewPack = z.strictObject({
       z.strictObject({ reason: z.string(), level: riskLevel, evidence_refs: z.array(z.string()) }),
     ),
   }),
-  change_impact: z.strictObject({ files: measure, commits: measure, tokens: measure, cost_usd: measure }),
+  change_impact: z.strictObject({
+    files: measure,
+    files_per_commit: measure,
+    commits: measure,
+    tokens: measure,
+    cost_usd: measure,
+  }),
   rollback_guide: z.array(
     z.strictObject({
       order: z.int().min(1),

@@ -3,7 +3,7 @@ import { mode, riskLevel } from './scalars.ts'
 
 /** A coordination in one screen. */
 export const runSummary = z.strictObject({
-  schema_version: z.literal('1.0.0'),
+  schema_version: z.literal('1.1.0'),
   coordinator_run_id: z.string(),
   intent_id: z.string(),
   title: z.string(),
@@ -15,7 +15,10 @@ export const runSummary = z.strictObject({
   dropped_steps: z.int().min(0),
   warnings: z.int().min(0),
   questions_asked: z.int().min(0),
+  /** Given by someone. */
   answers_applied: z.int().min(0),
+  /** Questions that nobody answered, settled by their default. */
+  defaults_applied: z.int().min(0),
   conflict_rounds: z.int().min(0),
   graph_id: z.string(),
   graph_checksum: z.string(),

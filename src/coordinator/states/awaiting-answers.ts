@@ -8,7 +8,6 @@ import { standingOf } from '../questions/standing.ts'
 import { readGuards } from '../reading.ts'
 import { adjudicate } from '../rules/adjudicate.ts'
 import type { Settled } from '../rules/answers-in-force.ts'
-import { assessRisk } from '../rules/risk.ts'
 import type { AnswerPack } from '../schemas/answer-pack.ts'
 import type { QuestionPack } from '../schemas/question-pack.ts'
 
@@ -139,7 +138,6 @@ function weigh(
             decisions: [...after.decisions],
           },
         },
-        { type: 'risk_assessment', artifact: assessRisk(given, after.decisions, settled, ports) },
       ],
       evaluations: after.evaluations,
       ledger: read,

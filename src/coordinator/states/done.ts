@@ -7,8 +7,9 @@ export function done({ run_id, artifacts, ledger }: Progress): RunSummary {
   if (graph === undefined || review === undefined || context === undefined)
     throw new Error('A plan has a graph, a review and a context.')
   const count = (type: string) => graph.nodes.filter(({ node_type }) => node_type === type).length
+  const given = graph.applied_answers.filter(({ provided_by }) => provided_by === 'human')
   return {
-    schema_version: '1.0.0',
+    schema_version: '1.1.0',
     coordinator_run_id: run_id,
     intent_id: graph.intent_id,
     title: review.plan_summary.goal,
@@ -20,7 +21,8 @@ export function done({ run_id, artifacts, ledger }: Progress): RunSummary {
     dropped_steps: graph.dropped_steps.length,
     warnings: review.warnings.length,
     questions_asked: ledger.asked.length,
-    answers_applied: graph.applied_answers.length,
+    answers_applied: given.length,
+    defaults_applied: graph.applied_answers.length - given.length,
     conflict_rounds: ledger.returns,
     graph_id: graph.graph_id,
     graph_checksum: graph.checksum,

@@ -1,5 +1,6 @@
 import { idOf } from '../checksum.ts'
 import type { Failure } from '../failures.ts'
+import { shapeOf } from '../graph/shape.ts'
 import { type RuleFindings, ruleGuards } from '../guards/rules-evaluated.ts'
 import type { AuditDraft, Handler } from '../handler.ts'
 import { standingOf } from '../questions/standing.ts'
@@ -17,7 +18,8 @@ export const rulesEvaluated: Handler = (progress, ports) => {
   const breaches = routingBreaches(given)
   const guards = readGuards(ruleGuards, { decisions, breaches })
   const failure = failureOf({ decisions, breaches })
-  const risk = assessRisk(given, decisions, governed.settled, ports)
+  const { placed } = shapeOf(given, decisions, governed.settled, [])
+  const risk = assessRisk(given, placed, governed.settled, ports)
   return {
     trigger:
       failure === null

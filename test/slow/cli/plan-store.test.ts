@@ -107,7 +107,8 @@ describe('statewright plan through a server', () => {
   })
 
   test('the same commands say the same', async () => {
-    const { world, desk } = await createDeskWorld(undefined, { plans: { registry: `${examples}/registry` } })
+    const policy = { schema_version: '1.0.0', mode: 'interactive', constraints: { allow_destructive: true } }
+    const { world, desk } = await createDeskWorld(undefined, { plans: { registry: `${examples}/registry`, policy } })
     const server = await startServer(desk)
     open.push(world.end, server.close)
     vi.stubEnv('STATEWRIGHT_TOKEN', 'approve-secret')

@@ -30,6 +30,7 @@ function changed(example: string, ...changes: readonly [string, string][]): stri
 }
 
 const within = ['--registry', 'examples/plans/registry', '--facts', 'examples/plans/shop']
+const allowing = ['--policy', 'examples/plans/policy.yaml']
 
 describe('statewright plan', () => {
   test('an invalid intent is told every mistake at once, each with its path', async () => {
@@ -65,7 +66,14 @@ describe('statewright plan', () => {
   })
 
   test('questions are printed, and the exit code says that a person is waited for', async () => {
-    const { exit, out, err } = await runCli(['plan', 'examples/plans/ask-first/intent.yaml', ...within, '-o', fresh()])
+    const { exit, out, err } = await runCli([
+      'plan',
+      'examples/plans/ask-first/intent.yaml',
+      ...within,
+      ...allowing,
+      '-o',
+      fresh(),
+    ])
     expect(exit).toBe(4)
     expect(out).toContain('AWAITING_ANSWERS  2 questions, round 1')
     expect(out).toContain('window (blocker, critical): When may the table of orders be locked for ten minutes?')
@@ -75,7 +83,15 @@ describe('statewright plan', () => {
 
   test('answers may be an answer pack, choices by key, or that nobody came; what does not fit is refused', async () => {
     const plan = (answers: string) =>
-      runCli(['plan', 'examples/plans/ask-first/intent.yaml', ...within, '--answers', written(answers), '--json'])
+      runCli([
+        'plan',
+        'examples/plans/ask-first/intent.yaml',
+        ...within,
+        ...allowing,
+        '--answers',
+        written(answers),
+        '--json',
+      ])
     const asked = JSON.parse((await plan('[]')).out).question_pack
     const pack = {
       pack_id: 'apack_mine',

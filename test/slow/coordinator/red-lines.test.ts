@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
+import { payloadNames } from '../../../src/coordinator/payload-keys.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import {
   command,
@@ -13,7 +14,7 @@ import {
 } from '../../support/coordinator.ts'
 import { scenario } from '../../support/scenario.ts'
 
-const payloadKeys = ['execute', 'run', 'shell', 'bash', 'python', 'powershell', 'subprocess', 'command_line', 'script']
+const payloadKeys = payloadNames
 
 describe('Red line 1: no execution payload', () => {
   scenario(
@@ -49,7 +50,7 @@ describe('Red line 1: no execution payload', () => {
       title: 'Execute the script in a shell',
       description: `Run it: ${payloadKeys.join(' ')}`,
       objective: { goal: 'execute', success_criteria: ['The bash script may run.'], non_goals: ['python'] },
-      metadata: { executed_by: 'run', scripts: ['execute'], runs: 3, notes: { 'shell script': 'bash' } },
+      metadata: { executed_by: 'run', runs: 3, run_id: 'bash', notes: { dry_run: 'shell script' } },
     }))
     // THEN it is planned
     expect(plan({ intent }).state).toBe('DONE')

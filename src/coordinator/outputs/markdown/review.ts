@@ -2,7 +2,7 @@ import type { ReviewPack } from '../../schemas/review-pack.ts'
 import { bullets, page, plain, table } from './text.ts'
 
 /** In this order, whatever the order of the members. */
-const measures = ['files', 'commits', 'tokens', 'cost_usd'] as const
+const measures = ['files', 'files_per_commit', 'commits', 'tokens', 'cost_usd'] as const
 
 export function reviewMarkdown(pack: ReviewPack): string {
   const { plan_summary: plan, risk, change_impact: impact } = pack
@@ -25,7 +25,7 @@ export function reviewMarkdown(pack: ReviewPack): string {
         .map(([what, m]) => [
           plain(what),
           m.estimated === null ? 'not estimated' : String(m.estimated),
-          String(m.allowed),
+          m.allowed === null ? 'any' : String(m.allowed),
           m.within === 'no' ? '**no**' : m.within.replace('_', ' '),
           m.not_estimated.map(plain).join(', '),
         ]),
