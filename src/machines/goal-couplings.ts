@@ -16,7 +16,7 @@ export const goalFrames = {
   goal_met:             { by: 'command', moves: ['goal.critique_passed'], meaning: 'The goal is met.' },
   goal_given_up:        { by: 'command', moves: ['goal.user_cancel'], meaning: 'A person gives the goal up.' },
   goal_spent:           { by: 'command', moves: ['goal.budget_exhausted'], meaning: 'The goal has used up what it may spend.' },
-  goal_unresolvable:    { by: 'command', moves: ['goal.unresolvable'], meaning: 'What the goal waits for will not come.' },
+  goal_unresolvable:    { by: 'command', moves: ['goal.unresolvable'], meaning: 'The goal cannot go on: what it needs will not come.' },
 
   task_planned:         { by: 'command', moves: ['+task'], meaning: 'A task of a plan that starts, or a follow-up.' },
   task_assigned:        { by: 'command', moves: ['task.assign', '+agent', 'agent.init_complete', '+run'], meaning: 'A task gets an agent of its own, and its run with it.' },

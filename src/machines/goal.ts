@@ -3,7 +3,7 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Specification 002, Autonomy Loop. */
 export const goalMachine = defineMachine({
   name: 'goal',
-  version: 1,
+  version: 2,
   meaning: 'One pass of the autonomy loop: plan, execute, review, until the goal is met or the loop stops.',
   initial: 'goal_received',
   opens: 'plan.goal_received',
@@ -26,6 +26,8 @@ export const goalMachine = defineMachine({
       extension: 'A goal can be given up before planning began.' },
     { from: 'goal_received', on: 'budget_exhausted',      to: 'stopped',       rune: 'plan.stopped',
       extension: 'Rejected plans use up the budget too.' },
+    { from: 'goal_received', on: 'unresolvable',          to: 'stopped',       rune: 'plan.stopped',
+      extension: 'A rejected plan that nobody can revise is the last one.' },
 
     { from: 'planning',      on: 'plan_approved',         to: 'executing',     rune: 'goal.moved' },
     { from: 'planning',      on: 'auto_start',            to: 'executing',     rune: 'goal.moved' },
@@ -33,6 +35,8 @@ export const goalMachine = defineMachine({
     { from: 'planning',      on: 'user_cancel',           to: 'stopped',       rune: 'plan.stopped' },
     { from: 'planning',      on: 'budget_exhausted',      to: 'stopped',       rune: 'plan.stopped',
       extension: 'Planning uses up the budget too.' },
+    { from: 'planning',      on: 'unresolvable',          to: 'stopped',       rune: 'plan.stopped',
+      extension: 'Without a planner no plan can come that could be executed.' },
 
     { from: 'executing',     on: 'all_tasks_terminal',    to: 'reviewing',     rune: 'goal.moved' },
     { from: 'executing',     on: 'task_completed',        to: 'executing',     rune: 'plan.task_completed', carried: true, when: ['more_pending'] },
@@ -47,6 +51,8 @@ export const goalMachine = defineMachine({
       extension: 'A goal can be given up while it is reviewed.' },
     { from: 'reviewing',     on: 'budget_exhausted',      to: 'stopped',       rune: 'plan.stopped',
       extension: 'Reviewing uses up the budget too.' },
+    { from: 'reviewing',     on: 'unresolvable',          to: 'stopped',       rune: 'plan.stopped',
+      extension: 'Without a critic that answers, or a planner for another plan, the loop cannot go on.' },
 
     { from: 'blocked',       on: 'dependency_resolved',   to: 'executing',     rune: 'goal.moved' },
     { from: 'blocked',       on: 'unresolvable',          to: 'stopped',       rune: 'plan.stopped' },

@@ -82,6 +82,7 @@ function received(state: SessionState, rune: Rune<'plan.goal_received'>) {
     tasks: [],
     critiques: [],
     reason: null,
+    cause: null,
     since: rune.at,
     ended_at: null,
   })
@@ -91,6 +92,7 @@ function moved(goal: GoalView, rune: Rune) {
   goal.state = rune.to as GoalState
   const { reason = null } = rune.payload as { reason?: string }
   goal.reason = reason
+  if (rune.kind === 'plan.stopped') goal.cause = rune.payload.cause
   goal.since = rune.at
   // What started is what was approved; a plan that came too late is not kept for later.
   if (rune.trigger === 'plan_approved' || rune.trigger === 'auto_start') goal.given = null

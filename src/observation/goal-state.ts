@@ -1,5 +1,6 @@
 import type { Json } from '../kernel/json.ts'
 import type { GoalState } from '../machines/goal.ts'
+import type { GoalStop } from '../machines/goal-stops.ts'
 import type { TaskState } from '../machines/task.ts'
 
 export const priorities = ['critical', 'high', 'medium', 'low'] as const
@@ -90,6 +91,8 @@ export interface GoalView {
   readonly critiques: { readonly plan_id: string; readonly findings: readonly Finding[] }[]
   /** What it waits for, where that is the goal's own business and not a task's. */
   reason: string | null
+  /** Why it was stopped, as `goalStops` names it. Null while it is not, and where the record does not say. */
+  cause: GoalStop | null
   /** When it came to be where it is. */
   since: number
   ended_at: number | null

@@ -10,6 +10,7 @@ const steps: { readonly [K in Kind]?: readonly ((payload: Json) => Json)[] } = {
   'rune.redacted': [
     (payload) => ({ ...(payload as object), blobs: [], redacted_by: null, public_key: null, signature: null }),
   ],
+  'plan.stopped': [(payload) => ({ ...(payload as object), cause: null })],
 }
 
 /** The version that is written today: one more than there are steps. */

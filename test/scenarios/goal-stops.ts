@@ -166,6 +166,18 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
     ),
   )
 
+  scenario(
+    'GO-06',
+    'user cancel: a goal that no process works on yet is given up before it is planned',
+    goalPlay({ agents: { worker: worker() } }, async (t) => {
+      await t.restart({ max_concurrent_runs: 0 })
+      const { goal_id } = await t.sw.goals.start({ goal: 'Later', plan: planOf(note('ta')) })
+      expect((await t.sw.goals.show(goal_id)).state).toBe('goal_received')
+      await t.sw.goals.cancel(goal_id, 'never mind')
+      expect(await t.sw.goals.show(goal_id)).toMatchObject({ ...stopped('never mind'), cause: 'cancelled' })
+    }),
+  )
+
   const hung = heldTool('shop.pay', { irreversible: true })
   const pays = { ta: [call('shop.pay', { cents: 7 }), say('ta is done')] }
   for (const mode of ['interactive', 'auto'] as const)

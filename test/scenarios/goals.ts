@@ -66,7 +66,7 @@ export function goalPlays(store: Store) {
       const cancelled = await t.sw.goals.start({ goal: 'Nothing', plan: planOf(note('ta')) })
       await t.sw.goals.cancel(cancelled.goal_id, 'never mind')
       const stopped = await t.of(cancelled.session_id, 'plan.stopped')
-      expect(stopped.map((r) => r.payload)).toEqual([{ reason: 'never mind' }])
+      expect(stopped.map((r) => r.payload)).toEqual([{ reason: 'never mind', cause: 'cancelled' }])
     }),
   )
 

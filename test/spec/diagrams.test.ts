@@ -16,7 +16,7 @@ const drawn = {
   session: { arrows: 11, extensions: 1, labels: 'triggers' },
   run: { arrows: 13, extensions: 4, labels: 'triggers' },
   coordination: { arrows: 21, extensions: 3, labels: 'prose' },
-  goal: { arrows: 13, extensions: 6, labels: 'triggers' },
+  goal: { arrows: 13, extensions: 9, labels: 'triggers' },
 } as const satisfies Record<string, { arrows: number; extensions: number; labels: Labels }>
 
 type Drawn = keyof typeof drawn

@@ -115,7 +115,7 @@ export const payloads: { readonly [K in Kind]: Payload<K> } = {
   'plan.updated': { plan_id: 'pln_1', changes: [] },
   'plan.critique': { plan_id: 'pln_1', findings: [] },
   'plan.goal_met': { plan_id: 'pln_1', summary: 's' },
-  'plan.stopped': { reason: 'r' },
+  'plan.stopped': { reason: 'r', cause: 'cancelled' },
   'task.opened': { plan_id: 'pln_1', task: {} },
   'task.moved': {},
   'plan.task_assigned': { task_id: 'tsk_1', agent_id: 'agt_1' },

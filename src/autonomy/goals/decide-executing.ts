@@ -24,7 +24,7 @@ export function decideExecuting(desk: Desk) {
     if (ready.length === 0 && !is_moving && !allOver) {
       const since = config.max_blocked_ms === null ? null : goal.since + config.max_blocked_ms
       if (since !== null && now >= since)
-        stopGoal(desk, 'unresolvable', `It was blocked for ${config.max_blocked_ms} ms: ${goal.reason}`, 'timer')
+        stopGoal(desk, 'blocked_too_long', `It was blocked for ${config.max_blocked_ms} ms: ${goal.reason}`, 'timer')
       return
     }
     if (ready.length === 0 && ops.length > 0) return

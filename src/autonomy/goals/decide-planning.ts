@@ -17,11 +17,11 @@ export function decideReceived(desk: Desk) {
   if (given === null && revise !== null && desk.config.planner === null)
     return stopGoal(
       desk,
-      'user_cancel',
-      `The plan was rejected (${revise}), and nobody is there to revise it.`,
+      'plan_rejected',
+      `The plan was rejected (${revise}), and there is no planner to revise it.`,
       'human',
     )
-  if (given === null && draftsLeft(desk) === 0) return stopGoal(desk, 'budget_exhausted', noDraftsLeft(desk), 'policy')
+  if (given === null && draftsLeft(desk) === 0) return stopWithoutPlan(desk)
   batch.move('goal', goal_id, 'decompose_goal', 'goal.moved', { actor: scheduler, payload: {} }, aboutGoal(desk))
 }
 
@@ -98,7 +98,7 @@ export function openTask(desk: Desk, plan_id: string, task: NonNullable<Desk['go
 function drafted(desk: Desk, draft: number): Json | undefined {
   const { goal, state, ids, config, registry, batch } = desk
   if (config.planner === null || draftsLeft(desk) === 0) {
-    stopGoal(desk, 'budget_exhausted', noDraftsLeft(desk), 'policy')
+    stopWithoutPlan(desk)
     return undefined
   }
   const run_id = ids.plannerRun(draft)
@@ -107,7 +107,8 @@ function drafted(desk: Desk, draft: number): Json | undefined {
     const refused = desk.judged.get(draft)
     if (refused?.outcome === 'failed') draftFailed(desk, draft, refused.failure)
     else if (!desk.engine.agents.has(config.planner)) notConfigured(desk, 'planner', config.planner)
-    else if (isGone(desk)) stopGoal(desk, 'user_cancel', 'The agent that drafts its plans was terminated.', 'policy')
+    else if (isGone(desk))
+      stopGoal(desk, 'agent_terminated', 'The agent that drafts its plans was terminated.', 'policy')
     else if (registry === undefined) desk.errands.push({ errand: 'registry', draft })
     else {
       // The head of the goal has the goal's budget, so the planner's own limits its runs.
@@ -128,7 +129,7 @@ function drafted(desk: Desk, draft: number): Json | undefined {
 /** Another process may have the agent; where there is none, nobody would ever do its part. */
 export function notConfigured(desk: Desk, part: 'planner' | 'critic', agent: string): undefined {
   if (!desk.engine.isAlone) return
-  stopGoal(desk, 'budget_exhausted', `Its ${part} ${agent} is not configured any more.`, 'policy')
+  stopGoal(desk, 'agent_missing', `Its ${part} ${agent} is not configured any more.`, 'policy')
 }
 
 /** Nobody takes the runs of an agent that is over. */
@@ -149,10 +150,13 @@ export function draftsLeft({ goal, config }: Pick<Desk, 'goal' | 'config'>): num
   return Math.max(0, config.max_drafts - made)
 }
 
-function noDraftsLeft({ goal, config }: Desk): string {
+function stopWithoutPlan(desk: Desk) {
+  const { goal, config } = desk
   const last = goal.drafts.at(-1)?.failure
   const why = last == null ? (goal.revise ?? '') : typeof last === 'string' ? last : JSON.stringify(last)
-  if (config.planner === null)
-    return `There is no plan that can be executed, and no planner to draft one. ${why}`.trim()
-  return `The planner has made ${config.max_drafts} drafts, as many as it may. ${why}`.trim()
+  const [cause, said] =
+    config.planner === null
+      ? (['no_plan', 'There is no plan that can be executed, and no planner to draft one.'] as const)
+      : (['drafts', `The planner has made ${config.max_drafts} drafts, as many as it may.`] as const)
+  stopGoal(desk, cause, `${said} ${why}`.trim(), 'policy')
 }

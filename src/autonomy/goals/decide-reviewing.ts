@@ -40,7 +40,7 @@ export function decideReviewing(desk: Desk) {
   if (goal.critiques.length + 1 >= config.budget.iterations)
     return stopGoal(
       desk,
-      'budget_exhausted',
+      'iterations',
       `It was executed and reviewed ${config.budget.iterations} times, as often as it may: ${what}.`,
       'policy',
     )
@@ -66,7 +66,7 @@ function replan(desk: Desk, reason: string) {
   const { goal, batch } = desk
   // The critique of this append is not in the count yet, and begins it anew.
   if (goal.given === null && draftsLeft({ ...desk, goal: { ...goal, drafts: [] } }) === 0)
-    return stopGoal(desk, 'budget_exhausted', `It needs another plan, and there is no planner: ${reason}`, 'policy')
+    return stopGoal(desk, 'no_plan', `It needs another plan, and there is no planner: ${reason}`, 'policy')
   batch.move(
     'goal',
     goal.goal_id,
@@ -99,7 +99,7 @@ function critiqueOf(desk: Desk): Critique | undefined {
     }
     problem = read.problem
   }
-  stopGoal(desk, 'budget_exhausted', `The critic gave no critique in ${attempts} attempts: ${problem}`, 'policy')
+  stopGoal(desk, 'critic_failed', `The critic gave no critique in ${attempts} attempts: ${problem}`, 'policy')
   return undefined
 }
 
@@ -114,7 +114,7 @@ function askCritic(desk: Desk, number: number, attempt: number): undefined {
   }
   const problem = prepared.get(key)
   if (problem !== undefined) {
-    stopGoal(desk, 'budget_exhausted', `The critic could not be set up: ${problem}`, 'policy')
+    stopGoal(desk, 'critic_failed', `The critic could not be set up: ${problem}`, 'policy')
     return
   }
   const agent_id = ids.criticAgent(number, attempt)

@@ -15,7 +15,7 @@ export function decide(desk: Desk) {
   const { goal } = desk
   if (isEnded(desk.goal)) return tidy(desk)
   const spent = spentOf(desk)
-  if (spent !== undefined) return stopGoal(desk, 'budget_exhausted', spent, 'policy')
+  if (spent !== undefined) return stopGoal(desk, 'budget', spent, 'policy')
   switch (goal.state) {
     case 'goal_received':
       return decideReceived(desk)

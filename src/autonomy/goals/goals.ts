@@ -1,6 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { goalMachine } from '../../machines/goal.ts'
+import type { GoalStop } from '../../machines/goal-stops.ts'
 import type { GoalView } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../../runtime/batch.ts'
@@ -147,13 +148,13 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     })
   }
 
-  async function stopBy(goal_id: string, trigger: 'user_cancel' | 'unresolvable', reason: string): Promise<boolean> {
+  async function stopBy(goal_id: string, cause: GoalStop, reason: string): Promise<boolean> {
     const session_id = await sessionOf(goal_id)
     const stopped = await attempt(engine, session_id, (state) => {
       const goal = state.goals.get(goal_id)
       if (goal === undefined || isEnded(goal)) return { answer: () => undefined }
       const batch = createBatch(state, engine.clock.now())
-      stopGoal(deskFor(state, goal, batch), trigger, reason, 'human')
+      stopGoal(deskFor(state, goal, batch), cause, reason, 'human')
       return { batch, read: goal.tasks.map(({ planned }) => planned.task_id), answer: (runes) => runes }
     })
     for (const { run_id, kind } of stopped ?? [])
@@ -233,7 +234,7 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
       const isBlocked = goal.state === 'blocked' && rejection.task === undefined && rejection.plan === undefined
       if (isBlocked) {
         const reason = rejection.reason ?? `What it waits for will not come: ${goal.reason}`
-        await stopBy(goal_id, 'unresolvable', reason)
+        await stopBy(goal_id, 'given_up', reason)
         return
       }
       const interaction_id = questionOf(state, goal, rejection, 'reject')
@@ -242,7 +243,7 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
       if (plan !== undefined) await onItsOwn(() => givePlan(goal_id, state.session_id, plan, interaction_id))
       await say(interaction_id, 'deny', rejection)
     },
-    cancel: (goal_id, reason = 'cancelled by request') => stopBy(goal_id, 'user_cancel', reason),
+    cancel: (goal_id, reason = 'cancelled by request') => stopBy(goal_id, 'cancelled', reason),
     watch,
     async result(goal_id) {
       const { state, goal } = await find(goal_id)
@@ -265,7 +266,7 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     steps: () => steps,
     async endAll(session_id, reason) {
       const { goals } = await engine.sessions.load(session_id)
-      for (const goal of [...goals.values()]) if (!isEnded(goal)) await stopBy(goal.goal_id, 'user_cancel', reason)
+      for (const goal of [...goals.values()]) if (!isEnded(goal)) await stopBy(goal.goal_id, 'session_closed', reason)
     },
     async idle() {
       await Promise.all([...drivers.values()].map((driver) => driver.idle()))

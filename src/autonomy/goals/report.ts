@@ -11,6 +11,8 @@ export interface GoalReport {
   readonly goal: string
   readonly state: GoalView['state']
   readonly reason: string | null
+  /** Why it was stopped, in one word. */
+  readonly cause: GoalView['cause']
   readonly received_at: number
   readonly since: number
   readonly ended_at: number | null
@@ -57,7 +59,19 @@ export interface WaitReport {
 }
 
 export function reportOf(state: SessionState, goal: GoalView, now: number): GoalReport {
-  const { goal_id, goal_description, state: at, reason, received_at, since, ended_at, plan, drafts, critiques } = goal
+  const {
+    goal_id,
+    goal_description,
+    state: at,
+    reason,
+    cause,
+    received_at,
+    since,
+    ended_at,
+    plan,
+    drafts,
+    critiques,
+  } = goal
   const config = configOf(goal)
   const { tokens = 0, tool_calls = 0, cost_usd = 0 } = state.agents.get(goal.agent_id)?.used ?? {}
   const tasks = plan === null ? goal.tasks : currentTasks(goal)
@@ -68,6 +82,7 @@ export function reportOf(state: SessionState, goal: GoalView, now: number): Goal
     goal: goal_description,
     state: at,
     reason,
+    cause,
     received_at,
     since,
     ended_at,

@@ -1,4 +1,4 @@
-import type { GoalTrigger } from '../../machines/goal.ts'
+import { type GoalStop, goalStops } from '../../machines/goal-stops.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { cancelAtRest } from '../../runtime/commands/stop.ts'
@@ -9,15 +9,13 @@ import { aboutGoal, type Desk } from './desk.ts'
 import type { Judging } from './judge-draft.ts'
 import { isOver as isTaskOver } from './schedule.ts'
 
-type Stopping = Extract<GoalTrigger, 'user_cancel' | 'budget_exhausted' | 'unresolvable'>
-
 /**
  * Ends a goal and everything that is under way for it, in one append, with all
  * that it asks a person. What a worker holds is asked to stop; an outcome that
  * nobody knows stays a question, which outlives the goal. A coordination whose
  * questions are withdrawn comes to its end right after: see `endPlans`.
  */
-export function stopGoal(desk: Desk, trigger: Stopping, reason: string, actor: Actor) {
+export function stopGoal(desk: Desk, cause: GoalStop, reason: string, actor: Actor) {
   const { batch, goal, ids, state: session } = desk
   // The Coordinator may be about to ask about the draft in its hands.
   const judging = ids.coordination(goal.drafts.length + 1)
@@ -29,7 +27,8 @@ export function stopGoal(desk: Desk, trigger: Stopping, reason: string, actor: A
     batch.move('task', planned.task_id, 'cancel', 'task.moved', { actor, payload: { reason } }, about)
   }
   stopRuns(desk, reason, actor)
-  batch.move('goal', goal.goal_id, trigger, 'plan.stopped', { actor, payload: { reason } }, aboutGoal(desk))
+  const said = { actor, payload: { reason, cause } }
+  batch.move('goal', goal.goal_id, goalStops[cause].on, 'plan.stopped', said, aboutGoal(desk))
 }
 
 /** Coordinations whose questions were withdrawn come to their end. Should the process die before, the next one sees to it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { goalStopNames } from '../../machines/goal-stops.ts'
 import { jsonObject, jsonValue } from '../json-value.ts'
 
 export const planKinds = {
@@ -29,7 +30,8 @@ export const planKinds = {
   'plan.updated': z.strictObject({ plan_id: z.string(), changes: jsonValue }),
   'plan.critique': z.strictObject({ plan_id: z.string(), findings: z.array(jsonObject) }),
   'plan.goal_met': z.strictObject({ plan_id: z.string(), summary: z.string() }),
-  'plan.stopped': z.strictObject({ reason: z.string() }),
+  /** The cause is null in a record of version 1, which had none. */
+  'plan.stopped': z.strictObject({ reason: z.string(), cause: z.enum(goalStopNames).nullable() }),
 
   'task.opened': z.strictObject({ plan_id: z.string(), task: jsonObject }),
   'task.moved': z.strictObject({ reason: z.string().optional() }),

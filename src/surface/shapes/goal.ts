@@ -3,6 +3,7 @@ import { goalConfig } from '../../autonomy/goals/goal-config.ts'
 import type { GoalReport } from '../../autonomy/goals/report.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
+import { goalStopNames } from '../../machines/goal-stops.ts'
 import { taskMachine } from '../../machines/task.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { id } from './id.ts'
@@ -33,6 +34,7 @@ export const goalShape: z.ZodType<GoalReport> = z.object({
   goal: z.string(),
   state: goalState,
   reason: z.string().nullable(),
+  cause: z.enum(goalStopNames).nullable(),
   received_at: z.int(),
   since: z.int(),
   ended_at: z.int().nullable(),

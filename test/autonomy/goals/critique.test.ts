@@ -49,6 +49,7 @@ function goalOf(...tasks: readonly TaskView[]): GoalView {
     tasks: [...tasks],
     critiques: [],
     reason: null,
+    cause: null,
     since: 0,
     ended_at: null,
   }
