@@ -34,7 +34,7 @@ export function actorModel(folder: string): Model {
       const input = request.messages[begun]
       const said = request.messages.slice(begun + 1).filter(({ role }) => role === 'assistant')
       const whole = said.filter((message) => !('partial' in message && message.partial === true)).length
-      const script = input !== undefined && 'content' in input ? input.content : []
+      const script = scriptIn(input !== undefined && 'content' in input ? input.content : [])
       const step = (Array.isArray(script) ? (script as readonly Step[])[whole] : undefined) ?? saying(script)
       const { error, times = Number.POSITIVE_INFINITY, holds, ...rest } = step
       const isBroken = error !== undefined && said.length - whole < times
@@ -45,6 +45,11 @@ export function actorModel(folder: string): Model {
       return played.stream(request, signal)
     },
   }
+}
+
+/** A task that one agent hands to another is a text; it holds the same list, as JSON. */
+function scriptIn(content: unknown): unknown {
+  return typeof content === 'string' && content.startsWith('[') ? JSON.parse(content) : content
 }
 
 const saying = (input: unknown): Step => ({ text: `I was told ${JSON.stringify(input)}.`, calls: [] })
@@ -117,6 +122,7 @@ export function actors(folder: string): Readonly<Record<string, Agent>> {
   return {
     actor: agent(usual),
     second: agent({ ...usual, role: 'second' }),
+    leaver: agent({ ...usual, role: 'leaver' }),
     lead: agent({ ...usual, role: 'lead', delegates: ['helper', 'second'] }),
     helper: agent({ ...usual, role: 'helper' }),
     frugal: agent({ ...usual, role: 'frugal', budget: { tool_calls: 1 } }),

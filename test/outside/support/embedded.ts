@@ -8,13 +8,14 @@ import { gatesIn } from './gates.ts'
 /** The library in this process, with the actors and a store of its own, for as long as the play lasts. */
 export async function withLibrary(
   play: (house: Embedded) => Promise<void>,
+  agents: (folder: string) => StatewrightOptions['agents'] = actors,
   options: Partial<StatewrightOptions> = {},
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'statewright-outside-'))
   const warnings: { message: string; details: object }[] = []
   const sw = await createStatewright({
     store: 'memory:',
-    agents: actors(folder),
+    agents: agents(folder),
     policy: { mode: 'full_access' },
     settings: { cancel_grace_ms: 50 },
     warn: (message, details) => warnings.push({ message, details }),
