@@ -1,5 +1,6 @@
 import type { Json } from '../kernel/json.ts'
 import { type ContractStatus, type ContractTrigger, contractMachine } from '../machines/contract.ts'
+import type { WaitingReason } from '../machines/correspondence.ts'
 import { type Actor, type ActorCategory, actorCategory } from '../runes/actor.ts'
 import type { Decider } from '../runes/kinds/contract.ts'
 import type { Payload } from '../runes/kinds.ts'
@@ -10,10 +11,11 @@ import { elapsed } from './elapsed.ts'
 import { summary } from './summary.ts'
 
 /**
- * What one contract went through, oldest first. Every rune is a draft, too, so
- * that a writer can look at a history that ends with what it is about to append.
+ * What one contract went through, oldest first: its moves, and the questions
+ * that were asked about it. Every rune is a draft, too, so that a writer can
+ * look at a history that ends with what it is about to append.
  */
-export type ContractHistory = readonly [Draft<'contract.opened'>, ...Draft<'contract.moved'>[]]
+export type ContractHistory = readonly [Draft<'contract.opened'>, ...Draft<'contract.moved' | 'interaction.opened'>[]]
 
 /** What anyone outside may know about a contract. The field names are the wire's. */
 export interface ExecutionSnapshot {
@@ -34,6 +36,12 @@ export interface ExecutionSnapshot {
   readonly timeout_ms: number | null
   readonly result: Json | null
   readonly error_message: string | null
+  /** What kind of failure that is, such as `timeout`. */
+  readonly error_kind: string | null
+  /** Why it waits; null while it does not. */
+  readonly waiting_reason: WaitingReason | null
+  /** The question that was asked about it last. While it waits, an answer to that question lets it go on. */
+  readonly interaction_id: string | null
   readonly transition_count: number
   readonly last_actor: Actor | null
   readonly last_trigger: ContractTrigger | null
@@ -50,6 +58,17 @@ export interface TransitionRecord {
   readonly actor_category: ActorCategory
   readonly timestamp: number
   readonly is_terminal_transition: boolean
+  /** Why it waits from here on; null if it does not. */
+  readonly waiting_reason: WaitingReason | null
+  readonly error_kind: string | null
+  /** The question that it waits for from here on, or waited for until here. */
+  readonly interaction_id: string | null
+}
+
+/** Why a move was made, as every view of moves tells it. */
+export function causeOf({ payload }: Draft<'contract.moved'>) {
+  const { reason: waiting_reason = null, error_kind = null, interaction_id = null } = payload
+  return { waiting_reason, error_kind, interaction_id }
 }
 
 /** The contracts in these runes by `execution_id`, in the order in which they were opened. */
@@ -60,16 +79,18 @@ export function contractHistories(runes: Iterable<Draft>): ReadonlyMap<string, C
 }
 
 /** Histories that grow as runes are told. */
-export type GrowingHistories = Map<string, [Draft<'contract.opened'>, ...Draft<'contract.moved'>[]]>
+export type GrowingHistories = Map<string, [...ContractHistory]>
 
 export function tellHistories(histories: GrowingHistories, rune: Draft): void {
   if (rune.execution_id === undefined) return
   if (rune.kind === 'contract.opened') histories.set(rune.execution_id, [rune])
-  else if (rune.kind === 'contract.moved') histories.get(rune.execution_id)?.push(rune)
+  else if (rune.kind === 'contract.moved' || rune.kind === 'interaction.opened')
+    histories.get(rune.execution_id)?.push(rune)
 }
 
 export function snapshot(history: ContractHistory, now: number): ExecutionSnapshot {
-  const [opened, ...moves] = history
+  const [opened] = history
+  const moves = movesOf(history)
   const { payload } = opened
   const last = moves.at(-1)
   const current_status = statusOf(history)
@@ -90,6 +111,9 @@ export function snapshot(history: ContractHistory, now: number): ExecutionSnapsh
     timeout_ms: payload.timeout_ms,
     result: last?.payload.result ?? null,
     error_message: last?.payload.error_message ?? null,
+    error_kind: last?.payload.error_kind ?? null,
+    waiting_reason: last?.payload.reason ?? null,
+    interaction_id: questionOf(history),
     transition_count: moves.length,
     last_actor: last?.actor ?? null,
     last_trigger: (last?.trigger as ContractTrigger | undefined) ?? null,
@@ -120,8 +144,7 @@ export function consequenceView(history: ContractHistory): ConsequenceView {
 }
 
 export function transitionRecords(history: ContractHistory): readonly TransitionRecord[] {
-  const [, ...moves] = history
-  return moves.map((move, sequence_number) => ({
+  return movesOf(history).map((move, sequence_number) => ({
     execution_id: idOf(history),
     sequence_number,
     from_status: move.from as ContractStatus,
@@ -131,6 +154,7 @@ export function transitionRecords(history: ContractHistory): readonly Transition
     actor_category: actorCategory(move.actor),
     timestamp: move.at,
     is_terminal_transition: statusFlags(move.to as ContractStatus).is_terminal,
+    ...causeOf(move),
   }))
 }
 
@@ -139,8 +163,8 @@ export function transitionRecords(history: ContractHistory): readonly Transition
  * INV-MEMORY-PRIVACY: nothing is remembered of a contract with a secret rune.
  */
 export function executionFact(history: ContractHistory): Payload<'memory.committed'> | undefined {
-  const [opened, ...moves] = history
-  const last = moves.at(-1)
+  const [opened] = history
+  const last = lastMove(history)
   const final_status = statusOf(history)
   if (last === undefined || !statusFlags(final_status).is_terminal) return undefined
   if (history.some((rune) => rune.visibility === 'secret')) return undefined
@@ -167,7 +191,7 @@ export function outcomeIsUnknown(history: ContractHistory): boolean {
 }
 
 export function statusOf(history: ContractHistory): ContractStatus {
-  return (history.at(-1)?.to as ContractStatus | undefined) ?? contractMachine.initial
+  return (lastMove(history)?.to as ContractStatus | undefined) ?? contractMachine.initial
 }
 
 /** Who decided last how a contract goes on, as far as these runes of it say. */
@@ -181,9 +205,20 @@ function leadsToWaiting({ to }: Draft<'contract.moved'>): boolean {
   return statusFlags(to as ContractStatus).is_resumable
 }
 
+function movesOf(history: ContractHistory): readonly Draft<'contract.moved'>[] {
+  return history.filter((rune) => rune.kind === 'contract.moved')
+}
+
 function lastMove(history: ContractHistory): Draft<'contract.moved'> | undefined {
-  const last = history.at(-1)
-  return last?.kind === 'contract.moved' ? last : undefined
+  return history.findLast((rune) => rune.kind === 'contract.moved')
+}
+
+function questionOf(history: ContractHistory): string | null {
+  for (const rune of history.toReversed()) {
+    const asked = rune.kind === 'contract.moved' ? rune.payload.interaction_id : rune.interaction_id
+    if (asked !== undefined) return asked
+  }
+  return null
 }
 
 function idOf([opened]: ContractHistory): string {

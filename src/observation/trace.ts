@@ -1,4 +1,6 @@
+import type { WaitingReason } from '../machines/correspondence.ts'
 import type { Draft } from '../runes/rune.ts'
+import { causeOf } from './contract.ts'
 import { summary } from './summary.ts'
 
 /** One entry of the execution trace (specification 000). */
@@ -14,6 +16,11 @@ export interface ExecutionStep {
     readonly actor: string
     readonly contract_id: string
     readonly irreversible: boolean
+    /** Why it waits from here on; null if it does not. */
+    readonly waiting_reason: WaitingReason | null
+    readonly error_kind: string | null
+    /** The question that it waits for from here on, or waited for until here. */
+    readonly interaction_id: string | null
   }
 }
 
@@ -42,5 +49,8 @@ export function executionTrace(
 
 function step(rune: Draft, contract_id: string, action: string, result: string | null, irreversible: boolean) {
   const { actor, at: timestamp, trigger = null } = rune
-  return { node_id: actor, timestamp, action, result, metadata: { trigger, actor, contract_id, irreversible } }
+  const cause =
+    rune.kind === 'contract.moved' ? causeOf(rune) : { waiting_reason: null, error_kind: null, interaction_id: null }
+  const metadata = { trigger, actor, contract_id, irreversible, ...cause }
+  return { node_id: actor, timestamp, action, result, metadata }
 }

@@ -34,7 +34,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
   /**
    * For answers that are asked for again and again: what the answer follows
    * from, and the answer if it is wanted. While the revision is the same, so is
-   * the answer, but for durations that grow with the clock. Served as an ETag.
+   * the answer: one with durations that grow has the time in it. Served as an ETag.
    */
   look?(desk: Desk, asked: Asked<P, Q, B>): Promise<Seen<R>>
   run(desk: Desk, asked: Asked<P, Q, B>): Promise<R>

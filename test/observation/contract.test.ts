@@ -64,6 +64,22 @@ describe('snapshot', () => {
     })
   })
 
+  test('F-25 snapshot: it names why a contract waits and the question that was asked last', () => {
+    const { story, refund, history } = refundStory()
+    expect(snapshot(history(), 0)).toMatchObject({ waiting_reason: null, interaction_id: null, error_kind: null })
+    story.park({ row: 'approval_asked', call: refund, says: { 'contract.suspend': { reason: 'approval' } } })
+    expect(snapshot(history(), 0)).toMatchObject({ waiting_reason: 'approval', interaction_id: 'int_1' })
+    // The approval is void and asked for once more: the contract has not moved.
+    const again = story.runes.find((rune) => rune.kind === 'interaction.opened') as Draft<'interaction.opened'>
+    const asked: ContractHistory = [...history(), { ...again, interaction_id: 'int_2' }]
+    expect(snapshot(asked, 0)).toMatchObject({
+      current_status: 'waiting',
+      transition_count: 2,
+      waiting_reason: 'approval',
+      interaction_id: 'int_2',
+    })
+  })
+
   test('a completed contract is terminal and stable and holds its result', () => {
     const { story, refund, history } = refundStory()
     story.append({ row: 'started', call: refund })
@@ -323,6 +339,9 @@ test('an execution_state event says what the move did, whatever came after it', 
       is_resumable: false,
       has_side_effects: true,
       timestamp: story.now(),
+      waiting_reason: null,
+      error_kind: null,
+      interaction_id: null,
     },
   ])
 })

@@ -48,6 +48,9 @@ test('the trace holds every opening and every move of contracts, with who did it
     actor: 'tool_node',
     contract_id: 'exe_1',
     irreversible: true,
+    waiting_reason: null,
+    error_kind: null,
+    interaction_id: null,
   })
 })
 

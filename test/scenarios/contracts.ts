@@ -214,6 +214,9 @@ export function contractPlays(store: Store) {
           actor,
           contract_id: execution_id,
           irreversible: true,
+          waiting_reason: null,
+          error_kind: null,
+          interaction_id: null,
         })
         expect(graphState(await runes(session_id)).execution_trace).toEqual([
           {

@@ -280,7 +280,8 @@ export function observationPlays(store: Store) {
         const asked = world.hand.clock.now()
         const { session_id } = await run()
         await world.hand.advance(5_000)
-        await reply((await question()).interaction_id, { action: 'approve', data: { size: 'L' } })
+        const { interaction_id } = await question()
+        await reply(interaction_id, { action: 'approve', data: { size: 'L' } })
         const [history] = contractHistories(await runes(session_id)).values()
         if (history === undefined) throw new Error('There is no contract.')
         const execution_id = history[0].execution_id
@@ -303,6 +304,10 @@ export function observationPlays(store: Store) {
             actor_category,
             timestamp,
             is_terminal_transition: to_status === 'completed',
+            // AND why it waits, and for which question
+            waiting_reason: trigger === 'suspend' ? 'ecs' : null,
+            interaction_id: trigger === 'suspend' || trigger === 'resume' ? interaction_id : null,
+            error_kind: null,
           })),
         )
       },

@@ -79,6 +79,9 @@ scenario(
       is_resumable: false,
       has_side_effects: true,
       timestamp: done?.at,
+      waiting_reason: null,
+      error_kind: null,
+      interaction_id: null,
     })
     // AND the one that suspended it takes its flags from where it led
     expect(states[1]?.payload).toMatchObject({

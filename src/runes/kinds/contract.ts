@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { WaitingReason } from '../../machines/correspondence.ts'
 import { jsonObject, jsonValue } from '../json-value.ts'
 
 const cause = z.strictObject({ message: z.string(), code: z.string().exactOptional() })
@@ -20,6 +21,8 @@ export const evidence = z.strictObject({
 })
 
 export type Evidence = z.infer<typeof evidence>
+
+export const waitingReasons = ['approval', 'ecs', 'outcome_unknown'] as const satisfies readonly WaitingReason[]
 
 export const deciders = ['human', 'timer', 'policy'] as const
 
@@ -56,7 +59,9 @@ export const contractKinds = {
     result: jsonValue.optional(),
     error_message: z.string().optional(),
     error_kind: z.string().optional(),
-    reason: z.enum(['approval', 'ecs', 'outcome_unknown']).optional(),
+    reason: z.enum(waitingReasons).optional(),
+    /** The question that it waits for, or that it waited for until this move. */
+    interaction_id: z.string().optional(),
     /** Who decided how it goes on: a person, a deadline with its default, or policy without asking anyone. */
     decided_by: z.enum(deciders).optional(),
   }),

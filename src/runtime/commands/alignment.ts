@@ -35,7 +35,7 @@ export async function align(
 ): Promise<Alignment> {
   const call = state.calls.get(question.call_id ?? '')
   if (call === undefined || call.execution_id === null) return nothing
-  const seen = await look(engine, call.execution_id)
+  const seen = { ...(await look(engine, call.execution_id)), interaction_id: question.interaction_id }
   if (!isAwaited(question, call)) return { snapshot: seen, is_aligned: false, refusal: notWaiting(seen) }
   batch.restOn(call.execution_id)
   const waiting = waitingIn(state, call.run_id)

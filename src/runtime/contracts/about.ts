@@ -19,7 +19,10 @@ export function executionOf(call: CallView): string {
   return call.execution_id
 }
 
-/** Moves the contract of a call. */
+/** Moves the contract of a call. A move that ends its waiting names the question that it waited for. */
 export function moveContract(batch: Batch, call: CallView, trigger: ContractTrigger, said: Said<'contract.moved'>) {
-  batch.move('contract', executionOf(call), trigger, 'contract.moved', said, about(call))
+  const { interaction_id } = call
+  const isAsked = interaction_id !== null && batch.stateOf(executionOf(call)) === 'waiting'
+  const payload = isAsked ? { ...said.payload, interaction_id } : said.payload
+  batch.move('contract', executionOf(call), trigger, 'contract.moved', { ...said, payload }, about(call))
 }

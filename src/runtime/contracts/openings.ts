@@ -1,4 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
+import type { WaitingReason } from '../../machines/correspondence.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import type { Payload } from '../../runes/kinds.ts'
@@ -74,12 +75,12 @@ export function approvalAsked(batch: Batch, call: CallView, interaction_id: stri
   const { call_id } = call
   const payload = { call_id, policy_reason: question.prompt, digest: question.digest ?? '' }
   batch.move('tool', call_id, 'requires_approval', 'tool.approval_requested', { actor: 'policy', payload }, about(call))
-  suspend(batch, call, 'approval', true)
+  suspend(batch, call, { reason: 'approval', interaction_id }, true)
   ask(batch, call, interaction_id, question)
 }
 
 export function stepAsked(batch: Batch, call: CallView, interaction_id: string, question: Question) {
-  suspend(batch, call, 'ecs', true)
+  suspend(batch, call, { reason: 'ecs', interaction_id }, true)
   ask(batch, call, interaction_id, question)
 }
 
@@ -87,7 +88,8 @@ export function stepAsked(batch: Batch, call: CallView, interaction_id: string, 
 export function unknownAsked(batch: Batch, call: CallView, interaction_id: string, question: Question, over: boolean) {
   inputWithdrawn(batch, call, 'The call it was asked for is lost.')
   if (over) outcomeUnknown(batch, call, question.prompt)
-  if (batch.stateOf(executionOf(call)) === 'running') suspend(batch, call, 'outcome_unknown', false)
+  if (batch.stateOf(executionOf(call)) === 'running')
+    suspend(batch, call, { reason: 'outcome_unknown', interaction_id }, false)
   ask(batch, call, interaction_id, question)
 }
 
@@ -106,10 +108,15 @@ export function outcomeUnknown(batch: Batch, call: CallView, error: string) {
   endTool(batch, call, 'outcome_unknown', { status: 'unknown', error })
 }
 
-function suspend(batch: Batch, call: CallView, reason: 'approval' | 'ecs' | 'outcome_unknown', start: boolean) {
+interface Wait {
+  readonly reason: WaitingReason
+  readonly interaction_id: string
+}
+
+function suspend(batch: Batch, call: CallView, wait: Wait, start: boolean) {
   const actor = call.action_type === 'ecs_request' ? 'ecs_node' : 'tool_node'
   if (start) moveContract(batch, call, 'start', { actor, payload: {} })
-  moveContract(batch, call, 'suspend', { actor, payload: { reason } })
+  moveContract(batch, call, 'suspend', { actor, payload: { ...wait } })
 }
 
 function ask(batch: Batch, call: CallView, interaction_id: string, question: Question) {

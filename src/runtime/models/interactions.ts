@@ -6,6 +6,8 @@ export type OpenInteraction = {
   readonly session_id: string
   readonly run_id: string | null
   readonly call_id: string | null
+  /** The contract that waits for the answer. */
+  readonly execution_id: string | null
   /** What asked, where no run did. */
   readonly coordination_id: string | null
   readonly goal_id: string | null
@@ -19,7 +21,7 @@ export type OpenInteraction = {
 /** Those with a deadline are listed apart: a start has to keep these, and only these. */
 export const openInteractions: ReadModel = {
   name: 'open_interactions',
-  version: 3,
+  version: 4,
   keys: (rune) => (rune.machine === 'interaction' && rune.subject_id !== undefined ? [rune.subject_id] : []),
   fold(_row, rune, key) {
     if (rune.kind !== 'interaction.opened') return undefined
@@ -29,6 +31,7 @@ export const openInteractions: ReadModel = {
       session_id: rune.session_id,
       run_id: rune.run_id ?? null,
       call_id: rune.call_id ?? null,
+      execution_id: rune.execution_id ?? null,
       coordination_id: rune.coordination_id ?? null,
       goal_id: rune.goal_id ?? null,
       task_id: rune.task_id ?? null,

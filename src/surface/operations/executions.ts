@@ -24,11 +24,12 @@ export const getTimeline = defineLook({
   async look({ views, now }, { params: { session_id } }) {
     const { state, steps, histories } = await views.of(session_id)
     const seen = [...histories.values()]
+    const at = now()
     if (histories.size === 0) throw faults.not_found({ what: 'execution in the session', id: session_id })
     return {
-      revision: `${state.event_id}`,
+      revision: `${state.event_id}-${at}`,
       async answer() {
-        const growing = createTimeline(session_id, now())
+        const growing = createTimeline(session_id, at)
         for await (const slice of inSlices(seen)) for (const history of slice) growing.addContract(history)
         for await (const slice of inSlices(steps)) for (const rune of slice) growing.addMove(rune)
         return growing.timeline()
@@ -49,7 +50,8 @@ export const getSnapshot = defineLook({
   returns: snapshotShape,
   async look(desk, { params: { execution_id } }) {
     const { revision, history } = await historyOf(desk, execution_id)
-    return { revision, answer: () => snapshot(history, desk.now()) }
+    const at = desk.now()
+    return { revision: `${revision}-${at}`, answer: () => snapshot(history, at) }
   },
 })
 

@@ -149,7 +149,9 @@ export const getSession = defineLook({
     const { state, lines } = await desk.views.of(session_id)
     const row = (await desk.runelog.row('summaries', session_id))?.value as Summary | undefined
     if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    return { revision: `${state.event_id}`, answer: () => sessionCard(row, state, lines, desk.now()) }
+    const card = sessionCard(row, state, lines, desk.now())
+    // The line says how long something has lasted, in whole units: the answer stays the same until one is full.
+    return { revision: `${state.event_id}-${desk.sha256(card.current_line).slice(0, 16)}`, answer: () => card }
   },
 })
 

@@ -8,10 +8,15 @@ import type { ExecutionTimeline } from '../../observation/timeline.ts'
 import type { ExecutionStep } from '../../observation/trace.ts'
 import { actorCategories, actors } from '../../runes/actor.ts'
 import { jsonValue } from '../../runes/json-value.ts'
-import { deciders } from '../../runes/kinds/contract.ts'
+import { deciders, waitingReasons } from '../../runes/kinds/contract.ts'
 
 const status = z.enum(stateNames(contractMachine))
 const trigger = z.enum(triggerNames(contractMachine))
+const cause = {
+  waiting_reason: z.enum(waitingReasons).nullable(),
+  error_kind: z.string().nullable(),
+  interaction_id: z.string().nullable(),
+}
 const actionType = z.enum(['tool_call', 'ecs_request'])
 const moment = z.int()
 const span = z.int().nonnegative()
@@ -33,6 +38,7 @@ export const snapshotShape: z.ZodType<ExecutionSnapshot> = z.object({
   timeout_ms: z.int().nullable(),
   result: jsonValue.nullable(),
   error_message: z.string().nullable(),
+  ...cause,
   transition_count: z.int().nonnegative(),
   last_actor: z.enum(actors).nullable(),
   last_trigger: trigger.nullable(),
@@ -62,6 +68,7 @@ export const transitionShape: z.ZodType<TransitionRecord> = z.object({
   actor_category: z.enum(actorCategories),
   timestamp: moment,
   is_terminal_transition: z.boolean(),
+  ...cause,
 })
 
 export const timelineShape: z.ZodType<ExecutionTimeline> = z.object({
@@ -87,5 +94,6 @@ export const stepShape: z.ZodType<ExecutionStep> = z.object({
     actor: z.string(),
     contract_id: z.string(),
     irreversible: z.boolean(),
+    ...cause,
   }),
 })

@@ -50,6 +50,8 @@ export const openInteractionShape = z.object({
   title: z.string().nullable(),
   run_id: z.string().nullable(),
   call_id: z.string().nullable(),
+  /** The contract that waits for the answer. */
+  execution_id: z.string().nullable(),
   /** What asked, where no run did. */
   coordination_id: z.string().nullable(),
   goal_id: z.string().nullable(),

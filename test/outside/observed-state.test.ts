@@ -1,0 +1,132 @@
+import { ask, call, say } from 'statewright'
+import { expect, test } from 'vitest'
+import { type Data, openHouse, type Question } from './support/house.ts'
+
+const house = openHouse()
+
+const form = ask({ title: 'Which size?', fields: [{ name: 'size', required: true }] })
+const sized = { action: 'approve', data: { size: 'L' } }
+
+interface Moved extends Data {
+  readonly trigger: string
+  readonly execution_id: string
+}
+
+/** Everything that the server tells of the moves of one contract, view by view. */
+async function viewsOf(session_id: string, run_id: string, execution_id: string) {
+  const isOver = (heard: readonly { event: string }[]) => heard.some(({ event }) => event === 'done')
+  const told = await house.stream(`/api/sessions/${session_id}/stream?after=0`, isOver)
+  const events = told.flatMap(({ event, data }) => (event === 'execution_state' ? [data.payload as Moved] : []))
+  const timeline = await house.timeline(session_id)
+  const { steps } = await house.get<{ steps: readonly { metadata: Moved & { contract_id: string } }[] }>(
+    `/api/runs/${run_id}/trace`,
+  )
+  const { transitions } = await house.get<{ transitions: readonly Moved[] }>(
+    `/api/execution/${execution_id}/transitions`,
+  )
+  return {
+    transitions,
+    timeline: timeline.transitions.filter((move) => move.execution_id === execution_id) as unknown as readonly Moved[],
+    trace: steps.flatMap(({ metadata }) => (metadata.contract_id === execution_id && metadata.trigger ? metadata : [])),
+    execution_state: events.filter((move) => move.execution_id === execution_id),
+  }
+}
+
+const why = ({ trigger, waiting_reason, error_kind, interaction_id }: Data) => [
+  trigger,
+  waiting_reason,
+  error_kind,
+  interaction_id,
+]
+
+async function inboxItem({ interaction_id }: Question): Promise<Data | undefined> {
+  const { items } = await house.get<{ items: readonly Data[] }>('/api/inbox?limit=200')
+  return items.find((item) => item.interaction_id === interaction_id)
+}
+
+const waits: readonly [reason: string, Parameters<typeof house.submit>[0], (question: Question) => Promise<unknown>][] =
+  [
+    ['approval', [call('pay.asked', { order: 25 }), say('Done.')], (question) => house.approve(question)],
+    ['ecs', [form, say('Done.')], (question) => house.answer(question, sized)],
+    [
+      'outcome_unknown',
+      [call('pay', { broken: 'socket hang up' }), say('Done.')],
+      ({ interaction_id }) =>
+        house.post(`/api/interactions/${interaction_id}/settle`, { outcome: 'happened', result: 'r-25' }),
+    ],
+  ]
+
+test.each(waits)(
+  'F-25 views: a contract that waits for %s says so, and links to its question and back',
+  async (reason, script, goOn) => {
+    const { run_id, session_id } = await house.submit(script)
+    const question = await house.asksOne(run_id)
+    const { interaction_id, execution_id } = question
+    expect(execution_id).toMatch(/^exe_/)
+    expect(await inboxItem(question)).toMatchObject({ interaction_id, execution_id })
+    expect(await house.snapshot(execution_id ?? '')).toMatchObject({
+      current_status: 'waiting',
+      waiting_reason: reason,
+      interaction_id,
+      error_kind: null,
+    })
+
+    await goOn(question)
+    await house.ends(run_id)
+    expect(await house.snapshot(execution_id ?? '')).toMatchObject({
+      current_status: 'completed',
+      waiting_reason: null,
+      interaction_id,
+    })
+    const moves = [
+      ['start', null, null, null],
+      ['suspend', reason, null, interaction_id],
+      ['resume', null, null, interaction_id],
+      ['succeed', null, null, null],
+    ]
+    const views = await viewsOf(session_id, run_id, execution_id ?? '')
+    for (const [view, told] of Object.entries(views)) expect({ view, moves: told.map(why) }).toEqual({ view, moves })
+  },
+)
+
+test('F-25 views: a contract that failed says what kind of failure it was', async () => {
+  const { run_id, session_id } = await house.submit([call('work.brief', { until: house.gate() }), say('Late.')])
+  await house.ends(run_id)
+  const [contract] = (await house.timeline(session_id)).contracts
+  expect(contract).toMatchObject({ current_status: 'failed', error_kind: 'timeout' })
+  const views = await viewsOf(session_id, run_id, contract?.execution_id ?? '')
+  for (const [view, told] of Object.entries(views))
+    expect({ view, last: why(told.at(-1) ?? {}) }).toEqual({ view, last: ['fail', null, 'timeout', null] })
+})
+
+test('F-26 ETag: an answer with a duration is not confirmed by 304 once the duration has grown', async () => {
+  const { run_id, session_id } = await house.submit([form, say('Done.')])
+  const { execution_id } = await house.asksOne(run_id)
+  const path = `/api/execution/${execution_id}/snapshot`
+  const first = await house.ask<Data>('GET', path)
+  const known = { headers: { 'if-none-match': first.headers.get('etag') ?? '' } }
+  const later = async () => {
+    const { status, body } = await house.ask<Data | null>('GET', path, known)
+    return status === 200 ? Number(body?.duration_in_state_ms) - Number(first.body.duration_in_state_ms) : -1
+  }
+  await expect.poll(later).toBeGreaterThan(0)
+
+  // The timeline has the same snapshots, and the session says how long it has waited.
+  const timeline = await house.ask('GET', `/api/execution/${session_id}/timeline`)
+  const session = await house.ask<Data>('GET', `/api/sessions/${session_id}`)
+  const etagOf = ({ headers }: { headers: Headers }) => ({ headers: { 'if-none-match': headers.get('etag') ?? '' } })
+  await expect
+    .poll(async () => (await house.ask('GET', `/api/execution/${session_id}/timeline`, etagOf(timeline))).status)
+    .toBe(200)
+  const lines = async () => {
+    const { status, body } = await house.ask<Data | null>('GET', `/api/sessions/${session_id}`, etagOf(session))
+    return status === 200 ? body?.current_line : session.body.current_line
+  }
+  await expect.poll(lines).not.toBe(session.body.current_line)
+
+  // What has no duration is the same while nothing happens.
+  for (const view of ['transitions', 'consequence']) {
+    const answer = await house.ask('GET', `/api/execution/${execution_id}/${view}`)
+    expect((await house.ask('GET', `/api/execution/${execution_id}/${view}`, etagOf(answer))).status).toBe(304)
+  }
+})
