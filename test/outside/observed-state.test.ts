@@ -1,4 +1,4 @@
-import { ask, call, say } from 'statewright'
+import { ask, call, say, together } from 'statewright'
 import { expect, test } from 'vitest'
 import { type Data, openHouse, type Question } from './support/house.ts'
 
@@ -129,4 +129,42 @@ test('F-26 ETag: an answer with a duration is not confirmed by 304 once the dura
     const answer = await house.ask('GET', `/api/execution/${execution_id}/${view}`)
     expect((await house.ask('GET', `/api/execution/${execution_id}/${view}`, etagOf(answer))).status).toBe(304)
   }
+})
+
+test('F-37 turn.tools_finished: it tells how each result and each error begins, whenever it came', async () => {
+  const long = 'ab'.repeat(500)
+  const { run_id, session_id } = await house.submit([
+    together(
+      call('work', { result: { refund: 'r-37' } }),
+      call('work', { broken: 'the till is closed' }),
+      call('work', { result: long }),
+      call('work.asked', { result: 'late' }),
+      call('nothing', {}),
+    ),
+    form,
+    say('Done.'),
+  ])
+  // What needs no approval has its result on record long before the round ends.
+  await house.approve(await house.asksOne(run_id))
+  await expect.poll(async () => (await house.asks(run_id))[0]?.interaction_kind).toBe('ecs')
+  await house.answer(await house.asksOne(run_id), sized)
+  await house.ends(run_id)
+  const rounds = (await house.runes(session_id, 'turn.tools_finished')).map(({ payload }) =>
+    (payload.results as readonly Data[]).map(({ label, summary, result_summary, error_summary }) => [
+      label,
+      summary,
+      result_summary,
+      error_summary,
+    ]),
+  )
+  expect(rounds).toEqual([
+    [
+      ['SUCCESS', 'work', '{"refund":"r-37"}', null],
+      ['FAILED', 'work', null, 'the till is closed'],
+      ['SUCCESS', 'work', long.slice(0, 200), null],
+      ['SUCCESS', 'work.asked', 'late', null],
+      ['FAILED', 'nothing', null, expect.stringContaining('nothing')],
+    ],
+    [['SUCCESS', 'Which size?', expect.stringContaining('"size":"L"'), null]],
+  ])
 })

@@ -38,8 +38,8 @@ export function approvalPlays(store: Store) {
         await reply(interaction_id, { decision: 'approve' })
         expect(asks.ran).toHaveLength(1)
         expect((await of(session_id, 'turn.tools_finished'))[0]?.payload.results).toMatchObject([
-          { label: 'SUCCESS', summary: 'payments.refund' },
-          { label: 'SUCCESS', summary: 'look' },
+          { label: 'SUCCESS', summary: 'payments.refund', result_summary: expect.any(String) },
+          { label: 'SUCCESS', summary: 'look', result_summary: expect.any(String) },
         ])
         expect(await status(run_id)).toBe('succeeded')
       },

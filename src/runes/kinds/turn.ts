@@ -36,8 +36,17 @@ export const turnKinds = {
     provider_state: jsonValue.optional(),
     provider_model: z.string().optional(),
   }),
+  /** `summary` is what was called. What came of it is told by the beginning of its result or of its error. */
   'turn.tools_finished': z.strictObject({
-    results: z.array(z.strictObject({ call_id: z.string(), label: z.string(), summary: z.string() })),
+    results: z.array(
+      z.strictObject({
+        call_id: z.string(),
+        label: z.string(),
+        summary: z.string(),
+        result_summary: z.string().nullable(),
+        error_summary: z.string().nullable(),
+      }),
+    ),
   }),
   'turn.completed': z.strictObject({
     final_output: z.string(),

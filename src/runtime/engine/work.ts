@@ -1,6 +1,9 @@
+import type { Json } from '../../kernel/json.ts'
 import type { ContractStatus } from '../../machines/contract.ts'
 import { consequenceLabels } from '../../observation/contract-status.ts'
+import type { Message } from '../../observation/dialogue.ts'
 import type { CallView } from '../../observation/session-state.ts'
+import { summary } from '../../observation/summary.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
 import * as openings from '../contracts/openings.ts'
@@ -130,7 +133,8 @@ function isSafeToDrop({ irreversible, idempotent }: CallView): boolean {
 function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]) {
   const results = calls.map((call) => {
     const status = (batch.stateOf(call.execution_id ?? '') ?? call.contract ?? 'rejected') as ContractStatus
-    return { call_id: call.call_id, label: consequenceLabels[status], summary: call.action_summary }
+    const { call_id, action_summary } = call
+    return { call_id, label: consequenceLabels[status], summary: action_summary, ...outcomeOf(hold, batch, call_id) }
   })
   batch.move(
     'turn',
@@ -141,6 +145,32 @@ function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]) {
     aboutTurn(hold),
     { continue: true },
   )
+}
+
+/** The beginning of what a call returned, or of why it failed: from this append, or from what the model is told of it. */
+function outcomeOf({ agent }: Hold, { runes }: Batch, call_id: string) {
+  let result: Json = null
+  let error: string | null = null
+  // What the model is told of this round stands at the end, however long the dialogue is.
+  for (const message of lastOf(agent.dialogue.messages))
+    if (message.call_id === call_id) ({ result, error_message: error } = message.consequence)
+  for (const rune of runes) {
+    if (rune.call_id !== call_id) continue
+    if (rune.kind === 'contract.moved') ({ result = result, error_message: error = error } = rune.payload)
+    else if (rune.kind === 'tool.result') ({ output: result = result, error = error } = rune.payload)
+  }
+  return {
+    result_summary: result === null ? null : summary(result),
+    error_summary: error === null ? null : summary(error),
+  }
+}
+
+function* lastOf(messages: readonly Message[]) {
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i]
+    if (message?.role !== 'tool') return
+    yield message
+  }
 }
 
 /** What needs no answer is done; the rest waits for people, and the worker is free for others. */
