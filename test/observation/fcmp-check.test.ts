@@ -53,7 +53,7 @@ describe('F-24 checkFcmp: planted damage', () => {
     let planted = 0
     const missed: unknown[] = []
     for (const { events, expected } of streams) {
-      if (planted >= 400) break
+      if (planted >= 150) break
       for (const [i, event] of events.entries()) {
         if (!applies(event, i, events)) continue
         planted += 1
