@@ -11,6 +11,8 @@ import { checkConfig } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
+import { type MemoryFact, type MemoryQuery, memoryFact } from './observation/memory.ts'
+import { isShown } from './observation/visible.ts'
 import { openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
 import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
@@ -78,6 +80,8 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
   readonly goals: Goals
   /** Nobody else writes to the store while it is open. */
   readonly isExclusive: boolean
+  /** What the agents of a session remember of what they did, oldest first. */
+  memory(session_id: string, query?: MemoryQuery): Promise<readonly MemoryFact[]>
   /** The agents that can be given work. */
   agents(): readonly AgentCard[]
   /** The whole of an output that was too long for the model, by its reference. */
@@ -225,6 +229,11 @@ async function openWith(
     isExclusive,
     agents: () => [...agents].map(([name, definition]) => cardOf(name, definition)),
     output: blobs.fetch,
+    async memory(session_id, query) {
+      if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
+      const runes = await runelog.read(session_id)
+      return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, query) ?? [])
+    },
     async submit(submission) {
       const submitted = await submit(submission)
       return { ...createRunHandle(runtime, submitted.session_id, submitted.run_id), ...submitted }

@@ -148,20 +148,6 @@ scenario('OB-06', 'the consequence of a waiting contract: WAITING, still pending
   expect(house.effects(execution_id ?? '')).toEqual([])
 })
 
-scenario('OB-07', 'a model is given the consequence of each call and nothing else of its contract', async () => {
-  const { run_id } = await house.submit([call('pay.asked', { order: 7 }), say('Done.')])
-  const question = await house.asksOne(run_id)
-  await house.approve(question)
-  await house.ends(run_id)
-  // WHEN the model was asked for the last time THEN what it has of the call is the consequence that everyone sees
-  const last = house.notes<{ messages: readonly Data[] }>('requests').at(-1)
-  const told = last?.messages.filter((message) => message.role === 'tool') ?? []
-  expect(told).toEqual([
-    { role: 'tool', call_id: question.call_id, consequence: await house.consequence(question.execution_id ?? '') },
-  ])
-  expect(told[0]?.consequence).toMatchObject({ has_side_effects: true, was_suspended: true })
-})
-
 scenario(
   'OB-08',
   'before resuming a snapshot is taken and the waiting contracts are counted; work goes on',

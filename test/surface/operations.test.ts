@@ -8,6 +8,7 @@ import { getConsequence, getSnapshot, getTimeline, getTransitions } from '../../
 import { runHistory } from '../../src/surface/operations/history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from '../../src/surface/operations/inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from '../../src/surface/operations/machines.ts'
+import { listMemory } from '../../src/surface/operations/memory.ts'
 import { getOutput } from '../../src/surface/operations/outputs.ts'
 import { cancelRun, interruptRun, replyRun, steerRun, submitRun } from '../../src/surface/operations/run-commands.ts'
 import { listRunes, stateAt } from '../../src/surface/operations/runes.ts'
@@ -101,6 +102,11 @@ test('every operation answers with what it declares', async () => {
   expect(await client.call(runResult, { params: { run_id } })).toMatchObject({ status: 'succeeded', result: 'Done.' })
   expect(await client.call(getRun, { params: { run_id } })).toMatchObject({ is_terminal: true, attempt: 3 })
   expect((await client.call(runTrace, { params: { run_id } })).steps.length).toBeGreaterThan(4)
+  const memory = await client.call(listMemory, { params: { session_id }, query: { limit: 1 } })
+  expect(memory).toMatchObject({ items: [{ final_status: 'completed' }], next_cursor: expect.any(String) })
+  const rest = { limit: 1, cursor: Number(memory.next_cursor) }
+  const last = await client.call(listMemory, { params: { session_id }, query: rest })
+  expect(last).toMatchObject({ items: [{ action_type: 'ecs_request' }], next_cursor: null })
   expect((await client.call(runHistory, { params: { run_id } })).items.length).toBeGreaterThan(4)
   await expect(client.call(replyRun, { params: { run_id }, body: { reply } })).rejects.toMatchObject({
     code: 'question_unclear',

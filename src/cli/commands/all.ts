@@ -15,6 +15,7 @@ import { factsCommand } from './facts.ts'
 import { goalCommand } from './goal.ts'
 import { inboxCommand } from './inbox.ts'
 import { initCommand } from './init.ts'
+import { memoryCommand } from './memory.ts'
 import { planCommand } from './plan.ts'
 import { psCommand } from './ps.ts'
 import { rebuildCommand } from './rebuild.ts'
@@ -55,6 +56,7 @@ export const commands: readonly Command[] = [
   closeCommand,
   timelineCommand,
   traceCommand,
+  memoryCommand,
   replayCommand,
   topologyCommand,
   verifyCommand,

@@ -8,6 +8,7 @@ import { approveGoal, cancelGoal, getGoal, listGoals, rejectGoal, startGoal } fr
 import { runHistory } from './history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
+import { listMemory } from './memory.ts'
 import { getOutput } from './outputs.ts'
 import { answerPlan, submitPlan } from './plan-commands.ts'
 import {
@@ -47,6 +48,7 @@ export const operations: readonly Operation[] = [
   closeSession,
   archiveSession,
   listRunes,
+  listMemory,
   stateAt,
   auditSession,
   signSession,

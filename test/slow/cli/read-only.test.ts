@@ -46,6 +46,7 @@ beforeAll(async () => {
     `inbox ${int}`,
     `timeline ${session_id}`,
     `trace ${run_id}`,
+    `memory ${session_id}`,
     `replay ${session_id}`,
     `export ${session_id} -o ${join(scratch.fresh(), 'looked.bundle')}`,
     'clean',

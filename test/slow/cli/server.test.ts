@@ -189,6 +189,8 @@ test('the same commands say the same, directly and through a server', async () =
     ['timeline', session_id, '--json'],
     ['trace', run_id],
     ['trace', run_id, '--json'],
+    ['memory', session_id],
+    ['memory', session_id, '--json'],
     ['replay', session_id, '--at', '12'],
     ['replay', session_id, '--json'],
     ['replay', session_id, '--at', '9999'],

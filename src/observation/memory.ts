@@ -1,0 +1,26 @@
+import type { Payload } from '../runes/kinds.ts'
+import type { Rune } from '../runes/rune.ts'
+
+/** Something that an agent remembers, with where it comes from. */
+export type MemoryFact = Payload<'memory.committed'> & {
+  /** The record of it. */
+  readonly event_id: number
+  readonly at: number
+  readonly session_id: string
+  readonly run_id: string | null
+  readonly agent_id: string | null
+}
+
+/** Which facts are asked for. */
+export interface MemoryQuery {
+  /** Only what this agent remembers. */
+  readonly agent_id?: string | undefined
+}
+
+/** The fact that a rune commits to memory; undefined if it is none, or none that is asked for. */
+export function memoryFact(rune: Rune, { agent_id: wanted }: MemoryQuery = {}): MemoryFact | undefined {
+  if (rune.kind !== 'memory.committed') return undefined
+  const { event_id, at, session_id, run_id = null, agent_id = null } = rune
+  if (wanted !== undefined && wanted !== agent_id) return undefined
+  return { event_id, at, session_id, run_id, agent_id, ...rune.payload }
+}

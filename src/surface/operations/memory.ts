@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { type MemoryFact, memoryFact } from '../../observation/memory.ts'
+import { isShown } from '../../observation/visible.ts'
+import { inSlices } from '../../runelog/slices.ts'
+import { memoryKinds } from '../../runes/kinds/memory.ts'
+import { defineOperation } from '../operation.ts'
+import { id } from '../shapes/id.ts'
+import { count, pageOf } from '../shapes/page.ts'
+
+export const memoryFactShape: z.ZodType<MemoryFact> = z.object({
+  event_id: z.int(),
+  at: z.int(),
+  session_id: z.string(),
+  run_id: z.string().nullable(),
+  agent_id: z.string().nullable(),
+  ...memoryKinds['memory.committed'].shape,
+})
+
+export const listMemory = defineOperation({
+  name: 'list_memory',
+  method: 'GET',
+  path: '/api/sessions/{session_id}/memory',
+  scope: 'read',
+  summary: 'What the agents of a session remember of what they did, oldest first.',
+  params: z.object({ session_id: id }),
+  query: z.strictObject({
+    /** Only what this agent remembers. */
+    agent_id: id.optional(),
+    limit: count(z.int().min(1).max(1_000)).prefault(200),
+    /** The `next_cursor` of the page before. */
+    cursor: count(z.int().nonnegative()).prefault(0),
+  }),
+  body: null,
+  returns: pageOf(memoryFactShape),
+  async run({ views }, { params: { session_id }, query: { agent_id, limit, cursor } }) {
+    const { steps } = await views.of(session_id)
+    const items: MemoryFact[] = []
+    for await (const slice of inSlices(steps))
+      for (const rune of slice) {
+        const fact = rune.event_id > cursor && isShown(rune) ? memoryFact(rune, { agent_id }) : undefined
+        if (fact !== undefined && items.length <= limit) items.push(fact)
+      }
+    const page = items.slice(0, limit)
+    return { items: page, next_cursor: items.length > limit ? String(page.at(-1)?.event_id) : null }
+  },
+})
