@@ -2,6 +2,7 @@ import { isEndOfRun, type RunStatus } from '../machines/run.ts'
 import type { TurnState } from '../machines/turn.ts'
 import type { Rune } from '../runes/rune.ts'
 import { forgetCall } from './fold-call.ts'
+import { positionOf } from './graph-state.ts'
 import type { RunView, SessionState, TurnView } from './session-state.ts'
 
 /** Runs and turns: who works on what, what was asked of whom. */
@@ -116,7 +117,7 @@ function moved(state: SessionState, run: RunView, { at, to, trigger, payload, ac
 
 /** All it has under way are tasks of other runs, which have a limit of their own and may wait for a person for days. */
 function onlyWaits(state: SessionState, { run_id }: RunView): boolean {
-  const underWay = [...state.calls.values()].filter((call) => call.run_id === run_id && call.contract === 'running')
+  const underWay = positionOf(state, run_id).pending.filter(({ contract }) => contract === 'running')
   const handedOn = new Set<string | null>()
   for (const { parent_call_id } of state.openRuns.values()) handedOn.add(parent_call_id)
   return underWay.length > 0 && underWay.every(({ call_id }) => handedOn.has(call_id))

@@ -1,10 +1,21 @@
+import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
-import { contractHistories, type ExecutionSnapshot, snapshot } from './contract.ts'
-import { dialogueOf, type Message } from './dialogue.ts'
+import {
+  type ContractHistory,
+  type ExecutionSnapshot,
+  type GrowingHistories,
+  snapshot,
+  tellHistories,
+} from './contract.ts'
+import { statusFlags } from './contract-status.ts'
+import { type Message, newDialogue, tell } from './dialogue.ts'
+import type { CallView, SessionState } from './session-state.ts'
 import { type ExecutionStep, executionTrace } from './trace.ts'
 
-export type GraphStatus = 'idle' | 'processing' | 'suspended' | 'error'
+export const graphStatuses = ['idle', 'processing', 'suspended', 'error'] as const
+
+export type GraphStatus = (typeof graphStatuses)[number]
 
 /** Where reasoning stands: the checkpoint, which is a function of the runes. */
 export interface GraphState {
@@ -33,6 +44,33 @@ const statuses: { readonly [S in RunStatus]: GraphStatus } = {
   canceled:     'idle',
 }
 
+const isPending = (status: ContractStatus) => !statusFlags(status).is_stable
+const isExpected = (status: ContractStatus) => statusFlags(status).is_resumable
+
+/** Where one run stands in its graph. */
+export interface GraphPosition {
+  readonly status: GraphStatus
+  /** Calls whose contract is recorded or under way. */
+  readonly pending: readonly CallView[]
+  /** Calls whose contract a resume has to find waiting. */
+  readonly expected_waiting: readonly CallView[]
+}
+
+/** The position of one run in a folded session. Recovery and resume go by it; `graphState` tells the same from the runes. */
+export function positionOf({ calls, runs }: Pick<SessionState, 'calls' | 'runs'>, run_id: string): GraphPosition {
+  const own = [...calls.values()].filter((call) => call.run_id === run_id && call.contract !== null)
+  const statusOf = ({ contract }: CallView) => contract ?? contractMachine.initial
+  return {
+    status: statuses[runs.get(run_id)?.status ?? 'canceled'],
+    pending: own.filter((call) => isPending(statusOf(call))),
+    expected_waiting: own.filter((call) => isExpected(statusOf(call))),
+  }
+}
+
+interface Of {
+  readonly agent_id?: string | undefined
+}
+
 /**
  * The graph of one agent, or of the whole session: then all contracts are in it
  * and the dialogue is the root agent's. Durations are as of the last rune, so
@@ -40,45 +78,64 @@ const statuses: { readonly [S in RunStatus]: GraphStatus } = {
  */
 export function graphState(
   runes: Iterable<Rune>,
-  { agent_id, at_event_id }: { readonly agent_id?: string; readonly at_event_id?: number } = {},
+  { agent_id, at_event_id = Number.POSITIVE_INFINITY }: Of & { readonly at_event_id?: number | undefined } = {},
 ): GraphState {
-  const log = [...runes].filter((rune) => at_event_id === undefined || rune.event_id <= at_event_id)
-  const own = agent_id === undefined ? log : log.filter((rune) => rune.agent_id === agent_id)
-  const last = log.at(-1)
-  const executions = [...contractHistories(own).values()].map((history) => snapshot(history, last?.at ?? 0))
+  const growing = createGraph({ agent_id })
+  for (const rune of runes) if (rune.event_id <= at_event_id) growing.tell(rune)
+  for (const history of growing.contracts()) growing.addContract(history)
+  return growing.state()
+}
+
+/** The same, bit by bit, for a session that is too long to go through at once: first its runes, then its contracts. */
+export function createGraph({ agent_id }: Of = {}) {
+  const histories: GrowingHistories = new Map()
+  const dialogue = newDialogue()
+  const irreversible = new Map<string, boolean>()
+  const trace: ExecutionStep[] = []
+  const executions: ExecutionSnapshot[] = []
+  const open = new Map<string, RunStatus>()
+  let speaker = agent_id
+  let ended: RunStatus | undefined
+  let last: Rune | undefined
+
+  function moved(run_id: string, status: RunStatus) {
+    open.delete(run_id)
+    if (runMachine.states[status].terminal) ended = status
+    else open.set(run_id, status)
+  }
 
   return {
-    session_id: last?.session_id ?? '',
-    event_id: last?.event_id ?? 0,
-    status: statusOf(own),
-    dialogue: dialogueOf(log, agent_id ?? rootAgent(log)),
-    pending_executions: executions.filter((execution) => !execution.is_stable),
-    completed_executions: executions.filter((execution) => execution.is_stable),
-    execution_trace: executionTrace(own),
-    expected_waiting: executions.flatMap((execution) => (execution.is_resumable ? [execution.execution_id] : [])),
+    tell(rune: Rune) {
+      last = rune
+      if (rune.kind === 'agent.spawning' && rune.payload.parent_id === null) speaker ??= rune.payload.agent_id
+      if (rune.agent_id === speaker) tell(dialogue, rune)
+      if (agent_id !== undefined && rune.agent_id !== agent_id) return
+      tellHistories(histories, rune)
+      trace.push(...executionTrace([rune], irreversible))
+      if (rune.machine === runMachine.name && rune.subject_id !== undefined)
+        moved(rune.subject_id, rune.to as RunStatus)
+    },
+    contracts: (): readonly ContractHistory[] => [...histories.values()],
+    addContract: (history: ContractHistory) => void executions.push(snapshot(history, last?.at ?? 0)),
+    state(): GraphState {
+      return {
+        session_id: last?.session_id ?? '',
+        event_id: last?.event_id ?? 0,
+        status: statusOf([...open.values()], ended),
+        dialogue: dialogue.messages,
+        pending_executions: executions.filter(({ current_status }) => isPending(current_status)),
+        completed_executions: executions.filter(({ current_status }) => !isPending(current_status)),
+        execution_trace: trace,
+        expected_waiting: executions.flatMap((one) => (isExpected(one.current_status) ? [one.execution_id] : [])),
+      }
+    },
   }
 }
 
 /** Work under way outranks waiting, and waiting outranks how the last run ended. */
-function statusOf(runes: readonly Rune[]): GraphStatus {
-  const runs = new Map<string, RunStatus>()
-  let ended: RunStatus | undefined
-  for (const rune of runes) {
-    if (rune.machine !== runMachine.name || rune.subject_id === undefined) continue
-    const status = rune.to as RunStatus
-    if (runMachine.states[status].terminal) {
-      runs.delete(rune.subject_id)
-      ended = status
-    } else runs.set(rune.subject_id, status)
-  }
-  const open = [...runs.values()].map((status) => statuses[status])
-  if (open.includes('processing')) return 'processing'
-  if (open.includes('suspended')) return 'suspended'
+function statusOf(open: readonly RunStatus[], ended: RunStatus | undefined): GraphStatus {
+  const now = open.map((status) => statuses[status])
+  if (now.includes('processing')) return 'processing'
+  if (now.includes('suspended')) return 'suspended'
   return ended === undefined ? 'idle' : statuses[ended]
-}
-
-function rootAgent(runes: readonly Rune[]): string {
-  for (const rune of runes)
-    if (rune.kind === 'agent.spawning' && rune.payload.parent_id === null) return rune.payload.agent_id
-  return ''
 }

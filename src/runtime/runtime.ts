@@ -2,6 +2,7 @@ import { faults } from '../faults/catalogue.ts'
 import { isPoisoned } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
+import type { GraphState } from '../observation/graph-state.ts'
 import { withReports } from '../observation/late-evidence.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
@@ -15,6 +16,7 @@ import { type Beside, nothingBeside } from './beside.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
 import { allowAgain } from './commands/allow-again.ts'
+import { type GraphOf, readGraph } from './commands/graph.ts'
 import { listSessions, type SessionQuery } from './commands/list-sessions.ts'
 import { preserve, requeue } from './commands/recover.ts'
 import type { Recovered } from './commands/recover-all.ts'
@@ -232,6 +234,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       const recorded = calls.get(opened.call_id ?? '')?.evidence ?? []
       return { ...opened.payload, evidence: withReports(opened.payload, recorded) }
     },
+    /** Where reasoning stands: the checkpoint of a session or of one agent, as a function of the recorded runes. */
+    graphState: (session_id: string, of?: GraphOf): Promise<GraphState> => readGraph(runelog, session_id, of),
     /** Text on its way. Returns the way to stop listening. */
     listen(listener: (delta: EphemeralDelta) => void): () => void {
       listeners.add(listener)

@@ -46,6 +46,9 @@ test('the views of what the runtime itself writes: asked, approved, done', async
   expect(stream.find((event) => event.type === 'user.input.required')?.data).toMatchObject({ interaction_id })
 
   const graph = graphState(runes)
+  expect(await world.sw.graphState(session_id)).toEqual(graph)
+  expect(await world.sw.graphState(session_id, { at_event_id: waits.event_id })).toEqual(graphState(waiting))
+  await expect(world.sw.graphState('ses_none')).rejects.toMatchObject({ code: 'not_found' })
   expect(graph.status).toBe('idle')
   expect(graph.dialogue).toMatchObject([
     { role: 'user', content: 'Refund order 42' },

@@ -4,7 +4,8 @@ import { audit, settled } from '../../src/kernel/audit.ts'
 import type { Machine } from '../../src/kernel/machine.ts'
 import { machines } from '../../src/machines/all.ts'
 import { durations } from '../../src/observation/durations.ts'
-import { graphState } from '../../src/observation/graph-state.ts'
+import { foldSession, newSessionState } from '../../src/observation/fold-session.ts'
+import { graphState, positionOf } from '../../src/observation/graph-state.ts'
 import { stateAt } from '../../src/observation/state-at.ts'
 import { type SubjectMove, subjectMoves } from '../../src/observation/subject-moves.ts'
 import { executionTimeline } from '../../src/observation/timeline.ts'
@@ -111,6 +112,24 @@ describe('graph state', () => {
         expect(graphState(story.runes, { at_event_id })).toEqual(graphState(story.runes.slice(0, at_event_id)))
       }),
       { numRuns: runs },
+    )
+  })
+
+  test('F-20 graph: recovery finds in the folded session what the graph of the runes has pending and waiting', () => {
+    fc.assert(
+      fc.property(anyRun, (story) => {
+        const state = newSessionState('ses_1')
+        for (const [i, rune] of story.runes.entries()) {
+          foldSession(state, rune)
+          const graph = graphState(story.runes.slice(0, i + 1))
+          const at = [...state.runs.keys()].map((run_id) => positionOf(state, run_id))
+          const ids = (calls: readonly { execution_id: string | null }[]) => calls.map((call) => call.execution_id)
+          expect(at.flatMap(({ pending }) => ids(pending))).toEqual(ids(graph.pending_executions))
+          expect(at.flatMap(({ expected_waiting }) => ids(expected_waiting))).toEqual(graph.expected_waiting)
+          if (at.length > 0) expect(at.map(({ status }) => status)).toEqual([graph.status])
+        }
+      }),
+      { numRuns: runs / 10 },
     )
   })
 

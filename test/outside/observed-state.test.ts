@@ -1,6 +1,6 @@
 import { ask, call, say, together } from 'statewright'
 import { expect, test } from 'vitest'
-import { type Data, openHouse, type Question } from './support/house.ts'
+import { type Data, openHouse, type Question, type Snapshot } from './support/house.ts'
 
 const house = openHouse()
 
@@ -167,4 +167,65 @@ test('F-37 turn.tools_finished: it tells how each result and each error begins, 
     ],
     [['SUCCESS', 'Which size?', expect.stringContaining('"size":"L"'), null]],
   ])
+})
+
+interface Graph extends Data {
+  readonly event_id: number
+  readonly status: string
+  readonly dialogue: readonly Data[]
+  readonly pending_executions: readonly Snapshot[]
+  readonly completed_executions: readonly Snapshot[]
+  readonly execution_trace: readonly Data[]
+  readonly expected_waiting: readonly string[]
+}
+
+const graphOf = (session_id: string, query = '') => house.get<Graph>(`/api/sessions/${session_id}/graph${query}`)
+const idsOf = (executions: readonly Snapshot[]) => executions.map(({ execution_id }) => execution_id)
+
+test('F-20 graph: a call and a step for a person are pending, then the graph is suspended, over a restart as well', async () => {
+  const gate = house.gate()
+  const { run_id, session_id } = await house.submit([call('work', { until: gate }), form, say('Done.')])
+  // A call that was parsed is pending until its tool is done (EC-01).
+  await expect.poll(async () => (await graphOf(session_id)).pending_executions.length).toBe(1)
+  const working = await graphOf(session_id)
+  const [work] = working.pending_executions
+  expect(working).toMatchObject({ status: 'processing', completed_executions: [], expected_waiting: [] })
+  await house.begins(work?.execution_id ?? '')
+  house.open(gate)
+
+  // A step for a person was pending when it was recorded (EC-02), and suspends the graph (EC-13).
+  const question = await house.asksOne(run_id)
+  const suspended = await graphOf(session_id)
+  expect(suspended).toMatchObject({
+    status: 'suspended',
+    pending_executions: [],
+    expected_waiting: [question.execution_id],
+  })
+  expect(idsOf(suspended.completed_executions)).toEqual([work?.execution_id, question.execution_id])
+  const opened = (await house.runes(session_id, 'contract.opened')).at(-1)
+  const then = await graphOf(session_id, `?at=${opened?.event_id}`)
+  expect(then.event_id).toBe(opened?.event_id)
+  expect(then.pending_executions).toMatchObject([
+    { execution_id: question.execution_id, action_type: 'ecs_request', current_status: 'pending' },
+  ])
+
+  // The command line tells the same, and so does the process after it.
+  const shown = await house.cli('show', session_id, '--graph', '--json', '--server', house.url())
+  expect(JSON.parse(shown.out)).toEqual(suspended)
+  const lines = await house.cli('show', run_id, '--graph', '--server', house.url())
+  expect(lines.out).toContain(`waits for ecs: ${question.interaction_id}`)
+  await house.killed()
+  expect(await graphOf(session_id)).toEqual(suspended)
+
+  // A resume finds waiting what the graph expects.
+  const replied = await house.answer(question, sized, { expected_waiting: suspended.expected_waiting })
+  expect(replied).toMatchObject({ is_aligned: true })
+  await house.ends(run_id)
+  const { agent_id } = await house.run(run_id)
+  const over = await graphOf(session_id, `?agent_id=${agent_id}`)
+  expect(over).toMatchObject({ status: 'idle', pending_executions: [], expected_waiting: [] })
+  expect(over.dialogue.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'tool', 'assistant'])
+  for (const wrong of ['?at=9999', '?agent_id=agt_none'])
+    expect((await house.ask('GET', `/api/sessions/${session_id}/graph${wrong}`)).status).toBe(404)
+  expect((await house.ask('GET', '/api/sessions/ses_none/graph')).status).toBe(404)
 })

@@ -5,6 +5,7 @@ import { operations } from '../../src/surface/operations/all.ts'
 import { auditSession, signSession } from '../../src/surface/operations/audit.ts'
 import { allowAgain, redactRune } from '../../src/surface/operations/corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from '../../src/surface/operations/executions.ts'
+import { getGraphState } from '../../src/surface/operations/graph.ts'
 import { runHistory } from '../../src/surface/operations/history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from '../../src/surface/operations/inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from '../../src/surface/operations/machines.ts'
@@ -120,6 +121,9 @@ test('every operation answers with what it declares', async () => {
   const past = await client.call(stateAt, { params: { session_id }, query: { at: 1 } })
   expect(past.subjects).toMatchObject([{ machine: 'session', state: 'created' }])
   expect(past.moves).toMatchObject([{ machine: 'session', from: null, to: 'created' }])
+  const graph = await client.call(getGraphState, { params: { session_id } })
+  expect(graph).toMatchObject({ status: 'idle', event_id: newest.event_id, pending_executions: [] })
+  expect(graph.completed_executions).toHaveLength(2)
   expect(await client.call(auditSession, { params: { session_id } })).toMatchObject({ is_sound: true, first_bad: null })
   expect(await client.call(signSession, { params: { session_id }, body: {} })).toMatchObject({
     checkpoint: { session_id },

@@ -1,12 +1,15 @@
 import type { Client } from '../../surface/client.ts'
+import { getGraphState } from '../../surface/operations/graph.ts'
 import { listRunes } from '../../surface/operations/runes.ts'
 import { getRun } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
+import { withoutUndefined } from '../../surface/plain.ts'
 import type { Arguments, Command, Io } from '../command.ts'
 import { exits } from '../exits.ts'
 import { next } from '../hint.ts'
 import { print } from '../print.ts'
 import { columns } from '../render/columns.ts'
+import { graphLines } from '../render/graph.ts'
 import { inOrder } from '../render/in-order.ts'
 import { paintFor } from '../render/paint.ts'
 import { runLines } from '../render/run.ts'
@@ -15,26 +18,35 @@ import { sessionLines } from '../render/session.ts'
 import { recordLine } from '../render/story.ts'
 import { clockTime } from '../render/when.ts'
 import { resolveId } from '../resolve-id.ts'
+import { badUsage, countOf } from '../usage.ts'
 import { verbFor } from '../verb-for.ts'
 import { jsonOption, whereOptions, withClient } from '../with-client.ts'
 import { take } from '../with-store.ts'
 
 export const showCommand: Command = {
   name: 'show',
-  usage: 'statewright show ID [--events]',
+  usage: 'statewright show ID [--events | --graph [--at EVENT]]',
   summary: 'What a session or a run is doing, what it waits for, and what happened last.',
   options: {
     events: { type: 'boolean', summary: 'every public event instead, oldest first' },
+    graph: {
+      type: 'boolean',
+      summary: 'where reasoning stands instead: what is pending, what is over or waits, what a resume expects',
+    },
+    at: { type: 'string', summary: 'the event after which the graph is shown; else the last one' },
     ...whereOptions,
     ...jsonOption,
   },
 
   async run(args, io) {
     const [given = ''] = take(this, args, 1)
+    const at = countOf(this, args, 'at')
+    if (at !== undefined && !args.values.graph) throw badUsage(this, '--at goes with --graph.')
     return withClient(io.host, args, async (client) => {
       const { id, what, session_id } = await resolveId(client, given, 'session', 'run')
       const run_id = what === 'run' ? id : undefined
-      if (args.values.events) await printEvents(client, session_id, run_id, args, io)
+      if (args.values.graph) await printGraph(client, { session_id, run_id, at }, args, io)
+      else if (args.values.events) await printEvents(client, session_id, run_id, args, io)
       else if (run_id !== undefined) await printRun(client, run_id, args, io)
       else await printSession(client, session_id, args, io)
       return exits.ok
@@ -55,6 +67,19 @@ async function printRun(client: Client, run_id: string, args: Arguments, io: Io)
   print(io, args, run, () => runLines(run, paintFor(io.terminal.hasColor)))
   if (!run.is_terminal && run.pending_interaction_ids.length === 0) next(io, args, `watch ${run_id}`)
   else next(io, args, ...run.pending_interaction_ids.map((id) => `inbox ${id}`), `trace ${run_id}`)
+}
+
+/** Of a run, the graph of its agent. */
+async function printGraph(
+  client: Client,
+  { session_id, run_id, at }: { session_id: string; run_id: string | undefined; at: number | undefined },
+  args: Arguments,
+  io: Io,
+) {
+  const agent_id = run_id === undefined ? undefined : (await client.call(getRun, { params: { run_id } })).agent_id
+  const query = withoutUndefined({ agent_id, at })
+  const graph = await client.call(getGraphState, { params: { session_id }, query })
+  print(io, args, graph, () => graphLines(graph, paintFor(io.terminal.hasColor)))
 }
 
 type RunePage = Awaited<ReturnType<typeof listRunes.run>>

@@ -2,6 +2,7 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
 import { contractMachine } from '../../machines/contract.ts'
 import { contractHistories, type ExecutionSnapshot, snapshot } from '../../observation/contract.ts'
+import { positionOf } from '../../observation/graph-state.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
 import { runesOf } from '../../runelog/runes-of.ts'
 import type { Batch } from '../batch.ts'
@@ -38,7 +39,7 @@ export async function align(
   const seen = { ...(await look(engine, call.execution_id)), interaction_id: question.interaction_id }
   if (!isAwaited(question, call)) return { snapshot: seen, is_aligned: false, refusal: notWaiting(seen) }
   batch.restOn(call.execution_id)
-  const waiting = waitingIn(state, call.run_id)
+  const waiting = positionOf(state, call.run_id).expected_waiting
   const wanted = expected ?? askedAbout(state, call.run_id)
   const found = (expected === undefined ? waiting.filter((c) => !isAnswered(state, c)) : waiting).map(executionOf)
   const is_aligned = wanted.length === found.length
@@ -69,12 +70,7 @@ export async function look(engine: Engine, execution_id: string): Promise<Execut
   return snapshot(history, engine.clock.now())
 }
 
-/** What waits for someone, by what became of the contracts of the run. */
-function waitingIn(state: SessionState, run_id: string): readonly CallView[] {
-  return [...state.calls.values()].filter((call) => call.run_id === run_id && call.contract === 'waiting')
-}
-
-/** The same, by the questions that the run asked: those that are still open expect a contract that waits. */
+/** What has to wait, by the questions that the run asked: those that are still open expect a contract that waits. */
 function askedAbout(state: SessionState, run_id: string): readonly string[] {
   const open = [...state.interactions.values()].filter((asked) => asked.run_id === run_id && asked.state === 'open')
   return open.flatMap(({ call_id }) => {

@@ -1,4 +1,5 @@
 import { faults } from '../../faults/catalogue.ts'
+import { positionOf } from '../../observation/graph-state.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
 import { othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { createVerifier } from '../../runes/verify.ts'
@@ -11,8 +12,7 @@ import type { Engine } from './engine.ts'
  * Who signed an erasure is for `verify` to judge; here the chain and the payloads count.
  */
 export async function proveInFlight(engine: Engine, state: SessionState, run: RunView): Promise<void> {
-  const call_ids = state.turns.get(run.turn_id ?? '')?.call_ids ?? []
-  if (!call_ids.some((call_id) => state.calls.get(call_id)?.contract === 'running')) return
+  if (!positionOf(state, run.run_id).pending.some(({ contract }) => contract === 'running')) return
   const { session_id } = state
   const verifier = createVerifier(session_id, { sha256: engine.sha256, check: () => true, trusted: undefined })
   let taken = 0

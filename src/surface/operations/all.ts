@@ -5,6 +5,7 @@ import { allowAgain, redactRune } from './corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
 import { getGoalCritiques } from './goal-critiques.ts'
 import { approveGoal, cancelGoal, getGoal, listGoals, rejectGoal, startGoal } from './goals.ts'
+import { getGraphState } from './graph.ts'
 import { runHistory } from './history.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
 import { getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
@@ -50,6 +51,7 @@ export const operations: readonly Operation[] = [
   listRunes,
   listMemory,
   stateAt,
+  getGraphState,
   auditSession,
   signSession,
   submitRun,

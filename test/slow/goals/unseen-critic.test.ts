@@ -4,6 +4,7 @@ import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { type Scripted, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { localClient } from '../../../src/surface/local-client.ts'
 import { getGoal } from '../../../src/surface/operations/goals.ts'
+import { getGraphState } from '../../../src/surface/operations/graph.ts'
 import { runHistory } from '../../../src/surface/operations/history.ts'
 import { listRunes } from '../../../src/surface/operations/runes.ts'
 import { getRun, runResult, runTrace } from '../../../src/surface/operations/runs.ts'
@@ -157,12 +158,16 @@ test('F-38 visibility: what a critic found is in no public rune, view, list, str
   for (const stream of streams) await stream.upTo(stopped)
   const client = localClient(desk, async () => {})
   const run_ids = runes.flatMap((rune) => (rune.kind === 'run.submitted' ? [rune.run_id ?? ''] : []))
+  const agent_ids = runes.flatMap((rune) => (rune.kind === 'agent.spawning' ? [rune.payload.agent_id] : []))
+  const graphOf = (agent_id: string) => client.call(getGraphState, { params: { session_id }, query: { agent_id } })
   const views = [
     ...streams.map(({ heard }) => heard),
     await client.call(listRunes, { params: { session_id }, query: { limit: 1_000 } }),
     await client.call(getSession, { params: { session_id } }),
     await client.call(listSessions, {}),
     await client.call(getGoal, { params: { goal_id } }),
+    await client.call(getGraphState, { params: { session_id } }),
+    ...(await Promise.all(agent_ids.map((agent_id) => graphOf(agent_id)))),
     ...(await Promise.all(run_ids.map((run_id) => client.call(getRun, { params: { run_id } })))),
     ...(await Promise.all(run_ids.map((run_id) => client.call(runHistory, { params: { run_id } })))),
     ...(await Promise.all(run_ids.map((run_id) => client.call(runTrace, { params: { run_id } })))),

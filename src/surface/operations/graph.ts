@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import { createGraph } from '../../observation/graph-state.ts'
+import { inSlices } from '../../runelog/slices.ts'
+import { defineLook } from '../operation.ts'
+import { graphShape } from '../shapes/graph.ts'
+import { id } from '../shapes/id.ts'
+import { count } from '../shapes/page.ts'
+
+export const getGraphState = defineLook({
+  name: 'get_graph_state',
+  method: 'GET',
+  path: '/api/sessions/{session_id}/graph',
+  scope: 'read',
+  summary:
+    'Where reasoning stands: the checkpoint of a session, or of one agent in it, after its last event or an earlier one. What is pending, what is over or waits, the dialogue, the trace, and what a resume has to find waiting.',
+  params: z.object({ session_id: id }),
+  query: z.strictObject({
+    /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
+    agent_id: id.optional(),
+    at: count(z.int().nonnegative()).optional(),
+  }),
+  body: null,
+  returns: graphShape,
+  async look({ views }, { params: { session_id }, query: { agent_id, at } }) {
+    const { state, steps } = await views.of(session_id)
+    const event_id = at ?? state.event_id
+    if (event_id > state.event_id) throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
+    if (agent_id !== undefined && !state.agents.has(agent_id)) throw faults.not_found({ what: 'agent', id: agent_id })
+    return {
+      // Durations are as of the last event, so that nothing in it changes with the clock.
+      revision: [event_id, agent_id].join('-'),
+      async answer() {
+        const growing = createGraph({ agent_id })
+        for await (const slice of inSlices(steps))
+          for (const rune of slice) if (rune.event_id <= event_id) growing.tell(rune)
+        for await (const slice of inSlices(growing.contracts()))
+          for (const history of slice) growing.addContract(history)
+        return { ...growing.state(), session_id, event_id }
+      },
+    }
+  },
+})
