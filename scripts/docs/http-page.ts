@@ -53,18 +53,19 @@ const streaming = [
   '## Streams',
   'Server-sent events. Read them with `fetch`, which can send the token; `EventSource` cannot. `id:` is a cursor: send it back as `Last-Event-ID`, or as `after`, and the stream goes on without gap or duplicate, also after the server was started anew. A reader that does not keep up is cut off and may come back. Without anything to say there is a comment every 15 s.',
   table(
-    ['stream', 'request', 'scope', 'what comes', 'query'],
-    streams.map(({ name, path, scope, summary, query }) => [
+    ['stream', 'request', 'scope', 'what comes', 'events', 'query'],
+    streams.map(({ name, path, scope, summary, events, query }) => [
       code(name),
       code(`GET ${path}`),
       scope ?? 'none',
       summary,
+      Object.keys(events).map(code).join(', '),
       Object.entries(query)
         .map(([field, says]) => `${code(field)}: ${says}`)
         .join(' '),
     ]),
   ),
-  'A session sends `text`, `delta`, `ecs`, `tool_result`, `execution_state`, `memory_saved`, `status`, `done`, `error`, and `rune` on request. A `delta` with `"durable": false` is text on its way: it has no id, and `text` replaces it. `GET /api/sessions/{session_id}/bundle` (scope `admin`) is the export of a session as NDJSON.',
+  '[Streams](../streams.md) says when each event comes; the OpenAPI document has a JSON schema of each. `GET /api/sessions/{session_id}/bundle` (scope `admin`) is the export of a session as NDJSON.',
 ]
 
 function section(operation: Operation): readonly string[] {

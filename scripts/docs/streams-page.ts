@@ -1,17 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { z } from 'zod'
 import { fcmpEvent } from '../../src/wire/fcmp.ts'
+import { sessionEvent } from '../../src/wire/session-event.ts'
 import { code, type Page, table } from './page.ts'
 import { json, type Schema, typeOf } from './schema.ts'
 
 const file = fileURLToPath(new URL('../../docs/streams.md', import.meta.url))
 
+const tables = {
+  'session events': () => events(sessionEvent, 'payload'),
+  'fcmp envelope': () => envelope(fcmpEvent),
+  'fcmp events': () => events(fcmpEvent, 'data'),
+}
+
 /** A page that people write, with tables in it that are written from the sources. */
 export const streamsPage: Page = {
   path: 'docs/streams.md',
   render: () =>
-    Object.entries({ 'fcmp envelope': envelope(), 'fcmp events': events() }).reduce(
-      (page, [name, written]) => replaced(page, name, written),
+    Object.entries(tables).reduce(
+      (page, [name, written]) => replaced(page, name, written()),
       readFileSync(file, 'utf8'),
     ),
 }
@@ -26,8 +34,8 @@ function replaced(page: string, name: string, written: string): string {
 }
 
 /** What every event has; `data` follows from its type. */
-function envelope(): string {
-  const { data: _, type: __, ...shared } = variants()[0]?.properties ?? {}
+function envelope(union: z.ZodType): string {
+  const { data: _, type: __, ...shared } = variants(union)[0]?.properties ?? {}
   return table(['Field', 'Type', ''], rowsOf(shared))
 }
 
@@ -39,13 +47,14 @@ function rowsOf(properties: Readonly<Record<string, Schema>>, of = ''): readonly
   )
 }
 
-function events(): string {
+/** Every type of event; `content` is the field whose shape differs. */
+function events(union: z.ZodType, content: string): string {
   return table(
-    ['Event', 'When it comes', 'Fields of `data`'],
-    variants().map(({ description = '', properties }) => [
+    ['Event', 'When it comes', `Fields of ${code(content)}`],
+    variants(union).map(({ description = '', properties }) => [
       code(String(properties?.type?.const)),
       description,
-      fieldsOf(properties?.data ?? {}).join('<br>'),
+      fieldsOf(properties?.[content] ?? {}).join('<br>'),
     ]),
   )
 }
@@ -77,6 +86,6 @@ function plain(schema: Schema): string {
     .replaceAll(', ', schema.enum === undefined ? ', ' : ' | ')
 }
 
-function variants(): readonly Schema[] {
-  return json(fcmpEvent, 'output').oneOf ?? []
+function variants(union: z.ZodType): readonly Schema[] {
+  return json(union, 'output').oneOf ?? []
 }

@@ -1,31 +1,7 @@
 import { type RunStatus, runMachine } from '../machines/run.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
+import type { SessionEvent, SessionPayload } from '../wire/session-event.ts'
 import { executionStateEvent } from './execution-state-event.ts'
-
-/**
- * What a conversational client hears of a session. `text` is all that was said
- * in one round of a turn, once; `delta` is a piece of it on its way, to be put
- * at its offset, and whoever ignores deltas misses nothing.
- */
-export const sessionEventTypes = [
-  'text',
-  'delta',
-  'emotion',
-  'ecs',
-  'tool_result',
-  'execution_state',
-  'memory_saved',
-  'status',
-  'done',
-  'error',
-] as const
-
-export type SessionEventType = (typeof sessionEventTypes)[number]
-
-export interface SessionEvent {
-  readonly type: SessionEventType
-  readonly payload: object
-}
 
 /** The machines whose moves change what a client shows as the state of things. */
 const followed: ReadonlySet<string | undefined> = new Set(['session', 'run', 'interaction', 'coordination', 'goal'])
@@ -72,26 +48,37 @@ export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): re
   }
 }
 
-function said({ turn_id }: Rune, content: string, more: object): readonly SessionEvent[] {
+function said(
+  { turn_id }: Rune,
+  content: string,
+  more: Omit<SessionPayload<'text'>, 'turn_id' | 'content'>,
+): readonly SessionEvent[] {
   return content === '' ? [] : [{ type: 'text', payload: { turn_id, ...more, content } }]
 }
 
-function status({ machine, subject_id, from, to, trigger, session_id }: Rune): SessionEvent {
+function status({
+  machine = '',
+  subject_id = '',
+  from = null,
+  to = '',
+  trigger = null,
+  session_id,
+}: Rune): SessionEvent {
   return { type: 'status', payload: { machine, subject_id, from, status: to, trigger, session_id } }
 }
 
 /** Every run is done once, whatever became of it; one that failed says first why. */
-function ending({ to, run_id, payload }: Rune<'run.moved'>): readonly SessionEvent[] {
-  const state = runMachine.states[to as RunStatus]
-  if (!state.terminal) return []
+function ending({ to, run_id = '', payload }: Rune<'run.moved'>): readonly SessionEvent[] {
+  const status = to as RunStatus
+  if (!runMachine.states[status].terminal) return []
   const { result = null, error_code = null, message = null } = payload
-  const done: SessionEvent = { type: 'done', payload: { run_id, status: to, result, error_code, message } }
-  if (to !== 'failed') return [done]
+  const done: SessionEvent = { type: 'done', payload: { run_id, status, result, error_code, message } }
+  if (status !== 'failed') return [done]
   return [{ type: 'error', payload: { code: error_code, message, retryable: false, is_final: true, run_id } }, done]
 }
 
 /** What is asked, with the parts of the request as fields of its own: that is where forms have them. */
-function question({ payload, interaction_id, session_id, call_id, execution_id }: Rune<'interaction.opened'>) {
+function question({ payload, interaction_id = '', session_id, call_id, execution_id }: Rune<'interaction.opened'>) {
   const { interaction_kind, prompt, request, deadline, on_silence, digest } = payload
   const about = { session_id, call_id, execution_id, interaction_kind, deadline, on_silence, digest }
   return { type: interaction_kind, title: prompt, ...request, id: interaction_id, ...about }

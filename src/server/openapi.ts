@@ -17,7 +17,12 @@ export function openApi(
     paths[path] = { ...paths[path], [method.toLowerCase()]: described }
   }
   for (const operation of operations) add(operation.path, operation.method, described(operation))
-  for (const stream of streams) add(stream.path, 'GET', describedStream(stream))
+  const schemas: Record<string, Schema> = { problem: problemSchema }
+  for (const stream of streams) {
+    add(stream.path, 'GET', describedStream(stream))
+    for (const [event, shape] of Object.entries(stream.events))
+      schemas[schemaName(stream, event)] = schemaOf(shape, 'output')
+  }
   for (const other of others) add(other.path, 'GET', describedOther(other))
   return {
     openapi: '3.1.0',
@@ -29,7 +34,7 @@ export function openApi(
     },
     security: [{ token: [] }],
     paths,
-    components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } }, schemas: { problem: problemSchema } },
+    components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } }, schemas },
   }
 }
 
@@ -62,7 +67,32 @@ const problem = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } },
 }
 
-function describedStream({ name, summary, scope, path, query }: StreamRoute) {
+/** Where the data of an event is described. */
+const schemaName = ({ name }: StreamRoute, event: string) => `${name}.${event}`
+
+/**
+ * An event as a client has it once the stream is parsed. OpenAPI 3.1 has no word for one item of a stream, so a stream
+ * is described as the list of its events, as OpenAPI 3.2 reads it.
+ */
+function describedEvents(stream: StreamRoute): Schema {
+  const items = Object.keys(stream.events).map((event) => ({
+    type: 'object',
+    required: ['event', 'data'],
+    properties: {
+      event: { const: event },
+      data: {
+        type: 'string',
+        contentMediaType: 'application/json',
+        contentSchema: { $ref: `#/components/schemas/${schemaName(stream, event)}` },
+      },
+      id: { type: 'string', description: 'A cursor. Only the last event of a record has one.' },
+    },
+  }))
+  return { type: 'array', items: { oneOf: items } }
+}
+
+function describedStream(stream: StreamRoute) {
+  const { name, summary, scope, path, query } = stream
   return {
     operationId: name,
     summary,
@@ -73,7 +103,10 @@ function describedStream({ name, summary, scope, path, query }: StreamRoute) {
       { name: 'Last-Event-ID', in: 'header', description: 'Where the reader was cut off.', schema: text },
     ],
     responses: {
-      200: { description: 'Events, as they come.', content: { 'text/event-stream': { schema: text } } },
+      200: {
+        description: 'Events, as they come.',
+        content: { 'text/event-stream': { schema: describedEvents(stream) } },
+      },
       204: { description: 'There is nothing more to come.' },
       default: problem,
     },

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { z } from 'zod'
 import type { Scope } from '../surface/operation.ts'
 
 /** A path that is answered with a stream. The server checks who asks; the stream writes on the socket itself. */
@@ -9,6 +10,8 @@ export interface StreamRoute {
   readonly summary: string
   /** The query parameters, each with what it is for. */
   readonly query: Readonly<Record<string, string>>
+  /** The events by name, each with the shape of its data and, as the description of that, when it comes. */
+  readonly events: Readonly<Record<string, z.ZodType>>
   /** Throws a fault for what is refused. Undefined if there is nothing to come, ever: a reader need not ask again. */
   open(asked: StreamRequest): Promise<BeginStream | undefined>
 }

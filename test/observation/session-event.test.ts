@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { runMachine } from '../../src/machines/run.ts'
-import { sessionEvents, sessionEventTypes } from '../../src/observation/session-event.ts'
+import { sessionEvents } from '../../src/observation/session-event.ts'
 import { type Kind, kinds } from '../../src/runes/kinds.ts'
 import type { Draft, Rune } from '../../src/runes/rune.ts'
+import { sessionEvent } from '../../src/wire/session-event.ts'
 import { created, move, opening, payloads, plain } from '../support/drafts.ts'
 import { everyKind } from '../support/every-kind.ts'
 
@@ -47,7 +48,12 @@ describe('every kind of rune', () => {
       expect(told.filter((type) => (type !== 'done' && type !== 'error') || kind === 'turn.error')).toEqual(
         expected[kind as Kind] ?? status,
       )
-      for (const type of told) expect(sessionEventTypes).toContain(type)
+      // As it is declared, and as JSON leaves it.
+      for (const event of sessionEvents(rune, opened)) {
+        const envelope = { session_id: 'ses_1', event_id: 1, at: 1, durable: true }
+        const sent = JSON.parse(JSON.stringify({ ...envelope, ...event }))
+        expect(sessionEvent.safeParse(sent).error?.issues, kind).toBeUndefined()
+      }
       for (const visibility of ['internal', 'secret']) expect(types({ ...rune, visibility } as Rune)).toEqual([])
     },
   )

@@ -1,3 +1,8 @@
+import { z } from 'zod'
+import { runeShape } from '../../surface/shapes/rune.ts'
+import { summaryShape } from '../../surface/shapes/session.ts'
+import { fcmpEvent } from '../../wire/fcmp.ts'
+import { sessionEvent } from '../../wire/session-event.ts'
 import type { StreamRoute } from '../stream-route.ts'
 import { readCursor } from './cursor.ts'
 import type { Streams } from './streams.ts'
@@ -13,6 +18,10 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
         after: 'Only what comes after the event with this id. `Last-Event-ID` outranks it.',
         runes: '1 sends the runes themselves, too.',
       },
+      events: {
+        ...byType(sessionEvent.options),
+        rune: runeShape.describe('With `?runes=1`: the record itself, before its events.'),
+      },
       open: async ({ params: { session_id = '' }, query: { after, runes }, last_event_id }) =>
         streams.session({
           session_id,
@@ -26,6 +35,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
       scope: 'read',
       summary: 'The conversation of a run (FCMP), live; it ends with the run.',
       query: { after: 'Only what comes after the event with this number. `Last-Event-ID` outranks it.' },
+      events: byType(fcmpEvent.options),
       open: async ({ params: { run_id = '' }, query: { after }, last_event_id }) =>
         streams.run({ run_id, cursor: readCursor('stream_run', { last_event_id, after }) }),
     },
@@ -35,7 +45,17 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
       scope: 'read',
       summary: 'What the list of sessions shows, whenever it changes, at most four times a second for each.',
       query: {},
+      events: {
+        ready: z.strictObject({}).describe('First. A list that is loaded after it misses nothing.'),
+        summary: summaryShape.describe('A session changed: its item of the list, as it is now.'),
+        stale: z.strictObject({}).describe('Changes may have been missed: load the list again.'),
+      },
       open: () => streams.summaries(),
     },
   ]
+}
+
+/** Events that say their name in their data, too. */
+function byType(events: readonly z.ZodObject<{ type: z.ZodLiteral<string> }>[]): Readonly<Record<string, z.ZodType>> {
+  return Object.fromEntries(events.map((event) => [event.shape.type.value, event]))
 }

@@ -1,7 +1,7 @@
-import type { SessionEvent } from '../../observation/session-event.ts'
 import { isShown } from '../../observation/visible.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { EphemeralDelta } from '../../runtime/engine/engine.ts'
+import type { SessionEvent } from '../../wire/session-event.ts'
 import { frame } from './frame.ts'
 
 /** Which of the two views of a session a reader asked for. */

@@ -1,0 +1,159 @@
+import { z } from 'zod'
+import { stateNames, triggerNames } from '../kernel/machine.ts'
+import { contractMachine } from '../machines/contract.ts'
+import { isEndOfRun, runMachine } from '../machines/run.ts'
+import { actorCategories } from '../runes/actor.ts'
+import { jsonValue } from '../runes/json-value.ts'
+import { waitingReasons } from '../runes/kinds/contract.ts'
+import { interactionKinds } from '../runes/kinds/interaction.ts'
+import { memoryKinds } from '../runes/kinds/memory.ts'
+import { toolKinds } from '../runes/kinds/tool.ts'
+import { turnKinds } from '../runes/kinds/turn.ts'
+
+/*
+ * What a conversational client hears of a session. This is the only
+ * declaration of these events: types, the OpenAPI document and
+ * `docs/streams.md` come from it.
+ */
+
+const turn_id = z.string().optional()
+const status = z.enum(stateNames(contractMachine))
+const { output: _, ...resultOfTool } = toolKinds['tool.result'].shape
+const { interaction_kind, deadline, on_silence, digest } = interactionKinds['interaction.opened'].shape
+
+/** What an `execution_state` event says about one move of one contract (specification 001). */
+export const executionState = z.strictObject({
+  execution_id: z.string(),
+  action_summary: z.string(),
+  from_status: status,
+  to_status: status,
+  trigger: z.enum(triggerNames(contractMachine)),
+  actor_category: z.enum(actorCategories),
+  is_terminal: z.boolean(),
+  is_resumable: z.boolean(),
+  has_side_effects: z.boolean().describe('The action is irreversible and this move says that it happened.'),
+  timestamp: z.int(),
+  waiting_reason: z.enum(waitingReasons).nullable().describe('Why it waits from here on; null if it does not.'),
+  error_kind: z.string().nullable(),
+  interaction_id: z
+    .string()
+    .nullable()
+    .describe('The question that it waits for from here on, or waited for until here.'),
+})
+
+export type ExecutionStateEvent = z.infer<typeof executionState>
+
+const about = {
+  session_id: z.string(),
+  run_id: z.string().optional(),
+}
+const recorded = {
+  event_id: z.int().positive().describe('The record that it comes from, and the cursor of the stream.'),
+  at: z.int().describe('When it was recorded, in milliseconds since 1970 (UTC).'),
+  durable: z.literal(true),
+}
+
+/** One type of event: when it comes, and what its `payload` holds. */
+function event<T extends string, P extends z.ZodType>(type: T, when: string, payload: P) {
+  return z.strictObject({ type: z.literal(type), ...about, ...recorded, payload }).describe(when)
+}
+
+/** A piece of text comes before it is recorded, too. */
+const delta = z
+  .strictObject({
+    type: z.literal('delta'),
+    ...about,
+    event_id: recorded.event_id.optional(),
+    at: recorded.at.optional(),
+    durable: z.boolean().describe('False: it is not recorded yet, and has no id to come back to.'),
+    payload: z.strictObject({ turn_id, ...turnKinds['turn.assistant_delta'].shape }),
+  })
+  .describe('A piece of text is on its way. A client that ignores these misses nothing.')
+
+export const sessionEvent = z.discriminatedUnion('type', [
+  event(
+    'text',
+    'A round of a turn said something: all of it, once.',
+    z.strictObject({
+      turn_id,
+      round: z.int().optional(),
+      is_partial: z.literal(true).optional().describe('It was cut short.'),
+      is_final: z.boolean().describe('It is the last word of the run.'),
+      content: z.string(),
+    }),
+  ),
+  delta,
+  event(
+    'emotion',
+    'A model tells the mood of the person it talks to.',
+    z.strictObject({ turn_id, ...turnKinds['turn.emotion_detected'].shape }),
+  ),
+  event(
+    'ecs',
+    'A person is asked. The fields and options of the request are fields here, too.',
+    z.looseObject({
+      id: z.string().describe('What to answer to.'),
+      interaction_kind,
+      type: z.string(),
+      title: z.string(),
+      session_id: z.string(),
+      call_id: z.string().optional(),
+      execution_id: z.string().optional(),
+      deadline,
+      on_silence,
+      digest,
+    }),
+  ),
+  event('tool_result', 'A call has its result.', z.strictObject({ ...resultOfTool, result: jsonValue.nullable() })),
+  event('execution_state', 'A contract moves.', executionState),
+  event(
+    'memory_saved',
+    'A contract is over, and what is remembered of it is saved.',
+    z.strictObject({ count: z.int().positive(), entries: z.array(memoryKinds['memory.committed']) }),
+  ),
+  event(
+    'status',
+    'A session, run, interaction, plan or goal begins or moves.',
+    z.strictObject({
+      machine: z.string(),
+      subject_id: z.string(),
+      from: z.string().nullable(),
+      status: z.string().describe('Where it is now.'),
+      trigger: z.string().nullable(),
+      session_id: z.string(),
+    }),
+  ),
+  event(
+    'done',
+    'A run is over; once for each run, whatever became of it.',
+    z.strictObject({
+      run_id: z.string(),
+      status: z.enum(stateNames(runMachine).filter(isEndOfRun)),
+      result: jsonValue.nullable(),
+      error_code: z.string().nullable(),
+      message: z.string().nullable(),
+    }),
+  ),
+  event(
+    'error',
+    'A turn broke, or a run failed.',
+    z.strictObject({
+      code: z.string().nullable(),
+      message: z.string().nullable(),
+      retryable: z.boolean(),
+      is_final: z.boolean().describe('The run failed over it.'),
+      turn_id,
+      run_id: z.string().optional(),
+    }),
+  ),
+])
+
+type Told = z.infer<typeof sessionEvent>
+
+export type SessionEventType = Told['type']
+
+/** What a rune gives rise to; the stream adds where it comes from. */
+export type SessionEvent = {
+  [T in SessionEventType]: Pick<Extract<Told, { readonly type: T }>, 'type' | 'payload'>
+}[SessionEventType]
+export type SessionPayload<T extends SessionEventType> = Extract<Told, { readonly type: T }>['payload']
