@@ -1,10 +1,12 @@
-import { call, say, together } from 'statewright'
+import { breakOff, call, say, together } from 'statewright'
 import { expect } from 'vitest'
-import { holding } from './support/actor.ts'
-import { openHouse } from './support/house.ts'
+import { breaking, holding } from './support/actor.ts'
+import { openHouse, type Rune } from './support/house.ts'
 import { scenario } from './support/scenario.ts'
 
 const house = openHouse()
+
+const turnKinds = (runes: readonly Rune[]) => runes.filter(({ kind }) => kind.startsWith('turn.'))
 
 /** Waits until the actor is in the middle of its sentence, and what it has said is on record. */
 async function isTalking(session_id: string, run_id: string, said: string): Promise<void> {
@@ -16,6 +18,74 @@ async function isTalking(session_id: string, run_id: string, said: string): Prom
   // The last letters may be held back, as long as they could be the beginning of a secret.
   await expect.poll(deltas).toSatisfy((heard: string) => heard !== '' && said.startsWith(heard))
 }
+
+scenario('TU-02', 'each rune of a turn is written once, on its move, with its payload', async () => {
+  // GIVEN a turn with a round of calls whose text comes in two halves
+  const gate = house.gate()
+  const input = [
+    holding(gate, { ...together(say('Let me see.'), call('look', { result: 'a blue lamp' })), usage: usage(11, 7) }),
+    { ...say('Well done.'), usage: usage(20, 3) },
+  ]
+  const first = await house.submit(input)
+  await isTalking(first.session_id, first.run_id, 'Let me')
+  house.open(gate)
+  await house.ends(first.run_id)
+  // AND one that is interrupted in the middle of a sentence, and one whose stream breaks
+  const { session_id } = first
+  const second = await house.submit([holding(house.gate(), say('Never heard.'))], { session_id })
+  await isTalking(session_id, second.run_id, 'Never ')
+  await house.post(`/api/runs/${second.run_id}/interrupt`, { reason: 'Never mind.' })
+  await house.ends(second.run_id)
+  const third = await house.submit([breakOff('Your key is wrong.', { error_type: 'auth', retryable: false })], {
+    session_id,
+  })
+  await house.ends(third.run_id)
+
+  // THEN the rows of the table are there, in order, each once, each with its payload
+  const all = turnKinds(await house.runes(session_id))
+  const { agent_id } = await house.run(first.run_id)
+  const [made] = await house.runes(session_id, 'tool.call')
+  const call_id = made?.call_id
+  const turns = all.filter(({ kind }) => kind === 'turn.started').map(({ turn_id }) => turn_id)
+  expect(new Set(turns).size).toBe(3)
+  expect(all.map(({ kind, from, to, payload }) => [kind, from, to, payload])).toMatchObject([
+    ['turn.started', 'idle', 'streaming', { turn_id: turns[0], agent_id, input }],
+    ['turn.assistant_delta', undefined, undefined, { content: 'Let me' }],
+    ['turn.tool_calls_received', 'streaming', 'tool_executing', { call_ids: [call_id], usage: usage(11, 7) }],
+    [
+      'turn.tools_finished',
+      'tool_executing',
+      'streaming',
+      { results: [{ call_id, label: 'SUCCESS', result_summary: 'a blue lamp', error_summary: null }] },
+    ],
+    ['turn.completed', 'streaming', 'completed', { final_output: 'Well done.', usage: usage(20, 3) }],
+    ['turn.started', 'idle', 'streaming', { turn_id: turns[1], agent_id }],
+    ['turn.assistant_delta', undefined, undefined, { content: 'Never ' }],
+    ['turn.interrupted', 'streaming', 'interrupted', { reason: 'Never mind.', partial_output: 'Never ' }],
+    ['turn.started', 'idle', 'streaming', { turn_id: turns[2], agent_id }],
+    ['turn.error', 'streaming', 'error', { error_type: 'auth', message: 'Your key is wrong.' }],
+  ])
+  // AND that a turn is over and its engine idle again has no rune of its own
+  expect(all.filter(({ trigger }) => trigger === 'turn_finalized')).toEqual([])
+})
+
+const usage = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens })
+
+scenario('TU-02', 'a stream that breaks and is tried again is a turn of its own each time', async () => {
+  const { run_id, session_id } = await house.submit([
+    breaking(2, { ...breakOff('Gone.', { text: 'I thi' }), ...say('I think so.') }),
+  ])
+  expect(await house.ends(run_id)).toMatchObject({ status: 'succeeded', result: 'I think so.' })
+  const kinds = turnKinds(await house.runes(session_id)).map(({ kind }) => kind)
+  expect(kinds.filter((kind) => kind !== 'turn.assistant_delta')).toEqual([
+    'turn.started',
+    'turn.error',
+    'turn.started',
+    'turn.error',
+    'turn.started',
+    'turn.completed',
+  ])
+})
 
 scenario('TU-03', 'a steer stops the stream, keeps what was said, and opens the next turn with the input', async () => {
   // GIVEN a model in the middle of a sentence
