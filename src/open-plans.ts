@@ -5,6 +5,7 @@ import { createPlans } from './autonomy/plans/create-plans.ts'
 import type { Plans } from './autonomy/plans/plans.ts'
 import type { PlanPorts } from './autonomy/plans/ports.ts'
 import type { SignatureCheck } from './coordinator/outputs/dsse.ts'
+import type { ConditionEngine } from './coordinator/rules/condition.ts'
 import type { RuleEngine } from './coordinator/rules/engine.ts'
 import type { RegistrySnapshot } from './coordinator/schemas/registry.ts'
 import { faults } from './faults/catalogue.ts'
@@ -33,6 +34,16 @@ let loading: Promise<RuleEngine> | undefined
 export function loadRules(): Promise<RuleEngine> {
   loading ??= import('./adapters/cedar/rule-engine.ts').then(({ createCedarRuleEngine }) => createCedarRuleEngine())
   return loading
+}
+
+let loadingConditions: Promise<ConditionEngine> | undefined
+
+/** As the rules: loaded once, by the first plan that has a condition. */
+function loadConditions(): Promise<ConditionEngine> {
+  loadingConditions ??= import('./adapters/cedar/condition-engine.ts').then(({ createCedarConditionEngine }) =>
+    createCedarConditionEngine(),
+  )
+  return loadingConditions
 }
 
 /** Reads a registry as it is now. One bad file refuses it all. */
@@ -67,7 +78,7 @@ export function openPlans(
     ...plans,
     export: async (coordination_id, folder) => writePlan(folder, await plans.files(coordination_id)),
   }
-  return { plans: of_store, registry: registryNow, beside, resumeAll, idle, stop }
+  return { plans: of_store, registry: registryNow, conditions: loadConditions, beside, resumeAll, idle, stop }
 }
 
 /** The key signs, and what it signed is checked against it. */

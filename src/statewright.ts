@@ -132,7 +132,7 @@ async function openWith(
       : options.store
   const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
   const member = shared?.member()
-  const { plans, registry, beside, ...lifetime } = openPlans(options.plans ?? {}, {
+  const { plans, registry, conditions, beside, ...lifetime } = openPlans(options.plans ?? {}, {
     engine: () => runtime.engine,
     blobs,
     sha256: storePorts.sha256,
@@ -179,7 +179,7 @@ async function openWith(
     idle: goalsIdle,
     stop: stopGoals,
     ...goals
-  } = createGoals({ engine: runtime.engine, plans, registry }, max_concurrent_runs > 0)
+  } = createGoals({ engine: runtime.engine, plans, registry, conditions }, max_concurrent_runs > 0)
   const stop = async () => {
     await stopGoals()
     await lifetime.stop()

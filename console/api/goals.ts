@@ -14,6 +14,11 @@ export interface GoalTask {
   readonly depends_on: readonly string[]
   readonly instead_of: string | null
   readonly retries: string | null
+  readonly condition: {
+    readonly text: string
+    readonly holds: boolean | null
+    readonly decided_by: string | null
+  } | null
   readonly reason: string | null
   readonly result: Json
 }

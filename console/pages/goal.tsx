@@ -115,6 +115,13 @@ function TaskFacts({ task, goal }: { task: GoalTask; goal: Goal }) {
         <Mark machine="task" state={task.state} /> {task.kind} · {task.priority} · {task.owner ?? 'nobody'}
       </p>
       <p>{task.description}</p>
+      {task.condition !== null && (
+        <p>
+          Only if: {task.condition.text}
+          {task.condition.decided_by !== null &&
+            ` (${task.condition.holds ?? 'undecided'}, by ${task.condition.decided_by})`}
+        </p>
+      )}
       {task.reason !== null && <p>{task.reason}</p>}
       {task.retries !== null && <p>It tries again what {task.retries} did not do.</p>}
       {task.instead_of !== null && <p>It stands in for {task.instead_of}.</p>}

@@ -48,6 +48,11 @@ export function otherLine(rune: Rune): [string, Tone?] | undefined {
       return [`The plan moved to ${rune.to}.`, rune.to === 'ABORTED' || rune.to === 'BLOCKED' ? 'bad' : 'plain']
     case 'goal.moved':
       return [`The goal is ${rune.to}.`]
+    case 'task.condition_decided': {
+      const { condition, holds, reason } = rune.payload
+      const verdict = holds === null ? 'could not be decided' : holds ? 'holds' : 'does not hold'
+      return [`The condition “${condition}” ${verdict}: ${reason}`]
+    }
     case 'plan.goal_met':
       return [`The goal is met: ${rune.payload.summary}`, 'good']
     case 'plan.stopped':

@@ -27,8 +27,9 @@ export const goalFrames = {
   task_failed:          { by: 'command', moves: ['task.fail'], meaning: 'Its run failed, or its review was refused.' },
   task_blocked:         { by: 'command', moves: ['task.block'], meaning: 'Its run waits for a person, or ended over an outcome that nobody knows.' },
   task_unblocked:       { by: 'command', moves: ['task.unblock'], meaning: 'Its run goes on.' },
-  task_skipped:         { by: 'command', moves: ['task.skip'], meaning: 'Something it depends on did not complete, or it is not needed.' },
+  task_skipped:         { by: 'command', moves: ['task.skip'], meaning: 'Its condition does not hold, something it depends on did not complete, or it is not needed.' },
   task_cancelled:       { by: 'command', moves: ['task.cancel'], meaning: 'It is withdrawn with its goal.' },
+  condition_asked:      { by: 'command', moves: ['+interaction'], meaning: 'A person is asked whether the condition of a task holds.' },
   review_asked:         { by: 'command', moves: ['task.assign', 'task.begin', 'task.block', '+interaction'], meaning: 'A review of the plan is put to a person.' },
   review_passed:        { by: 'command', moves: ['task.unblock', 'task.complete'], meaning: 'A person passes the review.' },
 } as const

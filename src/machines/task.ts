@@ -3,7 +3,7 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Our own: the tasks of a goal, which specification 002 names without drawing their lifecycle. */
 export const taskMachine = defineMachine({
   name: 'task',
-  version: 1,
+  version: 2,
   meaning: 'One node of a judged plan, carried out as one run of one agent.',
   initial: 'pending',
   opens: 'task.opened',
@@ -12,19 +12,19 @@ export const taskMachine = defineMachine({
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    pending:   { meaning: 'Planned; it runs when all it depends on has completed.' },
+    pending:   { meaning: 'Planned; it runs when all it depends on has completed and its condition holds.' },
     assigned:  { meaning: 'Given to an agent that has not begun.' },
     running:   { meaning: 'The agent works on it.' },
     blocked:   { meaning: 'It waits for a person, or for an outcome nobody knows.', stable: true, resumable: true },
     completed: { meaning: 'Done, with evidence.', terminal: true },
     failed:    { meaning: 'Tried and not done; a retry is a new task.', terminal: true },
-    skipped:   { meaning: 'Never begun, because something it depends on did not complete.', terminal: true },
+    skipped:   { meaning: 'Never begun: its condition does not hold, something it depends on did not complete, or it is not needed.', terminal: true },
     cancelled: { meaning: 'Withdrawn with its goal.', terminal: true },
   },
 
   // biome-ignore format: as above
   transitions: [
-    { from: 'pending',  on: 'assign',   to: 'assigned',  rune: 'plan.task_assigned',  when: ['dependencies_completed'] },
+    { from: 'pending',  on: 'assign',   to: 'assigned',  rune: 'plan.task_assigned',  when: ['dependencies_completed', 'condition_holds'] },
     { from: 'pending',  on: 'skip',     to: 'skipped',   rune: 'task.moved' },
     { from: 'pending',  on: 'cancel',   to: 'cancelled', rune: 'task.moved' },
 

@@ -48,9 +48,18 @@ function said(goal: GoalView, rune: Rune) {
 function saidOfTask(task: TaskView, rune: Rune) {
   if (rune.machine === taskMachine.name) taskMoved(task, rune)
   switch (rune.kind) {
-    case 'interaction.opened':
-      task.interaction_id = rune.interaction_id ?? null
+    case 'interaction.opened': {
+      const question = rune.interaction_id ?? null
+      if (task.condition !== null && 'condition' in rune.payload.request) task.condition.interaction_id = question
+      else task.interaction_id = question
       return
+    }
+    case 'task.condition_decided': {
+      const { condition: _, ...decided } = rune.payload
+      // Two processes may both record it; the first one stands.
+      if (task.condition !== null) task.condition.decided ??= decided
+      return
+    }
     case 'run.submitted':
       task.run_ids.push(rune.run_id ?? '')
       task.agent_id = rune.agent_id ?? null
@@ -121,12 +130,14 @@ function updated(goal: GoalView, { payload }: Rune<'plan.updated'>) {
 }
 
 function newTask({ payload }: Rune<'task.opened'>): TaskView {
+  const planned = payload.task as unknown as PlannedTask
   return {
     plan_id: payload.plan_id,
-    planned: payload.task as unknown as PlannedTask,
+    planned,
     state: taskMachine.initial as TaskState,
     agent_id: null,
     run_ids: [],
+    condition: planned.condition === null ? null : { interaction_id: null, decided: null },
     interaction_id: null,
     reason: null,
     result: null,

@@ -26,12 +26,26 @@ export type PlannedTask = {
   /** The agent that does it, by its name in the configuration. Null: a person. */
   readonly owner: string | null
   readonly depends_on: readonly string[]
+  /** Those of `depends_on` that the plan names as its dependencies. The others only come before it. */
+  readonly needs: readonly string[]
+  /** It is done only if this holds: `rule:` and an expression, or words. Null: whenever its turn comes. */
+  readonly condition: string | null
   /** It is done only if that task fails, and then stands for it. */
   readonly instead_of: string | null
   readonly command_id: string | null
   /** All that its run may use. */
   readonly tools: readonly AllowedTool[]
   readonly retries: string | null
+}
+
+/** How the condition of a task was decided. */
+export type Decided = {
+  /** Null: it could not be decided. */
+  readonly holds: boolean | null
+  readonly decided_by: 'rule' | 'critic' | 'human' | 'policy'
+  /** The rule engine, the run of the critic, or the person. */
+  readonly decider: string
+  readonly reason: string
 }
 
 export interface TaskView {
@@ -41,6 +55,8 @@ export interface TaskView {
   agent_id: string | null
   /** Its runs, oldest first. There is a second one when the first ended over an outcome that nobody knew. */
   readonly run_ids: string[]
+  /** Null: it has none. */
+  readonly condition: { interaction_id: string | null; decided: Decided | null } | null
   /** The question that a review puts. */
   interaction_id: string | null
   reason: string | null

@@ -13,8 +13,10 @@ export const erased = '[redacted]'
 const kept: ReadonlySet<string> = new Set([
   'agent',
   'budget',
+  'decided_by',
   'definition_sha256',
   'digest',
+  'holds',
   'idempotency_key',
   'salted_key',
   'tool_name',

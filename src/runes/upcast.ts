@@ -1,6 +1,12 @@
 import type { Json } from '../kernel/json.ts'
 import type { Kind } from './kinds.ts'
 
+/** Tasks had no conditions that anything decided: what they named was never evaluated. */
+function withoutCondition(task: Json): Json {
+  const { depends_on = [] } = task as { readonly depends_on?: Json }
+  return { needs: depends_on, condition: null, ...(task as object) }
+}
+
 /**
  * How a payload of an old version becomes one of the next. The stored bytes
  * stay as they are, since their hash is in the chain; only the reader sees the
@@ -9,6 +15,18 @@ import type { Kind } from './kinds.ts'
 const steps: { readonly [K in Kind]?: readonly ((payload: Json) => Json)[] } = {
   'rune.redacted': [
     (payload) => ({ ...(payload as object), blobs: [], redacted_by: null, public_key: null, signature: null }),
+  ],
+  'plan.created': [
+    (payload) => {
+      const { tasks, ...rest } = payload as { readonly tasks: readonly Json[] }
+      return { ...rest, tasks: tasks.map(withoutCondition) }
+    },
+  ],
+  'task.opened': [
+    (payload) => {
+      const { task, ...rest } = payload as { readonly task: Json }
+      return { ...rest, task: withoutCondition(task) }
+    },
   ],
   'plan.stopped': [(payload) => ({ ...(payload as object), cause: null })],
 }

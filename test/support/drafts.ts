@@ -117,6 +117,7 @@ export const payloads: { readonly [K in Kind]: Payload<K> } = {
   'plan.goal_met': { plan_id: 'pln_1', summary: 's' },
   'plan.stopped': { reason: 'r', cause: 'cancelled' },
   'task.opened': { plan_id: 'pln_1', task: {} },
+  'task.condition_decided': { condition: 'c', holds: true, decided_by: 'rule', decider: 'cedar', reason: 'r' },
   'task.moved': {},
   'plan.task_assigned': { task_id: 'tsk_1', agent_id: 'agt_1' },
   'plan.task_started': { task_id: 'tsk_1' },

@@ -3,6 +3,7 @@ import type { Finding, GoalView, PlannedTask, TaskView } from '../../observation
 import { problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
 import { writtenJson } from './draft.ts'
 import type { GoalIds } from './goal-ids.ts'
+import { placed } from './schedule.ts'
 import { standings } from './standing.ts'
 
 export const severities = ['error', 'warning', 'suggestion', 'info'] as const
@@ -60,7 +61,7 @@ export function readCritique(written: string, goal: GoalView): Critique | { read
  */
 export function failuresOf(goal: GoalView): readonly Finding[] {
   const tasks = currentTasks(goal)
-  const standing = standings(tasks, new Map(tasks.map(({ planned, state }) => [planned.task_id, state])))
+  const standing = standings(tasks.map(placed), new Map(tasks.map(({ planned, state }) => [planned.task_id, state])))
   const byId = new Map(tasks.map((task) => [task.planned.task_id, task]))
   const isExplained = (task_id: string, seen: ReadonlySet<string> = new Set()): boolean =>
     (byId.get(task_id)?.planned.depends_on ?? []).some((id) => {
@@ -76,7 +77,7 @@ export function failuresOf(goal: GoalView): readonly Finding[] {
       id: `${state}_${planned.key}`,
       severity: 'error',
       category: 'completeness',
-      title: `${planned.key} ${planned.kind === 'review' ? 'was refused' : state === 'failed' ? 'failed' : 'was skipped'}`,
+      title: `${planned.key} ${state === 'skipped' ? 'was skipped' : planned.kind === 'review' ? 'was refused' : 'failed'}`,
       description: reason ?? '',
       evidence: evidence.map((event_id) => `event ${event_id}`),
       task_id: planned.task_id,
@@ -178,6 +179,7 @@ function retriesOf(goal: GoalView, found: readonly string[], ids: GoalIds): read
     ...planned,
     task_id: now(planned.task_id),
     depends_on: planned.depends_on.map(now),
+    needs: planned.needs.map(now),
     instead_of: planned.instead_of === null ? null : now(planned.instead_of),
     retries: planned.task_id,
   }))

@@ -2,7 +2,7 @@ import type { TaskView } from '../../observation/goal-state.ts'
 import { currentTasks } from './critique.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { outcomesOf } from './inputs.ts'
-import { isOver, type Op, schedule } from './schedule.ts'
+import { isOver, type Op, type Schedule, schedule, type TaskFacts } from './schedule.ts'
 import { stopGoal } from './stop-goal.ts'
 import { factsOf } from './task-facts.ts'
 import { applyOp } from './task-ops.ts'
@@ -14,7 +14,7 @@ export function decideExecuting(desk: Desk) {
   const tasks = currentTasks(goal)
   const { max_parallel, per_agent } = config
   const limits = { max_parallel, per_agent, is_active: session === 'active' }
-  const facts = tasks.map((task) => factsOf(state, task))
+  const facts = tasks.map((task) => factsOf(state, task, desk.ids))
   const scheduled = schedule(facts, limits)
   const { ops, states, is_moving } = scheduled
   const allOver = [...states.values()].every(isOver)
@@ -34,7 +34,7 @@ export function decideExecuting(desk: Desk) {
   for (const op of ready) applyOp(desk, tasks, op, outcomeOf)
   if (ready.length < ops.length) return
   if (allOver) move(desk, 'all_tasks_terminal')
-  else if (!is_moving) move(desk, 'all_runnable_blocked', whyBlocked(tasks, states, session))
+  else if (!is_moving) move(desk, 'all_runnable_blocked', whyBlocked(facts, states, session))
 
   function move(
     { goal: { goal_id } }: Desk,
@@ -61,8 +61,11 @@ function isReady({ engine, prepared, errands }: Desk, tasks: readonly TaskView[]
   return false
 }
 
-function whyBlocked(tasks: readonly TaskView[], states: ReadonlyMap<string, string>, session: string): string {
-  const blocked = tasks.filter(({ planned }) => states.get(planned.task_id) === 'blocked')
+function whyBlocked(tasks: readonly TaskFacts[], states: Schedule['states'], session: string): string {
+  const blocked = tasks.filter(({ planned, condition }) => {
+    const state = states.get(planned.task_id)
+    return state === 'blocked' || (state === 'pending' && condition?.asks === 'person')
+  })
   if (blocked.length === 0) return `The session is ${session}.`
   return `${blocked.map(({ planned }) => planned.key).join(', ')} ${blocked.length === 1 ? 'waits' : 'wait'}.`
 }

@@ -7,7 +7,7 @@ import { draftsLeft, notConfigured, openTask } from './decide-planning.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { criticInput } from './prompts.ts'
 import { stopGoal } from './stop-goal.ts'
-import { dismiss } from './task-ops.ts'
+import { dismiss, readOnlyTools } from './workers.ts'
 
 /** How often a critic is asked anew whose answer could not be read. */
 const attempts = 2
@@ -125,16 +125,10 @@ function askCritic(desk: Desk, number: number, attempt: number): undefined {
   const behalf = {
     actor: 'scheduler' as const,
     goal_id: goal.goal_id,
-    allowed_tools: readOnly(desk, agent),
+    allowed_tools: readOnlyTools(desk, agent),
     visibility,
   }
   openRun(batch, ids.criticRun(number, attempt), agent_id, submission, behalf)
-}
-
-/** A critic looks; what changes something is for tasks that were judged. */
-function readOnly({ engine }: Desk, agent: string) {
-  const { registry } = engine.agents.get(agent) ?? {}
-  return (registry?.names ?? []).filter((name) => registry?.find(name)?.read_only === true).map((name) => ({ name }))
 }
 
 function summaryOf({ goal }: Desk): string {

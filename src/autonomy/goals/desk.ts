@@ -1,3 +1,4 @@
+import type { ConditionContext, ConditionEngine } from '../../coordinator/rules/condition.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { GoalView, PlannedTask } from '../../observation/goal-state.ts'
@@ -21,10 +22,23 @@ export interface DraftGiven {
   readonly by: 'caller' | 'planner'
 }
 
+/** A rule that is to be evaluated, and what it can see. */
+export interface Evaluation {
+  readonly rule: string
+  readonly context: ConditionContext
+}
+
+/** What a rule came to, and the engine that says so. */
+export interface Evaluated {
+  readonly decider: string
+  readonly answer: ReturnType<ConditionEngine['evaluate']>
+}
+
 /** Something that has to be done outside the log before the loop can decide. It may be done twice. */
 export type Errand =
   | ({ readonly errand: 'judge' } & DraftGiven)
   | { readonly errand: 'prepare'; readonly agent: string; readonly key: string }
+  | ({ readonly errand: 'evaluate'; readonly task_id: string } & Evaluation)
   | { readonly errand: 'registry'; readonly draft: number }
 
 /** What a decision about a goal is made from, and the append it is written into. */
@@ -40,6 +54,8 @@ export interface Desk {
   readonly judged: ReadonlyMap<number, Judgement>
   /** Agents that were set up for one task, and what was wrong with that. */
   readonly prepared: ReadonlyMap<string, string | undefined>
+  /** Conditions that are rules, by their tasks. */
+  readonly evaluated: ReadonlyMap<string, Evaluated>
   readonly registry: RegistrySnapshot | undefined
   readonly errands: Errand[]
 }

@@ -7,7 +7,7 @@ import { createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
 import type { Cancel } from '../../runtime/ports.ts'
 import { decide, isEnded, workersOf } from './decide.ts'
-import type { Desk, Errand, Judgement } from './desk.ts'
+import type { Desk, Errand, Evaluated, Judgement } from './desk.ts'
 import { configOf } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 import { type Judging, judgeDraft } from './judge-draft.ts'
@@ -42,6 +42,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   const ids = goalIds(goal_id, engine.sha256)
   const judged = new Map<number, Judgement>()
   const prepared = new Map<string, string | undefined>()
+  const evaluated = new Map<string, Evaluated>()
   const under_way = new Map<string, Promise<void>>()
   let registry: RegistrySnapshot | undefined
   let working: Promise<void> | undefined
@@ -114,6 +115,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       now,
       judged,
       prepared,
+      evaluated,
       registry,
       errands,
     }
@@ -178,6 +180,12 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       case 'prepare':
         prepared.set(errand.key, await prepareAgent(engine, errand.agent))
         return
+      case 'evaluate': {
+        const conditions = await ports.conditions()
+        const answer = conditions.evaluate(errand.rule, errand.context)
+        evaluated.set(errand.task_id, { decider: conditions.version, answer })
+        return
+      }
       case 'judge': {
         const goal = (await engine.sessions.load(session_id)).goals.get(goal_id)
         if (goal === undefined || isEnded(goal)) return

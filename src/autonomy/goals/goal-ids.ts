@@ -19,6 +19,9 @@ export function goalIds(goal_id: string, sha256: Sha256) {
     task: (plan_id: string, key: string, attempt: number) => name('tsk', plan_id, key, attempt),
     taskRun: (task_id: string, attempt: number) => name('run', task_id, attempt),
     taskAgent: (task_id: string, attempt: number) => name('agt', task_id, attempt),
+    conditionRun: (task_id: string, attempt: number) => name('run', 'condition', task_id, attempt),
+    conditionAgent: (task_id: string, attempt: number) => name('agt', 'condition', task_id, attempt),
+    conditionQuestion: (task_id: string) => name('int', 'condition', task_id),
     question: (about: string) => name('int', about),
   }
 }

@@ -174,6 +174,7 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
       now: engine.clock.now(),
       judged: new Map(),
       prepared: new Map(),
+      evaluated: new Map(),
       registry: undefined,
       errands: [],
     }

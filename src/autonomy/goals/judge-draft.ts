@@ -1,4 +1,6 @@
+import { type ConditionEngine, readCondition } from '../../coordinator/rules/condition.ts'
 import { executionGraph } from '../../coordinator/schemas/execution-graph.ts'
+import { executionIntent } from '../../coordinator/schemas/intent.ts'
 import type { Recovers } from '../../coordinator/schemas/lineage.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import { Fault } from '../../faults/fault.ts'
@@ -9,7 +11,7 @@ import type { Plans, PlanView } from '../plans/plans.ts'
 import { isEnded } from '../plans/recorded.ts'
 import type { DraftGiven, Judgement } from './desk.ts'
 import { readDraft, unknownEvidence } from './draft.ts'
-import { configOf } from './goal-config.ts'
+import { configOf, type GoalConfig } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 import { beyondGoal, boundsOf, evidenceRefOf, intentOf } from './intent-of.ts'
 import { tasksOf } from './tasks-of.ts'
@@ -18,6 +20,8 @@ export interface Judging {
   readonly engine: Engine
   readonly plans: Pick<Plans, 'submit' | 'rest' | 'files' | 'verify' | 'recovery'>
   readonly registry: () => Promise<RegistrySnapshot>
+  /** Loaded by the first who evaluates a condition. */
+  readonly conditions: () => Promise<ConditionEngine>
 }
 
 /**
@@ -27,11 +31,12 @@ export interface Judging {
  * Undefined: the Coordinator waits for answers.
  */
 export async function judgeDraft(
-  { engine, plans, registry: read }: Judging,
+  judging: Judging,
   session_id: string,
   goal: GoalView,
   { draft, given, by }: DraftGiven,
 ): Promise<Judgement | undefined> {
+  const { engine, plans, registry: read } = judging
   const ids = goalIds(goal.goal_id, engine.sha256)
   const coordination_id = ids.coordination(draft)
   const { subjects, agents } = await engine.sessions.load(session_id)
@@ -41,7 +46,7 @@ export async function judgeDraft(
   if ('outcome' in plan) return plan
   if (plan.state !== 'DONE' && plan.state !== 'BLOCKED' && plan.state !== 'ABORTED') return undefined
   if (plan.state !== 'DONE') return failed(plan.failure as unknown as Json)
-  return frozen(engine, plans, plan, (key) => ids.task(ids.plan(draft), key, 1))
+  return frozen(judging, plan, configOf(goal), (key) => ids.task(ids.plan(draft), key, 1))
 
   async function submit(): Promise<PlanView | Judgement> {
     const registry = await read()
@@ -121,9 +126,9 @@ function factsOf({ goal_id, goal_description }: GoalView, sha256: Engine['sha256
 }
 
 async function frozen(
-  engine: Engine,
-  plans: Judging['plans'],
+  { engine, plans, conditions }: Judging,
   { coordination_id, input }: PlanView,
+  config: GoalConfig,
   idOf: (key: string) => string,
 ): Promise<Judgement> {
   const problems = await plans.verify(coordination_id)
@@ -133,13 +138,14 @@ async function frozen(
     )
   const files = await plans.files(coordination_id)
   const graph = executionGraph.parse(JSON.parse(files['execution_graph.json'] ?? 'null'))
-  const metadata = (Object(JSON.parse(files['intent.json'] ?? 'null')) as { metadata?: Json }).metadata
-  const tasks = tasksOf({ graph, registry: input.registry, metadata }, idOf)
+  const intent = executionIntent.parse(JSON.parse(files['intent.json'] ?? 'null'))
+  const tasks = tasksOf({ graph, registry: input.registry, intent }, idOf)
   if (!tasks.some(({ kind }) => kind === 'work')) {
     const dropped = graph.dropped_steps.map(({ step_id, reason }) => `${step_id}: ${reason}`)
     return failed(`No task is left in the plan. ${dropped.join('; ')}`.trim())
   }
-  const problem = tasks.flatMap((task) => problemWith(engine, task)).join(' ')
+  const rules = tasks.some(({ condition }) => condition !== null) ? await conditions() : null
+  const problem = tasks.flatMap((task) => [...problemWith(engine, task), ...undecidable(task, config, rules)]).join(' ')
   return problem === '' ? { outcome: 'judged', tasks } : failed(problem)
 }
 
@@ -151,6 +157,18 @@ function problemWith({ agents }: Engine, { key, kind, owner, tools }: PlannedTas
     return [`${key} belongs to ${owner}, which is not configured; there is ${[...agents.keys()].join(', ')}.`]
   const missing = tools.filter(({ name }) => definition.registry.find(name) === undefined)
   return missing.map(({ name }) => `${key} uses ${name}, which ${owner} does not have.`)
+}
+
+/** A condition that nothing and nobody could decide is refused before anything runs. */
+function undecidable({ key, condition }: PlannedTask, config: GoalConfig, rules: ConditionEngine | null): string[] {
+  if (condition === null || rules === null) return []
+  const read = readCondition(condition)
+  if ('words' in read)
+    return config.mode === 'auto' && config.critic === null
+      ? [`The condition of ${key} is words, and the goal is in the mode auto without a critic to decide it.`]
+      : []
+  const problem = rules.check(read.rule)
+  return problem === undefined ? [] : [`The condition of ${key} is not a rule that can be read: ${problem}`]
 }
 
 function failed(failure: Json): Judgement {

@@ -1,12 +1,12 @@
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import type { Json } from '../../kernel/json.ts'
-import type { GoalView, TaskView } from '../../observation/goal-state.ts'
+import type { GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
 import { quoted, untrustedNotice } from '../../runtime/untrusted.ts'
 import { latestTasks } from './critique.ts'
 import type { Input } from './inputs.ts'
 
 const draftShape =
-  '{"title"?, "tasks": [{"id", "command", "intent", "owner"?, "depends_on"?: [ids], "priority"?: critical|high|medium|low, "instead_of"?: id}], "risk"?: {"requires_review"?: [..]}}'
+  '{"title"?, "tasks": [{"id", "command", "intent", "owner"?, "depends_on"?: [ids], "priority"?: critical|high|medium|low, "instead_of"?: id, "condition"?: words, or "rule: " and a Cedar expression over context.tasks.ID.state|result|json}], "risk"?: {"requires_review"?: [..]}}'
 
 /** What the planner is asked: the goal, what it may use, and why the last draft did not do. */
 export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): string {
@@ -56,6 +56,23 @@ export function taskInput(
   )
 }
 
+/** What the critic is asked about the condition of a task. */
+export function conditionInput(
+  goal: GoalView,
+  { key, description, condition }: PlannedTask,
+  inputs: readonly Input[],
+  problem: string | undefined,
+): string {
+  const lines = linesOf(inputs)
+  return paragraphs(
+    `Decide whether the condition of the task ${key} holds. ${untrustedNotice}\nCondition: ${quoted(condition ?? '')}\nTask: ${quoted(description)}`,
+    problem === undefined ? '' : quoted(problem),
+    `It is part of this goal: ${goal.goal_description}`,
+    lines.length === 0 ? '' : `What came before.\n${lines.join('\n')}`,
+    'Answer with one JSON object and nothing else: {"holds": true|false|null, "reason"}. Null: it cannot be decided from this.',
+  )
+}
+
 /** What the critic is asked. */
 export function criticInput(goal: GoalView): string {
   const tasks = [...latestTasks(goal).values()].filter(({ planned }) => planned.kind === 'work')
@@ -72,7 +89,7 @@ export function criticInput(goal: GoalView): string {
 }
 
 /** One line for each, quoted. They share the characters there are: a long one cannot push the others out. */
-function linesOf(inputs: readonly Input[]): readonly string[] {
+export function linesOf(inputs: readonly Input[]): readonly string[] {
   const most = Math.floor(most_of_inputs / Math.max(1, inputs.length))
   return inputs.map(({ task, instead_of, state, result, reason }) => {
     const name = instead_of === null ? task : `${task}, instead of ${instead_of}`
@@ -90,7 +107,7 @@ function cut(text: string, most: number): string {
 
 const listOf = (texts: readonly string[]) => texts.map((text) => `- ${quoted(text)}`).join('\n')
 
-function textOf(value: Json): string {
+export function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 

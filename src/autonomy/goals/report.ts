@@ -1,5 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
-import type { GoalView, TaskView } from '../../observation/goal-state.ts'
+import type { Decided, GoalView, TaskView } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { currentTasks } from './critique.ts'
 import { configOf, type GoalBudget } from './goal-config.ts'
@@ -46,8 +46,19 @@ export interface TaskReport {
   readonly depends_on: readonly string[]
   readonly instead_of: string | null
   readonly retries: string | null
+  /** It is done only if this holds. Null: it has no condition. */
+  readonly condition: ConditionReport | null
   readonly reason: string | null
   readonly result: Json
+}
+
+export interface ConditionReport {
+  readonly text: string
+  /** Null: it is not decided yet, or could not be decided. */
+  readonly holds: boolean | null
+  /** Who decided: a rule, the critic, a person, or the policy of the mode. Null: it is not decided yet. */
+  readonly decided_by: Decided['decided_by'] | null
+  readonly reason: string | null
 }
 
 export interface WaitReport {
@@ -75,7 +86,7 @@ export function reportOf(state: SessionState, goal: GoalView, now: number): Goal
   const config = configOf(goal)
   const { tokens = 0, tool_calls = 0, cost_usd = 0 } = state.agents.get(goal.agent_id)?.used ?? {}
   const tasks = plan === null ? goal.tasks : currentTasks(goal)
-  const planned = tasks.length > 0 ? tasks.map(taskReport) : (plan?.tasks ?? []).map(plannedReport)
+  const planned = tasks.length > 0 ? tasks.map(taskReport) : (plan?.tasks ?? []).map((task) => plannedReport(task))
   return {
     goal_id,
     session_id: state.session_id,
@@ -96,22 +107,25 @@ export function reportOf(state: SessionState, goal: GoalView, now: number): Goal
   }
 }
 
-function taskReport({ planned, state, agent_id, run_ids, reason, result }: TaskView): TaskReport {
-  const { key: task, tools: _, command_id: __, ...rest } = planned
-  return { ...rest, task, state, agent_id, run_id: run_ids.at(-1) ?? null, reason, result }
+function taskReport({ planned, state, agent_id, run_ids, reason, result, condition }: TaskView): TaskReport {
+  const run_id = run_ids.at(-1) ?? null
+  return { ...plannedReport(planned, condition?.decided ?? null), state, agent_id, run_id, reason, result }
 }
 
-function plannedReport(planned: TaskView['planned']): TaskReport {
-  const { key: task, tools: _, command_id: __, ...rest } = planned
-  return { ...rest, task, state: 'pending', agent_id: null, run_id: null, reason: null, result: null }
+function plannedReport(planned: TaskView['planned'], decided: Decided | null = null): TaskReport {
+  const { key: task, tools: _, command_id: __, needs: ___, condition: text, ...rest } = planned
+  const { holds = null, decided_by = null, reason = null } = decided ?? {}
+  const condition = text === null ? null : { text, holds, decided_by, reason }
+  return { ...rest, task, condition, state: 'pending', agent_id: null, run_id: null, reason: null, result: null }
 }
 
 /** Its plan, its reviews, and whatever the runs of its tasks ask. */
 export function waitsOf(state: SessionState, goal: GoalView): readonly WaitReport[] {
   const tasks = new Map<string, string>()
-  for (const { planned, run_ids, interaction_id } of goal.tasks) {
+  for (const { planned, run_ids, interaction_id, condition } of goal.tasks) {
     for (const run_id of run_ids) tasks.set(run_id, planned.task_id)
-    if (interaction_id !== null) tasks.set(interaction_id, planned.task_id)
+    for (const question of [interaction_id, condition?.interaction_id ?? null])
+      if (question !== null) tasks.set(question, planned.task_id)
   }
   return [...state.interactions.values()].flatMap(({ interaction_id, goal_id, run_id, opened, state: at }) => {
     if (at !== 'open') return []

@@ -9,6 +9,15 @@ export interface TaskFacts {
   readonly state: TaskState
   readonly run: RunFacts | null
   readonly question: QuestionFacts | null
+  /** Null: it has no condition. */
+  readonly condition: ConditionFacts | null
+}
+
+export interface ConditionFacts {
+  /** Null: nothing is decided yet. */
+  readonly decided: { readonly holds: boolean | null; readonly reason: string } | null
+  /** Who is being asked. Null: nobody, or they have answered. */
+  readonly asks: 'critic' | 'person' | null
 }
 
 export interface RunFacts {
@@ -34,7 +43,7 @@ export interface Limits {
 
 /** One thing to record about a task, and why. */
 export type Op =
-  | { readonly op: 'begin' | 'unblock' | 'pass' | 'assign' | 'ask' | 'resume'; readonly task_id: string }
+  | { readonly op: 'begin' | 'unblock' | 'pass' | 'decide' | 'assign' | 'ask' | 'resume'; readonly task_id: string }
   | { readonly op: 'complete'; readonly task_id: string; readonly result: Json }
   | { readonly op: 'fail' | 'block' | 'skip'; readonly task_id: string; readonly reason: string }
 
@@ -62,13 +71,14 @@ export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule 
   skipLost(tasks, states, record)
   if (limits.is_active) {
     assign(tasks, states, limits, record)
-    skipStuck(states, record)
+    skipStuck(tasks, states, record)
   }
-  const byId = new Map(tasks.map((task) => [task.planned.task_id, task]))
-  const is_moving = [...states].some(
-    ([id, state]) => isActive(state) && (limits.is_active || byId.get(id)?.run?.status === 'running'),
-  )
-  return { ops, states, is_moving }
+  const is_moving = tasks.some(({ planned, run, condition }) => {
+    const state = states.get(planned.task_id) ?? 'pending'
+    if (isActive(state)) return limits.is_active || run?.status === 'running'
+    return limits.is_active && state === 'pending' && condition?.decided === null && condition.asks === 'critic'
+  })
+  return { ops, states, is_moving: is_moving || ops.some(({ op }) => op === 'decide') }
 }
 
 const isActive = (state: TaskState) => state === 'assigned' || state === 'running'
@@ -121,10 +131,11 @@ type Note = (op: Op, to: TaskState) => void
 function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {
   for (let found = true; found; ) {
     found = false
-    const standing = standings(tasks, states)
-    for (const { planned } of tasks) {
+    const standing = standings(tasks.map(placed), states)
+    for (const task of tasks) {
+      const { planned } = task
       if (states.get(planned.task_id) !== 'pending') continue
-      const reason = whyNever(tasks, planned, states, standing)
+      const reason = whyRefused(task) ?? whyNever(tasks, planned, states, standing)
       if (reason === undefined) continue
       record({ op: 'skip', task_id: planned.task_id, reason }, 'skipped')
       found = true
@@ -137,28 +148,49 @@ function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskS
  * moves and nobody is waited for, nothing ever would: those that are left are
  * skipped, so that the goal comes to its review.
  */
-function skipStuck(states: ReadonlyMap<string, TaskState>, record: Note) {
+function skipStuck(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {
   const left = [...states].filter(([, state]) => !isOver(state))
   if (left.some(([, state]) => state !== 'pending')) return
+  const standing = standings(tasks.map(placed), states)
+  // What can begin once its condition is decided, or once there is a place, is not stuck.
+  if (runnable(tasks, states, standing).length > 0) return
   for (const [task_id] of left)
     record({ op: 'skip', task_id, reason: 'What it depends on waits for it in turn.' }, 'skipped')
 }
 
+/** The condition was decided, and not in favour of the task. */
+function whyRefused({ condition }: TaskFacts): string | undefined {
+  const decided = condition?.decided
+  if (decided == null || decided.holds === true) return undefined
+  return `Its condition ${decided.holds === null ? 'could not be decided' : 'does not hold'}: ${decided.reason}`
+}
+
+export const placed = ({ planned, condition }: Pick<TaskFacts, 'planned'> & { condition: Decision }) => ({
+  planned,
+  holds: condition?.decided?.holds ?? null,
+})
+
+type Decision = { readonly decided: { readonly holds: boolean | null } | null } | null
+
 function whyNever(
   tasks: readonly TaskFacts[],
-  { depends_on, instead_of }: PlannedTask,
+  { depends_on, needs, instead_of }: PlannedTask,
   states: ReadonlyMap<string, TaskState>,
   standing: (task_id: string) => Standing,
 ): string | undefined {
   const named = (task_id: string) => tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? task_id
   if (instead_of !== null && states.get(instead_of) === 'completed')
     return `It is not needed: ${named(instead_of)} completed.`
+  if (instead_of !== null && standing(instead_of) === 'void')
+    return `It is not needed: ${named(instead_of)} was skipped because of its condition.`
   const lost = depends_on.find((task_id) => standing(task_id) === 'lost')
-  return lost === undefined ? undefined : `It depends on ${named(lost)}, which ${states.get(lost) ?? 'is gone'}.`
+  if (lost !== undefined) return `It depends on ${named(lost)}, which ${states.get(lost) ?? 'is gone'}.`
+  if (needs.length === 0 || !needs.every((task_id) => standing(task_id) === 'void')) return undefined
+  return `All that it depends on was skipped because of a condition: ${needs.map(named).join(', ')}.`
 }
 
 function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, limits: Limits, record: Note) {
-  const standing = standings(tasks, states)
+  const standing = standings(tasks.map(placed), states)
   const owners = new Map<string, number>()
   let places = limits.max_parallel
   for (const { planned } of tasks) {
@@ -166,8 +198,12 @@ function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskSta
     places -= 1
     owners.set(planned.owner, (owners.get(planned.owner) ?? 0) + 1)
   }
-  for (const { planned } of runnable(tasks, states, standing)) {
+  for (const { planned, condition } of runnable(tasks, states, standing)) {
     const { task_id, owner } = planned
+    if (condition?.decided === null) {
+      if (condition.asks === null) record({ op: 'decide', task_id }, 'pending')
+      continue
+    }
     if (owner === null) {
       record({ op: 'ask', task_id }, 'blocked')
       continue
@@ -180,7 +216,7 @@ function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskSta
   }
 }
 
-/** Pending, and all it depends on is met: the urgent ones first, and of those the oldest. */
+/** Pending, and all it depends on is met or not taken: the urgent ones first, and of those the oldest. */
 function runnable(
   tasks: readonly TaskFacts[],
   states: ReadonlyMap<string, TaskState>,
@@ -188,7 +224,8 @@ function runnable(
 ): readonly TaskFacts[] {
   return tasks
     .filter(({ planned: { task_id, depends_on, instead_of } }) => {
-      if (states.get(task_id) !== 'pending' || !depends_on.every((id) => standing(id) === 'met')) return false
+      const isClear = (id: string) => standing(id) === 'met' || standing(id) === 'void'
+      if (states.get(task_id) !== 'pending' || !depends_on.every(isClear)) return false
       return instead_of === null || isOver(states.get(instead_of) ?? 'pending')
     })
     .map((task, age) => ({ task, age, rank: priorities.indexOf(task.planned.priority) }))

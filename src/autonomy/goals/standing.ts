@@ -1,18 +1,29 @@
 import { type TaskState, taskMachine } from '../../machines/task.ts'
 import type { PlannedTask } from '../../observation/goal-state.ts'
 
-/** What a task is to those who depend on it: done, never to be done, or still to come. */
-export type Standing = 'met' | 'lost' | 'open'
+/**
+ * What a task is to those that depend on it: done, never to be done, not taken
+ * because of a condition, or still to come.
+ */
+export type Standing = 'met' | 'lost' | 'void' | 'open'
+
+/** A task as far as it matters to others. `holds` is what was decided about its condition; without a condition it is null. */
+export interface Placed {
+  readonly planned: PlannedTask
+  readonly holds: boolean | null
+}
 
 /**
  * A dependency is met when the task completed, when the task that stands in for
- * it is, or when it was itself a stand-in that nobody needed.
+ * it is, or when it was itself a stand-in that nobody needed. It is void when
+ * its condition does not hold, or when all that it needs is void.
  */
 export function standings(
-  tasks: readonly { readonly planned: PlannedTask }[],
+  tasks: readonly Placed[],
   states: ReadonlyMap<string, TaskState>,
 ): (task_id: string) => Standing {
   const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
+  const refused = new Set(tasks.flatMap(({ planned, holds }) => (holds === false ? [planned.task_id] : [])))
   const standIns = new Map<string, string>()
   for (const { planned } of tasks) if (planned.instead_of !== null) standIns.set(planned.instead_of, planned.task_id)
   const known = new Map<string, Standing>()
@@ -32,10 +43,21 @@ export function standings(
     if (state === undefined) return 'lost'
     if (state === 'completed') return 'met'
     if (taskMachine.states[state].terminal !== true) return 'open'
-    const primary = byId.get(task_id)?.instead_of ?? null
+    const planned = byId.get(task_id)
+    const primary = planned?.instead_of ?? null
     if (primary !== null && states.get(primary) === 'completed') return 'met'
+    if (state === 'skipped' && planned !== undefined && isVoid(planned)) return 'void'
     const standIn = standIns.get(task_id)
-    return standIn === undefined ? 'lost' : standing(standIn)
+    const instead = standIn === undefined ? 'lost' : standing(standIn)
+    // A stand-in that is not taken replaces nothing.
+    return instead === 'void' ? 'lost' : instead
+  }
+
+  function isVoid({ task_id, depends_on, needs, instead_of }: PlannedTask): boolean {
+    if (refused.has(task_id)) return true
+    if (depends_on.some((id) => standing(id) === 'lost')) return false
+    if (needs.length > 0 && needs.every((id) => standing(id) === 'void')) return true
+    return instead_of !== null && standing(instead_of) === 'void'
   }
   return standing
 }

@@ -1,15 +1,29 @@
 import type { TaskView } from '../../observation/goal-state.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
+import { isOver } from '../../runtime/commands/stop.ts'
+import type { GoalIds } from './goal-ids.ts'
 import type { QuestionFacts, RunFacts, TaskFacts } from './schedule.ts'
 
 /** What the session knows about a task of a goal. */
-export function factsOf(state: SessionState, { planned, state: at, run_ids, interaction_id }: TaskView): TaskFacts {
+export function factsOf(state: SessionState, task: TaskView, ids: GoalIds): TaskFacts {
+  const { planned, state: at, run_ids, interaction_id, condition } = task
   const run = state.runs.get(run_ids.at(-1) ?? '')
   return {
     planned,
     state: at,
     run: run === undefined ? null : runFacts(state, run),
     question: interaction_id === null ? null : questionFacts(state, interaction_id),
+    condition: condition && { decided: condition.decided, asks: askedIn(state, task, ids) },
+  }
+}
+
+/** Whom the condition of a task waits for. */
+function askedIn({ interactions, runs }: SessionState, { planned, condition }: TaskView, ids: GoalIds) {
+  if (interactions.get(condition?.interaction_id ?? '')?.state === 'open') return 'person'
+  for (let attempt = 1; ; attempt++) {
+    const run = runs.get(ids.conditionRun(planned.task_id, attempt))
+    if (run === undefined) return null
+    if (!isOver(run)) return 'critic'
   }
 }
 

@@ -4,10 +4,12 @@ import type { Concerns } from '../../runes/rune.ts'
 import { spawn } from '../../runtime/agents/spawn.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
 import { notesFor } from './critique.ts'
+import { decideCondition } from './decide-condition.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { type Input, inputsOf, type Outcome } from './inputs.ts'
 import { briefOf, taskInput } from './prompts.ts'
 import type { Op } from './schedule.ts'
+import { dismiss } from './workers.ts'
 
 const actor = 'scheduler' as const
 
@@ -43,6 +45,9 @@ export function applyOp(desk: Desk, tasks: readonly TaskView[], op: Op, outcomeO
     case 'pass':
       batch.move('task', task_id, 'unblock', 'task.moved', { actor, payload: {} }, about)
       complete(desk, task, 'approved')
+      return
+    case 'decide':
+      decideCondition(desk, tasks, task, outcomeOf)
       return
     case 'ask':
       askReview(desk, task)
@@ -82,6 +87,7 @@ function giveOut(desk: Desk, task: TaskView, op: 'assign' | 'resume', inputs: re
   if (op === 'assign')
     batch.move('task', task_id, 'assign', 'plan.task_assigned', { actor, payload: { task_id, agent_id } }, about, {
       dependencies_completed: true,
+      condition_holds: conditionHolds(task),
     })
   else if (problem === undefined) batch.move('task', task_id, 'unblock', 'task.moved', { actor, payload: {} }, about)
   spawn(engine, batch, { name: owner, parent_id: goal.agent_id, agent_id, problem })
@@ -110,14 +116,20 @@ export function brief({ batch, goal }: Desk, notes: readonly string[], about: Co
   batch.say('run.briefed', said, { ...about, goal_id: goal.goal_id })
 }
 
-function askReview(desk: Desk, { planned }: TaskView) {
+function conditionHolds({ condition }: TaskView): boolean {
+  return condition === null || condition.decided?.holds === true
+}
+
+function askReview(desk: Desk, task: TaskView) {
   const { batch, ids, goal } = desk
+  const { planned } = task
   const { task_id, key, title, description } = planned
   const about = aboutGoal(desk, task_id)
   const interaction_id = ids.question(task_id)
   const payload = { task_id, agent_id: 'human' }
   batch.move('task', task_id, 'assign', 'plan.task_assigned', { actor, payload }, about, {
     dependencies_completed: true,
+    condition_holds: conditionHolds(task),
   })
   batch.move('task', task_id, 'begin', 'plan.task_started', { actor, payload: { task_id } }, about)
   const reason = 'It waits for a person to review it.'
@@ -150,12 +162,4 @@ function askReview(desk: Desk, { planned }: TaskView) {
     { actor, payload: question },
     { ...about, interaction_id },
   )
-}
-
-/** Nobody else gives it anything to do. */
-export function dismiss({ state, batch }: Desk, { agent_id }: Pick<TaskView, 'agent_id'>) {
-  if (agent_id === null || batch.stateOf(agent_id) !== 'idle') return
-  const stats = { ...state.agents.get(agent_id)?.used } as Record<string, number>
-  const payload = { agent_id, reason: 'its task is over', stats }
-  batch.move('agent', agent_id, 'kill', 'agent.terminated', { actor, payload }, { agent_id })
 }

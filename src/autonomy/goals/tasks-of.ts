@@ -1,34 +1,38 @@
 import { indexOf } from '../../coordinator/registry/references.ts'
 import type { ExecutionGraph, GraphNode } from '../../coordinator/schemas/execution-graph.ts'
+import { type ExecutionIntent, stepOf } from '../../coordinator/schemas/intent.ts'
 import type { Command, RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
-import type { Json } from '../../kernel/json.ts'
 import type { PlannedTask } from '../../observation/goal-state.ts'
 import type { TaskExtras } from './intent-of.ts'
 
 interface Judged {
   readonly graph: ExecutionGraph
   readonly registry: RegistrySnapshot
-  /** The metadata of the intent. */
-  readonly metadata: Json | undefined
+  /** As it was frozen beside the graph. */
+  readonly intent: ExecutionIntent
 }
 
 /**
  * The tasks of a judged graph: each action is work for an agent, each gate a
  * review for a person. Phases and decision points are looked through: what
- * stands before them stands before what follows.
+ * stands before them stands before what follows. The condition on the way out
+ * of a decision point is that of the task it leads to.
  */
-export function tasksOf({ graph, registry, metadata }: Judged, idOf: (key: string) => string): readonly PlannedTask[] {
+export function tasksOf({ graph, registry, intent }: Judged, idOf: (key: string) => string): readonly PlannedTask[] {
   const isTask = ({ node_type }: GraphNode) => node_type === 'action_proposal' || node_type === 'review_gate'
   const nodes = graph.nodes.filter(isTask)
-  const keys = new Map(nodes.map((node) => [node.node_id, keyOf(node)]))
-  const before = predecessors(graph, (node_id) => keys.has(node_id))
+  const byNode = new Map(nodes.map((node) => [node.node_id, node]))
+  const before = predecessors(graph, (node_id) => byNode.has(node_id))
   const lanes = new Map(graph.swimlanes.flatMap(({ agent_id, node_refs }) => node_refs.map((ref) => [ref, agent_id])))
-  const extras = (Object(metadata) as { tasks?: Record<string, TaskExtras> }).tasks ?? {}
+  const extras = (Object(intent.metadata) as { tasks?: Record<string, TaskExtras> }).tasks ?? {}
+  const declared = new Map(intent.planned_commands.map((command) => [stepOf(command), command.depends_on ?? []]))
+  const conditions = conditionsIn(graph)
   const commands = indexOf(registry)
   const tasks = nodes.map((node): PlannedTask => {
     const key = keyOf(node)
     const isReview = node.node_type === 'review_gate'
     const extra = isReview ? undefined : extras[key]
+    const earlier = [...(before.get(node.node_id) ?? [])].flatMap((id) => byNode.get(id) ?? [])
     const command = commands
       .versions('command', node.command_ref ?? '')
       .find(({ version }) => version === node.command_version) as Command | undefined
@@ -40,7 +44,9 @@ export function tasksOf({ graph, registry, metadata }: Judged, idOf: (key: strin
       description: isReview ? (node.review_criteria ?? []).join(' ') : (node.description ?? ''),
       priority: isReview ? 'high' : (extra?.priority ?? 'medium'),
       owner: isReview ? null : (lanes.get(node.node_id) ?? null),
-      depends_on: [...(before.get(node.node_id) ?? [])].map((id) => idOf(keys.get(id) ?? id)),
+      depends_on: earlier.map((other) => idOf(keyOf(other))),
+      needs: earlier.filter((other) => isNeeded(other, node, declared)).map((other) => idOf(keyOf(other))),
+      condition: conditions.get(node.node_id) ?? null,
       instead_of: extra?.instead_of == null ? null : idOf(extra.instead_of),
       command_id: command?.id ?? null,
       tools: (command?.tools ?? []).map(({ name, args_schema }) =>
@@ -49,29 +55,56 @@ export function tasksOf({ graph, registry, metadata }: Judged, idOf: (key: strin
       retries: null,
     }
   })
-  return tasks.map((task) => apart(task, tasks))
+  const primaries = new Map(
+    nodes.flatMap((node): [string, string][] => {
+      const { instead_of = null } = extras[node.step_ref ?? ''] ?? {}
+      return instead_of === null ? [] : [[idOf(keyOf(node)), idOf(instead_of)]]
+    }),
+  )
+  return tasks.map((task) => apart(task, primaries.get(task.task_id) ?? null, tasks))
 }
 
 function keyOf(node: GraphNode): string {
   return node.node_type === 'review_gate' ? node.node_id : (node.step_ref ?? node.node_id)
 }
 
-/** A stand-in waits for what its task waits for, not for its task: that one's failure is what lets it begin. */
-function apart(task: PlannedTask, tasks: readonly PlannedTask[]): PlannedTask {
-  const { instead_of } = task
-  if (instead_of === null) return task
-  const primary = tasks.find(({ task_id }) => task_id === instead_of)
+/** What the plan names as a dependency of a step, and the gate of the step itself. Everything else is only earlier. */
+function isNeeded(other: GraphNode, node: GraphNode, declared: ReadonlyMap<string, readonly string[]>): boolean {
+  const step = node.step_ref ?? ''
+  if (other.node_type === 'review_gate') return other.step_ref !== undefined && other.step_ref === step
+  return declared.get(step)?.includes(other.step_ref ?? '') === true
+}
+
+function conditionsIn({ nodes, edges }: ExecutionGraph): ReadonlyMap<string, string> {
+  const decisions = new Set(nodes.flatMap((node) => (node.node_type === 'decision_point' ? [node.node_id] : [])))
+  return new Map(
+    edges.flatMap(({ from_node, to_node, condition }) =>
+      condition !== undefined && decisions.has(from_node) ? [[to_node, condition] as const] : [],
+    ),
+  )
+}
+
+/**
+ * A stand-in waits for what its task waits for, not for its task: that one's failure is what lets it begin. The gate of
+ * a stand-in waits for the same.
+ */
+function apart(task: PlannedTask, primary_id: string | null, tasks: readonly PlannedTask[]): PlannedTask {
+  if (primary_id === null) return task
+  const primary = tasks.find(({ task_id }) => task_id === primary_id)
   if (primary === undefined) return { ...task, instead_of: null }
-  const depends_on = new Set([...task.depends_on, ...primary.depends_on])
-  const replaced = new Set<string>()
-  for (let at: string | null = instead_of; at !== null && !replaced.has(at); ) {
+  const replaced = new Set<string>([task.task_id])
+  for (let at: string | null = primary_id; at !== null && !replaced.has(at); ) {
     replaced.add(at)
     const id: string = at
     at = tasks.find(({ task_id }) => task_id === id)?.instead_of ?? null
   }
-  for (const id of replaced) depends_on.delete(id)
-  depends_on.delete(task.task_id)
-  return { ...task, depends_on: [...depends_on] }
+  const without = (own: readonly string[], others: readonly string[]) =>
+    [...new Set([...own, ...others])].filter((id) => !replaced.has(id))
+  return {
+    ...task,
+    depends_on: without(task.depends_on, primary.depends_on),
+    needs: without(task.needs, primary.needs),
+  }
 }
 
 /** For each node the nearest ones before it that `stops` accepts. */

@@ -40,7 +40,7 @@ export function goalLines(report: GoalReport, paint: Paint): readonly string[] {
 }
 
 function aboutTask(
-  { depends_on, instead_of, retries, reason, result, state }: TaskReport,
+  { depends_on, instead_of, retries, condition, reason, result, state }: TaskReport,
   keys: ReadonlyMap<string, string>,
 ) {
   const named = (id: string) => keys.get(id) ?? id
@@ -48,10 +48,16 @@ function aboutTask(
     ...(depends_on.length === 0 ? [] : [`after ${depends_on.map(named).join(', ')}`]),
     ...(instead_of === null ? [] : [`instead of ${named(instead_of)}`]),
     ...(retries === null ? [] : ['again']),
+    ...(condition === null ? [] : [`if “${shorten(safeLine(condition.text), 50)}”${verdictOn(condition)}`]),
     ...(reason === null ? [] : [safeLine(reason)]),
     ...(state === 'completed' && typeof result === 'string' ? [`“${shorten(safeLine(result), 50)}”`] : []),
   ]
   return parts.join('; ')
+}
+
+function verdictOn({ holds, decided_by }: NonNullable<TaskReport['condition']>): string {
+  if (decided_by === null) return ''
+  return ` (${holds === null ? 'undecided' : holds ? 'yes' : 'no'}, by ${decided_by === 'human' ? 'a person' : `the ${decided_by}`})`
 }
 
 /** What is different from the last look, one line each. */

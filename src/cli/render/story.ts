@@ -56,6 +56,8 @@ const tellers: Tellers = {
 
   'plan.goal_received': ({ payload }) => `Goal: ${quoted(payload.goal_description)}`,
   'plan.goal_met': ({ payload }) => `The goal is met: ${quoted(payload.summary)}`,
+  'task.condition_decided': ({ payload: { condition, holds, reason } }) =>
+    `The condition ${quoted(condition)} ${holds === null ? 'could not be decided' : holds ? 'holds' : 'does not hold'}: ${quoted(reason)}`,
   'plan.stopped': ({ payload }) => `The goal is stopped: ${payload.reason}.`,
   'coordination.alerted': () => 'Alert: a plan was aborted.',
 }

@@ -126,18 +126,14 @@ function drawStep(placed: PlacedStep, add: Add, link: Link) {
   const { decision, gate, action } = nodeIds(placed)
   const agent_id = placed.step.agent.id
   const { condition } = placed.step.planned
+  const isReviewed = placed.review_criteria.length > 0
+  // The condition is decided first: nobody reviews a step that is not taken.
+  const next = isReviewed ? gate : action
   add(decisionNode(placed), agent_id)
-  if (placed.review_criteria.length > 0) {
-    add(stepGate(placed), agent_id)
-    link(decision, gate)
-    link(
-      gate,
-      action,
-      'conditional',
-      ['the review approves it', ...(condition === undefined ? [] : [condition])].join(', and '),
-    )
-  } else if (condition !== undefined) link(decision, action, 'conditional', condition)
-  else link(decision, action)
+  if (isReviewed) add(stepGate(placed), agent_id)
+  if (condition === undefined) link(decision, next)
+  else link(decision, next, 'conditional', condition)
+  if (isReviewed) link(gate, action, 'conditional', 'the review approves it')
   add(actionNode(placed), agent_id)
   return { decision, action }
 }

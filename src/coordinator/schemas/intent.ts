@@ -50,7 +50,7 @@ const plannedCommand = z.strictObject({
   phase: phaseName.optional(),
   agent_id: contentId.optional(),
   depends_on: z.array(contentId).max(30).optional(),
-  /** Words for whoever executes the plan: the step is taken only if this holds. */
+  /** The step is taken only if this holds, as whoever executes the plan decides: `rule:` and an expression, or words. */
   condition: sentence.optional(),
 })
 

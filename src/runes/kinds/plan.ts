@@ -34,6 +34,15 @@ export const planKinds = {
   'plan.stopped': z.strictObject({ reason: z.string(), cause: z.enum(goalStopNames).nullable() }),
 
   'task.opened': z.strictObject({ plan_id: z.string(), task: jsonObject }),
+  'task.condition_decided': z.strictObject({
+    condition: z.string(),
+    /** Null: it could not be decided, and the task is not done. */
+    holds: z.boolean().nullable(),
+    decided_by: z.enum(['rule', 'critic', 'human', 'policy']),
+    /** The rule engine, the run of the critic, or the person. */
+    decider: z.string(),
+    reason: z.string(),
+  }),
   'task.moved': z.strictObject({ reason: z.string().optional() }),
   'plan.task_assigned': z.strictObject({ task_id: z.string(), agent_id: z.string() }),
   'plan.task_started': z.strictObject({ task_id: z.string() }),

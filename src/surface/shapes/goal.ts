@@ -24,6 +24,14 @@ const taskShape = z.object({
   depends_on: z.array(z.string()).readonly(),
   instead_of: z.string().nullable(),
   retries: z.string().nullable(),
+  condition: z
+    .object({
+      text: z.string(),
+      holds: z.boolean().nullable(),
+      decided_by: z.enum(['rule', 'critic', 'human', 'policy']).nullable(),
+      reason: z.string().nullable(),
+    })
+    .nullable(),
   reason: z.string().nullable(),
   result: jsonValue,
 })

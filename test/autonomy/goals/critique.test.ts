@@ -24,13 +24,23 @@ function task(key: string, state: TaskState, more: Partial<PlannedTask> = {}): T
     priority: 'medium',
     owner: 'worker',
     depends_on: [],
+    needs: [],
+    condition: null,
     instead_of: null,
     command_id: null,
     tools: [],
     retries: null,
     ...more,
   }
-  const rest = { agent_id: null, run_ids: [], interaction_id: null, reason: 'so', result: null, evidence: [] }
+  const rest = {
+    condition: null,
+    agent_id: null,
+    run_ids: [],
+    interaction_id: null,
+    reason: 'so',
+    result: null,
+    evidence: [],
+  }
   return { plan_id: 'pln_1', planned, state, ...rest }
 }
 

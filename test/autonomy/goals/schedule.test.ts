@@ -14,6 +14,8 @@ const planned = (task_id: string, more: Partial<PlannedTask> = {}): PlannedTask 
   priority: 'medium',
   owner: 'worker',
   depends_on: [],
+  needs: [],
+  condition: null,
   instead_of: null,
   command_id: null,
   tools: [],
@@ -29,6 +31,7 @@ const facts = (task: PlannedTask, state: TaskState = 'pending', run: Partial<Run
       ? null
       : { status: 'running', result: null, error_code: null, message: null, is_unsettled: false, ...run },
   question: null,
+  condition: null,
 })
 
 const limits = { max_parallel: 4, per_agent: {}, is_active: true }

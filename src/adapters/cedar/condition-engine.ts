@@ -1,0 +1,47 @@
+import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
+import type { ConditionEngine } from '../../coordinator/rules/condition.ts'
+import type { Json } from '../../kernel/json.ts'
+
+/** Conditions as Cedar expressions over `context`. An error is never an answer: Cedar itself would read it as no. */
+export function createCedarConditionEngine(): ConditionEngine {
+  return {
+    version: `cedar ${cedar.getCedarVersion()}`,
+    check(rule) {
+      const parsed = cedar.policyToJson(policyOf(rule))
+      return parsed.type === 'failure' ? parsed.errors.map(({ message }) => message).join('; ') : undefined
+    },
+    evaluate(rule, context) {
+      const answer = cedar.isAuthorized({
+        principal: { type: 'Goal', id: 'goal' },
+        action: { type: 'Action', id: 'take' },
+        resource: { type: 'Task', id: 'task' },
+        context: recordOf({ ...context }) as cedar.Context,
+        policies: { staticPolicies: { condition: policyOf(rule) } },
+        entities: [],
+      })
+      if (answer.type === 'failure') return { problem: answer.errors.map(({ message }) => message).join('; ') }
+      const { decision, diagnostics } = answer.response
+      const [failed] = diagnostics.errors
+      return failed === undefined ? { holds: decision === 'allow' } : { problem: failed.error.message }
+    },
+  }
+}
+
+/** The line break keeps a comment at the end of the rule from hiding the brace. */
+const policyOf = (rule: string) => `permit (principal, action, resource) when { ${rule}\n};`
+
+/** Cedar has neither null nor fractions, so they are left out: a rule that reads one fails. */
+function cedarValue(value: Json): Json | undefined {
+  if (value === null || (typeof value === 'number' && !Number.isSafeInteger(value))) return undefined
+  if (Array.isArray(value)) return value.flatMap((one) => cedarValue(one) ?? [])
+  return typeof value === 'object' ? recordOf(value) : value
+}
+
+/** A key that Cedar reads as an escape, such as `__entity`, is left out: results are data. */
+function recordOf(record: object): Json {
+  const known = Object.entries(record).flatMap(([key, value]) => {
+    const read = key.startsWith('__') ? undefined : cedarValue(value as Json)
+    return read === undefined ? [] : [[key, read] as const]
+  })
+  return Object.fromEntries(known)
+}

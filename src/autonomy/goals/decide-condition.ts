@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import { readCondition } from '../../coordinator/rules/condition.ts'
+import type { Decided, TaskView } from '../../observation/goal-state.ts'
+import type { Actor } from '../../runes/actor.ts'
+import { spawn } from '../../runtime/agents/spawn.ts'
+import { isOver } from '../../runtime/commands/stop.ts'
+import { openRun } from '../../runtime/commands/submit.ts'
+import { problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
+import { contextOf } from './condition-context.ts'
+import { aboutGoal, type Desk } from './desk.ts'
+import { writtenJson } from './draft.ts'
+import { type Input, inputsOf, type Outcome } from './inputs.ts'
+import { conditionInput, linesOf } from './prompts.ts'
+import { dismiss, readOnlyTools } from './workers.ts'
+
+/** How often the critic is asked about one condition. */
+const attempts = 2
+
+/**
+ * Decides whether the condition of a task holds, or asks. A rule is evaluated.
+ * Words, and a rule that cannot be evaluated, are put to a person; in the mode
+ * `auto` to the critic. The decision is recorded in an append of its own, before
+ * anything follows from it. A condition that cannot be decided does not hold.
+ */
+export function decideCondition(
+  desk: Desk,
+  tasks: readonly TaskView[],
+  task: TaskView,
+  outcomeOf: (task_id: string) => Outcome,
+) {
+  const { state, config, evaluated, errands } = desk
+  const { planned } = task
+  const { task_id } = planned
+  const answered = state.interactions.get(task.condition?.interaction_id ?? '')?.answered
+  if (answered != null) return record(desk, task, ...readReply(answered))
+  const condition = readCondition(planned.condition ?? '')
+  let problem: string | undefined
+  if ('rule' in condition) {
+    const found = evaluated.get(task_id)
+    if (found === undefined) {
+      const context = contextOf(tasks, planned, outcomeOf)
+      errands.push({ errand: 'evaluate', task_id, rule: condition.rule, context })
+      return
+    }
+    const { decider, answer } = found
+    if ('holds' in answer)
+      return record(desk, task, 'policy', {
+        holds: answer.holds,
+        decided_by: 'rule',
+        decider,
+        reason: `The rule is ${answer.holds}.`,
+      })
+    problem = `The rule could not be evaluated: ${answer.problem}`
+  }
+  const inputs = inputsOf(tasks, planned, outcomeOf)
+  if (config.mode === 'auto') askCritic(desk, task, inputs, problem)
+  else askPerson(desk, task, inputs, problem)
+}
+
+function record(desk: Desk, { planned }: TaskView, actor: Actor, decided: Decided) {
+  const { task_id, condition } = planned
+  const payload = { condition: condition ?? '', ...decided, reason: decided.reason.slice(0, 4_000).toWellFormed() }
+  desk.batch.say('task.condition_decided', { actor, payload }, aboutGoal(desk, task_id))
+}
+
+function readReply({ reply, replied_by }: { readonly reply: unknown; readonly replied_by: string }): [Actor, Decided] {
+  const { decision, reason } = Object(reply) as { readonly decision?: string; readonly reason?: string }
+  const holds = decision === 'approve' ? true : decision === 'deny' ? false : null
+  const said = holds === null ? 'The answer was redacted.' : `${replied_by} said ${holds ? 'yes' : 'no'}.`
+  return ['human', { holds, decided_by: 'human', decider: replied_by, reason: reason ?? said }]
+}
+
+function askPerson(desk: Desk, { planned }: TaskView, inputs: readonly Input[], problem: string | undefined) {
+  const { batch, ids, goal } = desk
+  const { task_id, key, title, condition } = planned
+  const interaction_id = ids.conditionQuestion(task_id)
+  const payload = {
+    interaction_kind: 'approval' as const,
+    prompt: `Does this hold: “${condition}”? If it does, ${key} (${title}) goes on; if it does not, ${key} is skipped.`,
+    request: {
+      goal_id: goal.goal_id,
+      task_id,
+      task: key,
+      condition,
+      builds_on: [...linesOf(inputs)],
+      ...(problem === undefined ? {} : { problem }),
+      options: ['approve', 'deny'],
+    },
+    evidence: [],
+    deadline: null,
+    on_silence: 'wait' as const,
+    digest: null,
+  }
+  const about = { ...aboutGoal(desk, task_id), interaction_id }
+  batch.open('interaction', interaction_id, 'interaction.opened', { actor: 'scheduler', payload }, about)
+}
+
+const verdictShape = z.object({ holds: z.boolean().nullable(), reason: z.string().default('') })
+
+function askCritic(desk: Desk, task: TaskView, inputs: readonly Input[], problem: string | undefined) {
+  const { state, engine, config, ids } = desk
+  const { task_id } = task.planned
+  const undecided = (reason: string) =>
+    record(desk, task, 'policy', { holds: null, decided_by: 'policy', decider: 'goal', reason })
+  let last = problem ?? ''
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const run = state.runs.get(ids.conditionRun(task_id, attempt))
+    if (run === undefined) {
+      if (config.critic === null) return undecided(`${last} The goal is in the mode auto and has no critic.`.trim())
+      if (engine.agents.has(config.critic)) return openCritic(desk, task, inputs, { attempt, problem })
+      // Another process may have it.
+      return engine.isAlone ? undecided(`Its critic ${config.critic} is not configured any more.`) : undefined
+    }
+    if (!isOver(run)) return
+    dismiss(desk, run)
+    const read =
+      run.status === 'succeeded' ? readVerdict(String(run.result)) : { problem: `Its run was ${run.status}.` }
+    if ('holds' in read) return record(desk, task, 'reasoning', { ...read, decided_by: 'critic', decider: run.run_id })
+    last = read.problem
+  }
+  undecided(`The critic gave no decision in ${attempts} attempts: ${last}`)
+}
+
+function openCritic(
+  desk: Desk,
+  { planned }: TaskView,
+  inputs: readonly Input[],
+  { attempt, problem }: { readonly attempt: number; readonly problem: string | undefined },
+) {
+  const { engine, goal, config, ids, batch, prepared, errands } = desk
+  const agent = config.critic ?? ''
+  const key = `condition ${planned.task_id} ${attempt}`
+  if (engine.agents.get(agent)?.prepare !== undefined && !prepared.has(key)) {
+    errands.push({ errand: 'prepare', agent, key })
+    return
+  }
+  const agent_id = ids.conditionAgent(planned.task_id, attempt)
+  spawn(engine, batch, { name: agent, parent_id: goal.agent_id, agent_id })
+  const submission = { agent, input: conditionInput(goal, planned, inputs, problem), mode: config.mode }
+  const behalf = {
+    actor: 'scheduler' as const,
+    goal_id: goal.goal_id,
+    allowed_tools: readOnlyTools(desk, agent),
+  }
+  openRun(batch, ids.conditionRun(planned.task_id, attempt), agent_id, submission, behalf)
+}
+
+function readVerdict(written: string): { holds: boolean | null; reason: string } | { problem: string } {
+  const value = writtenJson(written)
+  if (value === undefined) return { problem: 'It is not JSON.' }
+  const read = verdictShape.safeParse(value)
+  return read.success ? read.data : { problem: problemSentence(shapeProblems(read.error)) }
+}

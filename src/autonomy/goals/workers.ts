@@ -1,0 +1,16 @@
+import type { TaskView } from '../../observation/goal-state.ts'
+import type { Desk } from './desk.ts'
+
+/** Nobody else gives it anything to do. */
+export function dismiss({ state, batch }: Desk, { agent_id }: Pick<TaskView, 'agent_id'>) {
+  if (agent_id === null || batch.stateOf(agent_id) !== 'idle') return
+  const stats = { ...state.agents.get(agent_id)?.used } as Record<string, number>
+  const payload = { agent_id, reason: 'its task is over', stats }
+  batch.move('agent', agent_id, 'kill', 'agent.terminated', { actor: 'scheduler', payload }, { agent_id })
+}
+
+/** A critic looks; what changes something is for tasks that were judged. */
+export function readOnlyTools({ engine }: Desk, agent: string) {
+  const { registry } = engine.agents.get(agent) ?? {}
+  return (registry?.names ?? []).filter((name) => registry?.find(name)?.read_only === true).map((name) => ({ name }))
+}
