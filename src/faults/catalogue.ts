@@ -180,7 +180,8 @@ export const faults = defineFaults({
   input_missing: {
     http: 422,
     retry: 'never',
-    says: (d: { what: string }) => `${d.what} needs an input; it was null.`,
+    says: (d: { what: string }) =>
+      `${d.what} needs an input; it was null or missing. Pass a text or other JSON as input.`,
   },
   session_busy: {
     http: 409,

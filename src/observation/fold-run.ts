@@ -109,7 +109,8 @@ function moved(state: SessionState, run: RunView, { at, to, trigger, payload, ac
   if (payload.result !== undefined) run.result = payload.result
   if (payload.error_code !== undefined) run.error_code = payload.error_code
   if (payload.budget_of !== undefined) run.budget_of = payload.budget_of
-  if (payload.message !== undefined) run.message = payload.message
+  // Of the last move: why it was put back says nothing about how it ended.
+  run.message = payload.message ?? null
   // A holder that lets go in good order puts nothing at risk; only a lost one counts.
   if (trigger === 'restart.requeued' && actor === 'recovery' && !onlyWaits(state, run))
     run.requeues_without_progress += 1

@@ -116,6 +116,7 @@ export interface RunView {
   error_code: string | null
   /** Whose budget it failed over, if it did. */
   budget_of: string | null
+  /** What its last move says of itself: why it failed, was canceled or put back. */
   message: string | null
 }
 

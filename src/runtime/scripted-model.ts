@@ -54,7 +54,8 @@ interface Options {
 /**
  * A model that plays a script. Which answer comes next follows from the
  * dialogue alone: from how many answers it has had, not counting those that
- * were cut short. So it answers the same after a restart, in any process.
+ * were cut short. So it answers the same after a restart, in any process. A
+ * list that has no answer left is a model error (`script_ended`), which fails the run.
  */
 export function scriptedModel(script: Script, { pieces = 1, beforeDelta }: Options = {}): Model {
   const answered = createAnswerCount()
@@ -77,7 +78,8 @@ export function scriptedModel(script: Script, { pieces = 1, beforeDelta }: Optio
 }
 
 function ranOut(length: number, count: number): Scripted {
-  return say(`The script has ended: it has ${length} answers, and this would be number ${count + 1}.`)
+  const message = `The script has ended: it has ${length} ${length === 1 ? 'answer' : 'answers'}, and this would be number ${count + 1}. Add an answer.`
+  return breakOff(message, { error_type: 'script_ended', retryable: false })
 }
 
 function cut(text: string, pieces: number): string[] {

@@ -23,7 +23,7 @@ test('what is looked for in a long session is found without reading the whole of
     tools: [refund],
   })
   const asker = agent({ role: 'asker', model: scriptedModel([form, say('Thanks.'), form, say('Thanks.')]) })
-  const talker = agent({ role: 'talker', model: scriptedModel([say('Yes.')]) })
+  const talker = agent({ role: 'talker', model: scriptedModel(() => say('Yes.')) })
   const { sw, end, runes } = await createWorld({ agents: { payer, asker, talker } })
   const session_id = await sw.createSession({ agent: 'talker' })
   const go = async (agent: string) => {

@@ -47,8 +47,10 @@ test('each answer of the script is played in its place', async () => {
   expect(await hear(model, dialogue)).toMatchObject({ kind: 'final', text: 'Done.', finish: 'stop' })
   dialogue.push(said('Done.'))
   expect(await hear(model, dialogue)).toMatchObject({
-    kind: 'final',
-    text: 'The script has ended: it has 4 answers, and this would be number 5.',
+    kind: 'error',
+    error_type: 'script_ended',
+    message: expect.stringContaining('it has 4 answers, and this would be number 5'),
+    retryable: false,
   })
 })
 

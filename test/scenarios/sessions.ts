@@ -51,7 +51,7 @@ export function sessionPlays(store: Store) {
             trigger: 'budget_exhausted',
             actor: 'policy',
             payload: {
-              reason: expect.stringContaining('1 of 0 tool calls'),
+              reason: expect.stringContaining('0 of 0 tool calls are made, and the next step needs 1 more'),
               budget_info: { tokens: 2, tool_calls: 0 },
             },
           },

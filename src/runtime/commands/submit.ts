@@ -45,6 +45,7 @@ export interface NewSession extends Pick<Submission, 'agent' | 'session_budget' 
 /** Queues a run. The first message of a session activates it. */
 export async function submit(engine: Engine, given: Submission): Promise<Submitted> {
   const { agent, session_id } = given
+  if (given.input === undefined || given.input === null) throw faults.input_missing({ what: 'A submission' })
   if (!engine.agents.has(agent)) throw faults.not_found({ what: 'agent', id: agent, known: [...engine.agents.keys()] })
   const submission = { ...given, input: (await engine.redactor.cleanLong(given.input)).value }
   const run_id = nameOf(engine, 'run', submission)

@@ -79,7 +79,7 @@ function over(budget: Budget, used: Used, calls: number, since: number): string 
   const { tokens, tool_calls, wall_time_ms, cost_usd } = budget
   if (tokens !== undefined && used.tokens >= tokens) return `${used.tokens} of ${tokens} tokens`
   if (tool_calls !== undefined && used.tool_calls + calls > tool_calls)
-    return `${used.tool_calls + calls} of ${tool_calls} tool calls`
+    return `${used.tool_calls} of ${tool_calls} tool calls are made, and the next step needs ${calls} more`
   if (cost_usd !== undefined && (used.cost_usd ?? 0) >= cost_usd) return `${used.cost_usd} of ${cost_usd} US dollars`
   const wall = used.wall_time_ms + since
   if (wall_time_ms !== undefined && wall >= wall_time_ms) return `${wall} of ${wall_time_ms} ms`

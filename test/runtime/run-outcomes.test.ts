@@ -1,0 +1,79 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import type { Submission } from '../../src/runtime/commands/submit.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { submitRun } from '../../src/surface/operations/run-commands.ts'
+import { sendMessage } from '../../src/surface/operations/session-commands.ts'
+import { createDeskWorld } from '../support/desk.ts'
+import { createWorld } from '../support/world.ts'
+
+const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => n })
+
+test('F-34 result: a run that was put back and then succeeded has no message', async () => {
+  const begun = Promise.withResolvers<void>()
+  const done = Promise.withResolvers<string>()
+  const held = tool({
+    name: 'shop.wait',
+    input: z.object({}),
+    read_only: true,
+    run: () => {
+      begun.resolve()
+      return done.promise
+    },
+  })
+  const main = agent({ role: 'main', model: scriptedModel([call('shop.wait', {}), say('Done.')]), tools: [held] })
+  const world = await createWorld({ store: 'sqlite', agents: { main } })
+  onTestFinished(() => world.end())
+  const { run_id, session_id } = await world.sw.submit({ agent: 'main', input: 'Go.' })
+  await begun.promise
+  const restarted = world.restart()
+  done.resolve('waited')
+  const sw = await restarted
+  const put = (await world.runes(session_id)).find((rune) => rune.kind === 'run.moved' && rune.to === 'queued')
+  expect(put?.payload).toMatchObject({ message: 'the worker is shutting down' })
+  const run = await sw.run(run_id)
+  expect(await run.result()).toEqual({ run_id, status: 'succeeded', result: 'Done.', error_code: null, message: null })
+})
+
+test('F-34 budget: the message counts the calls that were made, and those that the next step needs', async () => {
+  const script = [...[1, 2, 3, 4].map((n) => call('shop.look', { n })), say('Done.')]
+  const main = agent({ role: 'main', model: scriptedModel(script), tools: [look] })
+  const world = await createWorld({ agents: { main } })
+  onTestFinished(() => world.end())
+  const run = await world.sw.submit({ agent: 'main', input: 'Go.', budget: { tool_calls: 3 } })
+  expect(await run.result()).toMatchObject({
+    error_code: 'BUDGET_EXHAUSTED',
+    message: 'The run has used up its budget: 3 of 3 tool calls are made, and the next step needs 1 more.',
+  })
+  expect((await world.runes(run.session_id)).filter((rune) => rune.kind === 'tool.call')).toHaveLength(3)
+})
+
+test('F-34 scripted model: a script without an answer left fails the run', async () => {
+  const main = agent({ role: 'main', model: scriptedModel([call('shop.look', { n: 1 })]), tools: [look] })
+  const world = await createWorld({ agents: { main } })
+  onTestFinished(() => world.end())
+  const run = await world.sw.submit({ agent: 'main', input: 'Go.' })
+  expect(await run.result()).toMatchObject({
+    status: 'failed',
+    message: expect.stringContaining('it has 1 answer, and this would be number 2'),
+  })
+})
+
+test.each([{}, { input: null }, { input: undefined }])('F-34 submit: %j has no input and is refused', async (given) => {
+  const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
+  const { world, client } = await createDeskWorld({ main })
+  onTestFinished(() => world.end())
+  const refused = { code: 'input_missing', message: expect.stringContaining('Pass a text or other JSON as input') }
+  await expect(world.sw.submit({ agent: 'main', ...given } as Submission)).rejects.toMatchObject(refused)
+  const session_id = await world.sw.createSession({ agent: 'main' })
+  await expect(world.sw.submit({ agent: 'main', session_id, ...given } as Submission)).rejects.toMatchObject(refused)
+
+  const code = expect.stringMatching(/input_missing|bad_request/)
+  const body = { agent: 'main', ...given }
+  await expect(client.call(submitRun, { body: body as never })).rejects.toMatchObject({ code })
+  const message = { params: { session_id }, body: given as never }
+  await expect(client.call(sendMessage, message)).rejects.toMatchObject({ code })
+  expect((await world.runes(session_id)).some((rune) => rune.kind === 'run.submitted')).toBe(false)
+})
