@@ -15,6 +15,8 @@ const unfinished = () =>
     'It ended before it was done: it waited for something that cannot come, perhaps in the config.\n',
   )
 process.once('exit', unfinished)
+// An error that ends the process says so itself.
+process.on('uncaughtExceptionMonitor', () => process.off('exit', unfinished))
 try {
   process.exitCode = await main(process.argv.slice(2))
 } finally {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { dieBy } from './adapters/host/crashes.ts'
 import type { Io } from './cli/command.ts'
 import { commands } from './cli/commands/all.ts'
 import { run } from './cli/run.ts'
@@ -13,6 +14,10 @@ export function main(args: readonly string[]): Promise<number> {
     version: string
   }
   leaveWithReader()
+  dieBy(({ thrown, culprit }) => {
+    process.stderr.write(`${printable(culprit.describe(thrown))}\n`)
+    process.exit(1)
+  })
   return run({ commands, version }, args, io()).catch((error) => {
     // A bug. Its message may hold what others wrote.
     process.stderr.write(`${printable(stackOf(error))}\n`)

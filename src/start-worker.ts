@@ -10,6 +10,7 @@ import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Redactor } from './runelog/redactor.ts'
 import { readThrown } from './runtime/thrown.ts'
+import { culpritNow } from './runtime/tools/culprit.ts'
 import { createStatewright } from './statewright.ts'
 
 /** A worker as a config file describes it. Wiring, like `main`: nothing in a room imports this. */
@@ -64,6 +65,7 @@ export function hearStrays(warn: Warn, redactor: Redactor): () => void {
   const { cleanWarn } = cleaning({}, redactor)
   return hearStrayRejections((reason) =>
     cleanWarn(warn)('a promise was rejected that no code waits for; perhaps a tool left it behind', {
+      ...culpritNow()?.about,
       error: readThrown(reason, redactor.redact).message,
     }),
   )

@@ -1,4 +1,5 @@
 import { aiSdkModel } from './adapters/ai-sdk/ai-sdk-model.ts'
+import { hearCrashes } from './adapters/host/crashes.ts'
 import { hostPorts } from './adapters/host/ports.ts'
 import { type McpServers, openServers } from './adapters/mcp/open-servers.ts'
 import { pickTools } from './adapters/mcp/pick-tools.ts'
@@ -184,6 +185,7 @@ async function openWith(
     await stopGoals()
     await lifetime.stop()
     await runtime.stop()
+    unhear()
     await mcp.close()
     if (!isOurs) return
     // A tool that does not heed its signal may still act. The next process must not take this one for dead.
@@ -198,6 +200,7 @@ async function openWith(
       })
     return closeStore(store)
   }
+  const unhear = hearCrashes()
   let stopped: Promise<void> | undefined
   const close = () => {
     stopped ??= stop()
@@ -208,6 +211,7 @@ async function openWith(
     await lifetime.resumeAll()
     await begin()
   } catch (error) {
+    unhear()
     member?.abandon()
     if (isOurs) await closeStore(store)
     throw error

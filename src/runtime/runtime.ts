@@ -41,6 +41,7 @@ import { named, onItsOwn, recording } from './requests.ts'
 import { createSessions } from './session-cache.ts'
 import type { Member } from './shared-store.ts'
 import { readThrown } from './thrown.ts'
+import { outsideCalls } from './tools/culprit.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
 import type { Policy } from './tools/policy.ts'
 
@@ -81,6 +82,14 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const closing = new AbortController()
   let isStopping = false
 
+  function abandon() {
+    isStopping = true
+    for (const hold of held.values()) {
+      hold.isLeaving = true
+      nudge(hold)
+    }
+  }
+
   const dispatching: DispatchPorts = {
     engine: () => engine,
     limit: config.max_concurrent_runs,
@@ -110,6 +119,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     taking: new Set(),
     turnedAway: new Set(),
     isStopping: () => isStopping,
+    abandon,
     closing: closing.signal,
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
@@ -117,7 +127,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     wake(session_id, run_id) {
       const hold = held.get(run_id)
       if (hold !== undefined) nudge(hold)
-      if (!isStopping) onItsOwn(() => dispatch.wake(session_id, run_id))
+      if (!isStopping) outsideCalls(() => onItsOwn(() => dispatch.wake(session_id, run_id)))
     },
     lendSlot: dispatch.lend,
     deadline: dispatch.deadline,
@@ -246,11 +256,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
     /** Lets go of every run at its next boundary and takes no more. The store stays open. */
     async stop(): Promise<void> {
-      isStopping = true
-      for (const hold of held.values()) {
-        hold.isLeaving = true
-        nudge(hold)
-      }
+      abandon()
       await dispatch.stop()
       deaf()
       closing.abort(faults.stopped_waiting({}))

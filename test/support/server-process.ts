@@ -54,6 +54,8 @@ export async function startServerProcess(
     token,
     ask: (path: string, request: Parameters<typeof ask>[1] = {}) => ask(path, { token, ...request }),
     pid: child.pid ?? 0,
+    /** Resolves with the exit code, or with the signal that ended it. */
+    over,
     kill: (signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL') => {
       child.kill(signal)
       return over

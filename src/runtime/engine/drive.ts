@@ -95,6 +95,12 @@ async function step(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
  * down while it waits, however often, is not taken for a worker that was lost.
  */
 async function leave(engine: Engine, hold: Hold): Promise<'over'> {
+  // What is known is on record before what is not known yet is waited for.
+  if (isUnderWay(hold)) {
+    const known = batchFor(engine, hold)
+    recordOutcomes(engine, hold, known, callsOf(hold))
+    if (known.runes.length > 0) await commit(engine, hold, known)
+  }
   await settle(engine, [...hold.inHand.values()])
   const batch = batchFor(engine, hold)
   recordOutcomes(engine, hold, batch, callsOf(hold))

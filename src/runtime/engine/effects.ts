@@ -6,9 +6,11 @@ import { guardListeners } from '../guard-listeners.ts'
 import { liveSignal } from '../live-signal.ts'
 import { evidenceOf, readThrown } from '../thrown.ts'
 import { type Outcome as Carried, carryOut, isGivenUp, returned } from '../tools/carry-out.ts'
+import { inScopeOf } from '../tools/culprit.ts'
 import type { ProgressStream } from '../tools/reports.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
 import { createAsking } from './ask.ts'
+import { createCrashing } from './crashed.ts'
 import { type Obstacle, obstacleToDidNot, patienceOf, sayObstacle } from './did-not.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
@@ -39,7 +41,7 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
     ask: asking.ask,
     progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, chunk, stream),
   }
-  const watch = watched(engine, tool, call)
+  const watch = watched(engine, hold, call, tool)
   inHand(hold, call, abort, async () => {
     if (!(await watch.begin(hold))) return { status: 'cancelled', began: false, duration_ms: 0 }
     const came = await carryOut(watch.tool, call.arguments, context, engine)
@@ -50,17 +52,18 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
 }
 
 /** A tool that was given up may still be at it. Until it returns, it may act; what it says then is recorded. */
-function watched(engine: Engine, tool: Tool, call: CallView) {
+function watched(engine: Engine, hold: Hold, call: CallView, tool: Tool) {
   const execution_id = call.execution_id ?? ''
   // What may be repeated, and undone, may also be at work twice.
   const isCounted = tool.irreversible || !(tool.read_only || tool.idempotent)
+  const crashing = createCrashing(engine, hold, call)
   let running: Promise<Json> | undefined
   const end = (how: 'returned' | 'threw', isLate = false) => {
     if (isCounted) engine.atWork.end(execution_id, { how, isLate })
   }
   const run: Tool['run'] = (args, context) => {
-    running = (async () => tool.run(args, context))()
-    return running
+    running = inScopeOf(crashing.culprit, async () => tool.run(args, context))
+    return Promise.race([running, crashing.crashed])
   }
   return {
     tool: { ...tool, run },
@@ -83,11 +86,15 @@ function watched(engine: Engine, tool: Tool, call: CallView) {
     /** What it came to is known, or it was given up. It is at work until it has returned and that is on record. */
     end({ state: { session_id } }: Hold, came: Carried) {
       if (running === undefined) return end('threw')
-      const isLate = isGivenUp(came)
+      const isLate = isGivenUp(came) || crashing.hasCrashed()
       const hear = async (how: 'returned' | 'threw', value: unknown) => {
         const record = () => recordReport(engine, { session_id, tool, call, how, value })
         if (!isLate || (await untilRecorded(engine, record))) end(how, isLate)
       }
+      const crashed = async (value: unknown) => {
+        await recordReport(engine, { session_id, tool, call, how: 'crashed', value })
+      }
+      crashing.end(isGivenUp(came) ? crashed : undefined)
       void running.then(
         (value) => hear('returned', value),
         (thrown) => hear('threw', thrown),

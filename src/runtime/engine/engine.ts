@@ -54,6 +54,8 @@ export interface Engine {
   readonly keepWhole: KeepWhole
   readonly warn: (message: string, details: object) => void
   readonly isStopping: () => boolean
+  /** The process is about to end: nothing new is begun, and what is held here is let go of. */
+  readonly abandon: () => void
   /** Fires when this process has let go of every run: whoever waits for one here waits in vain. */
   readonly closing: AbortSignal
 }

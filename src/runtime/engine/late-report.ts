@@ -15,7 +15,8 @@ interface Report {
   readonly session_id: string
   readonly tool: Tool
   readonly call: CallView
-  readonly how: 'returned' | 'threw'
+  /** One that crashed where no code could catch it has not returned: that says nothing about what happens yet. */
+  readonly how: 'returned' | 'threw' | 'crashed'
   /** What it returned or threw. */
   readonly value: unknown
 }
@@ -58,8 +59,9 @@ function isOpen({ contract, irreversible, reason }: CallView): boolean {
 }
 
 async function evidenceIn(engine: Engine, { tool, how, value }: Report): Promise<Evidence> {
-  if (how === 'threw') {
+  if (how !== 'returned') {
     const said = evidenceOf('tool', value, engine.redactor.redact)
+    if (how === 'crashed') return said
     return { ...said, reported: isMarked(value, 'did_not_happen') ? 'did_not_happen' : 'failed' }
   }
   const came = await returned(tool, value, engine)

@@ -80,7 +80,7 @@ test('runs that are long over are written once, and come back in their order', a
     read_only: true,
     run: () => held.promise.then(() => 1),
   })
-  const quick = agent({ role: 'quick', model: scriptedModel([say('yes')]) })
+  const quick = agent({ role: 'quick', model: scriptedModel(() => say('yes')) })
   const lead = agent({
     role: 'lead',
     model: scriptedModel([call('delegate.quick', { task: 'one' }), say('done')]),

@@ -1,0 +1,53 @@
+import { type Culprit, culpritNow, outsideCalls } from '../../runtime/tools/culprit.ts'
+
+/** How long the process lives on to record whose error ends it. */
+const record_ms = 5_000
+
+export interface Crash {
+  readonly thrown: unknown
+  readonly culprit: Culprit
+}
+
+/** How a process ends that nothing else keeps: as Node ends it, with the error as it was thrown. */
+let die = ({ thrown }: Crash): void =>
+  outsideCalls(() => {
+    setImmediate(() => {
+      throw thrown
+    })
+  })
+
+/** For a program that is ours: it says in its own way what ended it. */
+export function dieBy(way: (crash: Crash) => void): void {
+  die = way
+}
+
+let hearing = 0
+
+/**
+ * Hears of errors that no code catches. One that belongs to a tool's call is
+ * recorded with that call, and then the process ends as it would have. Of any
+ * other error Node does what it would do without us, and so does a host that
+ * has a listener of its own: we only listen. Returns the way to stop.
+ */
+export function hearCrashes(): () => void {
+  if (hearing++ === 0) process.on('uncaughtExceptionMonitor', attribute)
+  let isOver = false
+  return () => {
+    if (!isOver && --hearing === 0) process.off('uncaughtExceptionMonitor', attribute)
+    isOver = true
+  }
+}
+
+function attribute(thrown: unknown): void {
+  const culprit = culpritNow()
+  if (culprit === undefined) return
+  const isHandled = process.listenerCount('uncaughtException') > 0 || process.hasUncaughtExceptionCaptureCallback()
+  const recorded = outsideCalls(() =>
+    culprit.crash(thrown, isHandled ? 'the process goes on' : 'the process ends'),
+  ).catch(() => {})
+  if (isHandled) return
+  // Node looks for this listener next. Without one, the process would be gone before anything is recorded.
+  process.once('uncaughtException', () => {})
+  const late = new Promise<void>((resolve) => setTimeout(resolve, record_ms))
+  void Promise.race([recorded, late]).then(() => die({ thrown, culprit }))
+}
