@@ -11,7 +11,7 @@ import { faults } from './faults/catalogue.ts'
 import type { Fault } from './faults/fault.ts'
 import { fileRefused } from './faults/file-refused.ts'
 import { knownSecrets } from './known-secrets.ts'
-import { type Config, loadConfig } from './load-config.ts'
+import type { Config } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { tokenFileOf } from './secret-files.ts'
 import { type Limits, usualLimits } from './server/limits.ts'
@@ -24,6 +24,7 @@ import { hearStrays, telling, workingWarn } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { keyOf } from './store-key.ts'
 import { operations } from './surface/operations/all.ts'
+import { configAt } from './where.ts'
 import { isLoopback } from './wire/loopback.ts'
 
 /** Where it listens unless someone says otherwise; if that is taken, on any port that is free. */
@@ -33,13 +34,12 @@ const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
 
 /** A server as a config file describes it. Wiring, like `main`: nothing in a room imports this. */
 export async function startServer(asked: ServingOptions, io: WorkingIo): Promise<Serving> {
-  const config = await loadConfig(asked.config)
-  return serveConfig(config, asked, io)
+  return serveConfig(await configAt(asked), asked, io)
 }
 
 export async function serveConfig(
   config: Config,
-  asked: Omit<ServingOptions, 'config'>,
+  asked: Omit<ServingOptions, 'config' | 'store'>,
   io: WorkingIo,
 ): Promise<Serving> {
   const { settings: { lease_ms = usual_lease_ms } = {}, max_concurrent_runs = 64, server = {} } = config

@@ -1,21 +1,21 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import { hearStrayRejections } from './adapters/host/stray-rejections.ts'
-import type { Working, WorkingIo } from './cli/command.ts'
+import type { Where, Working, WorkingIo } from './cli/command.ts'
 import type { Fault } from './faults/fault.ts'
 import { printableJson } from './kernel/printable.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
 import { limitedWarn, type Warn } from './limited-warn.ts'
-import { loadConfig } from './load-config.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Redactor } from './runelog/redactor.ts'
 import { readThrown } from './runtime/thrown.ts'
 import { culpritNow } from './runtime/tools/culprit.ts'
 import { createStatewright } from './statewright.ts'
+import { configAt } from './where.ts'
 
 /** A worker as a config file describes it. Wiring, like `main`: nothing in a room imports this. */
-export async function startWorker(file: string | undefined, io: WorkingIo): Promise<Working> {
-  const config = await loadConfig(file)
+export async function startWorker(where: Pick<Where, 'store' | 'config'>, io: WorkingIo): Promise<Working> {
+  const config = await configAt(where)
   const { settings: { lease_ms = usual_lease_ms } = {}, max_concurrent_runs = 64 } = config
   const broken = Promise.withResolvers<Fault>()
   const warn = workingWarn(config.warn, io, broken.promise)

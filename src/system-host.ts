@@ -14,7 +14,7 @@ export const systemHost: Host = {
   hasConfig: async (named) => (await import('./where.ts')).hasConfig(named),
   openBundle: async (where, given) => (await import('./open-bundle.ts')).openBundle(where, given),
   examine: async (where) => (await import('./examine.ts')).examine(where),
-  startWorker: async (config, io) => (await import('./start-worker.ts')).startWorker(config, io),
+  startWorker: async (where, io) => (await import('./start-worker.ts')).startWorker(where, io),
   planning,
   openPlans: async (where, asked) => (await import('./open-plan-client.ts')).openPlanClient(where, asked),
   startServer: async (asked, io) => (await import('./serve.ts')).startServer(asked, io),

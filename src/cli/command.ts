@@ -77,7 +77,7 @@ export interface Host {
   /** Copies a store into a new folder. */
   readonly backUp: (url: string | undefined, folder: string) => Promise<BackedUp>
   /** Begins to work as a config file says; without a name, the one in this folder. */
-  readonly startWorker: (config: string | undefined, io: WorkingIo) => Promise<Working>
+  readonly startWorker: (where: Pick<Where, 'store' | 'config'>, io: WorkingIo) => Promise<Working>
   readonly planning: Planning
   /** Reaches the plans of a store, which need no config. What judges them, unless a server does, may be named. */
   readonly openPlans: (where: Where, asked: PlanAsked) => Promise<Client>
@@ -161,8 +161,7 @@ export interface Working {
   stop(): Promise<void>
 }
 
-export interface ServingOptions {
-  readonly config: string | undefined
+export interface ServingOptions extends Pick<Where, 'store' | 'config'> {
   readonly host: string | undefined
   readonly port: number | undefined
   /** More names that the server answers to. */

@@ -8,6 +8,7 @@ const kinds = {
   run: 'run_',
   interaction: 'int_',
   execution: 'exe_',
+  agent: 'agt_',
   plan: 'coord_',
   goal: 'goal_',
 } as const

@@ -28,7 +28,12 @@ function meeting(everyone: number, rounds: number): (round: number) => Promise<v
 export function budgetPlays(store: Store) {
   const limits = [
     ['tokens', { tokens: 4 }, '4 of 4 tokens', { tokens: 4, tool_calls: 2 }],
-    ['tool calls', { tool_calls: 2 }, '2 of 2 tool calls are made, and the next step needs 1 more', { tokens: 6, tool_calls: 2 }],
+    [
+      'tool calls',
+      { tool_calls: 2 },
+      '2 of 2 tool calls are made, and the next step needs 1 more',
+      { tokens: 6, tool_calls: 2 },
+    ],
   ] as const
   for (const [what, budget, reason, used] of limits) {
     scenario(
@@ -310,7 +315,10 @@ export function budgetPlays(store: Store) {
         // THEN the sub-agent stopped where the parent's budget ends, and the parent was told
         expect(await t.of(session_id, 'tool.call')).toHaveLength(3)
         const results = (await t.of(session_id, 'tool.result')).map((rune) => rune.payload)
-        expect(results.at(-1)).toMatchObject({ status: 'error', error: expect.stringContaining('3 of 3 tool calls are made') })
+        expect(results.at(-1)).toMatchObject({
+          status: 'error',
+          error: expect.stringContaining('3 of 3 tool calls are made'),
+        })
 
         // AND the day of waiting cost neither of them their time
         expect(await run.result()).toMatchObject({ status: 'succeeded' })

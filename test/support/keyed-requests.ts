@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { note, planOf } from '../scenarios/goal-cast.ts'
 import { facts } from './coordinator.ts'
 import { eventually } from './eventually.ts'
@@ -71,6 +72,18 @@ export const keyedRequests: Readonly<Record<string, (ask: Ask) => Promise<Keyed>
     other: { input: 'Less.' },
     answer: { is_repeated: true },
   }),
+  spawn_agent: async (ask) => ({
+    path: `/api/sessions/${(await ended(ask, 'Hello.')).session_id}/agents`,
+    body: { agent: 'pupil' },
+    other: { agent: 'pupil', budget: { tokens: 1 } },
+    answer: { agent_id: expect.stringMatching(/^agt_/) },
+  }),
+  kill_agent: async (ask) => {
+    const { run_id } = await ended(ask, 'Hello.')
+    const { agent_id } = (await ask(`/api/runs/${run_id}`)).json
+    const answer = { agent_id, state: 'terminated' }
+    return { path: `/api/agents/${agent_id}/kill`, body: {}, other: { reason: 'x' }, answer }
+  },
   pause_session: async (ask) => {
     const { session_id } = await ended(ask, 'Hello.')
     const path = `/api/sessions/${session_id}/pause`

@@ -41,6 +41,7 @@ export async function createScene() {
     ref,
     name: 'contract',
     event_id: '2',
+    agent_id: (await sw.find(over.run_id)).run.agent_id,
   }
   const server = await startServer(desk)
   const close = async () => {
@@ -61,6 +62,7 @@ const bodies: Readonly<Record<string, object>> = {
   submit_run: { agent: 'support', input: 'Go.' },
   reply_run: { reply: { decision: 'approve' } },
   steer_run: { input: 'Faster.' },
+  spawn_agent: { agent: 'long' },
   answer: { reply: { decision: 'approve' } },
   settle: { outcome: 'happened' },
   redact_rune: { reason: 'A slip.' },
@@ -85,7 +87,7 @@ export function validRequest(operation: Pick<Operation, 'name' | 'path' | 'metho
 
 /** The scene has what this operation is about. Plans and goals are set up, and asked for, in tests of their own. */
 export function isFurnished({ path, method, name, body }: Operation): boolean {
-  const ids = ['session_id', 'run_id', 'interaction_id', 'execution_id', 'ref', 'name', 'event_id']
+  const ids = ['session_id', 'run_id', 'interaction_id', 'execution_id', 'ref', 'name', 'event_id', 'agent_id']
   const isKnown = [...path.matchAll(/\{(\w+)\}/g)].every(([, id = '']) => ids.includes(id))
   return isKnown && (method === 'GET' || name in bodies || body?.safeParse({}).success === true)
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { call, say } from '../../src/runtime/scripted-model.ts'
-import { listAgents } from '../../src/surface/operations/agents.ts'
+import { killAgent, listAgents, spawnAgent } from '../../src/surface/operations/agents.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 import { auditSession, signSession } from '../../src/surface/operations/audit.ts'
 import { allowAgain, redactRune } from '../../src/surface/operations/corrections.ts'
@@ -172,6 +172,20 @@ test('every operation answers with what it declares', async () => {
     query: { after: 1, limit: 1 },
   })
   expect(cleaned.items).toMatchObject([{ event_id: 2, redacted: true }])
+
+  // Another agent joins, works for the first one, and leaves.
+  const { agent_id: parent_id } = await client.call(getRun, { params: { run_id: long.run_id } })
+  const spawned = await client.call(spawnAgent, {
+    params: { session_id: long.session_id },
+    body: { agent: 'long', parent_id, budget: { tool_calls: 1 } },
+  })
+  const { agent_id } = spawned
+  const agentsOf = async () => (await client.call(getSession, { params: { session_id: long.session_id } })).agents
+  expect(await agentsOf()).toContainEqual(
+    expect.objectContaining({ agent_id, parent_id, state: 'idle', budget: { tool_calls: 1 } }),
+  )
+  await client.call(killAgent, { params: { agent_id }, body: { reason: 'Not needed.' } })
+  expect(await agentsOf()).toContainEqual(expect.objectContaining({ agent_id, state: 'terminated' }))
 
   // What there is.
   expect((await client.call(listMachines, {})).map(({ name }) => name)).toContain('contract')

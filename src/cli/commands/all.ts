@@ -1,4 +1,6 @@
 import type { Command } from '../command.ts'
+import { killCommand, spawnCommand } from './agents.ts'
+import { allowAgainCommand } from './allow-again.ts'
 import { answerCommand } from './answer.ts'
 import { approveCommand } from './approve.ts'
 import { archiveCommand } from './archive.ts'
@@ -16,6 +18,7 @@ import { goalCommand } from './goal.ts'
 import { inboxCommand } from './inbox.ts'
 import { initCommand } from './init.ts'
 import { memoryCommand } from './memory.ts'
+import { occupancyCommand } from './occupancy.ts'
 import { planCommand } from './plan.ts'
 import { psCommand } from './ps.ts'
 import { rebuildCommand } from './rebuild.ts'
@@ -54,11 +57,15 @@ export const commands: readonly Command[] = [
   pauseCommand,
   resumeCommand,
   closeCommand,
+  spawnCommand,
+  killCommand,
+  allowAgainCommand,
   timelineCommand,
   traceCommand,
   memoryCommand,
   replayCommand,
   topologyCommand,
+  occupancyCommand,
   verifyCommand,
   checkpointCommand,
   exportCommand,

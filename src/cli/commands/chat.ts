@@ -2,6 +2,7 @@ import type { Client } from '../../surface/client.ts'
 import { sendMessage } from '../../surface/operations/session-commands.ts'
 import { createSession, getSession } from '../../surface/operations/sessions.ts'
 import { askPerson } from '../ask-person.ts'
+import { budgetOf, budgetWords } from '../budget-of.ts'
 import type { Arguments, Command, Io } from '../command.ts'
 import { exits } from '../exits.ts'
 import { followRun } from '../follow-run.ts'
@@ -15,11 +16,12 @@ import { onlyAgent } from './run.ts'
 
 export const chatCommand: Command = {
   name: 'chat',
-  usage: 'statewright chat [--agent NAME] [--session ID]',
+  usage: 'statewright chat [--agent NAME] [--session ID] [--session-budget LIMITS]',
   summary: 'Talk with an agent, message by message, in one session. It is all there when you come back.',
   options: {
     agent: { type: 'string', short: 'a', summary: 'which agent; needed where there are several' },
     session: { type: 'string', summary: 'go on with this session' },
+    'session-budget': { type: 'string', summary: `what a new session may spend: ${budgetWords}` },
     ...whereOptions,
   },
 
@@ -49,8 +51,10 @@ async function talk(client: Client, command: Command, args: Arguments, io: Io): 
   return exits.ok
 }
 
-async function sessionFor(client: Client, command: Command, { values }: Arguments): Promise<string> {
+async function sessionFor(client: Client, command: Command, args: Arguments): Promise<string> {
+  const { values } = args
+  const budget = budgetOf(command, args, 'session-budget')
   if (values.session !== undefined) return (await resolveId(client, values.session as string, 'session')).session_id
   const agent = (values.agent as string | undefined) ?? (await onlyAgent(client, command))
-  return (await client.call(createSession, { body: { agent } })).session_id
+  return (await client.call(createSession, { body: { agent, ...(budget !== undefined && { budget }) } })).session_id
 }

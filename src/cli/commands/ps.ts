@@ -1,11 +1,16 @@
+import type { Client } from '../../surface/client.ts'
+import { listRuns } from '../../surface/operations/runs.ts'
 import { listSessions } from '../../surface/operations/sessions.ts'
 import type { SummaryCard } from '../../surface/shapes/session.ts'
-import type { Command } from '../command.ts'
+import type { Arguments, Command, Io } from '../command.ts'
 import { exits } from '../exits.ts'
 import { next } from '../hint.ts'
 import { print } from '../print.ts'
+import { columns, shorten } from '../render/columns.ts'
 import { paintFor } from '../render/paint.ts'
+import { safeLine } from '../render/safe.ts'
 import { sessionRows } from '../render/session.ts'
+import { ago } from '../render/when.ts'
 import { badUsage, countOf } from '../usage.ts'
 import { jsonOption, whereOptions, withClient } from '../with-client.ts'
 import { take } from '../with-store.ts'
@@ -14,7 +19,7 @@ const statuses = { waiting: 'waiting_user', failed: 'failed', running: 'running'
 
 export const psCommand: Command = {
   name: 'ps',
-  usage: 'statewright ps [TEXT] [--waiting | --failed | --running | --queued] [--agent NAME] [--limit N]',
+  usage: 'statewright ps [TEXT] [--waiting | --failed | --running | --queued] [--agent NAME] [--runs] [--limit N]',
   summary:
     'List sessions, the one where something last happened first: what each is doing and what it waits for. With TEXT, only those that have its words.',
   options: {
@@ -23,6 +28,7 @@ export const psCommand: Command = {
     running: { type: 'boolean', summary: 'only those at work' },
     queued: { type: 'boolean', summary: 'only those that wait for a worker' },
     agent: { type: 'string', summary: 'only those of this agent' },
+    runs: { type: 'boolean', summary: 'runs instead of sessions, the one that moved last first' },
     limit: { type: 'string', short: 'n', summary: 'how many, at most 200; else 20' },
     ...whereOptions,
     ...jsonOption,
@@ -34,6 +40,12 @@ export const psCommand: Command = {
     if (chosen.length > 1) throw badUsage(this, `Choose one of ${chosen.map((name) => `--${name}`).join(', ')}.`)
     const [first] = chosen
     const agent = args.values.agent as string | undefined
+    if (args.values.runs) {
+      if (q !== undefined || agent !== undefined) throw badUsage(this, '--runs takes neither TEXT nor --agent.')
+      const status = first === undefined ? {} : { status: statuses[first] }
+      const limit = countOf(this, args, 'limit', [1, 200]) ?? 20
+      return withClient(io.host, args, (client) => printRuns(client, { limit, ...status }, args, io))
+    }
     const query = {
       limit: countOf(this, args, 'limit', [1, 200]) ?? 20,
       ...(first !== undefined && { status: statuses[first] }),
@@ -50,6 +62,28 @@ export const psCommand: Command = {
       return exits.ok
     })
   },
+}
+
+type RunQuery = { readonly limit: number; readonly status?: (typeof statuses)[keyof typeof statuses] }
+
+async function printRuns(client: Client, query: RunQuery, args: Arguments, io: Io): Promise<number> {
+  const page = await client.call(listRuns, { query })
+  const now = io.host.now()
+  print(io, args, page, () =>
+    columns(
+      page.items.map(({ run_id, status, since, agent, title }) => [
+        run_id,
+        status,
+        ago(since, now),
+        safeLine(agent ?? ''),
+        shorten(safeLine(title ?? 'untitled'), 60),
+      ]),
+    ),
+  )
+  if (args.values.json) return exits.ok
+  if (page.items.length === 0) io.err('Nothing matched.')
+  if (page.next_cursor !== null) io.err('There are more; --limit shows up to 200.')
+  return exits.ok
 }
 
 const isWaiting = ({ waiting }: SummaryCard) => waiting > 0

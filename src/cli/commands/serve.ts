@@ -2,14 +2,16 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Arguments, Command } from '../command.ts'
 import { untilStopped } from '../until-stopped.ts'
 import { countOf } from '../usage.ts'
+import { whereOptions } from '../with-client.ts'
 import { take } from '../with-store.ts'
 
 export const serveCommand: Command = {
   name: 'serve',
-  usage: 'statewright serve [--config FILE] [--host HOST] [--port PORT]',
+  usage: 'statewright serve [--config FILE] [--store URL] [--host HOST] [--port PORT]',
   summary: 'Serve a store over HTTP, and work on its runs, until told to stop.',
   options: {
     config: { type: 'string', summary: 'what to serve; else ./statewright.config.ts' },
+    store: whereOptions.store,
     host: { type: 'string', summary: 'where to listen; else 127.0.0.1, which only this machine reaches' },
     port: { type: 'string', summary: 'the port; else 4400 or, if that is taken, a free one' },
     'allow-host': { type: 'string', summary: 'more names that the server is called by, separated by commas' },
@@ -25,6 +27,7 @@ export const serveCommand: Command = {
     const server = await host.startServer(
       {
         config: values.config as string | undefined,
+        store: values.store as string | undefined,
         host: values.host as string | undefined,
         port: countOf(this, args, 'port', [0, 65_535]),
         hosts: ((values['allow-host'] as string | undefined) ?? '').split(',').filter((name) => name !== ''),

@@ -1,5 +1,8 @@
 import type { Client } from '../../surface/client.ts'
+import { getConsequence, getSnapshot, getTransitions } from '../../surface/operations/executions.ts'
 import { getGraphState } from '../../surface/operations/graph.ts'
+import { runHistory } from '../../surface/operations/history.ts'
+import { getOutput } from '../../surface/operations/outputs.ts'
 import { listRunes } from '../../surface/operations/runes.ts'
 import { getRun } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
@@ -9,11 +12,12 @@ import { exits } from '../exits.ts'
 import { next } from '../hint.ts'
 import { print } from '../print.ts'
 import { columns } from '../render/columns.ts'
+import { executionLines } from '../render/execution.ts'
 import { graphLines } from '../render/graph.ts'
 import { inOrder } from '../render/in-order.ts'
 import { paintFor } from '../render/paint.ts'
 import { runLines } from '../render/run.ts'
-import { safeJson } from '../render/safe.ts'
+import { safe, safeJson } from '../render/safe.ts'
 import { sessionLines } from '../render/session.ts'
 import { recordLine } from '../render/story.ts'
 import { clockTime } from '../render/when.ts'
@@ -25,10 +29,12 @@ import { take } from '../with-store.ts'
 
 export const showCommand: Command = {
   name: 'show',
-  usage: 'statewright show ID [--events | --graph [--at EVENT]]',
-  summary: 'What a session or a run is doing, what it waits for, and what happened last.',
+  usage: 'statewright show ID [--events | --conversation | --graph [--at EVENT]]',
+  summary:
+    'What a session or a run is doing, what it waits for, and what happened last; what became of one execution (exe_…); the whole of a kept output (blob_…).',
   options: {
     events: { type: 'boolean', summary: 'every public event instead, oldest first' },
+    conversation: { type: 'boolean', summary: 'of a run: its conversation so far (FCMP), one event of JSON per line' },
     graph: {
       type: 'boolean',
       summary: 'where reasoning stands instead: what is pending, what is over or waits, what a resume expects',
@@ -42,16 +48,47 @@ export const showCommand: Command = {
     const [given = ''] = take(this, args, 1)
     const at = countOf(this, args, 'at')
     if (at !== undefined && !args.values.graph) throw badUsage(this, '--at goes with --graph.')
+    if (given.startsWith('blob_')) return withClient(io.host, args, (client) => printOutput(client, given, args, io))
     return withClient(io.host, args, async (client) => {
-      const { id, what, session_id } = await resolveId(client, given, 'session', 'run')
+      const { id, what, session_id } = await resolveId(client, given, 'session', 'run', 'execution')
       const run_id = what === 'run' ? id : undefined
-      if (args.values.graph) await printGraph(client, { session_id, run_id, at }, args, io)
+      if (args.values.conversation && run_id === undefined)
+        throw badUsage(this, `--conversation is of a run; ${id} is of the kind ${what}.`)
+      if (args.values.conversation && run_id !== undefined) await printConversation(client, run_id, io)
+      else if (what === 'execution') await printExecution(client, id, args, io)
+      else if (args.values.graph) await printGraph(client, { session_id, run_id, at }, args, io)
       else if (args.values.events) await printEvents(client, session_id, run_id, args, io)
       else if (run_id !== undefined) await printRun(client, run_id, args, io)
       else await printSession(client, session_id, args, io)
       return exits.ok
     })
   },
+}
+
+async function printExecution(client: Client, execution_id: string, args: Arguments, io: Io) {
+  const params = { execution_id }
+  const snapshot = await client.call(getSnapshot, { params })
+  const consequence = await client.call(getConsequence, { params })
+  const { session_id, transitions } = await client.call(getTransitions, { params })
+  const execution = { snapshot, consequence, transitions }
+  print(io, args, execution, () => executionLines(execution, paintFor(io.terminal.hasColor)))
+  next(io, args, `timeline ${session_id}`)
+}
+
+async function printOutput(client: Client, ref: string, args: Arguments, io: Io): Promise<number> {
+  const output = await client.call(getOutput, { params: { ref } })
+  print(io, args, output, () => [safe(output.text)])
+  return exits.ok
+}
+
+type HistoryPage = Awaited<ReturnType<typeof runHistory.run>>
+
+async function printConversation(client: Client, run_id: string, io: Io) {
+  for (let after: number | null = 0; after !== null; ) {
+    const page: HistoryPage = await client.call(runHistory, { params: { run_id }, query: { after } })
+    for (const event of page.items) io.out(safeJson(inOrder(event)))
+    after = page.next_cursor === null ? null : Number(page.next_cursor)
+  }
 }
 
 async function printSession(client: Client, session_id: string, args: Arguments, io: Io) {

@@ -44,6 +44,7 @@ const tellers: Tellers = {
     reported === undefined
       ? `Its outcome is unclear (${source}): ${quoted(message)}`
       : `Given up before, it reports (${reported}): ${quoted(message)}${result === undefined ? '' : ` ${brief(result)}`}`,
+  'memory.committed': automatic,
   'contract.repeat_allowed': ({ payload }) => `${payload.allowed_by} lets the action be done once more.`,
 
   'interaction.opened': ({ interaction_id, payload }) =>
@@ -87,6 +88,14 @@ function runMoved({ to, trigger, payload }: Rune<'run.moved'>): string | undefin
   if (trigger === 'restart.requeued') return 'Its worker was lost; the run is queued again.'
   if (to === 'running' && (payload.attempt ?? 1) > 1) return `A worker takes the run again, attempt ${payload.attempt}.`
   return undefined
+}
+
+/** A question that nobody answered got its defaults: that is no answer of a person, and must not look like one. */
+function automatic({ payload }: Rune<'memory.committed'>): string | undefined {
+  const { action_type, action_summary, decided_by, result_summary } = payload
+  if (action_type !== 'ecs_request' || (decided_by !== 'policy' && decided_by !== 'timer')) return undefined
+  const why = decided_by === 'policy' ? 'nobody is asked in an auto run' : 'nobody answered in time'
+  return `Answered automatically, since ${why} (${quoted(action_summary)}): ${brief(result_summary ?? 'with nothing')}`
 }
 
 function toolResult({ payload }: Rune<'tool.result'>): string {

@@ -1,6 +1,10 @@
 import { z } from 'zod'
+import type { Subject } from '../../runelog/models/subjects.ts'
 import { budget } from '../../runes/kinds/agent.ts'
+import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
+import { withoutUndefined } from '../plain.ts'
+import { id } from '../shapes/id.ts'
 import { nothing } from '../shapes.ts'
 
 export const listAgents = defineOperation({
@@ -29,3 +33,55 @@ export const listAgents = defineOperation({
   }),
   run: async ({ agents }) => ({ items: agents() }),
 })
+
+export const spawnAgent = defineOperation({
+  name: 'spawn_agent',
+  method: 'POST',
+  path: '/api/sessions/{session_id}/agents',
+  scope: 'operate',
+  summary:
+    'Let another agent join a session. With a parent, it works for that agent, draws on its budget and ends with it.',
+  params: z.object({ session_id: id }),
+  query: nothing,
+  body: z.strictObject({
+    agent: z.string().min(1).max(200),
+    parent_id: id.optional(),
+    /** Instead of the one that the agent is declared with. */
+    budget: budget.optional(),
+  }),
+  returns: z.object({ session_id: z.string(), agent_id: z.string() }),
+  async run(desk, { params: { session_id }, body: { agent, ...how } }) {
+    const commands = await desk.commands()
+    return { session_id, ...(await commands.spawnAgent(session_id, agent, withoutUndefined(how))) }
+  },
+  /** The first rune that it brought about is of the agent. */
+  async repeat({ runelog }, _asked, { session_id, event_id }) {
+    const [spawned] = await runelog.read(session_id, { after: event_id - 1, limit: 1 })
+    return { session_id, agent_id: spawned?.agent_id ?? '' }
+  },
+})
+
+export const killAgent = defineOperation({
+  name: 'kill_agent',
+  method: 'POST',
+  path: '/api/agents/{agent_id}/kill',
+  scope: 'operate',
+  summary:
+    'Stop an agent for good, and those that work for it. One in a turn is refused, unless by force: then its runs are cancelled.',
+  params: z.object({ agent_id: id }),
+  query: nothing,
+  body: z.strictObject({ reason: z.string().max(10_000).optional(), force: z.boolean().optional() }),
+  returns: z.object({ agent_id: z.string(), state: z.literal('terminated') }),
+  run: (desk, { params, body }) => kill(desk, params.agent_id, body),
+  /** A kill by force may have been cut short after it cancelled a run. */
+  async repeat(desk, { params: { agent_id }, body }) {
+    const row = await desk.runelog.row('subjects', agent_id)
+    if ((row?.value as Subject | undefined)?.state !== 'terminated') return kill(desk, agent_id, body)
+    return { agent_id, state: 'terminated' }
+  },
+})
+
+async function kill(desk: Desk, agent_id: string, how: { reason?: string | undefined; force?: boolean | undefined }) {
+  await (await desk.commands()).killAgent(agent_id, withoutUndefined(how))
+  return { agent_id, state: 'terminated' as const }
+}

@@ -1,5 +1,5 @@
 import type { Operation } from '../operation.ts'
-import { listAgents } from './agents.ts'
+import { killAgent, listAgents, spawnAgent } from './agents.ts'
 import { auditSession, signSession } from './audit.ts'
 import { allowAgain, redactRune } from './corrections.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
@@ -73,6 +73,8 @@ export const operations: readonly Operation[] = [
   settle,
   getOutput,
   listAgents,
+  spawnAgent,
+  killAgent,
   submitPlan,
   listPlans,
   getPlan,
