@@ -1,6 +1,7 @@
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
+import type { AuditEntry } from './schemas/audit-log.ts'
 
 /** SHA-256 over the one canonical text. Key order, white space and locale cannot change it. */
 export function checksumOf(value: unknown, sha256: Sha256): string {
@@ -17,6 +18,11 @@ export function intentChecksum(intent: Json, sha256: Sha256): string {
   if (!isRecord(intent)) return checksumOf(intent, sha256)
   const audit = intent.audit
   return checksumOf(isRecord(audit) ? { ...intent, audit: { ...audit, checksum: '' } } : intent, sha256)
+}
+
+/** The id of an entry of the audit log: a hash of everything else in it. */
+export function auditLogId(entry: Omit<AuditEntry, 'log_id'>, sha256: Sha256): string {
+  return idOf('log', entry, sha256)
 }
 
 export function isRecord(value: Json | undefined): value is { readonly [key: string]: Json } {

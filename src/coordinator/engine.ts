@@ -1,6 +1,6 @@
 import { transition } from '../kernel/transition.ts'
 import { type CoordinationState, coordinationMachine } from '../machines/coordination.ts'
-import { checksumOf, idOf } from './checksum.ts'
+import { auditLogId, checksumOf } from './checksum.ts'
 import type { AuditDraft, Outcome, Produced, WorkingState } from './handler.ts'
 import { artifactId } from './outputs/artifacts.ts'
 import { inputChecksum, originsOf, runIdOf } from './outputs/lineage.ts'
@@ -33,6 +33,7 @@ export function begin(input: CoordinationInput, ports: Ports): Progress {
         trigger: 'received',
         guards_evaluated: [],
         outputs_produced: [],
+        audit_log_ids: [],
       },
     ],
     decisions: [],
@@ -86,6 +87,8 @@ function move(progress: Progress, outcome: Outcome, to: CoordinationState, ports
   }
   const closing = closingOf(worked, outcome, to, ports)
   const produced = [...outcome.produced, ...closing.produced]
+  const audit = audited(progress, [...(outcome.audit ?? []), ...closing.audit], ports)
+  const onTape = progress.entries.reduce((sum, { audit_log_ids }) => sum + audit_log_ids.length, 0)
   return {
     ...worked,
     state: to,
@@ -103,9 +106,10 @@ function move(progress: Progress, outcome: Outcome, to: CoordinationState, ports
           artifact_id: artifactId(type, artifact),
           checksum: checksumOf(artifact, ports.sha256),
         })),
+        audit_log_ids: audit.slice(onTape).map(({ log_id }) => log_id),
       },
     ],
-    audit: audited(progress, [...(outcome.audit ?? []), ...closing.audit], ports),
+    audit,
   }
 }
 
@@ -155,7 +159,7 @@ function audited(progress: Progress, drafts: readonly AuditDraft[], { sha256 }: 
     ...drafts.map((draft, i): AuditEntry => {
       const sequence = audit.length + i + 1
       const body = { sequence, ...draft, coordinator_run_id: run_id, operator: 'coordinator' as const, at_state: state }
-      return { log_id: idOf('log', body, sha256), ...body }
+      return { log_id: auditLogId(body, sha256), ...body }
     }),
   ]
 }

@@ -4,7 +4,7 @@ import { machineDigest } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import type { ArtifactType, Ports } from '../progress.ts'
-import { type AuditLog, auditLog } from '../schemas/audit-log.ts'
+import { auditLog } from '../schemas/audit-log.ts'
 import { type Lineage, lineage as lineageSchema } from '../schemas/lineage.ts'
 import { problemsOf } from '../schemas/problem.ts'
 import { type RunTape, runTape } from '../schemas/run-tape.ts'
@@ -15,6 +15,7 @@ import { markdownOf } from './markdown/all.ts'
 import type { Documents, PlanProblem } from './plan-problem.ts'
 import { envelopeFile, statementFile, statementOf, statementSubjects } from './statement.ts'
 import { originProblems, topologyProblems } from './verify-content.ts'
+import { auditProblems, idProblems } from './verify-ids.ts'
 
 /**
  * Checks what a coordination left behind, with nothing but the files: shapes,
@@ -37,7 +38,9 @@ export function verifyPlan(
   const log = auditLog.safeParse(documents.get('audit_log.json')).data
   if (tape === undefined || lineage === undefined || log === undefined) return problems
   problems.push(
-    ...tapeProblems(tape, log, documents, sha256),
+    ...tapeProblems(tape, documents, sha256),
+    ...auditProblems(log, tape, sha256),
+    ...idProblems(documents, tape, sha256),
     ...originProblems(lineage, tape, documents, sha256),
     ...topologyProblems(documents, sha256),
     ...statementProblems(files, lineage, sha256),
@@ -106,10 +109,10 @@ function shapeProblems(files: FrozenFiles, documents: Documents): PlanProblem[] 
 
 function typeOf(name: string): string | null {
   const base = name.replace(/(_\d+)?\.json$/, '')
-  return base in artifactTypes || base in others ? base : null
+  return Object.hasOwn(artifactTypes, base) || Object.hasOwn(others, base) ? base : null
 }
 
-function tapeProblems(tape: RunTape, log: AuditLog, documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
+function tapeProblems(tape: RunTape, documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
   const file = 'run_tape.json'
   const wrong = (message: string): PlanProblem => ({ file, check: 'lineage', message })
   const moves = tape.entries
@@ -122,8 +125,6 @@ function tapeProblems(tape: RunTape, log: AuditLog, documents: Documents, sha256
     problems.push(wrong('It is not closed where it ended.'))
   if (tape.entries.some(({ sequence }, i) => sequence !== i + 1))
     problems.push(wrong('Its entries are not numbered from 1 without gaps.'))
-  if (log.coordinator_run_id !== tape.run_id)
-    problems.push({ file: 'audit_log.json', check: 'lineage', message: 'It belongs to another run.' })
 
   return [...problems, ...outputProblems(tape, documents, sha256)]
 }

@@ -26,6 +26,8 @@ export const tapeEntry = z.strictObject({
   trigger: z.enum(['received', ...triggerNames(coordinationMachine)]),
   guards_evaluated: z.array(guardReading),
   outputs_produced: z.array(outputProduced),
+  /** What was written to the audit log since the entry before, in its order. */
+  audit_log_ids: z.array(z.string()),
 })
 
 export const tapeDecision = z.strictObject({
