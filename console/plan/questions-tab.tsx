@@ -54,5 +54,14 @@ export function QuestionsTab({ coordination_id, version }: { coordination_id: st
 function answerTo(question_id: string, pack: AskedRound['answer_pack']): string {
   const answer = pack?.answers.find((one) => one.question_id === question_id)
   if (answer === undefined) return 'not yet'
-  return answer.answer_type === 'choice' ? (answer.value ?? '') : 'left to the default'
+  switch (answer.answer_type) {
+    case 'choice':
+      return answer.value ?? ''
+    case 'text':
+      return answer.answer_text
+    case 'structured':
+      return JSON.stringify(answer.answer_data)
+    case 'fallback':
+      return 'left to the default'
+  }
 }

@@ -62,6 +62,8 @@ export type ArtifactType = keyof Artifacts
 export interface AcceptedAnswer {
   readonly question_id: string
   readonly key: string
+  readonly answer_type: 'choice' | 'text' | 'structured'
+  /** The value that is chosen; what was said; the canonical text of the data. */
   readonly value: string
   readonly provided_by: 'human' | 'fallback' | 'policy_default'
 }

@@ -1,6 +1,7 @@
 import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
 import type { PlanProblem } from '../../coordinator/outputs/plan-problem.ts'
 import type { CoordinationInput } from '../../coordinator/progress.ts'
+import type { Choices } from '../../coordinator/questions/choose.ts'
 import type { FailurePack } from '../../coordinator/schemas/failure-pack.ts'
 import type { Recovers } from '../../coordinator/schemas/lineage.ts'
 import type { QuestionPack } from '../../coordinator/schemas/question-pack.ts'
@@ -69,8 +70,8 @@ export interface PlanSubmission {
 export interface PlanAnswer {
   /** The whole pack; without it, `choices`. */
   readonly answer_pack?: Json
-  /** By key or id of a question, one of its values. What is not named is left to its default. */
-  readonly choices?: Readonly<Record<string, string>>
+  /** By key or id of a question: one of its values, `{ text }` or `{ data }`. What is not named is left to its default. */
+  readonly choices?: Choices
   readonly replied_by?: string
   readonly idempotency_key?: string
 }

@@ -87,7 +87,15 @@ function criteriaOf({ step_id }: PlannedStep, decision: RuleDecision, settled: r
     ...settled
       .filter((answer) => bearsOn(answer.question, step_id) && effectOf(answer).review_steps?.includes(step_id))
       .map(({ question, value }) => `${question.key}=${value}: ${question.question_text}`),
+    ...settled
+      .filter((answer) => isFree(answer) && bearsOn(answer.question, step_id))
+      .map(({ question, value }) => `${question.key} is answered with ${value}: does the plan say the same?`),
   ]
+}
+
+/** An answer that its author did not foresee: what it means for the plan, a person has to see. */
+function isFree({ answer_type }: Settled): boolean {
+  return answer_type !== 'choice'
 }
 
 function appliedAnswer(settled: Settled): ExecutionGraph['applied_answers'][number] {
@@ -95,11 +103,14 @@ function appliedAnswer(settled: Settled): ExecutionGraph['applied_answers'][numb
   return {
     question_id: settled.question.question_id,
     key: settled.question.key,
+    answer_type: settled.answer_type,
     value: settled.value,
     provided_by: settled.provided_by,
     changed: [
       ...drop_steps.map((step) => `${step} is left out`),
-      ...review_steps.map((step) => `${step} is reviewed first`),
+      ...[...review_steps, ...(isFree(settled) ? settled.question.impact.affected_steps : [])].map(
+        (step) => `${step} is reviewed first`,
+      ),
       ...Object.entries(set_risk)
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([step, level]) => `${step} is of ${level} risk`),

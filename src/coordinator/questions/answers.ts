@@ -1,7 +1,9 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { looksLike } from '../look-alikes.ts'
 import type { AcceptedAnswer } from '../progress.ts'
 import { executionPayloads } from '../red-lines.ts'
-import { type AnswerPack, answerPack } from '../schemas/answer-pack.ts'
+import { type Answer, type AnswerPack, answerPack } from '../schemas/answer-pack.ts'
 import { type Problem, problemsOf } from '../schemas/problem.ts'
 import type { Question, QuestionPack } from '../schemas/question-pack.ts'
 
@@ -55,17 +57,35 @@ function readOne(question: Question, pack: AnswerPack): { answer: AcceptedAnswer
         )
       : { answer: fallback }
   }
-  if (given.value === undefined || !values.includes(given.value))
-    return wrong(
-      'answer_unknown',
-      `${question_id} (${key}) takes ${values.join(', ')}, not ${given.value ?? 'nothing'}.`,
-    )
-  return { answer: { question_id, key, value: given.value, provided_by: given.provided_by } }
+  const { answer_type, value } = saidIn(given, question)
+  if (value.length > longest)
+    return wrong('answer_too_long', `${question_id} (${key}) takes at most ${longest} characters, not ${value.length}.`)
+  if (answer_type === 'choice' && !values.includes(value))
+    return wrong('answer_unknown', `${question_id} (${key}) takes ${values.join(', ')}, not ${value || 'nothing'}.`)
+  return { answer: { question_id, key, answer_type, value, provided_by: given.provided_by } }
+}
+
+const longest = 4000
+
+/** What was answered. Words that are a suggested answer choose it, so that rules about that answer cannot be talked around. */
+function saidIn(given: Exclude<Answer, { answer_type: 'fallback' }>, { suggested_answers }: Question) {
+  if (given.answer_type === 'choice') return { answer_type: 'choice' as const, value: given.value ?? '' }
+  const { answer_type } = given
+  const said = answer_type === 'text' ? given.answer_text : (given.answer_data as Json)
+  const meant = suggested_answers.find(
+    ({ value, answer_text }) => typeof said === 'string' && (alike(said, value) || alike(said, answer_text)),
+  )
+  if (meant !== undefined) return { answer_type: 'choice' as const, value: meant.value }
+  return { answer_type, value: answer_type === 'text' ? String(said) : canonicalJson(said) }
+}
+
+function alike(a: string, b: string): boolean {
+  return looksLike(a) === looksLike(b)
 }
 
 function fallbackOf({ question_id, key, default_strategy }: Question): AcceptedAnswer | null {
   if (default_strategy.action === 'block') return null
-  return { question_id, key, value: default_strategy.value, provided_by: 'fallback' }
+  return { question_id, key, answer_type: 'choice', value: default_strategy.value, provided_by: 'fallback' }
 }
 
 function strayAnswers(pack: AnswerPack, asked: QuestionPack): Problem[] {

@@ -51,10 +51,13 @@ export function mayAsk({ type }: Question, { context, policy }: Given): boolean 
 }
 
 function settledBy(question: Question, answer: AcceptedAnswer | undefined): Settled[] {
-  return answer === undefined ? [] : [{ question, value: answer.value, provided_by: answer.provided_by }]
+  return answer === undefined
+    ? []
+    : [{ question, answer_type: answer.answer_type, value: answer.value, provided_by: answer.provided_by }]
 }
 
 export function byPolicy(question: Question): Settled[] {
   const { default_strategy: fallback } = question
-  return fallback.action === 'use' ? [{ question, value: fallback.value, provided_by: 'policy_default' }] : []
+  if (fallback.action !== 'use') return []
+  return [{ question, answer_type: 'choice', value: fallback.value, provided_by: 'policy_default' }]
 }

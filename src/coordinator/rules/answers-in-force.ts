@@ -1,9 +1,12 @@
+import type { Json } from '../../kernel/json.ts'
+import { isRecord } from '../checksum.ts'
 import type { AcceptedAnswer } from '../progress.ts'
 import type { Question } from '../schemas/question-pack.ts'
 
 /** An answer that shapes the plan, with the question it settles. */
 export interface Settled {
   readonly question: Question
+  readonly answer_type: AcceptedAnswer['answer_type']
   readonly value: string
   readonly provided_by: AcceptedAnswer['provided_by']
 }
@@ -12,8 +15,15 @@ export interface Settled {
 export function answersFor(step_id: string, settled: readonly Settled[]): string[] {
   return settled
     .filter(({ question }) => bearsOn(question, step_id))
-    .map(({ question, value }) => `${question.key}=${value}`)
+    .flatMap(said)
     .sort()
+}
+
+/** Of data, the members that are no lists or objects as well, each as `key.member=value`. */
+function said({ question: { key }, answer_type, value }: Settled): string[] {
+  const data = answer_type === 'structured' ? (JSON.parse(value) as Json) : null
+  const members = isRecord(data) ? Object.entries(data).filter(([, member]) => typeof member !== 'object') : []
+  return [`${key}=${value}`, ...members.map(([name, member]) => `${key}.${name}=${member}`)]
 }
 
 export function bearsOn(question: Question, step_id: string): boolean {

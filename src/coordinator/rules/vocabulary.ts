@@ -39,7 +39,7 @@ export const ruleAttributes = {
   has_ci:             { type: 'Bool',        meaning: 'Whether the fact pack found a pipeline.' },
   has_owners:         { type: 'Bool',        meaning: 'Whether the fact pack found owners.' },
   memory_count:       { type: 'Long',        meaning: 'How many memories the memory pack has.' },
-  answers:            { type: 'Set<String>', meaning: 'Answers and defaults that bear on the step, each as `key=value`.' },
+  answers:            { type: 'Set<String>', meaning: 'Answers and defaults that bear on the step, each as `key=value`: the value that was chosen, the words of a text, the canonical JSON of data. Plain members of data are there as `key.member=value`.' },
 } as const satisfies Readonly<Record<string, Attribute>>
 
 type Attributes = typeof ruleAttributes

@@ -55,7 +55,8 @@ export const executionGraph = z.strictObject({
     z.strictObject({
       question_id: z.string(),
       key: contentId,
-      value: contentId,
+      answer_type: z.enum(['choice', 'text', 'structured']),
+      value: z.string().min(1).max(4000),
       provided_by: z.enum(['human', 'fallback', 'policy_default']),
       changed: z.array(z.string()),
     }),

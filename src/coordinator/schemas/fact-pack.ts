@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sha256Hex } from './scalars.ts'
+import { sha256Hex, timestamp } from './scalars.ts'
 
 const evidence = z.strictObject({
   id: z.string().regex(/^ev[1-9]\d*$/),
@@ -25,7 +25,7 @@ export const factPack = z.strictObject({
   tests: z.array(z.strictObject({ path: z.string(), ...cited })),
   owners: z.array(z.strictObject({ pattern: z.string(), owners: z.array(z.string()), ...cited })),
   evidence: z.array(evidence).min(1),
-  scanned_at: z.iso.datetime().optional(),
+  scanned_at: timestamp.optional(),
 })
 
 export type FactPack = z.infer<typeof factPack>

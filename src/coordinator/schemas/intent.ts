@@ -12,6 +12,7 @@ import {
   semver,
   sentence,
   sha256Hex,
+  timestamp,
 } from './scalars.ts'
 
 /** The version of this shape. */
@@ -63,7 +64,7 @@ export const executionIntent = z
     description: sentence.optional(),
     version: semver,
     status: z.enum(['draft', 'proposed', 'approved', 'rejected', 'superseded']),
-    created_at: z.iso.datetime(),
+    created_at: timestamp,
     lineage: z.strictObject({
       introduced_in: semver,
       derived_from: z.array(z.string()).max(16),

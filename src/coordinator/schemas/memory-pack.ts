@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timestamp } from './scalars.ts'
 
 /** What is remembered about the project. It must exist; it may be empty. */
 export const memoryPack = z.strictObject({
@@ -13,7 +14,7 @@ export const memoryPack = z.strictObject({
       confidence: z.number().min(0).max(1),
     }),
   ),
-  generated_at: z.iso.datetime().optional(),
+  generated_at: timestamp.optional(),
 })
 
 export type MemoryPack = z.infer<typeof memoryPack>

@@ -39,6 +39,10 @@ export const contentId = z
   .regex(/^[a-z][a-z0-9_]{1,63}$/, 'must be 2 to 64 lower-case letters, digits and _, of which the first is a letter')
 export const evidenceRef = z.string().min(1).max(300)
 export const sentence = z.string().min(1).max(4000)
+/** RFC 3339: with `Z` or an offset, in capitals or not, with a leap second or not. */
+export const timestamp = z
+  .string()
+  .refine(isTimestamp, 'must be a time as in RFC 3339, such as 2026-01-25T12:00:00Z or 2026-01-25T14:00:00+02:00')
 export const count = z.int().min(0)
 
 export type RiskLevel = (typeof riskLevels)[number]
@@ -49,6 +53,17 @@ export type ReviewCategory = (typeof reviewCategories)[number]
 export type Verdict = (typeof verdicts)[number]
 export type Severity = (typeof severities)[number]
 export type ContentKind = (typeof contentKinds)[number]
+
+function isTimestamp(text: string): boolean {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:[Zz]|[+-](\d\d):(\d\d))$/.exec(text)
+  if (parts === null) return false
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, ahead = 0, past = 0] = parts
+    .slice(1)
+    .map((part) => Number(part ?? 0))
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+  const days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0
+  return day >= 1 && day <= days && hour <= 23 && minute <= 59 && second <= 60 && ahead <= 23 && past <= 59
+}
 
 export function highestRisk(levels: readonly RiskLevel[]): RiskLevel {
   return riskLevels.findLast((level) => levels.includes(level)) ?? 'low'

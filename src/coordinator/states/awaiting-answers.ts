@@ -93,9 +93,9 @@ function weigh(
   const { ledger, artifacts } = progress
   const { given, governed } = standingOf(progress, ports)
   const round = artifacts.rule_decisions.length + 1
-  const fresh = answers.flatMap(({ question_id, value, provided_by }): Settled[] => {
+  const fresh = answers.flatMap(({ question_id, key: _, ...answer }): Settled[] => {
     const question = asked.questions.find((one) => one.question_id === question_id)
-    return question === undefined ? [] : [{ question, value, provided_by }]
+    return question === undefined ? [] : [{ question, ...answer }]
   })
   const settled = [...governed.settled, ...fresh]
   const before = artifacts.rule_decisions.at(-1)?.decisions ?? []

@@ -10,6 +10,12 @@ import { id } from '../shapes/id.ts'
 import { planShape } from '../shapes/plan.ts'
 import { nothing } from '../shapes.ts'
 
+const choice = z.union([
+  z.string().max(200),
+  z.strictObject({ text: z.string().min(1).max(4000) }),
+  z.strictObject({ data: jsonValue }),
+])
+
 /** Policy and registry are the operator's: whoever submits cannot bring his own. */
 export const submitPlan = defineOperation({
   name: 'submit_plan',
@@ -55,8 +61,8 @@ export const answerPlan = defineOperation({
   query: nothing,
   body: z.strictObject({
     answer_pack: jsonObject.optional(),
-    /** By key or id of a question, one of its values. What is not named is left to its default. */
-    choices: z.record(z.string().max(200), z.string().max(200)).optional(),
+    /** By key or id of a question: one of its values, an answer in words, or one as data. What is not named is left to its default. */
+    choices: z.record(z.string().max(200), choice).optional(),
     replied_by: z.string().trim().min(1).max(200).optional(),
   }),
   returns: planShape,

@@ -1,4 +1,5 @@
 import { isRecord } from '../../../coordinator/checksum.ts'
+import { choicesIn } from '../../../coordinator/questions/choose.ts'
 import type { Json } from '../../../kernel/json.ts'
 import { answerPlan } from '../../../surface/operations/plan-commands.ts'
 import type { Arguments, Command, Io } from '../../command.ts'
@@ -27,7 +28,7 @@ async function read(command: Command, words: readonly string[], { host }: Io) {
   const document = await host.planning.readDocument(file)
   if (!isRecord(document)) throw badUsage(command, `${file} holds neither an answer pack nor choices.`)
   if ('question_pack_id' in document) return { answer_pack: document as Record<string, Json> }
-  return { choices: Object.fromEntries(Object.entries(document).map(([key, value]) => [key, String(value)])) }
+  return { choices: choicesIn(document) }
 }
 
 function pair(command: Command, word: string): readonly [string, string] {
