@@ -1,6 +1,7 @@
 /** Makes the plans of `examples/plans` anew and writes what they freeze: `npm run examples:plans`. */
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { journalFile } from '../src/coordinator/outputs/statement.ts'
 import { main } from '../src/main.ts'
 
 const root = 'examples/plans'
@@ -29,4 +30,6 @@ if (import.meta.main)
   for (const name of planExamples) {
     rmSync(frozenFolder(name), { recursive: true, force: true })
     await main(planArguments(name, frozenFolder(name)))
+    // When it was made is no part of the example.
+    rmSync(join(frozenFolder(name), journalFile))
   }

@@ -5,6 +5,7 @@ import { createPlans } from './autonomy/plans/create-plans.ts'
 import type { Plans } from './autonomy/plans/plans.ts'
 import type { PlanPorts } from './autonomy/plans/ports.ts'
 import type { SignatureCheck } from './coordinator/outputs/dsse.ts'
+import { withJournal } from './coordinator/outputs/journal.ts'
 import type { ConditionEngine } from './coordinator/rules/condition.ts'
 import type { RuleEngine } from './coordinator/rules/engine.ts'
 import type { RegistrySnapshot } from './coordinator/schemas/registry.ts'
@@ -76,7 +77,11 @@ export function openPlans(
   })
   const of_store: PlansOfStore = {
     ...plans,
-    export: async (coordination_id, folder) => writePlan(folder, await plans.files(coordination_id)),
+    async export(coordination_id, folder) {
+      const { submitted_at, moves } = await plans.show(coordination_id)
+      const files = await plans.files(coordination_id)
+      await writePlan(folder, withJournal(files, [submitted_at, ...moves.map(({ at }) => at)]))
+    },
   }
   return { plans: of_store, registry: registryNow, conditions: loadConditions, beside, resumeAll, idle, stop }
 }

@@ -39,16 +39,20 @@ export function tapeOf(
 
 export interface TimedEntry extends TapeEntry {
   readonly at: number
-  /** How long the state that was left had lasted; 0 for the first entry. */
   readonly duration_ms: number
 }
 
-/** Joins the tape with the instants at which its entries were recorded. The times live in the runelog, not on the tape. */
+/** How long a state lasted that was entered and left at these instants. A clock that was set back makes no time negative. */
+export function lasted(entered: number, left: number): number {
+  return left > entered ? left - entered : 0
+}
+
+/** Joins the tape with the instants at which its entries were recorded. The times live beside it, in the runelog or a journal. */
 export function timedTape(entries: readonly TapeEntry[], recorded: readonly number[]): readonly TimedEntry[] {
   if (recorded.length !== entries.length)
     throw new RangeError(`The tape has ${entries.length} entries and there are ${recorded.length} times for them.`)
   return entries.map((entry, i) => {
     const at = recorded[i] ?? 0
-    return { ...entry, at, duration_ms: at - (recorded[i - 1] ?? at) }
+    return { ...entry, at, duration_ms: lasted(recorded[i - 1] ?? at, at) }
   })
 }

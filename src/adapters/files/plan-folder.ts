@@ -1,6 +1,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
+import { journalFile } from '../../coordinator/outputs/statement.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { fileRefused } from '../../faults/file-refused.ts'
 import { makeFolder } from '../../runelog/make-folder.ts'
@@ -21,6 +22,8 @@ export async function writePlan(folder: string, files: FrozenFiles): Promise<voi
 async function write(folder: string, files: FrozenFiles): Promise<void> {
   makeFolder(folder)
   for (const name of await readdir(folder)) {
+    // The same plan made again has other times.
+    if (name === journalFile) continue
     const is_same = name in files && (await readFile(join(folder, name), 'utf8').catch(() => undefined)) === files[name]
     if (!is_same)
       throw faults.file_unusable({ file: folder, problem: `it holds ${name}; name a folder that is new or empty.` })

@@ -1,5 +1,6 @@
 import { isAtRest } from '../../coordinator/engine.ts'
 import type { Ports as CorePorts, Progress } from '../../coordinator/progress.ts'
+import { lasted } from '../../coordinator/tape.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import type { InteractionView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../../runtime/batch.ts'
@@ -38,15 +39,16 @@ export async function drive(ports: DrivePorts, read: () => Promise<Recorded>): P
 async function goOn(ports: DrivePorts, core: CorePorts, recorded: Recorded, from: Progress) {
   const engine = ports.engine()
   let progress = from
+  let since = recorded.moves.at(-1)?.at ?? recorded.received.at
   while (!isAtRest(progress)) {
     if (ports.isStopping() || engine.isStopping()) return 'stopped'
-    const begun = engine.clock.now()
     const next = nextMove(progress, core)
     if (next.entries.length === progress.entries.length) return 'rests'
     const files = isEnded(next.state) ? await freezeAll(ports, core, next) : []
-    const wasFirst = await record(engine, recorded, next, begun, files)
-    if (!wasFirst) return 'overtaken'
+    const at = await record(engine, recorded, next, { since, files })
+    if (at === null) return 'overtaken'
     progress = next
+    since = at
   }
   return progress === from || isEnded(progress.state) ? 'rests' : 'asks'
 }
@@ -79,27 +81,27 @@ async function freezeAll(ports: DrivePorts, core: CorePorts, progress: Progress)
   return keepFrozen(progress, core, ports.blobs, key?.signer)
 }
 
+/** When the move was recorded; null if someone else recorded it first. How long a state lasted counts from `since`. */
 async function record(
   engine: Engine,
   { coordination_id, received }: Recorded,
   progress: Progress,
-  begun: number,
-  files: Move['files'],
-): Promise<boolean> {
+  { since, files }: { readonly since: number; readonly files: Move['files'] },
+): Promise<number | null> {
   const { session_id, goal_id, payload } = received
   const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
   let deadline: Deadline | null = null
-  const wasFirst = await attempt(engine, session_id, (state) => {
+  const moved_at = await attempt(engine, session_id, (state) => {
     // Opening it was its first version, and each recorded move made one more.
-    if (state.subjects.get(coordination_id)?.version !== progress.entries.length - 1) return { answer: () => false }
+    if (state.subjects.get(coordination_id)?.version !== progress.entries.length - 1) return { answer: () => null }
     const at = engine.clock.now()
     const batch = createBatch(state, at)
-    const duration_ms = Math.max(at - begun, 0)
+    const duration_ms = lasted(since, at)
     const { answer_timeout_ms = null } = payload
     deadline = recordMove(batch, { about, progress, at, duration_ms, answer_timeout_ms, files }, engine.sha256).deadline
-    return { batch, answer: () => true }
+    return { batch, answer: () => at }
   })
-  if (!wasFirst) return false
+  if (moved_at === null) return null
   if (deadline !== null) {
     const { interaction_id, at } = deadline as Deadline
     engine.deadline(interaction_id, session_id, at)
@@ -109,7 +111,7 @@ async function record(
     const { cause, message, intent_id } = failure_pack
     engine.warn('a plan was aborted; a person has to look', { coordination_id, session_id, intent_id, cause, message })
   }
-  return true
+  return moved_at
 }
 
 async function isSealed({ runelog }: Engine, { received }: Recorded): Promise<boolean> {

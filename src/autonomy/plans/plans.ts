@@ -112,6 +112,7 @@ export interface PlanMove {
   readonly to: CoordinationState
   readonly trigger: string
   readonly at: number
+  /** How long the state that was left had lasted, waiting included. */
   readonly duration_ms: number
   readonly guards: readonly GuardReading[]
   readonly outputs: readonly {

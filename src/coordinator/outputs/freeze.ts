@@ -5,7 +5,7 @@ import type { CoordinationInput, Ports } from '../progress.ts'
 import { listArtifacts } from './artifacts.ts'
 import { type Signer, seal } from './dsse.ts'
 import { markdownOf } from './markdown/all.ts'
-import { envelopeFile, statementFile, statementOf } from './statement.ts'
+import { envelopeFile, journalFile, statementFile, statementOf } from './statement.ts'
 
 /** Name to text. JSON files hold the canonical text and no more, so `sha256sum` gives an artifact's checksum. */
 export type FrozenFiles = Readonly<Record<string, string>>
@@ -40,10 +40,10 @@ export function freeze(
   return files
 }
 
-/** Sorted by name; the statement and its envelope speak about the others and not about themselves. */
+/** Sorted by name; the statement and its envelope speak about the others and not about themselves, nor about times. */
 export function digests(files: FrozenFiles, sha256: Ports['sha256']) {
   return Object.keys(files)
-    .filter((name) => name !== statementFile && name !== envelopeFile)
+    .filter((name) => name !== statementFile && name !== envelopeFile && name !== journalFile)
     .sort()
     .map((name) => ({ name, sha256: sha256(files[name] ?? '') }))
 }

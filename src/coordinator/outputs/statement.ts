@@ -8,6 +8,8 @@ export interface FileDigest {
 
 export const statementFile = 'statement.json'
 export const envelopeFile = 'statement.dsse.json'
+/** Times stand beside what is frozen and outside its checksums: the same input gives the same frozen bytes, at any time. */
+export const journalFile = 'journal.json'
 export const payloadType = 'application/vnd.in-toto+json'
 
 /** As much of a statement as is needed to say which file it disagrees with. */

@@ -11,9 +11,10 @@ import { type RunTape, runTape } from '../schemas/run-tape.ts'
 import { artifactId, artifactTypes } from './artifacts.ts'
 import { type SignatureCheck, sealProblem } from './dsse.ts'
 import { digests, type FrozenFiles } from './freeze.ts'
+import { journalProblems } from './journal.ts'
 import { markdownOf } from './markdown/all.ts'
 import type { Documents, PlanProblem } from './plan-problem.ts'
-import { envelopeFile, statementFile, statementOf, statementSubjects } from './statement.ts'
+import { envelopeFile, journalFile, statementFile, statementOf, statementSubjects } from './statement.ts'
 import { originProblems, topologyProblems } from './verify-content.ts'
 import { auditProblems, idProblems } from './verify-ids.ts'
 
@@ -41,6 +42,7 @@ export function verifyPlan(
     ...tapeProblems(tape, documents, sha256),
     ...auditProblems(log, tape, sha256),
     ...idProblems(documents, tape, sha256),
+    ...journalProblems(files[journalFile], tape),
     ...originProblems(lineage, tape, documents, sha256),
     ...topologyProblems(documents, sha256),
     ...statementProblems(files, lineage, sha256),
@@ -72,7 +74,7 @@ function parsed(text: string): Json | undefined {
 }
 
 const others = { run_tape: runTape, audit_log: auditLog, lineage: lineageSchema } as const
-const unchecked = new Set(['intent.json', 'policy.json', statementFile, envelopeFile])
+const unchecked = new Set(['intent.json', 'policy.json', statementFile, envelopeFile, journalFile])
 
 function shapeProblems(files: FrozenFiles, documents: Documents): PlanProblem[] {
   const problems: PlanProblem[] = []

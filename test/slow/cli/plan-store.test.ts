@@ -26,6 +26,19 @@ describe('statewright plan on a store', () => {
     return { exit, card: JSON.parse(out) }
   }
 
+  test('F-50 plan: --recovers names the plan of the store whose place the new one takes', async () => {
+    const { card: first } = await submit('denied')
+    expect(first.state).toBe('ABORTED')
+    const recovers = ['--recovers', first.coordination_id.slice(0, 22)]
+    const folder = join(scratch, `${++names}`)
+    const args = ['plan', intentOf('read-only'), ...judging, ...known, ...store, ...recovers, '-o', folder]
+    expect((await runCli(args)).exit).toBe(0)
+    const lineage = JSON.parse(readFileSync(join(folder, 'lineage.json'), 'utf8'))
+    expect(lineage.recovers).toMatchObject({ run_id: first.run_id, final_state: 'ABORTED' })
+    expect((await runCli(['plan', 'verify', folder])).exit).toBe(0)
+    expect(JSON.parse(readFileSync(join(folder, 'journal.json'), 'utf8')).entries).not.toEqual([])
+  })
+
   test('each command is a process of its own: the plan waits, is answered against the rules and then with them', async () => {
     const { exit, card } = await submit('conflict')
     expect([exit, card.state]).toEqual([4, 'AWAITING_ANSWERS'])

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -267,4 +267,81 @@ test('statewright facts prints each fact with file and line, and writes the pack
       '--json',
     ])
   expect((await plan(file)).out).toBe((await plan('examples/plans/shop')).out)
+})
+
+describe('F-50 statewright plan', () => {
+  test('F-50 plan: a plan from files has the time and the duration of every move, beside what is frozen', async () => {
+    const folder = fresh()
+    const { exit, out } = await runCli([...planArguments('ask-first', folder), '--json'])
+    expect(exit).toBe(0)
+    const { entries } = JSON.parse(readFileSync(join(folder, 'journal.json'), 'utf8'))
+    expect(entries).toEqual(JSON.parse(out).moves)
+    const { entries: tape } = JSON.parse(readFileSync(join(folder, 'run_tape.json'), 'utf8'))
+    expect(entries.map(({ from_state, to_state }: never) => [from_state, to_state])).toEqual(
+      tape.map(({ from_state, to_state }: never) => [from_state, to_state]),
+    )
+    for (const [i, { at, duration_ms }] of entries.entries())
+      expect(duration_ms).toBe(i === 0 ? 0 : at - entries[i - 1].at)
+    // Made again, it is the same plan with other times.
+    expect((await runCli(planArguments('ask-first', folder))).exit).toBe(0)
+    expect((await runCli(['plan', 'verify', folder])).exit).toBe(0)
+  })
+
+  test('F-50 plan: a journal that does not tell of the moves on the tape does not verify', async () => {
+    const folder = fresh()
+    await runCli(planArguments('read-only', folder))
+    const file = join(folder, 'journal.json')
+    const journal = JSON.parse(readFileSync(file, 'utf8'))
+    for (const damaged of [
+      'no JSON',
+      JSON.stringify({ ...journal, entries: journal.entries.slice(1) }),
+      JSON.stringify({ ...journal, coordinator_run_id: 'coord_run_other' }),
+      JSON.stringify({ ...journal, entries: journal.entries.with(2, { ...journal.entries[2], duration_ms: 12_345 }) }),
+      JSON.stringify({ ...journal, entries: journal.entries.with(2, { ...journal.entries[2], to_state: 'DONE' }) }),
+    ]) {
+      writeFileSync(file, damaged)
+      expect(await runCli(['plan', 'verify', folder])).toMatchObject({
+        exit: 5,
+        err: expect.stringContaining('journal.json'),
+      })
+    }
+  })
+
+  test('F-50 plan: --recovers names the folder of the plan whose place the new one takes', async () => {
+    const [blocked, folder] = [fresh(), fresh()]
+    await runCli(planArguments('denied', blocked))
+    const recovering = [...planArguments('read-only', folder), '--recovers', blocked]
+    expect((await runCli(recovering)).exit).toBe(0)
+    const { recovers } = JSON.parse(readFileSync(join(folder, 'lineage.json'), 'utf8'))
+    const tape = readFileSync(join(blocked, 'run_tape.json'), 'utf8')
+    const { run_id, state } = JSON.parse(tape)
+    expect(recovers).toEqual({
+      run_id,
+      final_state: state,
+      tape_checksum: createHash('sha256').update(tape).digest('hex'),
+    })
+    // One that does not verify is no plan to take the place of.
+    writeFileSync(join(blocked, 'intent.json'), '{}')
+    expect(await runCli([...planArguments('read-only', fresh()), '--recovers', blocked])).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('it is no plan that verifies'),
+    })
+  })
+})
+
+test('F-51 plan: an alias bomb and half of a surrogate pair are refused with the name of the file and what is wrong', async () => {
+  const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
+  for (const [to, from] of ['ba', 'cb', 'dc', 'ed', 'fe'] as const)
+    lines.push(`${to}: &${to} [${Array(9).fill(`*${from}`).join(', ')}]`)
+  const bad = { bomb: written(lines.join('\n')), half: written('{"metadata": {"x": "\\ud800"}}', '.json') }
+  for (const file of Object.values(bad))
+    for (const option of ['intent', 'policy', 'memory', 'facts', 'answers']) {
+      const given = planArguments('ask-first', fresh())
+      const args = option === 'intent' ? given.with(1, file) : given.with(given.indexOf(`--${option}`) + 1, file)
+      const { exit, err } = await runCli(args)
+      expect(exit, option).toBe(2)
+      expect(err).toContain(`${file} cannot be used: `)
+      expect(err).toMatch(/alias|lone surrogate/)
+      expect(err).not.toMatch(/\n\s+at /)
+    }
 })

@@ -68,6 +68,26 @@ describe('a plan in the log', () => {
     expect(await world.sw.plans.files(view.coordination_id)).toEqual(allAtOnce(inputOf()))
   })
 
+  test('F-50 durations: the time that a plan waited for its answers counts for the move that ends the wait', async () => {
+    world = await planWorld({ store: 'sqlite' })
+    const { coordination_id, submitted_at, waits_for } = await world.sw.plans.submit(asking(whereTo))
+    await world.hand.advance(3_600_000)
+    await world.restart()
+    const answer_pack = packFor(waits_for?.question_pack, { target: 'staging' })
+    const { moves } = await world.sw.plans.answer(coordination_id, { answer_pack })
+    const waited = moves.find(({ from }) => from === 'AWAITING_ANSWERS')
+    expect(waited?.duration_ms).toBe(3_600_000)
+    // Every duration is the time between two moves, so together they are the time since it was submitted.
+    const last = moves.at(-1)?.at ?? 0
+    expect(moves.reduce((sum, { duration_ms }) => sum + duration_ms, 0)).toBe(last - submitted_at)
+    // What is exported tells of them, and verifies.
+    const folder = mkdtempSync(join(tmpdir(), 'statewright-journal-'))
+    await world.sw.plans.export(coordination_id, folder)
+    const { entries } = JSON.parse(readFileSync(join(folder, 'journal.json'), 'utf8'))
+    expect(entries.slice(1)).toMatchObject(moves.map(({ at, duration_ms }) => ({ at, duration_ms })))
+    rmSync(folder, { recursive: true })
+  })
+
   scenario('CO-07', 'Questions are one interaction in the inbox, and wait across a restart', async () => {
     // GIVEN a plan that has to ask
     world = await planWorld({ store: 'sqlite' })

@@ -1,9 +1,11 @@
 import { freeze } from '../../../coordinator/outputs/freeze.ts'
+import { journalOf, withJournal } from '../../../coordinator/outputs/journal.ts'
 import { submitPlan } from '../../../surface/operations/plan-commands.ts'
 import type { Arguments, Command, Io } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import { planLines, questionLines, storyOf } from '../../render/plan.ts'
 import { safeJson } from '../../render/safe.ts'
+import { resolveId } from '../../resolve-id.ts'
 import { badUsage, countOf } from '../../usage.ts'
 import { take } from '../../with-store.ts'
 import { planOffline, readGiven } from './offline.ts'
@@ -22,16 +24,18 @@ export async function makePlan(command: Command, args: Arguments, io: Io): Promi
 /** From files to files: nothing is kept but what is written to the folder. */
 async function makeHere(file: string, args: Arguments, io: Io): Promise<number> {
   const folder = args.values.out as string | undefined
-  const { input, ports, coordination } = await planOffline(file, args, io)
+  const { input, ports, coordination, times } = await planOffline(file, args, io)
   const { state, run_id, waits_for, artifacts } = coordination
   const key = args.values.key === undefined ? undefined : await io.host.planning.readKey(args.values.key as string)
   const files = waits_for === null ? freeze(coordination, input, ports, key?.signer) : null
-  if (folder !== undefined && files !== null) await io.host.planning.writePlan(folder, files)
+  if (folder !== undefined && files !== null) await io.host.planning.writePlan(folder, withJournal(files, times))
 
   if (args.values.json === true) {
     const failure = artifacts.failure_pack ?? null
     const names = files === null ? [] : Object.keys(files).sort()
-    io.out(safeJson({ state, run_id, question_pack: waits_for, failure, folder: folder ?? null, files: names }))
+    const { entries } = journalOf(coordination.tape, times)
+    const told = { state, run_id, question_pack: waits_for, failure, folder: folder ?? null, files: names }
+    io.out(safeJson({ ...told, moves: entries }))
     return planExit(state)
   }
   if (waits_for !== null) {
@@ -53,7 +57,9 @@ async function submit(command: Command, file: string, args: Arguments, io: Io): 
   const given = await readGiven(file, args, io)
   const seconds = countOf(command, args, 'timeout')
   const timeout = seconds === undefined ? {} : { answer_timeout_ms: seconds * 1_000 }
-  return withPlans(command, args, io, true, async (client) =>
-    tellPlan(client, await client.call(submitPlan, { body: { ...given, ...timeout } }), args, io),
-  )
+  const earlier = args.values.recovers as string | undefined
+  return withPlans(command, args, io, true, async (client) => {
+    const recovers = earlier === undefined ? {} : { recovers: (await resolveId(client, earlier, 'plan')).id }
+    return tellPlan(client, await client.call(submitPlan, { body: { ...given, ...timeout, ...recovers } }), args, io)
+  })
 }

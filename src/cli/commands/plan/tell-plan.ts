@@ -1,3 +1,4 @@
+import { withJournal } from '../../../coordinator/outputs/journal.ts'
 import type { Client } from '../../../surface/client.ts'
 import { getOutput } from '../../../surface/operations/outputs.ts'
 import { getPlanOutputs, getPlanReviewPack, getPlanRules } from '../../../surface/operations/plans.ts'
@@ -13,7 +14,10 @@ export async function tellPlan(client: Client, card: PlanCard, args: Arguments, 
   const { coordination_id, state, waits_for, failure } = card
   const folder = args.values.out as string | undefined
   const isOver = state === 'DONE' || failure !== null
-  if (folder !== undefined && isOver) await io.host.planning.writePlan(folder, await filesOf(client, coordination_id))
+  if (folder !== undefined && isOver) {
+    const times = [card.submitted_at, ...card.moves.map(({ at }) => at)]
+    await io.host.planning.writePlan(folder, withJournal(await filesOf(client, coordination_id), times))
+  }
   if (args.values.json === true) {
     io.out(safeJson(card))
     return planExit(state)
