@@ -27,13 +27,22 @@ const withProcesses = {
   globalSetup: ['test/support/postgres-setup.ts'],
 }
 
+function source(entry: string): string {
+  return fileURLToPath(new URL(`./src/${entry}.ts`, import.meta.url))
+}
+
 /**
  * `fast` is the inner loop; `slow` starts real processes, databases and
  * browsers; `attack` is hostile to them. `npm test` runs all.
  */
 export default defineConfig({
   // Examples import the package by its name; a test that plays one plays it on the sources.
-  resolve: { alias: { statewright: fileURLToPath(new URL('./src/index.ts', import.meta.url)) } },
+  resolve: {
+    alias: [
+      { find: /^statewright$/, replacement: source('index') },
+      { find: /^statewright\/plans$/, replacement: source('plans') },
+    ],
+  },
   test: {
     reporters: ['default', './scripts/reporter.ts'],
     projects: [

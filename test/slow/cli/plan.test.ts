@@ -266,7 +266,9 @@ test('statewright facts prints each fact with file and line, and writes the pack
       facts,
       '--json',
     ])
-  expect((await plan(file)).out).toBe((await plan('examples/plans/shop')).out)
+  // The same plan, made at another time.
+  const told = async (facts: string) => ({ ...JSON.parse((await plan(facts)).out), moves: [] })
+  expect(await told(file)).toEqual(await told('examples/plans/shop'))
 })
 
 describe('F-50 statewright plan', () => {
@@ -323,7 +325,7 @@ describe('F-50 statewright plan', () => {
     // One that does not verify is no plan to take the place of.
     writeFileSync(join(blocked, 'intent.json'), '{}')
     expect(await runCli([...planArguments('read-only', fresh()), '--recovers', blocked])).toMatchObject({
-      exit: 2,
+      exit: 1,
       err: expect.stringContaining('it is no plan that verifies'),
     })
   })
@@ -339,7 +341,7 @@ test('F-51 plan: an alias bomb and half of a surrogate pair are refused with the
       const given = planArguments('ask-first', fresh())
       const args = option === 'intent' ? given.with(1, file) : given.with(given.indexOf(`--${option}`) + 1, file)
       const { exit, err } = await runCli(args)
-      expect(exit, option).toBe(2)
+      expect(exit, option).toBe(1)
       expect(err).toContain(`${file} cannot be used: `)
       expect(err).toMatch(/alias|lone surrogate/)
       expect(err).not.toMatch(/\n\s+at /)
