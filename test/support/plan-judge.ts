@@ -20,7 +20,12 @@ export interface KnownCommand {
   readonly effects: readonly string[]
   readonly irreversible?: boolean
   readonly rollback?: string
-  readonly estimate: { readonly files?: number; readonly commits?: number; readonly tokens?: number; readonly cost_usd?: number }
+  readonly estimate: {
+    readonly files?: number
+    readonly commits?: number
+    readonly tokens?: number
+    readonly cost_usd?: number
+  }
 }
 
 /** A rule and, beside its Cedar condition, what it means. */
@@ -64,7 +69,12 @@ interface Intent {
   readonly interaction: { readonly mode: string }
   readonly risk: { readonly overall: Level }
   readonly scope: { readonly targets: { readonly files: readonly string[] } }
-  readonly budgets: { readonly max_files: number; readonly max_commits: number; readonly max_tokens: number; readonly max_cost_usd: number }
+  readonly budgets: {
+    readonly max_files: number
+    readonly max_commits: number
+    readonly max_tokens: number
+    readonly max_cost_usd: number
+  }
 }
 
 interface Policy {
@@ -119,11 +129,18 @@ export function judgePlan(files: Files, known: Known) {
     'not_evaluated',
     isStrange ? 'crossed' : 'holds',
   ]
-  const common = { mode, submitted, atFirst, isForbidden: steps.some((step) => isForbidden(step, commandOf(step), policy)) }
+  const common = {
+    mode,
+    submitted,
+    atFirst,
+    isForbidden: steps.some((step) => isForbidden(step, commandOf(step), policy)),
+  }
   if (isStrange || carries) return { ...common, plan: null }
 
   const inForce = graph?.applied_answers ?? []
-  const judged = steps.map((step) => judgeStep(step, base(step), commandOf(step) as KnownCommand, inForce, intent, known))
+  const judged = steps.map((step) =>
+    judgeStep(step, base(step), commandOf(step) as KnownCommand, inForce, intent, known),
+  )
   const left = leftOut(judged, inForce, intent)
   const placed = judged.filter(({ step }) => !left.has(step.step_id))
   if (graph === undefined) return { ...common, plan: null, judged }
@@ -207,14 +224,22 @@ function isForbidden(step: Step, command: KnownCommand | undefined, { constraint
   return isDestructive && constraints.allow_destructive !== true
 }
 
-function impactOf(placed: readonly Judged[], { budgets, scope }: Intent, { constraints = {}, risk_profile = 'safe' }: Policy) {
+function impactOf(
+  placed: readonly Judged[],
+  { budgets, scope }: Intent,
+  { constraints = {}, risk_profile = 'safe' }: Policy,
+) {
   const targets = new Set(scope.targets.files.map((path) => path.replace(/^\.\//, ''))).size
   const files = placed.map(({ effects, command }) => {
     if (command.estimate.files !== undefined) return command.estimate.files
     if (!effects.includes('write')) return 0
     return targets === 0 ? undefined : targets
   })
-  const measured = (amounts: readonly (number | undefined)[], total: (known: readonly number[]) => number, allowed: number): Measured => {
+  const measured = (
+    amounts: readonly (number | undefined)[],
+    total: (known: readonly number[]) => number,
+    allowed: number,
+  ): Measured => {
     const known = amounts.filter((amount) => amount !== undefined)
     const amount = total(known)
     const within = amount > allowed ? 'no' : known.length < amounts.length ? 'not_evaluated' : 'yes'
@@ -250,7 +275,12 @@ const payloads = new Set(['exec', 'cmd', 'run', 'shell', 'commandline', 'shellco
 function payloadsIn(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(([key, member]) => {
-    const latin = key.normalize('NFKC').replaceAll('ѕ', 's').replaceAll('е', 'e').toLowerCase().replaceAll(/[^a-z]/g, '')
+    const latin = key
+      .normalize('NFKC')
+      .replaceAll('ѕ', 's')
+      .replaceAll('е', 'e')
+      .toLowerCase()
+      .replaceAll(/[^a-z]/g, '')
     return (!Array.isArray(value) && payloads.has(latin)) || payloadsIn(member)
   })
 }
