@@ -113,7 +113,6 @@ function createWalk(of: string | undefined) {
     else if (closed.has(interaction_id))
       yield ['/data/interaction_id', `${interaction_id} is closed, and is asked again.`]
     else open.add(interaction_id)
-    if (at === 'queued') yield ['/type', 'A run that is queued asks nothing.']
     if (at === 'running' && interaction_id !== undefined) return
     const leads = next === 'unknown' || next?.type === event.type || (isChange(next) && isWait(next))
     if (!leads) yield ['/type', 'Neither another question nor a change to waiting_user comes next.']

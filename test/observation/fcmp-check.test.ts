@@ -36,8 +36,31 @@ function askedAtWork(): Story {
   return story
 }
 
+/** A tool asks at work, and then the run waits for the approval of another. */
+function askedAndWaited(): Story {
+  const story = createStory()
+  story.begin()
+  story.submit()
+  story.take()
+  const [order, refund] = story.calls([{ name: 'shop.order' }, { name: 'payments.refund', irreversible: true }]) as [
+    Call,
+    Call,
+  ]
+  story.append({ row: 'started', call: order })
+  story.append({ row: 'input_asked', call: order })
+  story.append({ row: 'answered', call: order })
+  story.append({ row: 'succeeded', call: order })
+  story.park({ row: 'approval_asked', call: refund })
+  story.append({ row: 'cancelled_waiting', call: refund }, { row: 'canceled' })
+  return story
+}
+
 /** Streams of runs that are over: however they went, and with questions at work. */
-const streams = [...fc.sample(anyDice, { numRuns: 1_500, seed: 7 }).map((dice) => randomRun(dice)), askedAtWork()]
+const streams = [
+  ...fc.sample(anyDice, { numRuns: 1_500, seed: 7 }).map((dice) => randomRun(dice)),
+  askedAtWork(),
+  askedAndWaited(),
+]
   .map(streamOf)
   .filter(({ expected }) => isEndOfRun(expected.status))
 
@@ -166,4 +189,11 @@ test('checkFcmp: a problem says where it is, what is there and what was expected
     { pointer: '', problem: 'The run is failed, and the stream leaves it succeeded.' },
   ])
   expect(checkFcmp([], { status: 'queued' })).toEqual([])
+})
+
+test('checkFcmp: a stream that stops between the closing of a question and the end of the run is cut off', () => {
+  const { events } = streamOf(askedAndWaited())
+  expect(checkFcmp(events.slice(0, -1))).toEqual([
+    { pointer: '', problem: 'A question was closed as if the run ended, and the stream does not end it.' },
+  ])
 })

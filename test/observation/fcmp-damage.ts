@@ -27,6 +27,10 @@ const to =
   (...states: readonly string[]): Applies =>
   (event, i, events) =>
     isChange(event, i, events) && states.includes(String(data(event).to))
+const from =
+  (state: string): Applies =>
+  (event, i, events) =>
+    isChange(event, i, events) && data(event).from === state
 const ends = to('succeeded', 'failed', 'canceled')
 const waits = to('waiting_user')
 const not =
@@ -73,6 +77,11 @@ const error =
   (fields: Loose): Plant =>
   (events, i) =>
     terminal({ error: { ...((data(events[i]).terminal as Loose).error as Loose), ...fields } })(events, i)
+/** The same event as one of another type. */
+const as =
+  (name: string, made: (event: { data: Loose; ts: unknown }) => Loose): Plant =>
+  (events, i) =>
+    events.with(i, { ...at(events, i), type: name, data: made({ data: data(events[i]), ts: at(events, i).ts }) })
 const cut: Plant = (events, i) => renumber(events.toSpliced(i, 1))
 const put =
   (made: (event: Loose) => Loose, where = 0): Plant =>
@@ -183,6 +192,7 @@ export const damages: Readonly<Record<string, Damage>> = {
   'no to': [unsay('to'), isChange],
   'no trigger': [unsay('trigger'), isChange],
   'a trigger that is none': [say({ trigger: 'made.up' }), isChange],
+  'a trigger of another move': [say({ trigger: 'turn.failed' }), to('canceled')],
   'a request passes for a change': [say({ from: 'running', to: 'running', trigger: 'request' }), isChange],
   'a move that no edge has': [
     say({ to: 'succeeded', terminal: { status: 'succeeded' } }),
@@ -255,26 +265,39 @@ export const damages: Readonly<Record<string, Damage>> = {
   'silence does what it cannot': [say({ policy: 'shrug' }), isTimeout],
   'silence does nothing': [unsay('policy'), isTimeout],
   'a reply passes for a timeout': [
-    (events, i) =>
-      events.with(i, {
-        ...at(events, i),
-        type: 'interaction.auto_decide.timeout',
-        data: { ...data(events[i]), resolution_mode: 'auto_decide_timeout', policy: 'cancel' },
-      }),
-    both(isReply, (_, i, events) => data(at(events, i + 1)).from === 'waiting_user'),
+    as('interaction.auto_decide.timeout', ({ data: said }) => ({
+      ...said,
+      resolution_mode: 'auto_decide_timeout',
+      policy: 'cancel',
+    })),
+    both(isReply, (_, i, events) => from('waiting_user')(at(events, i + 1), i + 1, events)),
   ],
   'a waiting run loses its question and goes on': [
-    (events, i) =>
-      events.with(i, {
-        ...at(events, i),
-        type: 'interaction.closed',
-        data: {
-          interaction_id: data(events[i]).interaction_id,
-          resolution_mode: 'withdrawn',
-          closed_at: at(events, i).ts,
-        },
-      }),
-    both(either(isReply, isTimeout), (_, i, events) => data(at(events, i + 1)).from === 'waiting_user'),
+    as('interaction.closed', ({ data: { interaction_id }, ts }) => ({
+      interaction_id,
+      resolution_mode: 'withdrawn',
+      closed_at: ts,
+    })),
+    both(either(isReply, isTimeout), (_, i, events) => from('waiting_user')(at(events, i + 1), i + 1, events)),
+  ],
+  'an answer that moves nothing': [
+    as('interaction.reply.accepted', ({ data: { interaction_id }, ts }) => ({
+      interaction_id,
+      resolution_mode: 'user_reply',
+      accepted_at: ts,
+    })),
+    both(isClosed, (_, i, events) => from('waiting_user')(at(events, i + 1), i + 1, events)),
+  ],
+  'a question is left to the inbox, and the run goes on': [
+    as('interaction.closed', ({ data: { interaction_id }, ts }) => ({
+      interaction_id,
+      resolution_mode: 'left_to_inbox',
+      closed_at: ts,
+    })),
+    both(closes, (_, i, events) => {
+      const next = events.slice(i).find((event) => isChange(event, i, events))
+      return next !== undefined && from('running')(next, i, events) && !ends(next, i, events)
+    }),
   ],
 
   // What is said.

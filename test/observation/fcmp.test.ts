@@ -152,6 +152,26 @@ describe('FCMP stream', () => {
     expect(stream(story)).toEqual(ended)
   })
 
+  test('a clock that is set back does not turn back the time of the stream', () => {
+    const { story, refund } = waiting()
+    const { ts } = stream(story).at(-1) ?? {}
+    story.later(-60_000)
+    story.append({ row: 'answered', call: refund }, { row: 'replied' })
+    expect(stream(story).slice(-2)).toMatchObject([
+      { ts, data: { accepted_at: ts } },
+      { ts, data: { updated_at: ts } },
+    ])
+    expect(checkFcmp(stream(story), expected(story))).toEqual([])
+  })
+
+  test('of a run that is not public nothing is told, also not what it asks', () => {
+    const { story, refund } = waiting()
+    story.append({ row: 'answered', call: refund }, { row: 'replied' })
+    const shown = story.runes.filter(({ machine }) => machine === 'interaction')
+    expect(shown.length).toBeGreaterThan(2)
+    expect(fcmpStream(shown, 'run_1')).toEqual([])
+  })
+
   test('two runs in one session have a stream each', () => {
     const { story } = waiting()
     const first = stream(story)
