@@ -11,6 +11,8 @@ import { scopes } from './surface/operation.ts'
 const duration = z.int().positive()
 const isFunction = (value: unknown) => typeof value === 'function'
 
+const logFunction = z.custom<unknown>(isFunction, 'Expected a function.')
+
 const store = z.custom<unknown>(
   (given) => (typeof given === 'string' ? given !== '' : isFunction(Object(Object(given).runelog).append)),
   'Expected "sqlite:./file.db", "postgres://…", "memory:", or a store that is open already.',
@@ -83,7 +85,8 @@ const configShape = closedObject({
     .partial()
     .optional(),
   max_concurrent_runs: z.int().nonnegative().optional(),
-  warn: z.custom<unknown>(isFunction, 'Expected a function.').optional(),
+  warn: logFunction.optional(),
+  log: closedObject({ info: logFunction, debug: logFunction }).partial().optional(),
   server: serverShape.optional(),
   ports: z.looseObject({}).optional(),
 })

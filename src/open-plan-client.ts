@@ -4,6 +4,7 @@ import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import type { Where } from './cli/command.ts'
 import { knownSecrets } from './known-secrets.ts'
+import { atLevel, logLevel } from './log-level.ts'
 import { lookingPorts } from './looking-ports.ts'
 import { orThroughServer } from './open-client.ts'
 import { openPlans, type PlanOptions } from './open-plans.ts'
@@ -51,6 +52,7 @@ export async function openPlanClient(
         sha256: hostPorts.sha256,
         keepWhole: blobs.keep,
         warn,
+        log: atLevel(logLevel('warn'), { info: warn, debug: warn }),
       },
       { agents: new Map(), policy: permissionPolicy.parse({}), settings: usualSettings, max_concurrent_runs: 0 },
     )

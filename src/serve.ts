@@ -12,6 +12,7 @@ import type { Fault } from './faults/fault.ts'
 import { fileRefused } from './faults/file-refused.ts'
 import { knownSecrets } from './known-secrets.ts'
 import type { Config } from './load-config.ts'
+import { logLevel } from './log-level.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { tokenFileOf } from './secret-files.ts'
 import { type Limits, usualLimits } from './server/limits.ts'
@@ -20,7 +21,7 @@ import { createServer } from './server/server.ts'
 import { streamRoutes } from './server/streams/stream-routes.ts'
 import { createStreams } from './server/streams/streams.ts'
 import { type Token, tokenOf } from './server/tokens.ts'
-import { hearStrays, telling, workingWarn } from './start-worker.ts'
+import { hearStrays, telling, workingLog, workingWarn } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { keyOf } from './store-key.ts'
 import { operations } from './surface/operations/all.ts'
@@ -48,6 +49,8 @@ export async function serveConfig(
 
   const broken = Promise.withResolvers<Fault>()
   const warn = workingWarn(config.warn, io, broken.promise)
+  const usualLevel = asked.is_quiet ? 'warn' : 'info'
+  const log = workingLog(config, io, broken.promise, usualLevel)
   const tls = asked.tls === undefined ? {} : { tls: readTls(asked.tls) }
   const own = ownToken(config.store)
   const secrets = withTokens(config, own.token)
@@ -56,7 +59,7 @@ export async function serveConfig(
     const store = await openStore(config.store, hostPorts, secrets, { lease_ms, warn, broken: broken.resolve })
     undo.unshift(() => closeStore(store))
     const runelog = telling(store.runelog, io)
-    const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
+    const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
     undo.unshift(() => sw.close())
     const unhear = hearStrays(warn, store.redactor)
     undo.unshift(unhear)
@@ -82,7 +85,7 @@ export async function serveConfig(
       version: versionOfPackage(),
       newId: () => ids.next('req'),
       timers: systemTimers,
-      logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }, asked.is_quiet),
+      logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }, logLevel(usualLevel)),
       hosts: [...(server.hosts ?? []), ...asked.hosts],
       origins: server.origins ?? [],
       limits: server.limits ?? {},

@@ -5,9 +5,12 @@ import type { Fault } from './faults/fault.ts'
 import { printableJson } from './kernel/printable.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
 import { limitedWarn, type Warn } from './limited-warn.ts'
+import type { Config } from './load-config.ts'
+import { atLevel, type LogLevel, logLevel } from './log-level.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Redactor } from './runelog/redactor.ts'
+import type { Log } from './runtime/ports.ts'
 import { readThrown } from './runtime/thrown.ts'
 import { culpritNow } from './runtime/tools/culprit.ts'
 import { createStatewright } from './statewright.ts'
@@ -19,6 +22,7 @@ export async function startWorker(where: Pick<Where, 'store' | 'config'>, io: Wo
   const { settings: { lease_ms = usual_lease_ms } = {}, max_concurrent_runs = 64 } = config
   const broken = Promise.withResolvers<Fault>()
   const warn = workingWarn(config.warn, io, broken.promise)
+  const log = workingLog(config, io, broken.promise)
   const store = await openStore(config.store, hostPorts, knownSecrets(config), {
     lease_ms,
     warn,
@@ -26,7 +30,7 @@ export async function startWorker(where: Pick<Where, 'store' | 'config'>, io: Wo
   })
   try {
     const runelog = telling(store.runelog, io)
-    const sw = await createStatewright({ ...config, warn, store: { ...store, runelog } })
+    const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
     const unhear = hearStrays(warn, store.redactor)
     return {
       agents: Object.keys(config.agents),
@@ -58,6 +62,13 @@ export function workingWarn(given: Warn | undefined, io: WorkingIo, broken: Prom
   return (message, details) => {
     if (!isBroken) warn(message, details)
   }
+}
+
+/** What goes on in a process that works: what failed, a few of each kind, and each step if that is asked for. */
+export function workingLog({ log }: Config, io: WorkingIo, broken: Promise<Fault>, usual: LogLevel = 'info'): Log {
+  if (log !== undefined) return { info: () => {}, debug: () => {}, ...log }
+  const debug: Warn = (message, details) => io.warn(`${message}: ${printableJson(details)}`)
+  return atLevel(logLevel(usual), { info: workingWarn(undefined, io, broken), debug })
 }
 
 /** A tool may leave a promise behind that is rejected later. That is told, and ends no work of others. */

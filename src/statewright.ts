@@ -12,6 +12,7 @@ import { checkConfig } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
+import { atLevel, logLevel } from './log-level.ts'
 import { type MemoryFact, type MemoryQuery, memoryFact } from './observation/memory.ts'
 import { isShown } from './observation/visible.ts'
 import { openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
@@ -23,7 +24,7 @@ import type { Submission, Submitted } from './runtime/commands/submit.ts'
 import { delegateTool } from './runtime/delegation.ts'
 import type { Engine, Settings } from './runtime/engine/engine.ts'
 import type { AnyModel, Model } from './runtime/model.ts'
-import type { Clock, Ids, Timers } from './runtime/ports.ts'
+import type { Clock, Ids, Log, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
@@ -50,6 +51,8 @@ export interface StatewrightOptions {
   /** How many runs are worked on at once in this process. With 0 it only gives commands, and others work. */
   readonly max_concurrent_runs?: number
   readonly warn?: (message: string, details: object) => void
+  /** What tools, probes and models threw, with the stack (`info`), and each step (`debug`). Else stderr gets what `STATEWRIGHT_LOG` asks for. */
+  readonly log?: Partial<Log>
   /** How `statewright serve` serves it. */
   readonly server?: ServerConfig
   /** Time, timers and names; a test moves them by hand. */
@@ -104,9 +107,12 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
   const secrets = knownSecrets(options)
   const { clean, cleanWarn } = cleaning(secrets, typeof store === 'string' ? undefined : store.redactor)
   const warn = cleanWarn(options.warn ?? warnOnStderr)
+  const { info = () => {}, debug = () => {} } =
+    options.log ?? atLevel(logLevel('warn'), { info: warnOnStderr, debug: warnOnStderr })
+  const log: Log = { info: cleanWarn(info), debug: cleanWarn(debug) }
   const mcp = await openServers(servers, { warn, clean })
   try {
-    return await openWith(mcp, policy, { ...options, secrets, warn })
+    return await openWith(mcp, policy, { ...options, secrets, warn, log })
   } catch (error) {
     await mcp.close()
     throw error
@@ -116,10 +122,10 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
 async function openWith(
   mcp: McpServers,
   policy: Policy,
-  options: StatewrightOptions & Required<Pick<StatewrightOptions, 'warn'>>,
+  options: StatewrightOptions & Required<Pick<StatewrightOptions, 'warn'>> & { readonly log: Log },
 ): Promise<Statewright> {
   const storePorts = options.ports?.store ?? hostPorts
-  const { warn } = options
+  const { warn, log } = options
   // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn, mcp)
   const strange = strangeNames(policy, agents)
@@ -164,6 +170,7 @@ async function openWith(
       checkpoints,
       redactor,
       warn,
+      log,
     },
     {
       agents,

@@ -11,6 +11,14 @@ export interface Timers {
   after(ms: number, fn: () => void): Cancel
 }
 
+/** What happens, for those who look for a bug. It names tools, models and ids, never what was said or returned. */
+export interface Log {
+  /** Something of the developer's failed, with its stack. */
+  info(message: string, details: object): void
+  /** Each step: a run is taken, a tool is called, a model answers. */
+  debug(message: string, details: object): void
+}
+
 export type Cancel = () => void
 
 export interface Ids {

@@ -35,7 +35,7 @@ import { type Hold, nudge, stopEverything } from './engine/hold.ts'
 import { createErasing } from './erasing.ts'
 import { type Leases, leasesOfOneProcess } from './leases.ts'
 import type { OpenInteraction } from './models/interactions.ts'
-import type { Clock, Ids, Timers } from './ports.ts'
+import type { Clock, Ids, Log, Timers } from './ports.ts'
 import { createPreserving } from './preserving.ts'
 import { named, onItsOwn, recording } from './requests.ts'
 import { createSessions } from './session-cache.ts'
@@ -62,6 +62,7 @@ export interface RuntimePorts {
   readonly keepWhole: KeepWhole
   readonly checkpoints?: Checkpoints
   readonly warn: (message: string, details: object) => void
+  readonly log: Log
 }
 
 export interface RuntimeConfig {

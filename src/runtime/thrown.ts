@@ -71,6 +71,13 @@ export function stackOf(thrown: unknown, clean = asItIs): string {
   return text(() => Object(thrown).stack, clean, most) ?? messageOf(thrown, clean, longest)
 }
 
+/** The same with what caused it, nearest first. */
+export function stacksOf(thrown: unknown, clean: Clean): string {
+  return chainOf(thrown)
+    .map((each) => text(() => Object(each).stack, clean) ?? messageOf(each, clean, longest))
+    .join('\ncaused by ')
+}
+
 /** The error and its causes. Of several errors that one error gathers, the first stands for all. */
 function chainOf(thrown: unknown): readonly unknown[] {
   const chain = [thrown]

@@ -229,3 +229,25 @@ test('F-20 graph: a call and a step for a person are pending, then the graph is 
     expect((await house.ask('GET', `/api/sessions/${session_id}/graph${wrong}`)).status).toBe(404)
   expect((await house.ask('GET', '/api/sessions/ses_none/graph')).status).toBe(404)
 })
+
+test('F-31 log: a server logs what a tool threw with its stack, and with STATEWRIGHT_LOG=debug each step', async () => {
+  const failing = async () => {
+    const { run_id, session_id } = await house.submit([call('work', { broken: 'the till is closed' }), say('Done.')])
+    await house.ends(run_id)
+    const threw = house
+      .log()
+      .err.split('\n')
+      .find((line) => line.startsWith('a tool threw:') && line.includes(run_id))
+    expect(threw).toMatch(/"error":"Error: the till is closed\\n +at Object.run \(.*actor\.ts/)
+    const shown = JSON.stringify([await house.runes(session_id), house.notes('requests')])
+    expect(shown).toContain('the till is closed')
+    expect(shown).not.toContain('actor.ts')
+    return run_id
+  }
+  const usual = await failing()
+  expect(house.log().err).not.toMatch(new RegExp(`a tool is called.*${usual}`))
+  await house.restarted({ STATEWRIGHT_LOG: 'debug' })
+  const debugged = await failing()
+  for (const step of ['a run is taken', 'a model is asked', 'a tool is called', 'a tool ended', 'a run is let go'])
+    expect(house.log().err).toMatch(new RegExp(`${step}: .*${debugged}`))
+})

@@ -102,6 +102,7 @@ test('F-101 carry-out: the signal of a tool is aborted when its time is up, also
     redactor: createRedactor({}),
     settings: { cancel_grace_ms: 0 },
     warn: () => {},
+    log: { info: () => {}, debug: () => {} },
   })
   expect(seen).toEqual([[false, true]])
   expect(outcome).toMatchObject({ status: 'timeout' })
@@ -142,6 +143,7 @@ async function stoppedFor(ms: number) {
       leases: createLeases(async (runs) => runs, lease_ms, clock, hand.timers),
       keepWhole: store.blobs.keep,
       warn: () => {},
+      log: { info: () => {}, debug: () => {} },
     },
     {
       agents: new Map([['worker', worker]]),

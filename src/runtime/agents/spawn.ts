@@ -2,7 +2,7 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Budget } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readThrown } from '../thrown.ts'
+import { readThrown, stacksOf } from '../thrown.ts'
 
 export interface Spawning {
   readonly name: string
@@ -23,6 +23,7 @@ export async function prepareAgent(engine: Engine, name: string): Promise<string
     await definition.prepare?.()
     return undefined
   } catch (error) {
+    engine.log.info('an agent could not be set up', { agent: name, error: stacksOf(error, engine.redactor.redact) })
     return readThrown(error, engine.redactor.redact).message
   }
 }

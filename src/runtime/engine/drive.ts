@@ -23,6 +23,7 @@ export async function drive(
   const hold = await take(engine, session_id, run_id)
   if (hold === undefined) return false
   held.set(run_id, hold)
+  engine.log.debug('a run is taken', { session_id, run_id, epoch: hold.epoch })
   // The process may have begun to go down while the run was taken; from here on it tells every hold.
   hold.isLeaving = engine.isStopping()
   try {
@@ -33,6 +34,7 @@ export async function drive(
     held.delete(run_id)
     hold.lease.release()
     hold.over.resolve()
+    engine.log.debug('a run is let go', { session_id, run_id, status: hold.run.status })
     for (const { abort } of hold.inHand.values()) abort.abort(leftBehind)
   }
   return true

@@ -4,7 +4,7 @@ import type { Evidence } from '../../runes/kinds/contract.ts'
 import { about } from '../contracts/about.ts'
 import { guardListeners } from '../guard-listeners.ts'
 import { liveSignal } from '../live-signal.ts'
-import { evidenceOf, readThrown } from '../thrown.ts'
+import { evidenceOf, readThrown, stacksOf } from '../thrown.ts'
 import { type Outcome as Carried, carryOut, isGivenUp, returned } from '../tools/carry-out.ts'
 import { inScopeOf } from '../tools/culprit.ts'
 import type { ProgressStream } from '../tools/reports.ts'
@@ -172,7 +172,10 @@ async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortCon
       duration_ms: 0,
     }
   } catch (error) {
-    engine.warn('a probe failed', { call_id: call.call_id, error: readThrown(error, engine.redactor.redact).message })
+    const { call_id, execution_id } = call
+    engine.warn('a probe failed', { call_id, error: readThrown(error, engine.redactor.redact).message })
+    const told = stacksOf(error, engine.redactor.redact)
+    engine.log.info('a probe threw', { tool: tool.name, call_id, execution_id, error: told })
     return unclear(call, evidenceOf('probe', error, engine.redactor.redact))
   }
 }

@@ -7,7 +7,7 @@ import type { AgentDefinition } from '../agents/define-agent.ts'
 import type { AtWork } from '../at-work.ts'
 import type { Beside } from '../beside.ts'
 import type { Leases } from '../leases.ts'
-import type { Clock, Ids, Timers } from '../ports.ts'
+import type { Clock, Ids, Log, Timers } from '../ports.ts'
 import type { Preserving } from '../preserving.ts'
 import type { Sessions } from '../session-cache.ts'
 import type { KeepWhole } from '../tools/limit-output.ts'
@@ -53,6 +53,7 @@ export interface Engine {
   /** Keeps an output that is too long for the model, and says where. */
   readonly keepWhole: KeepWhole
   readonly warn: (message: string, details: object) => void
+  readonly log: Log
   readonly isStopping: () => boolean
   /** The process is about to end: nothing new is begun, and what is held here is let go of. */
   readonly abandon: () => void

@@ -2,6 +2,7 @@ import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../../runelog/clean-stream.ts'
 import { guardListeners } from '../guard-listeners.ts'
+import { stacksOf } from '../thrown.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
@@ -39,6 +40,13 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
   const deltas = writeDeltas(engine, hold)
   const { clock, timers } = engine
   const limits = watchBudgets(engine, hold, hold.definition.price)
+  const about = {
+    model: hold.definition.model.id,
+    run_id,
+    session_id: hold.state.session_id,
+    turn_id: turnOf(hold).turn_id,
+  }
+  engine.log.debug('a model is asked', { ...about, messages: request.messages.length })
   const answered = await answer(hold.definition.model, request, {
     signal,
     onDelta(channel, text) {
@@ -46,11 +54,14 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
       limits.heard(text.length)
     },
     onEmotion: deltas.feel,
+    onThrown: (thrown) =>
+      engine.log.info('a model threw', { ...about, error: stacksOf(thrown, engine.redactor.redact) }),
     clean: engine.redactor.redact,
     clock,
     timers,
   })
   limits.end()
+  engine.log.debug('a model answered', { ...about, how: answered.kind, ...answered.usage })
   const spent = answered.kind === 'aborted' ? limits.spent() : undefined
   const heard = priced(spent === undefined ? answered : withUsage(answered, limits.estimate()), hold.definition.price)
   await deltas.finish(isCut(heard))

@@ -3,8 +3,8 @@ import type { Redactor } from '../../runelog/redactor.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import { guardListeners } from '../guard-listeners.ts'
 import { liveSignal } from '../live-signal.ts'
-import type { Cancel, Clock, Timers } from '../ports.ts'
-import { type Clean, evidenceOf, isAbort, isMarked, readThrown } from '../thrown.ts'
+import type { Cancel, Clock, Log, Timers } from '../ports.ts'
+import { type Clean, evidenceOf, isAbort, isMarked, readThrown, stacksOf } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { type KeepWhole, limitOutput } from './limit-output.ts'
 import { createReports, type ProgressStream } from './reports.ts'
@@ -29,6 +29,7 @@ export interface CarryOutPorts {
   readonly redactor: Redactor
   readonly settings: { readonly cancel_grace_ms: number }
   readonly warn: (message: string, details: object) => void
+  readonly log: Log
 }
 
 /** Aborting with this leaves the tool behind at once: there is nobody left who would hear what it came to. */
@@ -52,7 +53,7 @@ export async function carryOut(
   tool: Tool,
   args: Json,
   context: Omit<ToolContext, 'redact'>,
-  { clock, timers, keepWhole, redactor, settings, warn }: CarryOutPorts,
+  { clock, timers, keepWhole, redactor, settings, warn, log }: CarryOutPorts,
 ): Promise<Outcome> {
   const began = clock.monotonic()
   if (context.signal.aborted) return { status: 'cancelled', began: false, duration_ms: 0 }
@@ -97,7 +98,9 @@ export async function carryOut(
   const signal = liveSignal(controller, () => {
     if (!context.signal.aborted) limit.look()
   })
-  const { call_id } = context
+  const { call_id, execution_id, run_id, session_id } = context
+  const about = { tool: tool.name, call_id, execution_id, run_id, session_id }
+  log.debug('a tool is called', about)
   const running = call(tool, args, {
     ...context,
     signal: guardListeners(signal, { warn, redactor }, { call_id }),
@@ -109,6 +112,8 @@ export async function carryOut(
     (value) => endWith({ by: 'return', value }),
     (thrown) => {
       const wasCancelled = context.signal.aborted && isOfCancel(tool, thrown, controller.signal)
+      // The record and the model get the message; where it was thrown is for those who wrote the tool.
+      if (!wasCancelled) log.info('a tool threw', { ...about, error: stacksOf(thrown, redactor.redact) })
       endWith({ by: wasCancelled ? 'cancel' : 'throw', thrown })
     },
   )
@@ -125,7 +130,9 @@ export async function carryOut(
     await Promise.allSettled(questions.keys())
   }
   const duration_ms = Math.max(0, Math.round(clock.monotonic() - began))
-  return { ...(await outcomeOf(tool, ended, keepWhole, redactor)), duration_ms }
+  const outcome = { ...(await outcomeOf(tool, ended, keepWhole, redactor)), duration_ms }
+  log.debug('a tool ended', { ...about, status: outcome.status, duration_ms })
+  return outcome
 }
 
 /** The outcome is not what the tool said: it had not ended when the engine stopped waiting for it. */

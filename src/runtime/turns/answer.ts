@@ -52,6 +52,8 @@ interface Options {
   readonly signal: AbortSignal
   readonly onDelta: (channel: 'text' | 'reasoning', text: string) => void
   readonly onEmotion?: (emotion: Emotion) => void
+  /** The stream broke with this. */
+  readonly onThrown?: (thrown: unknown) => void
   /** With these, a stream that says nothing for `silence_ms` is given up; a dead connection would hold the run forever. */
   readonly timers?: Timers
   /** Takes secrets out of what an error says, before that is cut. */
@@ -102,6 +104,7 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
       const step = await stream.next()
       if (signal.aborted) return { kind: 'aborted', partial: said(), usage }
       if ('thrown' in step) {
+        options.onThrown?.(step.thrown)
         const { message, kind } = readThrown(step.thrown, clean)
         return broken(kind === 'thrown' ? 'stream_failed' : kind, message, !isMarked(step.thrown, 'retryable', false))
       }

@@ -34,6 +34,7 @@ function start(definition: Partial<ToolDefinition<typeof input>> & Pick<ToolDefi
         redactor: createRedactor({}),
         settings: { cancel_grace_ms: grace },
         warn: () => {},
+        log: { info: () => {}, debug: () => {} },
         keepWhole: async (text, media_type) => {
           if (refuseToKeep) throw new Error('disk full')
           kept.set(`blob_${kept.size + 1} ${media_type}`, text)

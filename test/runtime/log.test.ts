@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import type { Model, ModelRequest } from '../../src/runtime/model.ts'
+import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { createWorld } from '../support/world.ts'
+
+const secret = 'hunter2-hunter2'
+
+function breaksDeepInside() {
+  throw new Error(`The bank refused ${secret}`, { cause: refusedByBank() })
+}
+function refusedByBank() {
+  return new TypeError('The till is closed')
+}
+
+const broken = tool({ name: 'till.open', input: z.object({}), run: () => breaksDeepInside() as never })
+const declined = tool({
+  name: 'till.pay',
+  input: z.object({}),
+  irreversible: true,
+  probe: () => Promise.reject(new RangeError('The probe fell off')),
+  run: () => Promise.reject(new Error('The line went dead')),
+})
+
+interface Line {
+  readonly level: 'info' | 'debug'
+  readonly message: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+async function play() {
+  const lines: Line[] = []
+  const write = (level: Line['level']) => (message: string, details: object) => {
+    lines.push({ level, message, details: details as Line['details'] })
+    // What the developer's own function throws is no business of the run.
+    throw new Error('the log is full')
+  }
+  const requests: ModelRequest[] = []
+  const model = scriptedModel((request, answered) => {
+    requests.push(structuredClone({ ...request, tools: [] }))
+    return answered === 0 ? together(call('till.open'), call('till.pay')) : say('Done.')
+  })
+  const cut: Model = {
+    id: 'cut',
+    // biome-ignore lint/correctness/useYield: it breaks before it says anything
+    async *stream() {
+      throw Object.assign(new SyntaxError('The stream fell over'), { retryable: false })
+    },
+  }
+  const world = await createWorld({
+    agents: {
+      main: agent({ role: 'main', model, tools: [broken, declined] }),
+      cut: agent({ role: 'cut', model: cut }),
+      unfit: agent({ role: 'unfit', model, prepare: () => Promise.reject(new Error('There is no room')) }),
+    },
+    secrets: { bank: secret },
+    policy: { mode: 'full_access' },
+    log: { info: write('info'), debug: write('debug') },
+  })
+  return { world, lines, requests }
+}
+
+test('F-31 log: what a tool, a probe, a model and a set-up threw is logged with its stack, without secrets', async () => {
+  const { world, lines, requests } = await play()
+  const run = await world.sw.submit({ agent: 'main', input: 'Pay.' })
+  await world.until(run.session_id, (rune) => rune.to === 'waiting_user')
+  const other = await world.sw.submit({ agent: 'cut', input: 'Say.' })
+  expect(await other.result()).toMatchObject({ status: 'failed' })
+  await world.sw.spawnAgent(run.session_id, 'unfit').catch(() => undefined)
+
+  const told = Object.fromEntries(
+    lines.flatMap(({ level, message, details }) =>
+      level === 'info' ? [[`${message} ${details.tool ?? details.model ?? details.agent}`, String(details.error)]] : [],
+    ),
+  )
+  expect(Object.keys(told).toSorted()).toEqual([
+    ...['a model threw cut', 'a probe threw till.pay', 'a tool threw till.open', 'a tool threw till.pay'],
+    'an agent could not be set up unfit',
+  ])
+  expect(told['a tool threw till.open']).toMatch(
+    /^Error: The bank refused \[secret:bank\]\n +at breaksDeepInside .*log\.test\.ts[\s\S]*\ncaused by TypeError: The till is closed\n +at refusedByBank/,
+  )
+  expect(told['a probe threw till.pay']).toContain('RangeError: The probe fell off')
+  expect(told['a model threw cut']).toMatch(/SyntaxError: The stream fell over\n +at .*log\.test\.ts/)
+  const [line] = lines.filter(({ message }) => message === 'a tool threw')
+  const { session_id, run_id } = run
+  expect(line?.details).toMatchObject({
+    session_id,
+    run_id,
+    call_id: expect.any(String),
+    execution_id: expect.any(String),
+  })
+  expect(JSON.stringify(lines)).not.toContain(secret)
+
+  // Neither the record nor the model gets the stack.
+  const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox()
+  await world.sw.reply(interaction_id, { reply: { outcome: 'happened' } })
+  await run.result()
+  const runes = await world.runes(session_id)
+  expect(JSON.stringify(requests)).toContain('The bank refused')
+  for (const shown of [JSON.stringify(requests), JSON.stringify(runes)])
+    expect(shown).not.toMatch(/breaksDeepInside|log\.test/)
+  await world.end()
+})
+
+test('F-31 log: debug tells each step, and nothing of what was said or returned', async () => {
+  const { world, lines } = await play()
+  const run = await world.sw.submit({ agent: 'main', input: 'Pay with words.' })
+  await world.until(run.session_id, (rune) => rune.to === 'waiting_user')
+  await world.sw.idle()
+  const steps = lines.flatMap(({ level, message }) => (level === 'debug' ? [message] : []))
+  expect(steps).toEqual(
+    expect.arrayContaining([
+      'a run is taken',
+      'a model is asked',
+      'a model answered',
+      'a tool is called',
+      'a tool ended',
+      'a run is let go',
+    ]),
+  )
+  const debug = JSON.stringify(lines.filter(({ level }) => level === 'debug'))
+  for (const content of ['Pay with words', 'refused', 'dead']) expect(debug).not.toContain(content)
+  await world.end()
+})
