@@ -11,7 +11,7 @@ import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Redactor } from './runelog/redactor.ts'
 import type { Log } from './runtime/ports.ts'
-import { readThrown } from './runtime/thrown.ts'
+import { stacksOf } from './runtime/thrown.ts'
 import { culpritNow } from './runtime/tools/culprit.ts'
 import { createStatewright } from './statewright.ts'
 import { configAt } from './where.ts'
@@ -77,7 +77,7 @@ export function hearStrays(warn: Warn, redactor: Redactor): () => void {
   return hearStrayRejections((reason) =>
     cleanWarn(warn)('a promise was rejected that no code waits for; perhaps a tool left it behind', {
       ...culpritNow()?.about,
-      error: readThrown(reason, redactor.redact).message,
+      error: stacksOf(reason, redactor.redact),
     }),
   )
 }

@@ -113,7 +113,8 @@ export async function carryOut(
     (thrown) => {
       const wasCancelled = context.signal.aborted && isOfCancel(tool, thrown, controller.signal)
       // The record and the model get the message; where it was thrown is for those who wrote the tool.
-      if (!wasCancelled) log.info('a tool threw', { ...about, error: stacksOf(thrown, redactor.redact) })
+      if (!isAbort(thrown, controller.signal.reason))
+        log.info('a tool threw', { ...about, error: stacksOf(thrown, redactor.redact) })
       endWith({ by: wasCancelled ? 'cancel' : 'throw', thrown })
     },
   )
