@@ -19,6 +19,13 @@ if (process.env.STATEWRIGHT_HOME === undefined) {
   process.on('exit', () => rmSync(home, { recursive: true, force: true }))
 }
 
+/** Each run notes in a folder of its own which edges of the machines the product took; the reporter reads it. */
+if (process.env.STATEWRIGHT_EDGES === undefined) {
+  const edges = mkdtempSync(join(tmpdir(), 'statewright-edges-'))
+  process.env.STATEWRIGHT_EDGES = edges
+  process.on('exit', () => rmSync(edges, { recursive: true, force: true }))
+}
+
 const withProcesses = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -44,6 +51,7 @@ export default defineConfig({
     ],
   },
   test: {
+    setupFiles: ['test/support/record-edges.ts'],
     reporters: ['default', './scripts/reporter.ts'],
     projects: [
       {

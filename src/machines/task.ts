@@ -3,7 +3,7 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Our own: the tasks of a goal, which specification 002 names without drawing their lifecycle. */
 export const taskMachine = defineMachine({
   name: 'task',
-  version: 2,
+  version: 3,
   meaning: 'One node of a judged plan, carried out as one run of one agent.',
   initial: 'pending',
   opens: 'task.opened',
@@ -29,7 +29,6 @@ export const taskMachine = defineMachine({
     { from: 'pending',  on: 'cancel',   to: 'cancelled', rune: 'task.moved' },
 
     { from: 'assigned', on: 'begin',    to: 'running',   rune: 'plan.task_started' },
-    { from: 'assigned', on: 'release',  to: 'pending',   rune: 'task.moved' },
     { from: 'assigned', on: 'cancel',   to: 'cancelled', rune: 'task.moved' },
 
     { from: 'running',  on: 'complete', to: 'completed', rune: 'plan.task_completed' },

@@ -31,11 +31,15 @@ interface Recorded {
 }
 
 /** A program that works towards goals, on a store and a registry of its own. */
-async function working(agents: Readonly<Record<string, Agent>>, play: (stage: Stage) => Promise<void>): Promise<void> {
+async function working(
+  agents: Readonly<Record<string, Agent>>,
+  play: (stage: Stage) => Promise<void>,
+  max_concurrent_runs = 64,
+): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'statewright-goals-'))
   const store = `sqlite:${join(folder, 'goals.db')}`
   const registry = writeRegistry(folder, goalContent)
-  const sw = await createStatewright({ store, agents, plans: { registry }, warn: () => {} })
+  const sw = await createStatewright({ store, agents, plans: { registry }, max_concurrent_runs, warn: () => {} })
   try {
     await play({
       sw,
@@ -274,3 +278,26 @@ scenario('GO-06', 'a block is resolved by its answer, or stops the loop when it 
     expect(await sw.inbox()).toEqual([])
   }),
 )
+
+scenario('GO-06', 'a goal that is cancelled takes along what is planned, given to an agent and at work', () => {
+  const held = heldLook()
+  const looks = { ta: [call('shop.look'), say('ta is done')], tb: [call('shop.look'), say('tb is done')] }
+  const look = (id: string) => ({ ...note(id), command: 'cmd_look' })
+  return working(
+    { worker: worker(looks, [held.tool]) },
+    async ({ start, rests, sw }) => {
+      // GIVEN one place for work: one task is at work, one has an agent that waits for the place, and one comes later
+      const { goal_id } = await start({ tasks: [look('ta'), look('tb'), note('tc', 'tb')] })
+      const states = async () => (await sw.goals.show(goal_id)).tasks.map(({ state }) => state)
+      await expect.poll(states).toEqual(['running', 'assigned', 'pending'])
+      // WHEN the goal is given up THEN none of them goes on
+      await sw.goals.cancel(goal_id, 'enough')
+      expect(await rests(goal_id)).toMatchObject({
+        state: 'stopped',
+        tasks: [{ state: 'cancelled' }, { state: 'cancelled' }, { state: 'cancelled' }],
+      })
+      expect(held.begun()).toBe(1)
+    },
+    1,
+  )
+})
