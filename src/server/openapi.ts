@@ -16,12 +16,12 @@ export function openApi(
   const add = (path: string, method: string, described: object) => {
     paths[path] = { ...paths[path], [method.toLowerCase()]: described }
   }
-  for (const operation of operations) add(operation.path, operation.method, described(operation))
-  const schemas: Record<string, Schema> = { problem: problemSchema }
+  const schemas: Schemas = { problem: problemSchema }
+  for (const operation of operations) add(operation.path, operation.method, described(operation, schemas))
   for (const stream of streams) {
     add(stream.path, 'GET', describedStream(stream))
     for (const [event, shape] of Object.entries(stream.events))
-      schemas[schemaName(stream, event)] = schemaOf(shape, 'output')
+      schemas[schemaName(stream, event)] = schemaOf(shape, 'output', { name: schemaName(stream, event), schemas })
   }
   for (const other of others) add(other.path, 'GET', describedOther(other))
   return {
@@ -38,7 +38,8 @@ export function openApi(
   }
 }
 
-function described({ name, summary, scope, params, query, body, returns, method }: Operation) {
+function described({ name, summary, scope, params, query, body, returns, method }: Operation, schemas: Schemas) {
+  const at = (part: string): Place => ({ name: `${name}.${part}`, schemas })
   const key = {
     name: 'Idempotency-Key',
     in: 'header',
@@ -49,12 +50,24 @@ function described({ name, summary, scope, params, query, body, returns, method 
     operationId: name,
     summary,
     'x-scope': scope,
-    parameters: [...parametersOf(params, 'path'), ...parametersOf(query, 'query'), ...(method === 'POST' ? [key] : [])],
+    parameters: [
+      ...parametersOf(params, 'path', at('path')),
+      ...parametersOf(query, 'query', at('query')),
+      ...(method === 'POST' ? [key] : []),
+    ],
     ...(body === null
       ? {}
-      : { requestBody: { required: false, content: { 'application/json': { schema: schemaOf(body, 'input') } } } }),
+      : {
+          requestBody: {
+            required: false,
+            content: { 'application/json': { schema: schemaOf(body, 'input', at('body')) } },
+          },
+        }),
     responses: {
-      200: { description: 'The answer.', content: { 'application/json': { schema: schemaOf(returns, 'output') } } },
+      200: {
+        description: 'The answer.',
+        content: { 'application/json': { schema: schemaOf(returns, 'output', at('returns')) } },
+      },
       default: problem,
     },
   }
@@ -129,8 +142,8 @@ export function namesIn(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 }
 
-function parametersOf(shape: z.ZodType, where: 'path' | 'query') {
-  const { properties = {}, required = [] } = schemaOf(shape, 'input') as {
+function parametersOf(shape: z.ZodType, where: 'path' | 'query', place: Place) {
+  const { properties = {}, required = [] } = schemaOf(shape, 'input', place) as {
     properties?: Record<string, Schema>
     required?: readonly string[]
   }
@@ -142,14 +155,28 @@ function parametersOf(shape: z.ZodType, where: 'path' | 'query') {
   }))
 }
 
-function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Schema {
+/** The schemas that others refer to. */
+type Schemas = Record<string, Schema>
+
+/** What a schema is called, and where its shared parts go. */
+interface Place {
+  readonly name: string
+  readonly schemas: Schemas
+}
+
+function schemaOf(shape: z.ZodType, io: 'input' | 'output', { name, schemas }: Place): Schema {
   // Where anything is taken, the schema says so.
   const {
     $schema: _,
     '~standard': __,
+    $defs = {},
     ...schema
   } = z.toJSONSchema(shape, { io, unrepresentable: 'any' }) as Record<string, unknown>
-  return schema
+  // A shape that contains itself has parts with a name. References to them start at the root of the document.
+  const moved = (part: unknown): Schema =>
+    JSON.parse(JSON.stringify(part).replaceAll('"#/$defs/', `"#/components/schemas/${name}.`))
+  for (const [part, of] of Object.entries($defs as Schemas)) schemas[`${name}.${part}`] = moved(of)
+  return moved(schema)
 }
 
 const problemSchema = {
