@@ -84,6 +84,7 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
     if (attempt.state === 'completed') return 'met'
     if (!['failed', 'skipped', 'cancelled'].includes(attempt.state)) return 'open'
     if (step.instead_of !== null && latest.get(step.instead_of)?.state === 'completed') return 'met'
+    if (step.instead_of !== null && attempt.state === 'skipped' && standing(step.instead_of, on) === 'met') return 'met'
     if (attempt.state === 'skipped' && attempt.holds === false) return 'void'
     if (attempt.state === 'skipped' && !step.before.some((b) => standing(b, on) === 'lost')) {
       if (step.needs.length > 0 && step.needs.every((n) => standing(n, on) === 'void')) return 'void'
@@ -102,7 +103,7 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
     if (step.needs.length > 0 && step.needs.every((key) => standing(key) === 'void')) open.push('all it needs is void')
     if (step.instead_of !== null) {
       const primary = latest.get(step.instead_of)
-      if (primary?.state === 'completed' || standing(step.instead_of) === 'void') open.push('it is not needed')
+      if (isOver(step.instead_of)) open.push('it is not needed')
       if (!['failed', 'skipped'].includes(primary?.state ?? '')) open.push(`${step.instead_of} is not over`)
     }
     return open
@@ -144,8 +145,7 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
     const { before, needs, instead_of } = step
     const isLost = before.some((key) => standing(key) === 'lost')
     const isVoid = needs.length > 0 && needs.every((key) => standing(key) === 'void')
-    const isUnneeded =
-      instead_of !== null && (latest.get(instead_of)?.state === 'completed' || standing(instead_of) === 'void')
+    const isUnneeded = instead_of !== null && isOver(instead_of)
     if (attempt.holds === false) count('skipped: its condition does not hold')
     else if (attempt.holds === null) count('skipped: its condition could not be decided')
     else if (isUnneeded) count('skipped: a stand-in that is not needed')

@@ -61,8 +61,8 @@ export function inputsOf(
     const instead_of = planned.instead_of === null ? null : (byId.get(planned.instead_of)?.key ?? null)
     found.set(task_id, { task: planned.key, instead_of, ...outcome })
     if (outcome.state === 'completed') return
-    if (planned.instead_of !== null && outcomeOf(planned.instead_of).state === 'completed') look(planned.instead_of)
-    else for (const other of byId.values()) if (other.instead_of === task_id) look(other.task_id)
+    if (planned.instead_of !== null && outcome.state === 'skipped') look(planned.instead_of)
+    for (const other of byId.values()) if (other.instead_of === task_id) look(other.task_id)
   }
   for (const before of depends_on) look(before)
   return [...found.values()]

@@ -181,6 +181,9 @@ function whyNever(
   const named = (task_id: string) => tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? task_id
   if (instead_of !== null && states.get(instead_of) === 'completed')
     return `It is not needed: ${named(instead_of)} completed.`
+  // A stand-in is for what failed. One that was itself not needed, or not taken, did not fail.
+  if (instead_of !== null && standing(instead_of) === 'met')
+    return `It is not needed, and neither is ${named(instead_of)}.`
   if (instead_of !== null && standing(instead_of) === 'void')
     return `It is not needed: ${named(instead_of)} was skipped because of its condition.`
   const lost = depends_on.find((task_id) => standing(task_id) === 'lost')

@@ -46,6 +46,7 @@ export function standings(
     const planned = byId.get(task_id)
     const primary = planned?.instead_of ?? null
     if (primary !== null && states.get(primary) === 'completed') return 'met'
+    if (primary !== null && state === 'skipped' && standing(primary) === 'met') return 'met'
     if (state === 'skipped' && planned !== undefined && isVoid(planned)) return 'void'
     const standIn = standIns.get(task_id)
     const instead = standIn === undefined ? 'lost' : standing(standIn)

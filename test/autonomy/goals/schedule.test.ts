@@ -83,6 +83,15 @@ describe('what becomes of tasks', () => {
     ])
     const later = tasks.map((task) => (task.planned.task_id === 'e' ? { ...task, state: 'completed' as const } : task))
     expect(opsOf(later, limits)).toContain('assign f')
+    const chain = [
+      facts(planned('d'), 'completed'),
+      facts(planned('e', { instead_of: 'd' })),
+      facts(planned('f', { instead_of: 'e' })),
+    ]
+    expect(opsOf(chain, limits)).toEqual([
+      'skip e: It is not needed: d completed.',
+      'skip f: It is not needed, and neither is e.',
+    ])
     const unneeded = [facts(planned('d'), 'completed'), facts(planned('e', { instead_of: 'd' }))]
     expect(opsOf(unneeded, limits)).toEqual(['skip e: It is not needed: d completed.'])
   })
