@@ -141,6 +141,12 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
     if (step.condition !== null && attempt.holds !== true) say(`begins although its condition is ${attempt.holds}`)
   }
 
+  /** A stand-in in a later phase waits for its phase, and the phase for the task that it replaces: nothing can begin. */
+  function isStuck(): boolean {
+    const open = [...latest.values()].filter(({ state }) => !['completed', 'failed', 'skipped'].includes(state))
+    return open.every(({ key, state }) => state === 'pending' && obstacles(steps.get(key) as Step).length > 0)
+  }
+
   function skipped(attempt: Attempt, step: Step, say: (what: string) => void) {
     const { before, needs, instead_of } = step
     const isLost = before.some((key) => standing(key) === 'lost')
@@ -151,6 +157,7 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
     else if (isUnneeded) count('skipped: a stand-in that is not needed')
     else if (isLost) count('skipped: something before it is lost')
     else if (isVoid) count('skipped: all it depends on is void')
+    else if (isStuck()) count('skipped: it waits for what waits for it')
     else say('is skipped although it could run')
     if (attempt.reason === '') say('is skipped without a reason')
   }

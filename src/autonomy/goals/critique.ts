@@ -152,14 +152,16 @@ function noteOf({ title, description, suggested_fix }: Finding): string {
   return [`${title}: ${description}`, ...(suggested_fix === undefined ? [] : [`Suggested: ${suggested_fix}`])].join(' ')
 }
 
-/** New tasks for those that have to be done again, and for those that were skipped because of them. */
+/** New tasks for those that have to be done again, and for what was skipped because of them: dependents and stand-ins. */
 function retriesOf(goal: GoalView, found: readonly string[], ids: GoalIds): readonly PlannedTask[] {
   const latest = latestTasks(goal)
   const again = new Set(found)
   for (let before = -1; before !== again.size; ) {
     before = again.size
-    for (const { planned, state } of latest.values())
-      if (state === 'skipped' && planned.depends_on.some((id) => again.has(id))) again.add(planned.task_id)
+    for (const { planned, state } of latest.values()) {
+      const { task_id, depends_on, instead_of } = planned
+      if (state === 'skipped' && [...depends_on, instead_of ?? ''].some((id) => again.has(id))) again.add(task_id)
+    }
   }
   const attempts = Map.groupBy(currentTasks(goal), ({ planned }) => planned.key)
   const chosen = currentTasks(goal).filter(({ planned }) => again.has(planned.task_id))

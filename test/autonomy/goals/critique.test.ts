@@ -147,7 +147,20 @@ describe('what follows from a critique', () => {
     expect(bb).toMatchObject({ key: 'bb', instead_of: 'tsk_aa', depends_on: [xx?.task_id] })
     const redone = goalOf(...before.tasks, task('xx', 'completed', { task_id: 'tsk_x2', retries: 'tsk_xx' }))
     const next = verdictOf(redone, read(redone, critique({ severity: 'error', title: 'No', task: 'aa' })), ids)
-    expect(next).toMatchObject({ verdict: 'retry', tasks: [{ key: 'aa', depends_on: ['tsk_x2'] }] })
+    expect(next).toMatchObject({ verdict: 'retry', tasks: [{ key: 'aa', depends_on: ['tsk_x2'] }, { key: 'bb' }] })
+  })
+
+  test('F-41 retries: what was skipped with the stand-in of a failed task is looked at again with the task', () => {
+    const before = goalOf(
+      task('aa', 'failed'),
+      task('bb', 'skipped', { instead_of: 'tsk_aa' }),
+      task('cc', 'skipped', { depends_on: ['tsk_bb'], needs: ['tsk_bb'] }),
+    )
+    const verdict = verdictOf(before, read(before, critique({ severity: 'error', title: 'No', task: 'aa' })), ids)
+    if (verdict.verdict !== 'retry') throw new Error(verdict.verdict)
+    const [aa, bb, cc] = verdict.tasks
+    expect(bb).toMatchObject({ key: 'bb', instead_of: aa?.task_id })
+    expect(cc).toMatchObject({ key: 'cc', depends_on: [bb?.task_id], needs: [bb?.task_id] })
   })
 
   test('a review that was refused, or a finding about the whole, needs another plan', () => {
