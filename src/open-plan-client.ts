@@ -1,6 +1,7 @@
 import { hostPorts } from './adapters/host/ports.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
+import { systemRandom } from './adapters/system/random.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import type { Where } from './cli/command.ts'
 import { knownSecrets } from './known-secrets.ts'
@@ -48,6 +49,7 @@ export async function openPlanClient(
         beside,
         clock: systemClock,
         timers: systemTimers,
+        random: systemRandom,
         ids: createIds(hostPorts.random, hostPorts.now),
         sha256: hostPorts.sha256,
         keepWhole: blobs.keep,

@@ -17,6 +17,7 @@ import { type Checkpoints, noCheckpoints } from './runtime/checkpoints.ts'
 import { budgets } from './runtime/models/budgets.ts'
 import { delegated } from './runtime/models/delegated.ts'
 import { openInteractions } from './runtime/models/interactions.ts'
+import { listings } from './runtime/models/listings.ts'
 import { outputs } from './runtime/models/outputs.ts'
 import { search } from './runtime/models/search.ts'
 import { summaries } from './runtime/models/summaries.ts'
@@ -49,7 +50,17 @@ export interface Sharing {
 }
 
 /** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
-export const models = [openInteractions, waitingRuns, delegated, budgets, summaries, search, outputs, coordinations]
+export const models = [
+  openInteractions,
+  waitingRuns,
+  delegated,
+  budgets,
+  summaries,
+  listings,
+  search,
+  outputs,
+  coordinations,
+]
 
 export const usual_lease_ms = 5_000
 

@@ -6,6 +6,7 @@ import { pickTools } from './adapters/mcp/pick-tools.ts'
 import type { McpServerOptions } from './adapters/mcp/server-config.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { createIds } from './adapters/system/ids.ts'
+import { systemRandom } from './adapters/system/random.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import { createGoals, type Goals } from './autonomy/goals/goals.ts'
 import { checkConfig } from './config.ts'
@@ -24,7 +25,7 @@ import type { Submission, Submitted } from './runtime/commands/submit.ts'
 import { delegateTool } from './runtime/delegation.ts'
 import type { Engine, Settings } from './runtime/engine/engine.ts'
 import type { AnyModel, Model } from './runtime/model.ts'
-import type { Clock, Ids, Log, Timers } from './runtime/ports.ts'
+import type { Clock, Ids, Log, Random, Timers } from './runtime/ports.ts'
 import { createRunHandle, type RunHandle } from './runtime/run-handle.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import type { SharedStore } from './runtime/shared-store.ts'
@@ -55,8 +56,8 @@ export interface StatewrightOptions {
   readonly log?: Partial<Log>
   /** How `statewright serve` serves it. */
   readonly server?: ServerConfig
-  /** Time, timers and names; a test moves them by hand. */
-  readonly ports?: Partial<{ clock: Clock; timers: Timers; ids: Ids; store: StorePorts }>
+  /** Time, timers, names and chance; a test moves them by hand. */
+  readonly ports?: Partial<{ clock: Clock; timers: Timers; ids: Ids; random: Random; store: StorePorts }>
 }
 
 /** Where the server listens, what it is called, and who may ask it for what. */
@@ -164,6 +165,7 @@ async function openWith(
       ...(member === undefined ? {} : { member }),
       clock: options.ports?.clock ?? shared?.clock ?? systemClock,
       timers: options.ports?.timers ?? systemTimers,
+      random: options.ports?.random ?? systemRandom,
       ids,
       sha256: storePorts.sha256,
       keepWhole: blobs.keep,

@@ -92,6 +92,7 @@ function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
     result: null,
     error_code: null,
     budget_of: null,
+    budget_spent: null,
     message: null,
   }
   const worker = state.agents.get(agent_id)
@@ -109,6 +110,7 @@ function moved(state: SessionState, run: RunView, { at, to, trigger, payload, ac
   if (payload.result !== undefined) run.result = payload.result
   if (payload.error_code !== undefined) run.error_code = payload.error_code
   if (payload.budget_of !== undefined) run.budget_of = payload.budget_of
+  if (payload.budget_spent !== undefined) run.budget_spent = payload.budget_spent
   // Of the last move: why it was put back says nothing about how it ended.
   run.message = payload.message ?? null
   // A holder that lets go in good order puts nothing at risk; only a lost one counts.

@@ -9,6 +9,7 @@ import type { TurnState } from '../machines/turn.ts'
 import type { Decider, Evidence } from '../runes/kinds/contract.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Visibility } from '../runes/rune.ts'
+import type { BudgetSpent } from './budget-spent.ts'
 import type { Dialogue } from './dialogue.ts'
 import type { AllowedTool, GoalView } from './goal-state.ts'
 
@@ -116,6 +117,7 @@ export interface RunView {
   error_code: string | null
   /** Whose budget it failed over, if it did. */
   budget_of: string | null
+  budget_spent: BudgetSpent | null
   /** What its last move says of itself: why it failed, was canceled or put back. */
   message: string | null
 }

@@ -20,7 +20,17 @@ const kept: ReadonlySet<string> = new Set([
     'offset',
     'stream',
   ],
-  ...['error_code', 'error_type', 'error_kind', 'budget_of', 'status', 'duration_ms', 'expected', 'found'],
+  ...[
+    'error_code',
+    'error_type',
+    'error_kind',
+    'budget_of',
+    'budget_spent',
+    'status',
+    'duration_ms',
+    'expected',
+    'found',
+  ],
   ...['action_type', 'irreversible', 'idempotency_key', 'key_scope', 'timeout_ms', 'tool_name', 'definition_sha256'],
 ])
 

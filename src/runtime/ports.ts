@@ -25,3 +25,6 @@ export interface Ids {
   /** A name that nobody has: `next('exe')` gives `exe_` and 16 hex digits. */
   next(prefix: string): string
 }
+
+/** A number from 0 to 1. Nothing that must not be guessed depends on it. */
+export type Random = () => number

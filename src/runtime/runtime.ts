@@ -35,7 +35,7 @@ import { type Hold, nudge, stopEverything } from './engine/hold.ts'
 import { createErasing } from './erasing.ts'
 import { type Leases, leasesOfOneProcess } from './leases.ts'
 import type { OpenInteraction } from './models/interactions.ts'
-import type { Clock, Ids, Log, Timers } from './ports.ts'
+import type { Clock, Ids, Log, Random, Timers } from './ports.ts'
 import { createPreserving } from './preserving.ts'
 import { named, onItsOwn, recording } from './requests.ts'
 import { createSessions } from './session-cache.ts'
@@ -54,6 +54,7 @@ export interface RuntimePorts {
   readonly clock: Clock
   readonly timers: Timers
   readonly ids: Ids
+  readonly random: Random
   readonly sha256: Sha256
   readonly redactor: Redactor
   readonly leases?: Leases

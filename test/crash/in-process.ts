@@ -61,7 +61,13 @@ export async function playThrough(
       store,
       agents: createAgents(roles, tools),
       warn: (message, details) => void problems.push(`${message}: ${JSON.stringify(details)}`),
-      ports: { clock: hand.clock, timers: hand.timers, ids, store: { ...hostPorts, now: hand.clock.now } },
+      ports: {
+        clock: hand.clock,
+        timers: hand.timers,
+        random: () => 1,
+        ids,
+        store: { ...hostPorts, now: hand.clock.now },
+      },
     })
     await drive(
       {

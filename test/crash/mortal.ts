@@ -47,7 +47,7 @@ const sw = await createStatewright({
   store: dyingStore(disk, life, outside),
   agents: createAgents(roles, createTools(outside, life)),
   warn: (message, details) => say(`problem: ${message} ${JSON.stringify(details)}`),
-  ports: { clock: hand.clock, timers: hand.timers },
+  ports: { clock: hand.clock, timers: hand.timers, random: () => 1 },
 })
 await drive({ sw, outside, quiet: () => quiet(life, pending), letTimePass: () => hand.advance(16 * 60_000) }, roles)
 await sw.close()

@@ -51,7 +51,13 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
         // A report that is overtaken by the result it leads to is dropped, and that is said.
         if (message !== 'progress was not recorded') problems.push(`${message}: ${JSON.stringify(details)}`)
       },
-      ports: { clock: hand.clock, timers: hand.timers, ids, store: { ...hostPorts, now: hand.clock.now } },
+      ports: {
+        clock: hand.clock,
+        timers: hand.timers,
+        random: () => 1,
+        ids,
+        store: { ...hostPorts, now: hand.clock.now },
+      },
     })
     const chaos: Chaos = { sw, outside, dice, roles, reached }
     if (isLast) await settle(chaos, life, letTimePass)

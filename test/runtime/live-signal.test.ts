@@ -138,6 +138,7 @@ async function stoppedFor(ms: number) {
       ...store,
       clock,
       timers: hand.timers,
+      random: () => 1,
       ids: createHandIds(),
       sha256: hostPorts.sha256,
       leases: createLeases(async (runs) => runs, lease_ms, clock, hand.timers),

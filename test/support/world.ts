@@ -34,7 +34,13 @@ export async function createWorld({ store = 'memory', agents, through, ...option
       store: url,
       agents,
       warn: (message, details) => warnings.push({ message, details }),
-      ports: { clock: hand.clock, timers: hand.timers, ids, store: { ...hostPorts, now: hand.clock.now } },
+      ports: {
+        clock: hand.clock,
+        timers: hand.timers,
+        random: () => 1,
+        ids,
+        store: { ...hostPorts, now: hand.clock.now },
+      },
       ...options,
       ...(changes as object),
     })

@@ -1,4 +1,5 @@
 import { goalMachine } from '../../machines/goal.ts'
+import { saySpent } from '../../observation/budget-spent.ts'
 import { decideExecuting } from './decide-executing.ts'
 import { decidePlanning, decideReceived } from './decide-planning.ts'
 import { decideReviewing } from './decide-reviewing.ts'
@@ -37,9 +38,9 @@ export function isEnded({ state }: Desk['goal']): boolean {
 function spentOf({ state, goal, config, now }: Desk): string | undefined {
   const { wall_time_ms } = config.budget
   if (wall_time_ms !== undefined && now - goal.received_at >= wall_time_ms)
-    return `The goal has used up its budget: ${now - goal.received_at} of ${wall_time_ms} ms.`
+    return saySpent('The goal', { limit: 'wall_time_ms', used: now - goal.received_at, allowed: wall_time_ms })
   for (const run of state.runs.values())
-    if (run.budget_of === goal.agent_id) return (run.message ?? '').replace(/^The agent\b.*? has/, 'The goal has')
+    if (run.budget_of === goal.agent_id && run.budget_spent !== null) return saySpent('The goal', run.budget_spent)
   return undefined
 }
 

@@ -2,6 +2,13 @@ import { z } from 'zod'
 import { jsonObject, jsonValue } from '../json-value.ts'
 import { budget } from './agent.ts'
 
+const budgetSpent = z.strictObject({
+  limit: z.enum(['tokens', 'tool_calls', 'cost_usd', 'wall_time_ms']),
+  used: z.number(),
+  allowed: z.number(),
+  needed: z.int().nonnegative().exactOptional(),
+})
+
 export const runKinds = {
   'run.submitted': z.strictObject({
     agent: z.string(),
@@ -30,6 +37,8 @@ export const runKinds = {
     error_code: z.string().optional(),
     /** The subject whose budget is used up, where that ended the run. */
     budget_of: z.string().optional(),
+    /** Its limit that was reached. Older records have only the message. */
+    budget_spent: budgetSpent.exactOptional(),
     message: z.string().optional(),
   }),
   /** A command for a run that a worker holds: recorded here, obeyed by the holder or by who takes over. */

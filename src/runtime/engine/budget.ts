@@ -1,3 +1,4 @@
+import { type BudgetSpent, saySpent } from '../../observation/budget-spent.ts'
 import { parentRun } from '../../observation/fold-spending.ts'
 import type { AgentView, Budget, Used } from '../../observation/session-state.ts'
 import type { Engine } from './engine.ts'
@@ -10,6 +11,7 @@ export interface Exhausted {
   readonly message: string
   /** Whose it is: an agent, a run or the session. */
   readonly budget_of: string
+  readonly budget_spent: BudgetSpent
 }
 
 interface Purse {
@@ -37,8 +39,8 @@ export function exhausted(engine: Engine, hold: Hold, calls: number, more = noth
   for (const { scope, of, subject_id, budget, used } of pursesOf(hold)) {
     const tokens = used.tokens + more.tokens
     const cost_usd = (used.cost_usd ?? 0) + more.cost_usd
-    const what = budget === null ? undefined : over(budget, { ...used, tokens, cost_usd }, calls, since)
-    if (what !== undefined) return { scope, message: `${of} has used up its budget: ${what}.`, budget_of: subject_id }
+    const spent = budget === null ? undefined : over(budget, { ...used, tokens, cost_usd }, calls, since)
+    if (spent !== undefined) return { scope, message: saySpent(of, spent), budget_of: subject_id, budget_spent: spent }
   }
   return undefined
 }
@@ -75,13 +77,15 @@ function purse(
   return { scope, of, subject_id, budget, used }
 }
 
-function over(budget: Budget, used: Used, calls: number, since: number): string | undefined {
+function over(budget: Budget, used: Used, calls: number, since: number): BudgetSpent | undefined {
   const { tokens, tool_calls, wall_time_ms, cost_usd } = budget
-  if (tokens !== undefined && used.tokens >= tokens) return `${used.tokens} of ${tokens} tokens`
+  if (tokens !== undefined && used.tokens >= tokens) return { limit: 'tokens', used: used.tokens, allowed: tokens }
   if (tool_calls !== undefined && used.tool_calls + calls > tool_calls)
-    return `${used.tool_calls} of ${tool_calls} tool calls are made, and the next step needs ${calls} more`
-  if (cost_usd !== undefined && (used.cost_usd ?? 0) >= cost_usd) return `${used.cost_usd} of ${cost_usd} US dollars`
+    return { limit: 'tool_calls', used: used.tool_calls, allowed: tool_calls, needed: calls }
+  if (cost_usd !== undefined && (used.cost_usd ?? 0) >= cost_usd)
+    return { limit: 'cost_usd', used: used.cost_usd ?? 0, allowed: cost_usd }
   const wall = used.wall_time_ms + since
-  if (wall_time_ms !== undefined && wall >= wall_time_ms) return `${wall} of ${wall_time_ms} ms`
+  if (wall_time_ms !== undefined && wall >= wall_time_ms)
+    return { limit: 'wall_time_ms', used: wall, allowed: wall_time_ms }
   return undefined
 }

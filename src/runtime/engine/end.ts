@@ -25,7 +25,7 @@ export async function failRun(
   error_code: string,
   message: string,
   cut = nothingSaid,
-  budget_of?: string,
+  spent?: Spent,
 ): Promise<'over'> {
   const batch = batchFor(engine, hold)
   endTurn(engine, hold, batch, { error_type: error_code.toLowerCase(), message, retryable: false }, cut)
@@ -34,12 +34,19 @@ export async function failRun(
     hold.run.run_id,
     'turn.failed',
     'run.moved',
-    { actor: 'graph_runner', payload: { error_code, message, ...(budget_of === undefined ? {} : { budget_of }) } },
+    { actor: 'graph_runner', payload: { error_code, message, ...budgetOf(spent) } },
     aboutRun(hold.run),
   )
   if (isOneTooMany(engine, hold)) suspend(engine, hold, batch)
   await commit(engine, hold, batch)
   return 'over'
+}
+
+type Spent = Pick<Exhausted, 'budget_of' | 'budget_spent'>
+
+/** Whose budget ended the run, and by what; nothing where none did. */
+function budgetOf(spent: Spent | undefined) {
+  return spent === undefined ? {} : { budget_of: spent.budget_of, budget_spent: spent.budget_spent }
 }
 
 /** Something in the agent broke that nobody foresaw. It harms this run and this agent, and nobody else. */
@@ -64,7 +71,8 @@ export async function crash(engine: Engine, hold: Hold, error: unknown): Promise
 }
 
 /** The agent has nothing left to spend. */
-export async function spend(engine: Engine, hold: Hold, { message, budget_of }: Exhausted, cut: Cut): Promise<'over'> {
+export async function spend(engine: Engine, hold: Hold, spent: Exhausted, cut: Cut): Promise<'over'> {
+  const { message } = spent
   const batch = batchFor(engine, hold)
   interruptTurn(engine, hold, batch, 'budget_exhausted', cut)
   const stats = { ...hold.agent.used }
@@ -76,7 +84,7 @@ export async function spend(engine: Engine, hold: Hold, { message, budget_of }: 
     { actor: 'policy', payload: { agent_id: hold.run.agent_id, reason: message, stats } },
     { agent_id: hold.run.agent_id },
   )
-  const payload = { error_code: 'BUDGET_EXHAUSTED', message, budget_of }
+  const payload = { error_code: 'BUDGET_EXHAUSTED', message, ...budgetOf(spent) }
   batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', { actor: 'policy', payload }, aboutRun(hold.run))
   await commit(engine, hold, batch)
   return 'over'

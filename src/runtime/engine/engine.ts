@@ -7,7 +7,7 @@ import type { AgentDefinition } from '../agents/define-agent.ts'
 import type { AtWork } from '../at-work.ts'
 import type { Beside } from '../beside.ts'
 import type { Leases } from '../leases.ts'
-import type { Clock, Ids, Log, Timers } from '../ports.ts'
+import type { Clock, Ids, Log, Random, Timers } from '../ports.ts'
 import type { Preserving } from '../preserving.ts'
 import type { Sessions } from '../session-cache.ts'
 import type { KeepWhole } from '../tools/limit-output.ts'
@@ -24,6 +24,7 @@ export interface Engine {
   readonly clock: Clock
   readonly timers: Timers
   readonly ids: Ids
+  readonly random: Random
   readonly sha256: Sha256
   /** Takes registered secrets out of what the model wrote and tools say, before any of it is hashed, shown or kept. */
   readonly redactor: Redactor

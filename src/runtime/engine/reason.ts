@@ -139,10 +139,13 @@ async function conclude(engine: Engine, hold: Hold, said: Answer, spent?: Exhaus
 async function lastSpent(engine: Engine, hold: Hold, error: unknown, calls: number, cut: Cut): Promise<'over'> {
   if (!(error instanceof Fault) || error.code !== 'budget_spent') throw error
   await engine.sessions.refresh(hold.state)
-  return (
-    (await stopBefore(engine, hold, calls, cut)) ??
-    failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut, (error.details as { subject_id: string }).subject_id)
-  )
+  const stopped = await stopBefore(engine, hold, calls, cut)
+  if (stopped !== undefined) return stopped
+  const { subject_id, tool_calls } = error.details as { subject_id: string; tool_calls: number }
+  return failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut, {
+    budget_of: subject_id,
+    budget_spent: { limit: 'tool_calls', used: tool_calls, allowed: tool_calls, needed: calls },
+  })
 }
 
 async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
@@ -197,7 +200,9 @@ type Broken = Pick<StreamError, 'error_type' | 'message' | 'retryable' | 'retry_
 /** The stream broke: a new turn tries again, unless that was the last try or the session takes no new turn. */
 async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Promise<'on' | 'over'> {
   const { error_type, message, retryable, retry_after_ms } = error
-  const delay = retryable ? retryDelay(hold.run.tries + 1, hold.definition.retries, retry_after_ms) : undefined
+  const delay = retryable
+    ? retryDelay(hold.run.tries + 1, hold.definition.retries, { random: engine.random, retry_after_ms })
+    : undefined
   const isTroubled = isOneTooMany(engine, hold)
   const goesOn = delay !== undefined && !isTroubled && isActive(hold.state)
   const batch = batchFor(engine, hold)

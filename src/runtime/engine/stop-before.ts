@@ -19,7 +19,7 @@ export async function stopBefore(engine: Engine, hold: Hold, calls: number, cut:
 export async function stopSpent(engine: Engine, hold: Hold, spent: Exhausted, cut: Cut): Promise<'over'> {
   const { session_id, used } = hold.state
   if (spent.scope === 'agent') return spend(engine, hold, spent, cut)
-  if (spent.scope === 'run') return failRun(engine, hold, 'BUDGET_EXHAUSTED', spent.message, cut, spent.budget_of)
+  if (spent.scope === 'run') return failRun(engine, hold, 'BUDGET_EXHAUSTED', spent.message, cut, spent)
   const batch = batchFor(engine, hold)
   // A paused session begins nothing that could exhaust it: the run waits, and finds out when the session goes on.
   if (isActive(hold.state)) {

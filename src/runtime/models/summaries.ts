@@ -60,7 +60,7 @@ export const summaries: ReadModel = {
 }
 
 /** The status of the most urgent run that is open, or of the last one. */
-export function statusOf({ open_runs, last_run }: Summary): RunStatus | null {
+export function statusOf({ open_runs, last_run }: Pick<Summary, 'open_runs' | 'last_run'>): RunStatus | null {
   const open = ranks.find((status) => open_runs.some((run) => run.status === status))
   return open ?? last_run?.status ?? null
 }
@@ -81,7 +81,7 @@ function isTold({ machine, kind, from, to }: FoldableRune): boolean {
   }
 }
 
-function blank({ at, event_id }: FoldableRune): Summary {
+export function blank({ at, event_id }: FoldableRune): Summary {
   return {
     title: null,
     agent: null,
@@ -151,14 +151,22 @@ function entered(before: Summary, { to, at }: FoldableRune): Summary {
   return to === before.state ? before : { ...before, state: to as SessionState, since: at }
 }
 
-function moved(before: Summary, { run_id = '', to, at, kind }: FoldableRune): Summary {
+function moved(before: Summary, rune: FoldableRune): Summary {
+  return { ...before, ...moveOf(before, rune) }
+}
+
+/** The runs of a session after one of them moved. */
+export function moveOf(
+  before: Pick<Summary, 'open_runs'>,
+  { run_id = '', to, at, kind }: FoldableRune,
+): Pick<Summary, 'open_runs' | 'last_run'> {
   const run: RunAt = { run_id, status: to as RunStatus, since: at }
   const isOpen = ranks.includes(run.status)
   const open_runs =
     kind === 'run.submitted'
       ? [...before.open_runs, run]
       : before.open_runs.flatMap((other) => (other.run_id !== run_id ? [other] : isOpen ? [run] : []))
-  return { ...before, open_runs, last_run: run }
+  return { open_runs, last_run: run }
 }
 
 function spent(before: Summary, usage: Payload<'turn.completed'>['usage'] | undefined): Summary {

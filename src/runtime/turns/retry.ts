@@ -1,3 +1,5 @@
+import type { Random } from '../ports.ts'
+
 export interface RetryPolicy {
   /** How often a stream is tried in all. */
   readonly tries: number
@@ -13,10 +15,19 @@ const longestPatienceMs = 5 * 60_000
 
 /**
  * How long to wait after the given failed try, the first being 1; undefined
- * when that was the last. A provider's own wish counts if it is longer.
+ * when that was the last. A provider's own wish counts if it is longer. Between
+ * half and all of the wait is taken at random, and what is added to a wish is
+ * less than the first wait: clients that failed together do not come back together.
  */
-export function retryDelay(failed: number, policy: RetryPolicy, retry_after_ms = 0): number | undefined {
+export function retryDelay(
+  failed: number,
+  policy: RetryPolicy,
+  { random, retry_after_ms = 0 }: { readonly random: Random; readonly retry_after_ms?: number | undefined },
+): number | undefined {
   if (failed >= policy.tries || retry_after_ms > longestPatienceMs) return undefined
-  const doubled = policy.first_delay_ms * 2 ** (failed - 1)
-  return Math.ceil(Math.max(Math.min(doubled, policy.longest_delay_ms), retry_after_ms))
+  const { first_delay_ms, longest_delay_ms } = policy
+  const part = Math.min(1, Math.max(0, random()))
+  const waited = Math.min(first_delay_ms * 2 ** (failed - 1), longest_delay_ms) * (0.5 + part / 2)
+  const wished = retry_after_ms === 0 ? 0 : retry_after_ms + part * first_delay_ms
+  return Math.ceil(Math.max(waited, wished))
 }

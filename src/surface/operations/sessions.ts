@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
+import { sessionMachine } from '../../machines/session.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Lines } from '../../observation/waiting-line.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
@@ -10,6 +11,7 @@ import type { Row } from '../../runelog/read-model.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { wordsOf } from '../../runelog/words.ts'
 import { budget } from '../../runes/kinds/agent.ts'
+import { listings, listingTag, sessionOfListing } from '../../runtime/models/listings.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
 import { defineLook, defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -52,11 +54,17 @@ export const createSession = defineOperation({
 })
 
 /** Everything that a summary is listed under. */
-const summaryTags = [...stateNames(runMachine), 'none']
+const statuses = [...stateNames(runMachine), 'none']
 
-/** How many sessions are read at once (more than a page has), and looked through for one page: a filter that fits nothing must not read them all. */
+/** How many sessions with certain words are read at once, and looked through for one page: the rest is on the next. */
 const atOnce = 201
 const lookedThrough = 2_000
+
+interface Filter {
+  readonly state?: Summary['state'] | undefined
+  readonly status?: string | undefined
+  readonly agent?: string | undefined
+}
 
 export const listSessions = defineOperation({
   name: 'list_sessions',
@@ -64,7 +72,7 @@ export const listSessions = defineOperation({
   path: '/api/sessions',
   scope: 'read',
   summary:
-    'Sessions, the one where something last happened first; with words in q, the one that began last. With another filter a page may have few items, or none, and yet a next one.',
+    'Sessions, the one where something last happened first; by state or agent, the one that last moved or had a run that moved; with words in q, the one that began last, and a page may have few items, or none, and yet a next one.',
   params: nothing,
   query: z.strictObject({
     ...pageQuery,
@@ -76,48 +84,88 @@ export const listSessions = defineOperation({
   }),
   body: null,
   returns: pageOf(summaryShape),
-  async run({ runelog, now }, { query: { limit, cursor, state, status, agent, q } }): Promise<Page<SummaryCard>> {
-    const fits = ({ value, tag }: Row) => {
-      const row = value as Summary
-      return (
-        (state === undefined || row.state === state) &&
-        (status === undefined || tag === status) &&
-        (agent === undefined || row.agent === agent)
-      )
-    }
+  async run({ runelog, now }, { query: { limit, cursor, q, ...filter } }): Promise<Page<SummaryCard>> {
+    const after = readCursor('list_sessions', cursor)
     const words = q === undefined || q.trim() === '' ? undefined : wordsOf(q)
-    const tags = status === undefined ? summaryTags : [status]
-    const listed = async (after: Place | undefined): Promise<readonly Row[]> =>
-      mergedRows(runelog, 'summaries', tags, { backward: true, limit: atOnce, ...(after && { after }) })
-    const found: Listed[] = []
-    let after = readCursor('list_sessions', cursor)
-    let isOver = false
-    for (let seen = 0; seen < lookedThrough && found.length < limit && !isOver; seen += atOnce) {
-      const rows = words === undefined ? (await listed(after)).map(asListed) : await searched(runelog, words, after)
-      isOver = rows.length < atOnce
-      for (const [i, { row, place }] of rows.entries()) {
-        after = place
-        if (row !== undefined && fits(row)) found.push({ row, place })
-        if (found.length < limit) continue
-        isOver &&= i === rows.length - 1
-        break
-      }
-      if (!isOver) await othersTurn()
-    }
+    const { found, next } =
+      words === undefined
+        ? await listed(runelog, filter, { limit, after })
+        : await foundBy(runelog, words, filter, { limit, after })
     return {
-      items: found.flatMap(({ row }) => (row === undefined ? [] : summaryCard(row.key, row.value as Summary, now()))),
-      next_cursor: isOver || after === undefined ? null : cursorAt(after),
+      items: found.map((row) => summaryCard(row.key, row.value as Summary, now())),
+      next_cursor: next === undefined ? null : cursorAt(next),
     }
   },
 })
+
+interface Asked {
+  readonly limit: number
+  readonly after: Place | undefined
+}
+
+interface Found {
+  readonly found: readonly Row[]
+  /** Where the list goes on; undefined if it does not. */
+  readonly next: Place | undefined
+}
+
+/** By the index of exactly what is asked for: the work follows from the page, not from how many sessions there are. */
+async function listed(runelog: Pick<Runelog, 'row' | 'rows'>, filter: Filter, { limit, after }: Asked): Promise<Found> {
+  const page = { backward: true, limit: limit + 1, ...(after && { after }) }
+  const isNarrow = filter.state !== undefined || filter.agent !== undefined
+  const rows = isNarrow
+    ? await mergedRows(runelog, listings.name, tagsOf(filter), page)
+    : await mergedRows(runelog, 'summaries', filter.status === undefined ? statuses : [filter.status], page)
+  const shown = rows.slice(0, limit)
+  const summaryOf = (row: Row) => (isNarrow ? runelog.row('summaries', sessionOfListing(row.key)) : row)
+  const found = (await Promise.all(shown.map(summaryOf))).filter((row) => row !== undefined)
+  return { found, next: rows.length > limit ? shown.at(-1) : undefined }
+}
+
+function tagsOf({ state, status, agent }: Filter): readonly string[] {
+  const states = state === undefined ? stateNames(sessionMachine) : [state]
+  const each = status === undefined ? statuses : [status]
+  const of = agent === undefined ? {} : { agent }
+  return states.flatMap((one) => each.map((other) => listingTag({ state: one, status: other, ...of })))
+}
+
+/** By the index of words; what does not fit the rest is left out. */
+async function foundBy(
+  runelog: Pick<Runelog, 'row' | 'search'>,
+  words: readonly string[],
+  { state, status, agent }: Filter,
+  asked: Asked,
+): Promise<Found> {
+  const fits = ({ value, tag }: Row) => {
+    const row = value as Summary
+    return (
+      (state === undefined || row.state === state) &&
+      (status === undefined || tag === status) &&
+      (agent === undefined || row.agent === agent)
+    )
+  }
+  const found: Row[] = []
+  let { after } = asked
+  for (let seen = 0; seen < lookedThrough; seen += atOnce) {
+    const rows = await searched(runelog, words, after)
+    for (const [i, { row, place }] of rows.entries()) {
+      after = place
+      if (row !== undefined && fits(row)) found.push(row)
+      if (found.length < asked.limit) continue
+      const isOver = rows.length < atOnce && i === rows.length - 1
+      return { found, next: isOver ? undefined : after }
+    }
+    if (rows.length < atOnce) return { found, next: undefined }
+    await othersTurn()
+  }
+  return { found, next: after }
+}
 
 /** A session in a list, and where the list goes on after it. */
 interface Listed {
   readonly row: Row | undefined
   readonly place: Place
 }
-
-const asListed = (row: Row): Listed => ({ row, place: row })
 
 /** The sessions with these words, by the index; the one that began last first. */
 async function searched(

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
@@ -21,17 +22,43 @@ const view: ConsequenceView = {
   total_duration_ms: 5,
 }
 
+/** Waits as long as it may, and as short. */
+const [longest, shortest] = [1, 0].map((part) => ({ random: () => part })) as [
+  { random: () => number },
+  { random: () => number },
+]
+
 test('a stream is tried three times, with longer and longer waits', () => {
-  expect([1, 2, 3, 4].map((failed) => retryDelay(failed, usualRetries))).toEqual([1000, 2000, undefined, undefined])
+  const delays = [1, 2, 3, 4].map((failed) => retryDelay(failed, usualRetries, longest))
+  expect(delays).toEqual([1000, 2000, undefined, undefined])
   const patient = { tries: 100, first_delay_ms: 1000, longest_delay_ms: 30_000 }
-  expect([5, 6, 50].map((failed) => retryDelay(failed, patient))).toEqual([16_000, 30_000, 30_000])
-  expect(retryDelay(1, { ...patient, tries: 1 })).toBeUndefined()
+  expect([5, 6, 50].map((failed) => retryDelay(failed, patient, longest))).toEqual([16_000, 30_000, 30_000])
+  expect(retryDelay(1, { ...patient, tries: 1 }, longest)).toBeUndefined()
 })
 
 test('a provider that asks for more time gets it, within reason', () => {
-  expect(retryDelay(1, usualRetries, 7_000)).toBe(7_000)
-  expect(retryDelay(2, usualRetries, 500)).toBe(2_000)
-  expect(retryDelay(1, usualRetries, 3_600_000)).toBeUndefined()
+  expect(retryDelay(1, usualRetries, { ...shortest, retry_after_ms: 7_000 })).toBe(7_000)
+  expect(retryDelay(2, usualRetries, { ...longest, retry_after_ms: 500 })).toBe(2_000)
+  expect(retryDelay(1, usualRetries, { ...longest, retry_after_ms: 3_600_000 })).toBeUndefined()
+})
+
+test('F-54 model retry: waits are spread at random between half and all, and never come before the provider wishes', () => {
+  const policy = { tries: 9, first_delay_ms: 1_000, longest_delay_ms: 30_000 }
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 8 }), fc.double({ min: 0, max: 1, noNaN: true }), (failed, part) => {
+      const whole = Math.min(1_000 * 2 ** (failed - 1), 30_000)
+      const delay = retryDelay(failed, policy, { random: () => part }) ?? 0
+      expect(delay).toBe(Math.ceil(whole * (0.5 + part / 2)))
+      const wished = retryDelay(failed, policy, { random: () => part, retry_after_ms: 60_000 }) ?? 0
+      expect(wished).toBeGreaterThanOrEqual(60_000)
+      expect(wished).toBeLessThanOrEqual(61_000)
+    }),
+  )
+  // Whatever the port gives, the bounds hold.
+  for (const odd of [-1, 7, 1e9]) {
+    const delay = retryDelay(1, policy, { random: () => odd }) ?? 0
+    expect([500, 1_000]).toContain(delay)
+  }
 })
 
 const round = (...calls: readonly (readonly [string, Json])[]): Message[] => [

@@ -31,7 +31,7 @@ async function play(death?: Death) {
       policy: { mode: 'full_access' },
       plans: { registry: 'examples/07-goal/registry' },
       warn: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
-      ports: { clock: hand.clock, timers: hand.timers, store: { ...hostPorts, now: hand.clock.now } },
+      ports: { clock: hand.clock, timers: hand.timers, random: () => 1, store: { ...hostPorts, now: hand.clock.now } },
     })
     await sw.goals.start(goal)
     // A person passes whatever is asked, until nothing is.

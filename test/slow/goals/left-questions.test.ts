@@ -115,7 +115,7 @@ async function play(arrange: (connection: ReturnType<typeof connect>, sw: () => 
       agents,
       plans: { registry },
       warn: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
-      ports: { clock: hand.clock, timers: hand.timers, store: { ...hostPorts, now: hand.clock.now } },
+      ports: { clock: hand.clock, timers: hand.timers, random: () => 1, store: { ...hostPorts, now: hand.clock.now } },
     })
     living = sw
     await sw.idle()

@@ -1,0 +1,4 @@
+import type { Random } from '../../runtime/ports.ts'
+
+/** Spreads waits. Ids and salts have a source of their own that nobody can guess. */
+export const systemRandom: Random = Math.random

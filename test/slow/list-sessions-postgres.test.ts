@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { deskOn } from '../../src/desk-on.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { createStatewright } from '../../src/statewright.ts'
+import { keyOf } from '../../src/store-key.ts'
+import { localClient } from '../../src/surface/local-client.ts'
+import { listSessions } from '../../src/surface/operations/sessions.ts'
+import { ask, freshDatabase } from '../support/postgres.ts'
+
+const many = 20_000
+
+/** Rows of a table that PostgreSQL has read so far. A connection reports what it read when it ends. */
+async function rowsRead(url: string): Promise<number> {
+  const [row] = await ask(
+    url,
+    `SELECT (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS read
+     FROM pg_stat_user_tables WHERE relname = 'model_row'`,
+  )
+  return (row as { read: number }).read
+}
+
+test('F-54 list_sessions on PostgreSQL: a filter that fits nothing does not read the other sessions', async () => {
+  const store = await freshDatabase()
+  const agents = { well: agent({ role: 'well', model: scriptedModel(() => say('Fine.')) }) }
+  const open = () => createStatewright({ store, agents, max_concurrent_runs: 0 })
+  await (await open()).close()
+  for (const [model, tag] of [
+    ['summaries', 'succeeded'],
+    ['listings', 'active/succeeded'],
+  ])
+    await ask(
+      store,
+      `INSERT INTO statewright.model_row (model, key, tag, sort, value)
+       SELECT $1, 'ses_' || n, $2, n, '{"state":"active","agent":"well","open_runs":[],"last_run":null}'
+       FROM generate_series(1, ${many}) AS n`,
+      [model, tag],
+    )
+  await ask(store, 'ANALYZE statewright.model_row')
+
+  const before = await rowsRead(store)
+  const sw = await open()
+  const client = localClient(deskOn(sw, keyOf('memory:')), () => sw.close())
+  for (const query of [{ agent: 'nobody' }, { state: 'paused' }, { state: 'active', agent: 'nobody' }] as const)
+    expect(await client.call(listSessions, { query })).toEqual({ items: [], next_cursor: null })
+  await client.close()
+  const after = await rowsRead(store)
+  expect(after - before).toBeLessThan(200)
+
+  // The measure sees a scan where there is one.
+  await ask(store, "SELECT count(value) FROM statewright.model_row WHERE value LIKE '%nobody%'")
+  expect((await rowsRead(store)) - after).toBeGreaterThan(many)
+})
