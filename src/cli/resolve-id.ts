@@ -39,7 +39,10 @@ export async function resolveId(client: Client, given: string, ...wanted: readon
   const exact = found.find(({ id }) => prefixes.includes(id))
   if (exact !== undefined) return exact
   const [first] = found
-  if (first === undefined) throw faults.not_found({ what: wanted.join(' or '), id: given })
+  if (first === undefined) throw faults.not_found({ what: either(typed.length > 0 ? typed : wanted), id: given })
   if (found.length > 1) throw faults.id_ambiguous({ id: given, candidates: found.map(({ id }) => id) })
   return first
 }
+
+const either = (names: readonly Named[]) =>
+  names.length < 2 ? `${names[0]}` : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
