@@ -56,6 +56,9 @@ test('F-36 show: one execution with what it did and its moves; allow-again lets 
   const card = await json(project, ['show', execution_id.slice(0, 24)])
   expect(card).toMatchObject({ snapshot: { execution_id }, consequence: { result: { refunded: 7 } } })
 
+  const unknown = await project.cli(['show', 'zz'])
+  expect(unknown).toMatchObject({ exit: 3, err: 'There is no session, run or execution zz.' })
+
   // A second refund of the same order is not the same action again, unless someone allows it.
   const refused = await project.cli(['run', 'refund 7', '--session', session_id], { typed })
   expect(refused.out).not.toContain('SUCCESS')

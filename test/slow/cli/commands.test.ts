@@ -343,8 +343,6 @@ describe('looking', () => {
     for (const id of ids) expect(err).toContain(id)
     expect(await project.cli(['show', ids[0]?.slice(0, -1) ?? ''])).toMatchObject({ exit: 0 })
     expect(await project.cli(['show', 'ses_zz'])).toMatchObject({ exit: 3, err: 'There is no session ses_zz.' })
-    const unknown = await project.cli(['show', 'zz'])
-    expect(unknown).toMatchObject({ exit: 3, err: 'There is no session, run or execution zz.' })
     const { err: json } = await project.cli(['show', 'ses_zz', '--json'])
     expect(JSON.parse(json)).toMatchObject({ code: 'not_found', details: { id: 'ses_zz' } })
   })
