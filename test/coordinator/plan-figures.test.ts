@@ -11,6 +11,7 @@ import {
   planned,
   policyWith,
   registryWith,
+  rule,
 } from '../support/coordinator.ts'
 
 const lowRisk = { overall: 'low', drivers: ['None.'], requires_review: ['architecture'] }
@@ -216,4 +217,24 @@ test('F-44 policy: the reference has every field that a policy may have, and no 
       .filter((field) => !notes.includes(field))
       .sort(),
   )
+})
+
+test('F-42 answers in force: a default because of which the rules deny a step is on record, and holds when others are answered', () => {
+  const settled = openQuestion('quiet', {
+    type: 'optimization',
+    affects_steps: ['cmd_scan'],
+    default_strategy: { action: 'use', value: 'stop', explanation: 'So.' },
+  })
+  const intent = asking(settled, openQuestion('other', { affects_steps: ['cmd_read'] }))
+  const registry = registryWith(rule('rule_quiet', 'deny', 'context.answers.contains("quiet=stop")'))
+  // Only blockers are asked, so the default of the first question stands and takes the scan out.
+  const policy = policyWith({ question_rules: { allowed_types: ['blocker'] } })
+  const { waits_for } = plan({ intent, registry, policy })
+  const { artifacts } = plan({ intent, registry, policy }, [answering(waits_for, { other: 'go' })])
+  expect(artifacts.rule_decisions.map(({ decisions }) => decisions[1]?.decision)).toEqual(['deny', 'deny'])
+  expect(artifacts.execution_graph?.dropped_steps.map(({ step_id }) => step_id)).toEqual(['cmd_scan'])
+  expect(artifacts.execution_graph?.applied_answers.map(({ key, value }) => `${key}=${value}`).sort()).toEqual([
+    'other=go',
+    'quiet=stop',
+  ])
 })

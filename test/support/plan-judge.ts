@@ -135,7 +135,7 @@ export function judgePlan(files: Files, known: Known) {
     atFirst,
     isForbidden: steps.some((step) => isForbidden(step, commandOf(step), policy)),
   }
-  if (isStrange || carries) return { ...common, plan: null }
+  if (isStrange || carries) return { ...common, judged: [], plan: null }
 
   const inForce = graph?.applied_answers ?? []
   const judged = steps.map((step) =>

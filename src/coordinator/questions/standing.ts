@@ -11,14 +11,24 @@ export interface Standing {
   readonly questions: readonly Question[]
 }
 
-/** Where the questions stand now. What only concerns steps that were denied is not asked any more. */
+/**
+ * Where the questions stand now. What only concerns steps that were denied is not asked any more. A default that is in
+ * force stays so: it may be why the rules deny the step, and they would allow it without.
+ */
 export function standingOf(progress: Progress, { sha256 }: Ports): Standing {
   const given = givenOf(progress)
   const denied = deniedSteps(progress.artifacts.rule_decisions.at(-1)?.decisions ?? [])
-  const questions = uncertaintiesOf(given, progress.run_id, sha256).filter(
-    ({ impact: { affected_steps } }) => affected_steps.length === 0 || affected_steps.some((step) => !denied.has(step)),
-  )
-  return { given, governed: govern(questions, given, progress.ledger), questions }
+  const questions = uncertaintiesOf(given, progress.run_id, sha256)
+  const isOpen = ({ impact: { affected_steps } }: Question) =>
+    affected_steps.length === 0 || affected_steps.some((step) => !denied.has(step))
+  const { ask, stuck, overflow, settled } = govern(questions, given, progress.ledger)
+  const governed = {
+    ask: ask.filter(isOpen),
+    stuck: stuck.filter(isOpen),
+    overflow: overflow.filter(isOpen),
+    settled,
+  }
+  return { given, governed, questions }
 }
 
 export function deniedSteps(decisions: readonly RuleDecision[]): ReadonlySet<string> {
