@@ -90,6 +90,7 @@ interface Policy {
 
 /** An answer that is in force in the final graph. */
 interface Applied {
+  readonly question_id: string
   readonly key: string
   readonly value: string
   readonly answer_type: string
@@ -137,11 +138,12 @@ export function judgePlan(files: Files, known: Known) {
   }
   if (isStrange || carries) return { ...common, judged: [], plan: null }
 
-  const inForce = graph?.applied_answers ?? []
-  const judged = steps.map((step) =>
-    judgeStep(step, base(step), commandOf(step) as KnownCommand, inForce, intent, known),
-  )
-  const left = leftOut(judged, inForce, intent)
+  const inForce = (graph?.applied_answers ?? []).map((answer) => ({
+    answer,
+    question: questionOf(answer, files, intent),
+  }))
+  const judged = steps.map((step) => judgeStep(step, base(step), commandOf(step) as KnownCommand, inForce, known))
+  const left = leftOut(judged, inForce)
   const placed = judged.filter(({ step }) => !left.has(step.step_id))
   if (graph === undefined) return { ...common, plan: null, judged }
   const risk = highest([intent.risk.overall, ...placed.flatMap(({ risk, raised }) => [risk, ...raised])])
@@ -157,19 +159,8 @@ export function judgePlan(files: Files, known: Known) {
   return { ...common, judged, plan: { steps: placed.map(({ step }) => step.step_id), risk, lines, impact } }
 }
 
-function judgeStep(
-  step: Step,
-  base: Level,
-  command: KnownCommand,
-  inForce: readonly Applied[],
-  intent: Intent,
-  known: Known,
-) {
-  const bearing = inForce.flatMap((answer) => {
-    const question = intent.open_questions?.find(({ key }) => key === answer.key)
-    const affects = question?.affects_steps ?? intent.planned_commands.map(({ step_id }) => step_id)
-    return question !== undefined && affects.includes(step.step_id) ? [{ question, answer }] : []
-  })
+function judgeStep(step: Step, base: Level, command: KnownCommand, inForce: readonly InForce[], known: Known) {
+  const bearing = inForce.filter(({ question }) => question.affects.includes(step.step_id))
   const restated = bearing.flatMap(({ question, answer }) => {
     const level = effectIn(question, answer).set_risk?.[step.step_id]
     return level === undefined ? [] : [level]
@@ -196,6 +187,25 @@ function judgeStep(
   }
 }
 
+interface InForce {
+  readonly answer: Applied
+  readonly question: Pick<Question, 'suggested_answers'> & { readonly affects: readonly string[] }
+}
+
+/** What an answer was given to: a question of a frozen pack, or one of the intent whose default stands unasked. */
+function questionOf({ question_id, key }: Applied, files: Files, intent: Intent): InForce['question'] {
+  type Asked = Question & { readonly impact: { readonly affected_steps: readonly string[] } }
+  const asked = Object.entries(files)
+    .filter(([name]) => /^question_pack_\d+\.json$/.test(name))
+    .flatMap(([, text]) => (JSON.parse(text) as { questions: readonly Asked[] }).questions)
+    .find((one) => one.question_id === question_id)
+  if (asked !== undefined) return { ...asked, affects: asked.impact.affected_steps }
+  const open = intent.open_questions?.find((one) => one.key === key)
+  // The defaults of questions that the Coordinator itself raises ask for a review and change no step.
+  if (open === undefined) return { suggested_answers: [], affects: [] }
+  return { ...open, affects: open.affects_steps ?? intent.planned_commands.map(({ step_id }) => step_id) }
+}
+
 type Judged = ReturnType<typeof judgeStep>
 
 function effectIn({ suggested_answers }: Pick<Question, 'suggested_answers'>, { value, answer_type }: Applied) {
@@ -204,12 +214,10 @@ function effectIn({ suggested_answers }: Pick<Question, 'suggested_answers'>, { 
 }
 
 /** Denied by a rule, left out by an answer, or dependent on such a step. */
-function leftOut(judged: readonly Judged[], inForce: readonly Applied[], intent: Intent): ReadonlySet<string> {
+function leftOut(judged: readonly Judged[], inForce: readonly InForce[]): ReadonlySet<string> {
   const gone = new Set(judged.filter(({ denied }) => denied).map(({ step }) => step.step_id))
-  for (const answer of inForce) {
-    const question = intent.open_questions?.find(({ key }) => key === answer.key)
-    if (question !== undefined) for (const step of effectIn(question, answer).drop_steps ?? []) gone.add(step)
-  }
+  for (const { question, answer } of inForce)
+    for (const step of effectIn(question, answer).drop_steps ?? []) gone.add(step)
   for (let size = -1; size !== gone.size; ) {
     size = gone.size
     for (const { step } of judged) if (step.depends_on?.some((id) => gone.has(id))) gone.add(step.step_id)

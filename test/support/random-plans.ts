@@ -238,9 +238,10 @@ function riskOf(steps: readonly string[], restated: string): Json {
   return Object.fromEntries(steps.map((name) => [name, restated]))
 }
 
-/** What arrives in one round: that time ran out, or an answer of any kind to each question. */
+/** What arrives in one round: that time ran out, that no one wants the plan any more, or an answer of any kind to each question. */
 export function roundFor(pack: QuestionPack, choice: number): AnswerRound {
   if (choice % 7 === 0) return { timed_out: true }
+  if (choice % 16 === 1) return { withdrawn: true }
   const answers = pack.questions.map(({ question_id, suggested_answers }, i) => {
     const about = { question_id, provided_by: 'human' }
     const pick = (choice + i) % (suggested_answers.length + 3)
