@@ -137,6 +137,32 @@ scenario('AG-03', 'an agent whose model breaks for good is an error of one call 
   ])
 })
 
+scenario(
+  'AG-03',
+  'a tool that crashes in a timer is recorded with its call before the process ends; others recover',
+  async () => {
+    // GIVEN one run that waits for a person, and one at work, when the tool of a third throws where no code can catch it
+    const gate = house.gate()
+    const asked = await house.submit([call('work.asked', { n: 1 }), say('Asked.')])
+    const question = await house.asksOne(asked.run_id)
+    const working = await house.submit([call('look', { until: gate }), say('Untouched.')])
+    await expect.poll(async () => (await house.runes(working.session_id, 'contract.opened')).length).toBe(1)
+    const crashed = await house.submit([call('look', { crashes: 'The timer broke.' }), say('I go on.')])
+    await house.over()
+    // WHEN another process takes over
+    await house.killed()
+    house.open(gate)
+    // THEN the call that crashed says so, and every run comes to its end
+    expect(await house.ends(crashed.run_id)).toMatchObject({ status: 'succeeded', result: 'I go on.' })
+    expect((await house.timeline(crashed.session_id)).contracts).toMatchObject([
+      { current_status: 'failed', error_message: expect.stringContaining('The timer broke.') },
+    ])
+    expect(await house.ends(working.run_id)).toMatchObject({ status: 'succeeded', result: 'Untouched.' })
+    await house.approve(question)
+    expect(await house.ends(asked.run_id)).toMatchObject({ status: 'succeeded', result: 'Asked.' })
+  },
+)
+
 scenario('AG-04', 'tool calls are counted and enforced, for an agent and for a run', async () => {
   const looks = [call('look', { n: 1 }), call('look', { n: 2 }), say('Never.')]
   // GIVEN an agent that may make one call, and a run that may make one

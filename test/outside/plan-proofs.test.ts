@@ -34,7 +34,7 @@ function inFile(name: string, value: Json): string {
 }
 
 /** The command as an operator types it, on files. */
-async function planByCli(out: string, intent: Json, answers?: Json) {
+async function planByCli(out: string, intent: Json, answers?: Json, more: readonly string[] = []) {
   return runToEnd([
     'plan',
     inFile(`${out}-intent.json`, intent),
@@ -44,6 +44,7 @@ async function planByCli(out: string, intent: Json, answers?: Json) {
     ...['--memory', inFile('memory.json', usualMemory)],
     ...(answers === undefined ? [] : ['--answers', inFile(`${out}-answers.json`, answers)]),
     ...['-o', join(folder, out)],
+    ...more,
   ])
 }
 
@@ -236,7 +237,13 @@ scenario('CO-23', 'the same inputs give the same bytes, and nothing is executed'
   const turned = Object.fromEntries(Object.entries(intent).reverse())
   expect((await planByCli('one', intent, { which: 'go' })).exit).toBe(0)
   expect((await planByCli('two', turned, { which: 'go' })).exit).toBe(0)
-  expect(filesIn('two')).toEqual(filesIn('one'))
+  // The journal says when each move was made; it stands beside what is frozen, and is the only file that differs.
+  const [{ 'journal.json': when, ...one }, { 'journal.json': _, ...two }] = [filesIn('one'), filesIn('two')]
+  expect(two).toEqual(one)
+  const { entries: timed } = JSON.parse(when ?? '') as { entries: readonly { at: number; duration_ms: number }[] }
+  const { entries: moves } = JSON.parse(one['run_tape.json'] ?? '') as { entries: readonly object[] }
+  expect(timed).toHaveLength(moves.length)
+  for (const { at, duration_ms } of timed) expect(at > 1_700_000_000_000 && duration_ms >= 0).toBe(true)
   const byProgram = await withPlans({}, async (sw) => {
     const asked = await sw.plans.submit({ intent, facts: usualFacts, memory: usualMemory })
     await sw.plans.answer(asked.coordination_id, { choices: { which: 'go' } })
@@ -247,6 +254,14 @@ scenario('CO-23', 'the same inputs give the same bytes, and nothing is executed'
   })
   for (const name of ['execution_graph', 'review_pack', 'rule_decisions_1', 'precheck_report'])
     expect(byProgram[name]).toEqual(JSON.parse(filesIn('one')[`${name}.json`] ?? ''))
+})
+
+scenario('CO-24', 'the command line continues a folder of a plan that failed, by lineage', async () => {
+  expect((await planByCli('failed', intentWith({ planned_commands: [step('cmd_raed')] }))).exit).toBe(1)
+  expect((await planByCli('mended', intentWith(), undefined, ['--recovers', join(folder, 'failed')])).exit).toBe(0)
+  const failed = JSON.parse(filesIn('failed')['lineage.json'] ?? '') as Doc
+  const mended = JSON.parse(filesIn('mended')['lineage.json'] ?? '') as Doc
+  expect(mended.recovers).toMatchObject({ run_id: failed.coordinator_run_id, final_state: 'BLOCKED' })
 })
 
 scenario('CO-24', 'after BLOCKED or ABORTED, a new coordination continues by lineage', () =>

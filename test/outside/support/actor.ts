@@ -61,6 +61,8 @@ interface Given {
   readonly declined?: string | undefined
   /** It throws. */
   readonly broken?: string | undefined
+  /** It throws in a timer, where no code can catch it. */
+  readonly crashes?: string | undefined
   /** What it reports while it works. */
   readonly reports?: readonly (readonly ['stdout' | 'stderr' | 'message', string])[] | undefined
   readonly result?: unknown
@@ -70,6 +72,7 @@ const given = z.looseObject({
   until: z.string().optional(),
   declined: z.string().optional(),
   broken: z.string().optional(),
+  crashes: z.string().optional(),
   reports: z.array(z.tuple([z.enum(['stdout', 'stderr', 'message']), z.string()])).optional(),
   result: z.unknown().optional(),
 })
@@ -94,6 +97,13 @@ export function actorTools(folder: string): readonly Tool[] {
         const tell = (phase: Effect['phase']) => note('effects', { tool: name, phase, key, execution_id })
         tell('begins')
         signal.addEventListener('abort', () => tell('hears it is over'))
+        if (args.crashes !== undefined) {
+          const { crashes } = args
+          setTimeout(() => {
+            throw new Error(crashes)
+          }, 10)
+          await new Promise(() => {})
+        }
         for (const [stream, chunk] of args.reports ?? []) progress(chunk, stream)
         if (args.until !== undefined) await pass(args.until, signal)
         signal.throwIfAborted()

@@ -172,6 +172,8 @@ export function openHouse() {
       await server?.kill('SIGTERM')
       await begin(more)
     },
+    /** Resolves when the server has ended by itself. */
+    over: async () => void (await server?.over),
     log: () => server?.heard ?? { out: '', err: '' },
     /** Gives an agent a script to play. */
     submit: (script: readonly Step[] | string, more: Data = {}) =>
