@@ -32,6 +32,7 @@ describe('RECEIVED', () => {
           trigger: 'received',
           guards_evaluated: [],
           outputs_produced: [],
+          audit_log_ids: [],
         },
       ])
       // AND it always goes on to the precheck, without a guard
