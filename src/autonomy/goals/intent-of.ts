@@ -47,19 +47,19 @@ export function boundsOf({ mode, question_budget, budget }: GoalConfig, used: Sp
 
 export type Spent = { readonly tokens?: number; readonly cost_usd?: number }
 
-/** Where a whole intent goes beyond its goal. It is sealed, so it is refused and not changed. */
-export function beyondGoal(intent: Json, { question_budget }: GoalConfig, { interaction, budgets }: Bounds): string[] {
-  const read = executionIntent.safeParse(intent)
+/** Where a whole intent goes beyond its goal. It is read as it is taken in: sealed, so it is refused and not changed. */
+export function beyondGoal(taken_in: Json, { interaction, budgets }: Bounds): string[] {
+  const read = executionIntent.safeParse(taken_in)
   // What is not an intent at all is the Coordinator's to refuse.
   if (!read.success) return []
   const { interaction: asks, budgets: spends } = read.data
   const most = (name: keyof Bounds['budgets']) =>
     spends[name] > budgets[name] ? [`Its budgets.${name} is ${spends[name]}; the goal has ${budgets[name]} left.`] : []
+  if (interaction.mode === 'full_auto' && asks.mode !== 'full_auto')
+    return [`Its interaction.mode is ${asks.mode}; the goal is in the mode auto, so it must be full_auto.`]
+  const { question_budget } = interaction
   return [
-    ...(interaction.mode === 'full_auto' && asks.mode !== 'full_auto'
-      ? [`Its interaction.mode is ${asks.mode}; the goal is in the mode auto, so it must be full_auto.`]
-      : []),
-    ...(question_budget !== undefined && asks.question_budget > question_budget
+    ...(asks.question_budget > question_budget
       ? [`Its interaction.question_budget is ${asks.question_budget}; the goal allows ${question_budget}.`]
       : []),
     ...most('max_tokens'),

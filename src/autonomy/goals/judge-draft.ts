@@ -9,6 +9,7 @@ import type { GoalView, PlannedTask } from '../../observation/goal-state.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
 import type { Plans, PlanView } from '../plans/plans.ts'
 import { isEnded } from '../plans/recorded.ts'
+import { takenIn } from '../plans/submission.ts'
 import type { DraftGiven, Judgement } from './desk.ts'
 import { readDraft, unknownEvidence } from './draft.ts'
 import { configOf, type GoalConfig } from './goal-config.ts'
@@ -59,7 +60,7 @@ export async function judgeDraft(
     const about = { goal_id, goal: goal_description, draft, received_at, registry, bounds }
     const problem =
       'intent' in drafted
-        ? beyondGoal(drafted.intent, config, bounds).join(' ')
+        ? beyondGoal(takenIn(drafted, engine, engine.redactor).intent, bounds).join(' ')
         : by === 'planner'
           ? unknownEvidence(drafted.draft, evidenceOf(goal_id, facts, memory))
           : null

@@ -111,8 +111,10 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
       ...change,
     }))
   const budgets = { max_files: 1, max_commits: 1, max_tokens: 500, max_cost_usd: 1 }
+  const asksMuch = { mode: 'interactive', question_budget: 11, question_policy: 'conceptual_only' }
 
   test.each([
+    { more: {}, change: { budgets, interaction: asksMuch }, says: 'question_budget is 11; the goal allows 10' },
     { more: { mode: 'auto' }, change: { budgets }, says: 'Its interaction.mode is interactive' },
     { more: { question_budget: 1 }, change: { budgets }, says: 'Its interaction.question_budget is' },
     { more: { budget: { tokens: 499 } }, change: { budgets }, says: 'Its budgets.max_tokens is 500' },
@@ -121,6 +123,40 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
     const { report, intents } = await setGoal({ goal: 'Whole', auto: true, plan: whole(change), ...(more as object) })
     expect(report).toMatchObject({ state: 'stopped', reason: expect.stringContaining(says) })
     expect(intents).toEqual([])
+    await world.end()
+    // Most callers leave the sealing to the Coordinator.
+    const unsealed = { ...(whole(change) as object), audit: { created_by: 'x', source: 'human', checksum: '' } } as never
+    const open = await setGoal({ goal: 'Whole', auto: true, plan: unsealed, ...(more as object) })
+    expect(open.report).toMatchObject({ state: 'stopped', reason: expect.stringContaining(says) })
+    expect(open.intents).toEqual([])
+  })
+
+  test.each([
+    { command_id: 'cmd_risky', overall: 'low' },
+    { command_id: 'cmd_note', overall: 'critical' },
+  ])('an unsealed whole intent in full_auto is held to red line 3: $command_id, $overall', async (given) => {
+    const { command_id, overall } = given
+    const plan = whole({
+      budgets,
+      interaction: { mode: 'full_auto', question_budget: 0, question_policy: 'never' },
+      planned_commands: [{ command_id, intent: 'Do.', effects: ['read'], risk_level: 'low', evidence_refs: ['ev1'] }],
+      risk: { overall, drivers: ['None.'], requires_review: [] },
+      audit: { created_by: 'x', source: 'human', checksum: '' },
+    })
+    const { report } = await setGoal({ goal: 'Whole', mode: 'auto', plan })
+    expect(report).toMatchObject({ state: 'stopped', reason: expect.stringContaining('full_auto_risk') })
+  })
+
+  test('a plan that is given with a rejection is bound like the first one', async () => {
+    await setGoal({ goal: 'Whole', mode: 'auto', auto: false, plan: planOf(note('ta')) })
+    const plan = { ...(whole({ budgets }) as object), audit: { created_by: 'x', source: 'human', checksum: '' } } as never
+    const [{ goal_id } = { goal_id: '' }] = await world.sw.goals.list()
+    await world.sw.goals.reject(goal_id, { plan })
+    await world.sw.idle()
+    expect(await world.sw.goals.show(goal_id)).toMatchObject({
+      state: 'stopped',
+      reason: expect.stringContaining('Its interaction.mode is interactive'),
+    })
   })
 
   test('a whole intent within its goal is planned', async () => {
