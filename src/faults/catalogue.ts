@@ -210,7 +210,9 @@ export const faults = defineFaults({
     http: 409,
     retry: 'never',
     says: (d: { goal_id: string; state: string; asked: string; open: readonly string[] }) =>
-      `Goal ${d.goal_id} is ${d.state}, and there is nothing to ${d.asked}; ${d.open.length === 0 ? 'it waits for nobody' : `name one of ${d.open.join(', ')}`}.`,
+      d.open.length === 0
+        ? `Goal ${d.goal_id} is ${d.state}, and there is nothing to ${d.asked}: it asks no person.`
+        : `Goal ${d.goal_id} is ${d.state}, and the request does not name what to ${d.asked}; name one of these as the task: ${d.open.join(', ')}.`,
   },
   coordination_not_over: {
     http: 409,

@@ -78,7 +78,8 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
         state: 'blocked',
         waits_for: [{ interaction_kind: 'approval' }],
       })
-      await t.sw.goals.approve(first.goal_id)
+      const [reviewed] = (await t.sw.goals.show(first.goal_id)).tasks.filter(({ kind }) => kind === 'review')
+      await t.sw.goals.approve(first.goal_id, { task: reviewed?.task ?? '' })
       expect((await ended(t, first.goal_id)).state).toBe('goal_met')
 
       const second = await t.sw.goals.start({ goal: 'Write more', auto: true, plan })

@@ -37,9 +37,9 @@ export interface Critique {
 
 /** Reads what a critic wrote. A finding about a task that the plan does not have is about the whole. */
 export function readCritique(written: string, goal: GoalView): Critique | { readonly problem: string } {
-  const value = writtenJson(written)
-  if (value === undefined) return { problem: 'It is not JSON.' }
-  const read = critiqueShape.safeParse(value)
+  const json = writtenJson(written)
+  if ('problem' in json) return json
+  const read = critiqueShape.safeParse(json.value)
   if (!read.success) return { problem: problemSentence(shapeProblems(read.error)) }
   const { summary, needs_replan, findings } = read.data
   const latest = latestTasks(goal)

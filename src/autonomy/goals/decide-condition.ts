@@ -141,13 +141,15 @@ function openCritic(
     actor: 'scheduler' as const,
     goal_id: goal.goal_id,
     allowed_tools: readOnlyTools(desk, agent),
+    // As the run of its review: what is public is the decision.
+    visibility: 'internal' as const,
   }
   openRun(batch, ids.conditionRun(planned.task_id, attempt), agent_id, submission, behalf)
 }
 
 function readVerdict(written: string): { holds: boolean | null; reason: string } | { problem: string } {
-  const value = writtenJson(written)
-  if (value === undefined) return { problem: 'It is not JSON.' }
-  const read = verdictShape.safeParse(value)
+  const json = writtenJson(written)
+  if ('problem' in json) return json
+  const read = verdictShape.safeParse(json.value)
   return read.success ? read.data : { problem: problemSentence(shapeProblems(read.error)) }
 }

@@ -9,6 +9,7 @@ import {
   riskLevel,
   sentence,
 } from '../../coordinator/schemas/scalars.ts'
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { priorities } from '../../observation/goal-state.ts'
 import { closedObject, fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
@@ -81,8 +82,9 @@ export type ReadDraft = { readonly draft: PlanDraft } | { readonly intent: Json 
  * status, the source, the budgets and the evidence of the intent come from the goal, and the policy from the operator.
  */
 export function readDraft(given: Json, by: 'caller' | 'planner'): ReadDraft {
-  const value = typeof given === 'string' ? writtenJson(given) : given
-  if (value === undefined) return { problem: 'It is not JSON.' }
+  const written = typeof given === 'string' ? writtenJson(given) : { value: given }
+  if ('problem' in written) return written
+  const { value } = written
   if (isIntent(value)) return by === 'caller' ? { intent: value } : { problem: wholeIntent }
   const read = (by === 'caller' ? callersDraft : plannersDraft).safeParse(value)
   return read.success ? { draft: read.data } : { problem: problemSentence(fieldProblems(read.error)) }
@@ -108,13 +110,16 @@ function isIntent(value: Json): boolean {
   return (Object(value) as { type?: unknown }).type === 'execution_intent'
 }
 
-/** The JSON in what a model wrote: all of it, or what stands between the first brace and the last. */
-export function writtenJson(text: string): Json | undefined {
+/**
+ * The JSON in what a model wrote: all of it, or what stands between the first brace and the last. It is taken within the
+ * limits of what a model may write, and without what has no canonical text, such as a lone surrogate.
+ */
+export function writtenJson(text: string): { readonly value: Json } | { readonly problem: string } {
   for (const part of [text, text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)])
     try {
-      return JSON.parse(part) as Json
+      return boundedJson(JSON.parse(part), jsonLimits.arguments)
     } catch {
       // The next part may be it.
     }
-  return undefined
+  return { problem: 'It is not JSON.' }
 }

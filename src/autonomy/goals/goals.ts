@@ -14,12 +14,12 @@ import { createDriver, type Driver } from './driver.ts'
 import { configOf } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 import type { Judging } from './judge-draft.ts'
-import { type GoalReport, reportOf, waitsOf } from './report.ts'
+import { type GoalReport, reportOf, type WaitReport, waitsOf } from './report.ts'
 import { type GoalSet, type GoalSubmission, setGoal } from './set-goal.ts'
 import { endPlans, stopGoal } from './stop-goal.ts'
 
 export interface Decision {
-  /** A review of the goal, by its task; without it, the plan. */
+  /** What is decided: a review by its gate, a condition by its task. Without it, the plan. */
   readonly task?: string
   readonly reason?: string
   readonly replied_by?: string
@@ -38,7 +38,7 @@ export interface Goals {
   show(goal_id: string): Promise<GoalReport>
   /** Those that are under way first, and of these the newest. */
   list(): Promise<readonly GoalReport[]>
-  /** Lets a judged plan start, or passes a review. */
+  /** Lets a judged plan start; with a task it passes that review, or says that that condition holds. */
   approve(goal_id: string, decision?: Decision): Promise<void>
   /** Rejects a plan, or refuses a review. Of a goal that is blocked it says that what it waits for will not come. */
   reject(goal_id: string, rejection?: Rejection): Promise<void>
@@ -112,7 +112,10 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     return reportOf(state, goal, engine.clock.now())
   }
 
-  /** The one question that is meant: the named review, or the plan, or the only review there is. */
+  /**
+   * The one question that is meant: the named one, or the plan. A request that names nothing approves nothing else, or
+   * the same request, sent again, would pass a review that no person has looked at.
+   */
   function questionOf(state: SessionState, goal: GoalView, { task, idempotency_key }: Decision, asked: string): string {
     const said = [...state.interactions.values()].find(
       ({ goal_id, coordination_id, answered }) =>
@@ -127,9 +130,12 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     )
     const named = (task_id: string | null) =>
       goal.tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? 'the plan'
-    const fits = reviews.filter(({ task_id }) => task === undefined || task === task_id || task === named(task_id))
-    const chosen = fits.find(({ interaction_id }) => interaction_id === goal.plan?.interaction_id) ?? fits[0]
-    if (chosen === undefined || (fits.length > 1 && chosen.interaction_id !== goal.plan?.interaction_id))
+    const isPlan = ({ interaction_id }: WaitReport) => interaction_id === goal.plan?.interaction_id
+    const isMeant = (wait: WaitReport) =>
+      task === undefined ? isPlan(wait) || asked === 'reject' : task === wait.task_id || task === named(wait.task_id)
+    const fits = reviews.filter(isMeant)
+    const chosen = fits.find(isPlan) ?? fits[0]
+    if (chosen === undefined || (fits.length > 1 && !isPlan(chosen)))
       throw faults.goal_not_waiting({
         goal_id: goal.goal_id,
         state: goal.state,

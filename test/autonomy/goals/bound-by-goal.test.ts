@@ -125,7 +125,10 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
     expect(intents).toEqual([])
     await world.end()
     // Most callers leave the sealing to the Coordinator.
-    const unsealed = { ...(whole(change) as object), audit: { created_by: 'x', source: 'human', checksum: '' } } as never
+    const unsealed = {
+      ...(whole(change) as object),
+      audit: { created_by: 'x', source: 'human', checksum: '' },
+    } as never
     const open = await setGoal({ goal: 'Whole', auto: true, plan: unsealed, ...(more as object) })
     expect(open.report).toMatchObject({ state: 'stopped', reason: expect.stringContaining(says) })
     expect(open.intents).toEqual([])
@@ -149,7 +152,10 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
 
   test('a plan that is given with a rejection is bound like the first one', async () => {
     await setGoal({ goal: 'Whole', mode: 'auto', auto: false, plan: planOf(note('ta')) })
-    const plan = { ...(whole({ budgets }) as object), audit: { created_by: 'x', source: 'human', checksum: '' } } as never
+    const plan = {
+      ...(whole({ budgets }) as object),
+      audit: { created_by: 'x', source: 'human', checksum: '' },
+    } as never
     const [{ goal_id } = { goal_id: '' }] = await world.sw.goals.list()
     await world.sw.goals.reject(goal_id, { plan })
     await world.sw.idle()

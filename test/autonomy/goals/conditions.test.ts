@@ -166,6 +166,16 @@ describe('F-41 conditions: words', () => {
     expect(played.decided).toMatchObject([{ actor: 'reasoning', payload }])
   })
 
+  test('the run of the critic that decides is as internal as its critique; its decision is public', async () => {
+    const { runes, decided } = await play(plan, {}, { mode: 'auto', critic: 'critic' }, () => verdict(true, 'Read it.'))
+    const run_id = String(Object(decided[0]?.payload).decider)
+    const ofRun = runes.filter((rune) => rune.run_id === run_id)
+    expect(ofRun.length).toBeGreaterThan(3)
+    expect(ofRun.filter(({ visibility }) => visibility === 'public')).toEqual([])
+    const told = runes.filter((rune) => rune.visibility === 'public' && JSON.stringify(rune).includes('Read it.'))
+    expect(told.map(({ kind }) => kind)).toEqual(['task.condition_decided'])
+  })
+
   test.each([
     { what: 'says that it cannot tell', says: () => verdict(null, 'No idea.'), reason: 'No idea.' },
     { what: 'writes no JSON', says: () => say('perhaps'), reason: 'It is not JSON.' },
