@@ -1,11 +1,11 @@
 /**
  * Characters that look like a Latin letter, by that letter: those that Unicode lists as confusable (UTS #39) and that
- * NFKD leaves as they are, with the small letters of Greek and Cyrillic whose capitals look alike.
+ * NFKD does not turn into that letter, with the small letters of Greek and Cyrillic whose capitals look alike.
  */
 const lookAlikes: Readonly<Record<string, string>> = {
   a: 'ɑΑαАаᎪᗅᴀ⍶⍺ꓮ𐊠𖽀',
   b: 'ƀƁƂƃƄɓʙΒβБВЬвѢѣҌҍᏏᏴᖯᗷꓐꞴ𐊂𐊡𐌁',
-  c: '¢ƇȼСсҪҫᏟᴄ₡Ⲥⲥꓚꮯ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌',
+  c: '¢ƇȼϲϹСсҪҫᏟᴄ₡Ⲥⲥꓚꮯ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌',
   d: 'ÐĐđƉƊƌɖɗԁᎠᏧᑯᑺᑻᒇᗞᗪᴅ₫ꓒꓓ',
   e: 'ɆɇΕεЕеэєҽҿᎬᴇ℮⋿ⴹꓰꬲ𐊆𑢦𑢮',
   f: 'ƑƒϜքᖴᵮẝꓝꜰꞘꞙꬵ𐊇𐊥𐔥𑢢𑣂𝈓',
@@ -42,13 +42,22 @@ const letters: ReadonlyMap<string, string> = new Map(
  */
 export function looksLike(name: string): string {
   // Before NFKD: it sorts accents, which takes long where a letter has thousands of them.
-  const bare = name.replaceAll(/\p{M}+/gu, '').normalize('NFKD')
-  const latin = Array.from(bare, (character) => letters.get(character) ?? character).join('')
-  return latin
+  const bare = withoutInvisible(name).replaceAll(/\p{M}+/gu, '')
+  // Before and after NFKD, which turns a letter that looks like a c into a sigma.
+  return inLatin(inLatin(bare).normalize('NFKD'))
     .replaceAll(/[^\p{L}\p{N}]+/gu, '')
     .toLowerCase()
     .replaceAll(/[i1]/g, 'l')
     .replaceAll('0', 'o')
     .replaceAll('rn', 'm')
     .replaceAll('vv', 'w')
+}
+
+/** Some of what shows nothing is a letter to Unicode, such as the fillers of Hangul, or a symbol, such as a Braille cell without dots. */
+export function withoutInvisible(text: string): string {
+  return text.replaceAll(/[\p{Default_Ignorable_Code_Point}\u2800]+/gu, '')
+}
+
+function inLatin(text: string): string {
+  return Array.from(text, (character) => letters.get(character) ?? character).join('')
 }

@@ -1,4 +1,4 @@
-import { looksLike } from './look-alikes.ts'
+import { looksLike, withoutInvisible } from './look-alikes.ts'
 
 /** Names under which something to execute travels. */
 export const payloadNames = [
@@ -65,7 +65,7 @@ const whole = new RegExp(`^(?:${beside})*(${named})(?:${named}|${beside})*$`, 'u
 /** The name that a key comes to, if it carries something to execute; null if it does not. Numbers at its end do not count. */
 export function payloadName(key: string): string | null {
   const form = looksLike(key)
-  const found = matched(form) ?? matched(looksLike(key.replace(/[\p{N}\p{P}\p{Z}]+$/u, '')))
+  const found = matched(form) ?? matched(looksLike(withoutInvisible(key).replace(/[\p{N}\p{P}\p{Z}]+$/u, '')))
   return found === undefined ? null : (names.find(([name]) => name === found)?.[1] ?? null)
 }
 

@@ -22,7 +22,9 @@ export function precheck({ input, run_id }: Progress, { sha256 }: Ports): Preche
     report_id: idOf('precheck', run_id, sha256),
     schema_version: '1.1.0',
     intent_schema_version: intentSchemaVersion,
-    schema_problems: parsed.success ? unreviewed(parsed.data, index) : problemsOf(parsed.error, 'schema_invalid'),
+    schema_problems: parsed.success
+      ? [...unreviewed(parsed.data, index), ...askedTwice(parsed.data, index)]
+      : problemsOf(parsed.error, 'schema_invalid'),
     checksum: { declared: declaredChecksum(input.intent), computed: intentChecksum(input.intent, sha256) },
     red_lines: redLines(input.intent, effective, policy !== null, registry.problems),
     policy_problems: intent === null || policy === null ? [] : forbidden(intent, policy, index),
@@ -66,6 +68,18 @@ function unreviewed(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
   return [{ code: 'schema_invalid', message, path: 'risk.requires_review', refs }]
 }
 
+/** An answer by key must mean one question: that of the intent or that of a command. */
+function askedTwice(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
+  return (intent.open_questions ?? []).flatMap(({ key }, i) => {
+    const at = intent.planned_commands.findIndex(({ command_id, version }) =>
+      resolve(index, { kind: 'command', id: command_id, version }).found?.asks.some((asked) => asked.key === key),
+    )
+    if (at === -1) return []
+    const message = `has the key ${key}, under which the command of planned_commands[${at}] asks; give it its own`
+    return [{ code: 'schema_invalid', message, path: `open_questions[${i}].key`, refs: [key] }]
+  })
+}
+
 function forbidden(intent: ExecutionIntent, policy: ExecutionPolicy, index: RegistryIndex): Problem[] {
   return intent.planned_commands.flatMap((command, i) => {
     const { command_id } = command
@@ -106,7 +120,7 @@ function lookUp(intent: ExecutionIntent, index: RegistryIndex, sha256: Ports['sh
     if (resolution.code === 'version_drift') drift.push(problem)
     else problems.push(problem)
   }
-  problems.push(...missingPhases(intent, index))
+  problems.push(...missingPhases(intent, index), ...inventedRoles(intent, index))
   for (const rule of index.rulesInForce) confirm(rule, `rule ${rule.id}`)
   const sorted = [...confirmed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reference]) => reference)
   return { confirmed: sorted, problems, drift }
@@ -155,6 +169,16 @@ function missingPhases(intent: ExecutionIntent, index: RegistryIndex): Problem[]
         path: `selected_workflows[${i}].phases`,
         refs: [workflow_id],
       }))
+  })
+}
+
+/** What an agent may be is the registry's to say; rules look at the role. */
+function inventedRoles(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
+  return intent.selected_agents.flatMap(({ agent_id, version, role }, i) => {
+    const { found } = resolve(index, { kind: 'agent', id: agent_id, version })
+    if (found === null || found.roles.includes(role)) return []
+    const message = `agent ${agent_id} ${found.version} has no role ${role}; it has ${found.roles.join(', ')}.`
+    return [{ code: 'reference_missing', message, path: `selected_agents[${i}].role`, refs: [agent_id] }]
   })
 }
 

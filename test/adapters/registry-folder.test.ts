@@ -1,8 +1,9 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { stringify } from 'yaml'
+import { readDocument } from '../../src/adapters/files/document.ts'
 import { loadRegistry } from '../../src/adapters/files/registry-folder.ts'
 import { content, ports, registryOf } from '../support/coordinator.ts'
 
@@ -29,6 +30,23 @@ describe('A registry in a folder', () => {
     await write('README.md', 'Not content.')
     expect(await loadRegistry(folder, ports)).toEqual({ admitted: true, snapshot: registryOf() })
   })
+
+  test.each(['? {shell: rm}\n: x', '? [shell]\n: x', 'a: &k shell\n*k : x'])(
+    'F-49 YAML: a key that is no scalar is refused by its place, and Node warns of nothing: %j',
+    async (text) => {
+      const warned = vi.spyOn(process, 'emitWarning')
+      await write('keys.yaml', `${text}\n`)
+      expect(await loadRegistry(folder, ports)).toMatchObject({
+        admitted: false,
+        problems: [
+          { path: 'keys.yaml', message: expect.stringMatching(/^A key must be a text, .* at line \d, column \d$/) },
+        ],
+      })
+      await expect(readDocument(join(folder, 'keys.yaml'))).rejects.toThrow(/keys\.yaml .*A key must be a text/)
+      expect(warned).not.toHaveBeenCalled()
+      warned.mockRestore()
+    },
+  )
 
   test('a file that cannot be read is named beside those that were refused', async () => {
     await write('broken.yaml', 'kind: [rule\n')

@@ -3,7 +3,7 @@ import { payloadName, payloadNames } from '../../src/coordinator/payload-keys.ts
 import { executionPayloads } from '../../src/coordinator/red-lines.ts'
 import { coordinatorJsonSchemas } from '../../src/coordinator/schemas/all.ts'
 import type { Json } from '../../src/kernel/json.ts'
-import { answering, intentOf, openQuestion, plan } from '../support/coordinator.ts'
+import { answering, intentOf, openQuestion, plan, planned } from '../support/coordinator.ts'
 
 /** How someone might spell a key who wants it to be overlooked. */
 const spellings: Readonly<Record<string, (name: string) => string>> = {
@@ -16,6 +16,11 @@ const spellings: Readonly<Record<string, (name: string) => string>> = {
     String.fromCodePoint(...[...name].map((c) => (c === '_' ? 0xff3f : c.charCodeAt(0) + 0xfee0))),
   'mathematical letters': (name) => replaced(name, (c) => String.fromCodePoint(c.charCodeAt(0) - 97 + 0x1d4ea)),
   'invisible characters': (name) => [...name].join('\u200b'),
+  'Hangul fillers': (name) => `\u3164${[...name].join('\u115f\u1160')}2\uffa0`,
+  'every ignorable character': (name) =>
+    [...name].join('\u00ad\u034f\u061c\u17b4\u180e\u2065\ufe0f\ufff0\u{e0001}\u2800'),
+  'lunate sigma': (name) => from(name, 'c', 'ϲ'),
+  'capital lunate sigma': (name) => from(name, 'c', 'Ϲ').toUpperCase(),
   accents: (name) => replaced(name, (c) => `${c}\u0301\u0323`),
   Cyrillic: (name) => from(name, 'aceopsxyihbm', 'асеорѕхуіһвм'),
   Greek: (name) => from(name, 'aoupivnk', 'αουρινηκ'),
@@ -59,6 +64,7 @@ test('F-49 payload keys: an answer with such a key is refused, and a step of tha
   const risk = { value: 'go', answer_text: 'Yes.', rationale: 'So.', effect: { set_risk: { exec: 'low' } } }
   const intent = intentOf((i) => ({
     ...i,
+    planned_commands: [planned('cmd_read', { step_id: 'exec' })],
     open_questions: [
       openQuestion('which', {
         suggested_answers: [risk],
@@ -68,6 +74,14 @@ test('F-49 payload keys: an answer with such a key is refused, and a step of tha
   }))
   const { waits_for } = plan({ intent })
   const round = answering(waits_for, { which: 'go' }) as { answer_pack: { [key: string]: Json } }
+  for (const key of ['ϲmd', 'exeϲ', 'ru\u3164n']) {
+    const [first] = round.answer_pack.answers as { question_id: string }[]
+    const data = { question_id: first?.question_id, provided_by: 'human', answer_type: 'structured' }
+    for (const more of [{ metadata: { [key]: 'ls' } }, { answers: [{ ...data, answer_data: { [key]: 'ls' } }] }]) {
+      const { refused_answers } = plan({ intent }, [{ answer_pack: { ...round.answer_pack, ...more } as Json }])
+      expect([key, refused_answers[0]?.problems[0]?.code]).toEqual([key, 'execution_payload'])
+    }
+  }
   const carrying = { answer_pack: { ...round.answer_pack, metadata: { shell_command: 'ls' } } }
   expect(plan({ intent }, [carrying]).refused_answers[0]?.problems[0]?.code).toBe('execution_payload')
   expect(plan({ intent }, [round]).state).toBe('DONE')

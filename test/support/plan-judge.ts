@@ -38,7 +38,8 @@ export interface KnownRule {
 
 export interface Known {
   readonly commands: readonly KnownCommand[]
-  readonly agents: readonly string[]
+  /** The roles of each agent. */
+  readonly agents: Readonly<Record<string, readonly string[]>>
   readonly phases: readonly string[]
   readonly rules: readonly KnownRule[]
 }
@@ -64,7 +65,7 @@ interface Question {
 interface Intent {
   readonly planned_commands: readonly Step[]
   readonly selected_workflows: readonly { readonly phases: readonly string[] }[]
-  readonly selected_agents: readonly { readonly agent_id: string }[]
+  readonly selected_agents: readonly { readonly agent_id: string; readonly role: string }[]
   readonly open_questions?: readonly (Omit<Question, 'question_id'> & { readonly affects_steps?: readonly string[] })[]
   readonly interaction: { readonly mode: string }
   readonly risk: { readonly overall: Level }
@@ -121,7 +122,7 @@ export function judgePlan(files: Files, known: Known) {
   const submitted = highest([intent.risk.overall, ...steps.map(base)])
   const isStrange =
     steps.some((step) => commandOf(step) === undefined) ||
-    intent.selected_agents.some(({ agent_id }) => !known.agents.includes(agent_id)) ||
+    intent.selected_agents.some(({ agent_id, role }) => !known.agents[agent_id]?.includes(role)) ||
     intent.selected_workflows.some(({ phases }) => phases.some((phase) => !known.phases.includes(phase)))
   const atFirst: Lines = [
     carries ? 'crossed' : 'holds',

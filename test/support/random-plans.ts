@@ -97,7 +97,7 @@ const registries = new Map<string, { registry: RegistrySnapshot; known: Known }>
         ...commands.map(({ id, ...more }) => command(id, more as { [key: string]: Json })),
         ...rules.map(({ id, verdict, severity, when }) => rule(id, verdict, when, {}, severity)),
       ]),
-      known: { commands, rules, agents: ['agent_any'], phases: ['analysis', 'implementation'] },
+      known: { commands, rules, agents: { agent_any: ['builder'] }, phases: ['analysis', 'implementation'] },
     },
   ]),
 )
@@ -175,6 +175,7 @@ const generated = fc.record({
   ),
   memory: often<'kept' | 'gone'>('kept', 'kept', 'kept', 'gone'),
   seal: often<'sealed' | 'broken'>('sealed', 'sealed', 'sealed', 'broken'),
+  role: fc.oneof({ weight: 29, arbitrary: fc.constant('builder') }, fc.constant('releaser')),
 })
 
 type Generated = typeof generated extends fc.Arbitrary<infer T> ? T : never
@@ -192,7 +193,7 @@ function inputFrom(g: Generated): { readonly input: CoordinationInput } {
     ...i,
     scope: { project_id: 'shop', repo_root: '.', targets: { files: g.files, modules: [], areas: [] } },
     selected_workflows: [{ workflow_id: 'wf_any', phases: ['analysis', 'implementation'] }],
-    selected_agents: [{ agent_id: 'agent_any', role: 'builder', responsibilities: ['All.'] }],
+    selected_agents: [{ agent_id: 'agent_any', role: g.role, responsibilities: ['All.'] }],
     planned_commands: g.steps.map(({ command_id, after, ...more }, n) =>
       planned(command_id, {
         ...more,

@@ -1,4 +1,4 @@
-import { isMap, isScalar, parseAllDocuments, visit } from 'yaml'
+import { isMap, isNode, isScalar, parseAllDocuments, visit } from 'yaml'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 
@@ -38,26 +38,32 @@ function readOne(document: Parsed, text: string): ReadDocument {
   const [mistake] = [...document.errors, ...document.warnings]
   if (mistake !== undefined) return { problem: `${sentence(mistake)} at ${placeOf(text, mistake.pos[0])}` }
   try {
-    const twice = repeatedKey(document)
-    if (twice !== undefined) return { problem: `The key ${JSON.stringify(twice.slice(0, 80))} is there twice.` }
+    const problem = keyProblem(document, text)
+    if (problem !== undefined) return { problem }
     return boundedJson(document.toJS({ maxAliasCount: 100 }), jsonLimits.result)
   } catch (error) {
     return { problem: sentence(error) }
   }
 }
 
-/** The parser compares each key with each other one, which takes minutes over 60,000 of them. */
-function repeatedKey(document: Parameters<typeof visit>[0]): string | undefined {
+/**
+ * A key that is a list or a map would become a text that no check of keys can read. Keys that are there twice are
+ * looked for here, since the parser compares each key with each other one, which takes minutes over 60,000 of them.
+ */
+function keyProblem(document: Parameters<typeof visit>[0], text: string): string | undefined {
   let found: string | undefined
   visit(document, (_, node) => {
     if (!isMap(node)) return undefined
     const keys = new Set<string>()
     for (const { key } of node.items) {
-      const text = String(isScalar(key) ? key.value : key)
-      if (keys.has(text)) found ??= text
-      keys.add(text)
+      if (isNode(key) && !isScalar(key))
+        found ??= `A key must be a text, not a list, a map or an alias, at ${placeOf(text, key.range?.[0] ?? 0)}`
+      const name = String(isScalar(key) ? key.value : key)
+      if (keys.has(name)) found ??= `The key ${JSON.stringify(name.slice(0, 80))} is there twice.`
+      if (found !== undefined) return visit.BREAK
+      keys.add(name)
     }
-    return found === undefined ? undefined : visit.BREAK
+    return undefined
   })
   return found
 }

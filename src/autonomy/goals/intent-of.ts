@@ -1,5 +1,5 @@
 import { intentChecksum } from '../../coordinator/checksum.ts'
-import { indexOf, type RegistryIndex } from '../../coordinator/registry/references.ts'
+import { indexOf, type RegistryIndex, resolve } from '../../coordinator/registry/references.ts'
 import { type ExecutionIntent, executionIntent, intentSchemaVersion } from '../../coordinator/schemas/intent.ts'
 import type { Agent, Command, RegistrySnapshot, Workflow } from '../../coordinator/schemas/registry.ts'
 import {
@@ -187,7 +187,7 @@ function selectedWorkflows(places: readonly (Place | undefined)[]): Json {
 function selectedAgents(owners: readonly (string | undefined)[], index: RegistryIndex): Json {
   return [...new Set(owners.flatMap((owner) => owner ?? []))].map((agent_id) => ({
     agent_id,
-    role: (index.versions('agent', agent_id)[0] as Agent | undefined)?.roles[0] ?? 'worker',
+    role: resolve(index, { kind: 'agent', id: agent_id }).found?.roles[0] ?? 'worker',
     responsibilities: ['The tasks that the plan gives it.'],
   }))
 }

@@ -22,7 +22,7 @@ export const questionGuards = {
   questions_have_evidence: ({ pack, given }: QuestionFindings): Finding =>
     unless(
       pack.questions
-        .filter(({ evidence_refs }) => evidence_refs.length < given.policy.question_rules.min_evidence_count)
+        .filter(({ evidence_refs }) => new Set(evidence_refs).size < given.policy.question_rules.min_evidence_count)
         .map(({ key, question_id }) => `${key} (${question_id})`),
       'Every question rests on evidence.',
       `With less evidence than the ${given.policy.question_rules.min_evidence_count} that the policy asks for`,

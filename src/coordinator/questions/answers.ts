@@ -18,7 +18,7 @@ export function readAnswers(raw: Json, asked: QuestionPack): ReadAnswers {
   if (!parsed.success)
     return { taken: false, problems: [...payloads, ...problemsOf(parsed.error, 'answer_pack_invalid')] }
   const pack = parsed.data
-  const problems = [...payloads, ...strayAnswers(pack, asked)]
+  const problems = [...payloads, ...strayAnswers(pack, asked), ...claims(pack)]
   const answers = asked.questions.flatMap((question) => {
     const read = readOne(question, pack)
     if ('problem' in read) problems.push(read.problem)
@@ -86,6 +86,15 @@ function alike(a: string, b: string): boolean {
 function fallbackOf({ question_id, key, default_strategy }: Question): AcceptedAnswer | null {
   if (default_strategy.action === 'block') return null
   return { question_id, key, answer_type: 'choice', value: default_strategy.value, provided_by: 'fallback' }
+}
+
+/** That a default stands is found by the Coordinator and said by no answer. */
+function claims({ answers }: AnswerPack): Problem[] {
+  return answers.flatMap(({ provided_by, answer_type, question_id }, i) => {
+    if (provided_by === 'human' || (provided_by === 'fallback' && answer_type === 'fallback')) return []
+    const message = `${question_id} says that it is provided by ${provided_by}, which only the Coordinator can say; say human, or leave the answer out and the default stands.`
+    return [{ code: 'answer_claims_default', message, path: `answers[${i}].provided_by`, refs: [question_id] }]
+  })
 }
 
 function strayAnswers(pack: AnswerPack, asked: QuestionPack): Problem[] {

@@ -13,16 +13,19 @@ export type Choice = string | { readonly text: string } | { readonly data: Json 
 export function answersFrom({ pack_id, questions }: QuestionPack, choices: Choices, sha256: Sha256): AnswerPack {
   const chosen = new Map(Object.entries(choices))
   const answers = questions.flatMap(({ question_id, key }) => {
-    const choice = choices[question_id] ?? choices[key]
-    chosen.delete(question_id)
-    chosen.delete(key)
-    return choice === undefined ? [] : [answerOf(question_id, choice)]
+    const isAlone = questions.every((other) => other.key !== key || other.question_id === question_id)
+    const [byId, byKey] = [chosen.get(question_id), chosen.get(key)]
+    // Several questions may share a key, and then an id says more. One that is named both ways is answered twice.
+    const choices = byId !== undefined && !isAlone ? [byId] : [byId, byKey]
+    return choices.flatMap((choice) => (choice === undefined ? [] : [answerOf(question_id, choice)]))
   })
+  const known = new Set(questions.flatMap(({ question_id, key }) => [question_id, key]))
+  const stray = [...chosen].filter(([name]) => !known.has(name))
   return {
     pack_id: `apack_${checksumOf([pack_id, choices], sha256).slice(0, 16)}`,
     schema_version: '1.0.0',
     question_pack_id: pack_id,
-    answers: [...answers, ...[...chosen].map(([name, choice]) => answerOf(name, choice))],
+    answers: [...answers, ...stray.map(([name, choice]) => answerOf(name, choice))],
   }
 }
 

@@ -3,6 +3,7 @@ import { givenOf } from '../given.ts'
 import { actionsWithoutEvidence } from '../graph/checks.ts'
 import type { Progress } from '../progress.ts'
 import { executionPayloads, fullAutoRisk, redLinesOf } from '../red-lines.ts'
+import type { RegistryIndex } from '../registry/references.ts'
 import type { ExecutionGraph } from '../schemas/execution-graph.ts'
 import type { Problem } from '../schemas/problem.ts'
 import type { RedLine } from '../schemas/red-line.ts'
@@ -13,7 +14,7 @@ import type { RedLine } from '../schemas/red-line.ts'
  * precheck, so nothing is taken over from there.
  */
 export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLine[] {
-  const { context } = givenOf(progress)
+  const { context, index } = givenOf(progress)
   const { input, artifacts, ledger } = progress
   const { mode } = context.effective
   const assessed = artifacts.risk_assessment.at(-1)?.overall_risk
@@ -28,7 +29,7 @@ export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLin
     RL5:
       artifacts.precheck_report === undefined
         ? { not_evaluated: 'The registry was never looked at.' }
-        : { problems: strangers(graph, artifacts.precheck_report.registry.confirmed) },
+        : { problems: strangers(graph, artifacts.precheck_report.registry.confirmed, index) },
   })
 }
 
@@ -48,10 +49,11 @@ function bare(node_id: string): Problem {
   return { code: 'action_without_evidence', message: `${node_id} has no evidence.`, refs: [node_id] }
 }
 
-/** Commands and agents of the graph that the precheck did not find in the registry. */
+/** Commands, agents and roles of the graph that the precheck did not find in the registry. */
 function strangers(
   { nodes, swimlanes }: ExecutionGraph,
   confirmed: readonly { readonly kind: string; readonly id: string; readonly version: string }[],
+  index: RegistryIndex,
 ): Problem[] {
   const commands = nodes
     .filter(({ command_ref }) => command_ref !== undefined)
@@ -62,9 +64,12 @@ function strangers(
         ),
     )
     .map(({ command_ref, command_version }) => `command ${command_ref} ${command_version}`)
-  const agents = swimlanes
-    .filter(({ agent_id }) => !confirmed.some(({ kind, id }) => kind === 'agent' && id === agent_id))
-    .map(({ agent_id }) => `agent ${agent_id}`)
+  const agents = swimlanes.flatMap(({ agent_id, role }) => {
+    const agent = confirmed.find(({ kind, id }) => kind === 'agent' && id === agent_id)
+    if (agent === undefined) return [`agent ${agent_id}`]
+    const entry = index.versions('agent', agent_id).find(({ version }) => version === agent.version)
+    return entry?.roles.includes(role) === true ? [] : [`agent ${agent_id} as ${role}`]
+  })
   return [...commands, ...agents].map((what) => ({
     code: 'reference_missing',
     message: `The plan uses ${what}, which the registry does not have.`,

@@ -28,7 +28,7 @@ export function ruleRequest(
       overall_risk: riskLevels.indexOf(effective.risk),
       irreversible: command.irreversible,
       has_rollback: command.rollback !== undefined,
-      evidence_count: planned.evidence_refs.length,
+      evidence_count: new Set(planned.evidence_refs).size,
       areas: intent.scope.targets.areas.toSorted(),
       target_files: distinctFiles(intent.scope.targets.files).length,
       requires_review: intent.risk.requires_review.toSorted(),

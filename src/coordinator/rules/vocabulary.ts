@@ -25,7 +25,7 @@ export const ruleAttributes = {
   overall_risk:       { type: 'Long',        meaning: 'The risk of the intent as it was submitted, on the same scale: the highest of what it declares and of all its commands.' },
   irreversible:       { type: 'Bool',        meaning: 'Whether the registry calls the command irreversible.' },
   has_rollback:       { type: 'Bool',        meaning: 'Whether the registry says how the command is undone.' },
-  evidence_count:     { type: 'Long',        meaning: 'How many `evidence_refs` the step has.' },
+  evidence_count:     { type: 'Long',        meaning: 'How many different `evidence_refs` the step has.' },
   areas:              { type: 'Set<String>', meaning: 'The areas that the intent targets.' },
   target_files:       { type: 'Long',        meaning: 'How many different files the intent targets.' },
   requires_review:    { type: 'Set<String>', meaning: 'The categories of review that the intent requires.' },

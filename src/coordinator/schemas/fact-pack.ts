@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sha256Hex, timestamp } from './scalars.ts'
+import { evidenceRef, sha256Hex, timestamp } from './scalars.ts'
 
 const evidence = z.strictObject({
   id: z.string().regex(/^ev[1-9]\d*$/),
@@ -10,7 +10,7 @@ const evidence = z.strictObject({
   description: z.string().min(1),
 })
 
-const cited = { evidence_refs: z.array(z.string()).min(1) }
+const cited = { evidence_refs: z.array(evidenceRef).min(1) }
 
 /** What a scan of the project found. Every fact says in which file and line. */
 export const factPack = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { openQuestion } from './question.ts'
+import { keyProblems, openQuestion } from './question.ts'
 import {
   areas,
   contentId,
@@ -144,7 +144,10 @@ export const executionIntent = z
 
     steps.forEach((step, i) => {
       if (steps.indexOf(step) < i)
-        say(['planned_commands', i], `repeats the step ${step}; give it a step_id of its own`)
+        say(
+          ['planned_commands', i],
+          `repeats the step ${step} of [${steps.indexOf(step)}]; give it a step_id of its own`,
+        )
     })
     intent.planned_commands.forEach((command, i) => {
       for (const before of command.depends_on ?? [])
@@ -162,12 +165,22 @@ export const executionIntent = z
     intent.open_questions?.forEach((question, i) => {
       for (const step of question.affects_steps ?? [])
         if (!steps.includes(step)) say(['open_questions', i, 'affects_steps'], `there is no step ${step}`)
+      question.suggested_answers.forEach(({ effect = {} }, n) => {
+        const { drop_steps = [], review_steps = [], set_risk = {} } = effect
+        for (const [field, named] of Object.entries({ drop_steps, review_steps, set_risk: Object.keys(set_risk) }))
+          for (const step of named)
+            if (!steps.includes(step))
+              say(['open_questions', i, 'suggested_answers', n, 'effect', field], `there is no step ${step}`)
+      })
     })
+    for (const { at, problem } of keyProblems(intent.open_questions ?? [])) say(['open_questions', at, 'key'], problem)
     for (const [field, ids] of [
       ['selected_workflows', workflows],
       ['selected_agents', agents],
     ] as const)
-      if (new Set(ids).size < ids.length) say([field], 'selects the same id twice')
+      ids.forEach((id, i) => {
+        if (ids.indexOf(id) < i) say([field, i], `selects ${id}, as [${ids.indexOf(id)}] does`)
+      })
 
     if (intent.status === 'rejected' || intent.status === 'superseded')
       say(['status'], `is ${intent.status}; only an intent that is draft, proposed or approved is planned`)

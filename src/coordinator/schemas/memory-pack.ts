@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { timestamp } from './scalars.ts'
+import { evidenceRef, timestamp } from './scalars.ts'
 
 /** What is remembered about the project. It must exist; it may be empty. */
 export const memoryPack = z.strictObject({
@@ -7,7 +7,8 @@ export const memoryPack = z.strictObject({
   project_id: z.string().min(1),
   memories: z.array(
     z.strictObject({
-      id: z.string().min(1),
+      /** What an `evidence_refs` names. */
+      id: evidenceRef,
       type: z.string().min(1),
       scope: z.enum(['project', 'repo', 'task', 'agent']),
       content: z.string(),

@@ -8,6 +8,19 @@ export const blockingLevels = ['critical', 'high', 'medium', 'low'] as const
 export const questionType = z.enum(questionTypes)
 export const blockingLevel = z.enum(blockingLevels)
 
+/** The keys of what the Coordinator asks by itself. */
+export const ownKeys: readonly string[] = ['evidence_not_found', 'no_way_back']
+
+/** Why the questions cannot be told apart by their keys, each with its position; what is answered by key must mean one of them. */
+export function keyProblems(questions: readonly { readonly key: string }[]): { at: number; problem: string }[] {
+  const keys = questions.map(({ key }) => key)
+  return keys.flatMap((key, at) => {
+    const first = keys.indexOf(key)
+    if (first < at) return [{ at, problem: `has the key ${key}, as [${first}] has; give each question its own` }]
+    return ownKeys.includes(key) ? [{ at, problem: `has the key ${key}, under which the Coordinator asks itself` }] : []
+  })
+}
+
 /** What choosing an answer does to the plan. Steps are named as in the intent. */
 export const answerEffect = z.strictObject({
   drop_steps: z.array(contentId).max(80).optional(),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { openQuestion } from './question.ts'
+import { keyProblems, openQuestion } from './question.ts'
 import { contentId, effect, phaseName, riskLevel, semver, sentence, severity, sha256Hex, verdict } from './scalars.ts'
 
 /** What every version of every piece of content carries. */
@@ -71,7 +71,14 @@ export const command = z.strictObject({
     .prefault({}),
   /** How to undo it, in words for the person who has to. */
   rollback: sentence.optional(),
-  asks: z.array(openQuestion).max(10).default([]),
+  asks: z
+    .array(openQuestion)
+    .max(10)
+    .superRefine((asks, issues) => {
+      for (const { at, problem } of keyProblems(asks))
+        issues.addIssue({ code: 'custom', path: [at, 'key'], message: problem })
+    })
+    .default([]),
 })
 
 /** One Cedar policy. It says when the rule fires; `verdict` says what firing means. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withoutInvisible } from '../look-alikes.ts'
 
 /** The words that several artifacts share. Lists are in rising order where the words have one. */
 
@@ -37,7 +38,12 @@ export const semver = z.string().regex(/^\d+\.\d+\.\d+$/, 'must be a version suc
 export const contentId = z
   .string()
   .regex(/^[a-z][a-z0-9_]{1,63}$/, 'must be 2 to 64 lower-case letters, digits and _, of which the first is a letter')
-export const evidenceRef = z.string().min(1).max(300)
+/** What rests on it must be able to name it, so it shows something. */
+export const evidenceRef = z
+  .string()
+  .min(1)
+  .max(300)
+  .refine((ref) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(withoutInvisible(ref)), 'must have a character that can be seen')
 export const sentence = z.string().min(1).max(4000)
 /** RFC 3339: with `Z` or an offset, in capitals or not, with a leap second or not. */
 export const timestamp = z

@@ -87,6 +87,22 @@ describe('statewright plan on a store', () => {
     expect(await runCli(['verify', ...store])).toMatchObject({ exit: 0 })
   })
 
+  test('F-51 plan answer: a name that is given twice, as key or as id, is refused and nothing is recorded', async () => {
+    const { card } = await submit('conflict')
+    const id = card.coordination_id
+    const [{ question_id }] = card.waits_for.question_pack.questions
+    expect(await runCli(['plan', 'answer', id, 'target=staging', 'target=production', ...store])).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('target is answered twice'),
+    })
+    const both = ['target=staging', `${question_id}=production`]
+    expect(await runCli(['plan', 'answer', id, ...both, ...store])).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('is answered twice'),
+    })
+    expect(await runCli(['plan', 'show', id, ...store])).toMatchObject({ exit: 4 })
+  })
+
   test('a red line is a notice in the inbox', async () => {
     const { exit, card } = await submit('red-line')
     expect([exit, card.failure.failure_type]).toEqual([1, 'red_line_violation'])

@@ -23,12 +23,20 @@ export async function answerQuestions(command: Command, args: Arguments, io: Io)
 /** Choices as they are typed, or a file with an answer pack or with choices. */
 async function read(command: Command, words: readonly string[], { host }: Io) {
   const [file = ''] = words
-  if (words.length > 1 || file.includes('='))
-    return { choices: Object.fromEntries(words.map((word) => pair(command, word))) }
+  if (words.length > 1 || file.includes('=')) return { choices: pairs(command, words) }
   const document = await host.planning.readDocument(file)
   if (!isRecord(document)) throw badUsage(command, `${file} holds neither an answer pack nor choices.`)
   if ('question_pack_id' in document) return { answer_pack: document as Record<string, Json> }
   return { choices: choicesIn(document) }
+}
+
+function pairs(command: Command, words: readonly string[]): Readonly<Record<string, string>> {
+  const given = new Map<string, string>()
+  for (const [name, value] of words.map((word) => pair(command, word))) {
+    if (given.has(name)) throw badUsage(command, `${name} is answered twice; give it one answer.`)
+    given.set(name, value)
+  }
+  return Object.fromEntries(given)
 }
 
 function pair(command: Command, word: string): readonly [string, string] {
