@@ -3,6 +3,7 @@ import type { Rune } from '../runes/rune.ts'
 import type { Client } from '../surface/client.ts'
 import { interruptRun } from '../surface/operations/run-commands.ts'
 import { getRun } from '../surface/operations/runs.ts'
+import { getSession } from '../surface/operations/sessions.ts'
 import type { Io } from './command.ts'
 import type { Exit } from './exits.ts'
 import { createFamily } from './family.ts'
@@ -24,8 +25,8 @@ export interface Followed {
   readonly after: number
   /** Questions that are open: its own, those of tasks that it handed on, or of the run that its agent works on first. */
   readonly open: readonly string[]
-  /** The session, where the run waits for somebody to bring that back. */
-  readonly stopped_session: string | null
+  /** The command that brings the session back, where the run waits for that. */
+  readonly brings_back: string | null
 }
 
 export interface Following {
@@ -57,7 +58,7 @@ export async function followRun(
   let presses = 0
   let { after } = run
   let exit: Exit | undefined
-  let stopped_session: string | null = null
+  let brings_back: string | null = null
   let told = ''
 
   const deaf = io.host.onInterrupt(() => {
@@ -98,8 +99,11 @@ export async function followRun(
     if (told !== obstacle.says) viewer.say(obstacle.says)
     told = obstacle.says
     if (patient) return undefined
-    stopped_session = obstacle.what === 'session' ? obstacle.id : null
-    if (stopped_session !== null) return 'waiting'
+    if (obstacle.what === 'session') {
+      const { suspension } = await client.call(getSession, { params: { session_id: obstacle.id } })
+      brings_back = `resume ${obstacle.id}${suspension?.by === 'budget' ? ' --budget LIMIT=NUMBER' : ''}`
+      return 'waiting'
+    }
     const { pending_interaction_ids } = await client.call(getRun, { params: { run_id: obstacle.id } })
     for (const id of pending_interaction_ids) open.add(id)
     if (ask === undefined) return 'waiting'
@@ -141,7 +145,7 @@ export async function followRun(
     for (const question of asking.values()) question.abort()
     viewer.end()
   }
-  return { exit: exit ?? (presses > 0 ? 'interrupted' : 'waiting'), after, open: [...open], stopped_session }
+  return { exit: exit ?? (presses > 0 ? 'interrupted' : 'waiting'), after, open: [...open], brings_back }
 }
 
 /** Whether the run may be queued for longer from this rune on. */

@@ -1,6 +1,13 @@
 import { defineFaults } from './fault.ts'
 import { storeFaults } from './store-faults.ts'
 
+/** What brings a suspended session back, as one would type it. */
+function wayBack({ session_id, by }: { session_id: string; by: 'budget' | 'errors' }): string {
+  return by === 'budget'
+    ? `give it a larger budget (statewright resume ${session_id} --budget LIMIT=NUMBER)`
+    : `look at its errors and reset it (statewright resume ${session_id})`
+}
+
 /** Every way we say no to a request. Codes are public: add rows, never rename one. */
 export const faults = defineFaults({
   transition_refused: {
@@ -110,10 +117,15 @@ export const faults = defineFaults({
     http: 409,
     retry: 'later',
     says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; run_id?: string }) => {
-      const act = d.by === 'budget' ? 'give it a larger budget' : 'look at its errors and reset it'
       const what = d.run_id === undefined ? 'takes no new work' : `${d.run_id} stays queued`
-      return `Session ${d.session_id} is suspended (${d.reason.replace(/\.$/, '')}), and ${what}. To go on, ${act} (statewright resume ${d.session_id}), then ask again; or close it.`
+      return `Session ${d.session_id} is suspended (${d.reason.replace(/\.$/, '')}), and ${what}. To go on, ${wayBack(d)}, then ask again; or close it.`
     },
+  },
+  suspended_otherwise: {
+    http: 409,
+    retry: 'never',
+    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string }) =>
+      `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}), and ${d.by === 'budget' ? 'a reset' : 'a budget'} does not bring it back. To go on, ${wayBack(d)}.`,
   },
   agent_unfit: {
     http: 503,
@@ -142,8 +154,8 @@ export const faults = defineFaults({
   interaction_closed: {
     http: 409,
     retry: 'never',
-    says: (d: { interaction_id: string; state: string; by: string }) =>
-      `Interaction ${d.interaction_id} is ${d.state} already, by ${d.by}; nothing was done with this reply.`,
+    says: (d: { interaction_id: string; state: string; by: string; because?: string }) =>
+      `Interaction ${d.interaction_id} is ${d.state} already, by ${d.by}; nothing was done with this reply.${d.because === undefined ? '' : ` ${d.because}`}`,
   },
   question_unclear: {
     http: 409,

@@ -6,9 +6,9 @@ import type { AbandonedRun } from './shared-store.ts'
  * waiting run outlived the restart is recorded when a command first touches
  * its session, before anything else, or the run fails there if it cannot go on.
  * A process that only gives commands recovers nothing at its start. Where it has
- * the store to itself, the runs that a lost process held are put back in the
- * session that a command touches: otherwise a cancel or a close would wait for
- * a worker that does not exist.
+ * the store to itself, the session that a command touches is recovered first:
+ * otherwise a cancel or a close would wait for a worker that does not exist, and
+ * an answer would be accepted for a tool that is gone.
  */
 export interface Preserving {
   /** This process has recovered the store. What has waited since before is due. */
@@ -27,10 +27,14 @@ export interface PreservingPorts {
   readonly isAlone: boolean
   readonly preserve: (session_id: string, run_id: string) => Promise<void>
   readonly requeue: (lost: AbandonedRun) => Promise<void>
+  /** Stops tasks and runs that no worker takes any more: what asked for them is over. */
+  readonly lookAfterOrphans: (state: SessionState) => Promise<void>
 }
 
-export function createPreserving({ isWorking, isAlone, preserve, requeue }: PreservingPorts): Preserving {
+export function createPreserving(ports: PreservingPorts): Preserving {
+  const { isWorking, isAlone, preserve, requeue, lookAfterOrphans } = ports
   const known = new Set<string>()
+  const recovered = new Set<string>()
   let begun: number | undefined
 
   return {
@@ -39,13 +43,20 @@ export function createPreserving({ isWorking, isAlone, preserve, requeue }: Pres
     },
     parked: (run_id) => void known.add(run_id),
     taken: (run_id) => void known.delete(run_id),
-    async touch({ session_id, openRuns }) {
-      if (isAlone && !isWorking)
-        for (const { run_id, status, epoch } of [...openRuns.values()]) {
-          if (status !== 'running' || known.has(run_id)) continue
-          known.add(run_id)
-          await requeue({ session_id, run_id, epoch })
+    async touch(state) {
+      const { session_id, openRuns } = state
+      if (isAlone && !isWorking && !recovered.has(session_id)) {
+        // Before it is: recovering a session touches it. No run of it begins while this process has the store.
+        recovered.add(session_id)
+        try {
+          for (const { run_id, status, epoch } of [...openRuns.values()])
+            if (status === 'running') await requeue({ session_id, run_id, epoch })
+          await lookAfterOrphans(state)
+        } catch (error) {
+          recovered.delete(session_id)
+          throw error
         }
+      }
       if (begun === undefined) return
       for (const { run_id, status, since } of [...openRuns.values()]) {
         if (status !== 'waiting_user' || known.has(run_id) || (!isAlone && since > begun)) continue

@@ -29,6 +29,7 @@ import { stopTasks } from './delegation.ts'
 import type { Dispatch, DispatchPorts } from './dispatch/dispatch.ts'
 import { dispatchHere } from './dispatch/dispatch-here.ts'
 import { dispatchShared } from './dispatch/dispatch-shared.ts'
+import { lookAfterOrphans } from './dispatch/look-after.ts'
 import { drive } from './engine/drive.ts'
 import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
 import { type Hold, nudge, stopEverything } from './engine/hold.ts'
@@ -115,6 +116,10 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       isAlone: ports.member === undefined,
       preserve: (session_id, run_id) => onItsOwn(() => preserve(engine, session_id, run_id)),
       requeue: (lost) => onItsOwn(() => requeue(engine, lost)),
+      lookAfterOrphans: ({ session_id, openRuns }) =>
+        onItsOwn(() =>
+          lookAfterOrphans(engine, session_id, new Set([...openRuns.values()].map((run) => run.agent_id))),
+        ),
     }),
     atWork: ports.member?.atWork ?? atWorkHere(),
     delegating: new Map(),

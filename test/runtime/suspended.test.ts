@@ -4,7 +4,7 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { breakOff, call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { getRun, runResult } from '../../src/surface/operations/runs.ts'
-import { sendMessage } from '../../src/surface/operations/session-commands.ts'
+import { resumeSession, sendMessage } from '../../src/surface/operations/session-commands.ts'
 import { getSession } from '../../src/surface/operations/sessions.ts'
 import { createDeskWorld } from '../support/desk.ts'
 
@@ -93,6 +93,47 @@ describe('F-29 suspended session', () => {
     await sw.reset(session_id, 'the model is up again')
     const back = (await world.runes(session_id)).find((rune) => rune.kind === 'session.unsuspended')
     expect(back).toMatchObject({ trigger: 'reset', payload: { reason: 'the model is up again' } })
+  })
+
+  test('F-29 resume: a session comes back only by what suspended it, and a refusal names the whole command', async () => {
+    const { sw, session_id, client, world } = await spent()
+    await sw.idle()
+    const before = (await world.runes(session_id)).length
+    const command = `(statewright resume ${session_id} --budget LIMIT=NUMBER)`
+    const needsBudget = {
+      code: 'suspended_otherwise',
+      message: expect.stringContaining(command),
+      details: { by: 'budget' },
+    }
+    await expect(sw.reset(session_id)).rejects.toMatchObject(needsBudget)
+    const resume = (body: object) => client.call(resumeSession, { params: { session_id }, body })
+    await expect(resume({ reset: true })).rejects.toMatchObject(needsBudget)
+    expect(await world.runes(session_id)).toHaveLength(before)
+    await expect(sw.submit({ agent: 'main', input: 'More.', session_id })).rejects.toThrow(command)
+    expect(await resume({ budget: { tool_calls: 10 } })).toMatchObject({ state: 'active' })
+  })
+
+  test('F-29 resume: a budget does not bring back a session that its errors suspended', async () => {
+    const main = agent({
+      role: 'main',
+      model: scriptedModel([breakOff('down')]),
+      retries: { tries: 9, first_delay_ms: 1 },
+    })
+    const { world, client } = await createDeskWorld({ main }, { settings: { error_threshold: 1 } })
+    onTestFinished(() => world.end())
+    const run = await world.sw.submit({ agent: 'main', input: 'Go.' })
+    await expect(run.result()).rejects.toMatchObject({ code: 'session_suspended' })
+    const { session_id } = run
+    const needsReset = {
+      code: 'suspended_otherwise',
+      message: expect.stringContaining(`reset it (statewright resume ${session_id})`),
+      details: { by: 'errors' },
+    }
+    const budget = { tool_calls: 10 }
+    await expect(world.sw.replenish(session_id, budget)).rejects.toMatchObject(needsReset)
+    const resume = (body: object) => client.call(resumeSession, { params: { session_id }, body })
+    await expect(resume({ budget })).rejects.toMatchObject(needsReset)
+    expect(await resume({ reset: true })).toMatchObject({ state: 'active' })
   })
 
   test('F-29 queue: a run behind one that waits for an answer says so, and so does one in a paused session', async () => {

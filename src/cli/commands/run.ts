@@ -96,8 +96,8 @@ function waitsFor({ session_id, state, runs, waiting_on }: SessionCard, agent: s
 }
 
 export function commandsAfter(followed: Followed, session_id: string, run_id: string): readonly string[] {
-  const { exit, open, stopped_session } = followed
-  if (exit === 'waiting' && stopped_session !== null) return [`show ${session_id}`, `resume ${session_id}`]
+  const { exit, open, brings_back } = followed
+  if (exit === 'waiting' && brings_back !== null) return [`show ${session_id}`, brings_back]
   if (exit === 'waiting') return [...open.map((id) => `inbox ${id}`), `watch ${run_id} --work`]
   if (exit === 'interrupted' || exit === 'ok') return [`show ${session_id}`]
   return [`show ${run_id}`, `trace ${run_id}`]

@@ -1,5 +1,6 @@
 import type { RunView } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
+import { inputWithdrawn } from '../contracts/endings.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
@@ -32,6 +33,9 @@ export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engi
       { actor: 'recovery', payload: { epoch: run.epoch + 1 } },
       aboutRun(run),
     )
+    // An answer would reach no tool: the ones that asked went with their worker.
+    for (const call of state.calls.values())
+      if (call.run_id === run_id) inputWithdrawn(batch, call, 'The tool that asked is gone with its worker.')
     const turn = state.turns.get(run.turn_id ?? '')
     if (turn?.state === 'streaming')
       batch.move(

@@ -206,7 +206,9 @@ async function closed(
     }
     throw faults.interaction_closed({ interaction_id, state: 'answered', by: replied_by })
   }
-  throw faults.interaction_closed({ interaction_id, state: ended?.to ?? 'closed', by: ended?.actor ?? 'nobody' })
+  const because = ended?.kind === 'interaction.withdrawn' ? { because: ended.payload.reason } : {}
+  const by = ended?.actor ?? 'nobody'
+  throw faults.interaction_closed({ interaction_id, state: ended?.to ?? 'closed', by, ...because })
 }
 
 /** What was recorded has its defaults filled in; what is given again is held against that as it would be recorded. */

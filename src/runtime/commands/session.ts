@@ -24,8 +24,9 @@ export function goOn(
   trigger: Extract<SessionTrigger, 'resume_requested' | 'reset'>,
   reason?: string,
 ): Promise<void> {
-  return bringBack(engine, session_id, (batch) => {
+  return bringBack(engine, session_id, (batch, state) => {
     const actor = 'human'
+    if (trigger === 'reset') refuseOtherwise(state, 'errors')
     if (trigger === 'resume_requested') {
       const payload = reason === undefined ? {} : { reason }
       batch.move('session', session_id, trigger, 'session.resumed', { actor, payload })
@@ -39,6 +40,7 @@ export function goOn(
 /** Gives a suspended session more to spend. A budget that is used up already would suspend it again at once. */
 export function replenish(engine: Engine, session_id: string, budget: Budget, reason?: string): Promise<void> {
   return bringBack(engine, session_id, (batch, state) => {
+    refuseOtherwise(state, 'budget')
     const before = state.config.budget as Budget | undefined
     const isFirstOfCalls = before?.tool_calls === undefined && budget.tool_calls !== undefined
     const made = isFirstOfCalls && { tool_calls_made: state.used.tool_calls }
@@ -54,6 +56,11 @@ export function replenish(engine: Engine, session_id: string, budget: Budget, re
       throw faults.budget_too_small({ session_id, problem: `of ${limit} ${what} it has used ${used}` })
     }
   })
+}
+
+/** A session comes back by what suspended it: a larger budget, or errors that someone looked at. */
+function refuseOtherwise({ session_id, suspension }: SessionState, by: 'budget' | 'errors') {
+  if (suspension !== null && suspension.by !== by) throw faults.suspended_otherwise({ session_id, ...suspension })
 }
 
 async function bringBack(engine: Engine, session_id: string, move: (batch: Batch, state: SessionState) => void) {

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../src/load-config.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
 import { createStatewright } from '../../../src/statewright.ts'
 import { openStore } from '../../../src/stores.ts'
-import { createProject, idIn, type Project } from '../../support/cli-project.ts'
+import { createProject, idIn, importable, type Project } from '../../support/cli-project.ts'
 import { eventually } from '../../support/eventually.ts'
 import { isProof } from '../../support/sampling.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
@@ -83,4 +84,35 @@ test('F-28 recovery: an acting command leaves runs of a killed process to the ne
   // A command about this one puts it back first, and then acts at once.
   expect(await project.cli(['cancel', run_id])).toMatchObject({ exit: 0 })
   expect(await triggers()).toEqual([...(before ?? []), 'restart.requeued', 'run.canceled'])
+})
+
+const askingAtWork = `
+import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { z } from 'zod'
+const order = tool({ name: 'order', input: z.object({}), irreversible: true, approval: 'never', 
+  run: (_, { ask }) => ask({ title: 'Which size?', fields: [{ name: 'size', required: true }] }) })
+const main = agent({ role: 'main', tools: [order], model: scriptedModel([call('order'), say('done')]) })
+`
+
+const killedWhileItAsks = `
+import { createStatewright } from 'statewright'
+import config from './statewright.config.ts'
+const sw = await createStatewright(config)
+await sw.submit({ agent: 'main', input: 'order' })
+while ((await sw.inbox()).length === 0) await new Promise(setImmediate)
+process.kill(process.pid, 'SIGKILL')
+`
+
+test('F-28 recovery: an answer for a tool that is gone with its process is refused, and says so', async () => {
+  const project = createProject(scratch.fresh(), '{ main }', askingAtWork)
+  const program = join(project.folder, 'program.ts')
+  writeFileSync(program, importable(killedWhileItAsks))
+  const killed = spawnSync(process.execPath, [program], { encoding: 'utf8', timeout: 60_000 })
+  expect(killed.signal).toBe('SIGKILL')
+  const interaction_id = idIn((await project.cli(['inbox'])).out, 'int')
+  const answered = await project.cli(['answer', interaction_id, 'size=3'])
+  expect(answered).toMatchObject({ exit: 6, err: expect.stringContaining('The tool that asked is gone') })
+  const runes = [...(await runesIn(project)).values()].flat()
+  expect(runes.some(({ kind }) => kind === 'interaction.answered')).toBe(false)
+  expect(await project.cli(['inbox'])).toMatchObject({ out: expect.not.stringContaining(interaction_id) })
 })

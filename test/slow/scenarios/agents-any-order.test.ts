@@ -247,6 +247,7 @@ async function drain(stage: Stage, cast: Cast): Promise<void> {
       const { sw } = stage.world
       await sw.resumeSession(session_id).catch(mayRefuse)
       await sw.replenish(session_id, { tool_calls: 10_000 }).catch(mayRefuse)
+      await sw.reset(session_id).catch(mayRefuse)
     }
     for (const work of company.atWork) {
       company.atWork.delete(work)
