@@ -27,7 +27,7 @@ const large: Setting[] = proof
   : deep
 
 /** Plans have moves of their own and their own tests; what they ask comes from no call. */
-const beside = /^frame ((plan|outside|goal|task|review)_|session_readied$)/
+const beside = /^frame ((plan|outside|goal|task|review|condition)_|session_readied$)/
 
 describe('the composed system', () => {
   const results: Exploration[] = []
