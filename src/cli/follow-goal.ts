@@ -37,19 +37,45 @@ export async function followGoal(
       for (const { interaction_id } of questions(last)) await askPerson(io, client, interaction_id, leave.signal)
     return questions(last).length > 0 && !asks && !patient && isAtRest(last)
   }
+  const look = async () => {
+    const now = await client.call(getGoal, { params })
+    const changes = goalChanges(last, now, paint)
+    last = now
+    if (changes.length === 0) return
+    if (args.values.json) io.out(safeJson(now))
+    else for (const line of changes) io.out(line)
+    if (await settled()) leave.abort()
+  }
+  // One look at a time: a person may be asked in it.
+  let looking: Promise<void> | undefined
+  const lookOnce = () => {
+    looking ??= look().finally(() => {
+      looking = undefined
+    })
+    return looking
+  }
+  let failure: unknown
+  let still = () => {}
   try {
-    if (!(await settled()))
+    if (!(await settled())) {
+      // What a critic asks is in no stream, so the goal is looked at from time to time, too.
+      still = io.host.everySecond(() => {
+        lookOnce().catch((error) => {
+          failure ??= error
+          leave.abort()
+        })
+      })
       for await (const heard of client.follow(session_id, event_id, leave.signal)) {
         if (heard.type !== 'rune' || !concerns(heard.rune, goal_id)) continue
-        const now = await client.call(getGoal, { params })
-        const changes = goalChanges(last, now, paint)
-        last = now
-        if (changes.length === 0) continue
-        if (args.values.json) io.out(safeJson(now))
-        else for (const line of changes) io.out(line)
-        if (await settled()) break
+        await looking
+        await lookOnce()
+        if (leave.signal.aborted) break
       }
+      await looking
+    }
+    if (failure !== undefined) throw failure
   } finally {
+    still()
     deaf()
     leave.abort()
   }

@@ -1,4 +1,5 @@
 import { boundedJson, jsonLimits } from '../kernel/bounded-json.ts'
+import { stateNames } from '../kernel/machine.ts'
 import type { Problem } from '../kernel/problem.ts'
 import { isEndOfRun, type RunStatus, runMachine } from '../machines/run.ts'
 import { changes, type FcmpEvent, readFcmpEvent } from '../wire/fcmp.ts'
@@ -11,6 +12,8 @@ export interface Expected {
   readonly status?: RunStatus
 }
 
+const statuses: ReadonlySet<RunStatus> = new Set(stateNames(runMachine))
+
 /** After so many problems the rest of the stream is not looked at. */
 const most = 100
 
@@ -20,7 +23,10 @@ const most = 100
  * a JSON pointer; nothing if the stream is whole and legal. Only a caller that
  * knows the `status` of the run can find that the last events are missing.
  */
-export function checkFcmp(events: unknown, { run_id, status }: Expected = {}): readonly Problem[] {
+export function checkFcmp(events: unknown, expected: Expected = {}): readonly Problem[] {
+  const known = readExpected(expected)
+  if ('problem' in known) return [{ pointer: '', problem: known.problem }]
+  const { run_id, status } = known
   const length = lengthOf(events)
   if (length === undefined) return [{ pointer: '', problem: 'It is not a list of events.' }]
   const problems: Problem[] = []
@@ -41,7 +47,23 @@ export function checkFcmp(events: unknown, { run_id, status }: Expected = {}): r
   return end === undefined ? problems : [...problems, { pointer: '', problem: end }]
 }
 
-/** A proxy may throw at whatever is asked of it. */
+/** Both arguments may be any value: a proxy or a getter may throw at whatever is asked of it. */
+function readExpected(given: unknown): Expected | { readonly problem: string } {
+  try {
+    const { run_id, status } = given as { readonly run_id?: unknown; readonly status?: unknown }
+    if (run_id !== undefined && typeof run_id !== 'string')
+      return { problem: 'The run_id that is expected is not a string. Give the id of the run, or leave it out.' }
+    if (status !== undefined && !statuses.has(status as RunStatus))
+      return { problem: `The status that is expected is none of ${[...statuses].join(', ')}.` }
+    return {
+      ...(run_id !== undefined && { run_id }),
+      ...(status !== undefined && { status: status as RunStatus }),
+    }
+  } catch {
+    return { problem: 'What is expected of the run cannot be read. Give { run_id, status }, or leave it out.' }
+  }
+}
+
 function lengthOf(events: unknown): number | undefined {
   try {
     return Array.isArray(events) ? events.length : undefined
@@ -74,6 +96,8 @@ type Found = readonly [where: string, problem: string]
 function createWalk(of: string | undefined) {
   const open = new Set<string>()
   const closed = new Set<string>()
+  /** What was asked since the run moved; undefined for a question without id. */
+  const put = new Set<string | undefined>()
   let run_id = of
   let engine: string | undefined
   let time = ''
@@ -109,11 +133,18 @@ function createWalk(of: string | undefined) {
 
   function* asked(event: FcmpEvent<'user.input.required'>, next: Next): Generator<Found> {
     const { interaction_id } = event.data
+    const isFirst = interaction_id !== undefined && !open.has(interaction_id)
     if (interaction_id === undefined) isSecretive = true
     else if (closed.has(interaction_id))
       yield ['/data/interaction_id', `${interaction_id} is closed, and is asked again.`]
     else open.add(interaction_id)
-    if (at === 'running' && interaction_id !== undefined) return
+    if (put.has(interaction_id))
+      yield [
+        '/data/interaction_id',
+        `${interaction_id ?? 'A question'} is asked twice, and the run did not move between.`,
+      ]
+    put.add(interaction_id)
+    if (at === 'running' && isFirst) return
     const leads = next === 'unknown' || next?.type === event.type || (isChange(next) && isWait(next))
     if (!leads) yield ['/type', 'Neither another question nor a change to waiting_user comes next.']
   }
@@ -158,6 +189,7 @@ function createWalk(of: string | undefined) {
     if (isEndOfRun(to)) for (const id of open) yield ['', `The run ends, and ${id} was opened and never closed.`]
     else if (mustEnd) yield ['', 'A question was closed as if the run ended, and it does not.']
     mustEnd = false
+    put.clear()
     at = to
   }
 
@@ -192,6 +224,7 @@ function createWalk(of: string | undefined) {
       if (event === undefined) {
         at = undefined
         attempt = undefined
+        put.clear()
         isBlind = true
         return
       }

@@ -3,7 +3,7 @@ import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
 import { type FcmpData, type FcmpEvent, type FcmpType, fcmpVersion, type InputKind } from '../wire/fcmp.ts'
 import { isoTime } from './iso-time.ts'
-import { notPublic } from './visible.ts'
+import { notPublic, visible } from './visible.ts'
 
 export interface Fcmp {
   /** The events that a rune gives rise to. Runes of other runs give rise to none. */
@@ -32,7 +32,8 @@ export function fcmpStream(runes: Iterable<Rune>, run_id: string): readonly Fcmp
  * The stream of one run, rune by rune from the first on. The stream opens a
  * question when the run begins to wait for it, or at once if a tool asks it in
  * the middle of its work. It closes every question that it opened: with the
- * rune that ends the question, or at the latest when the run ends.
+ * rune that ends the question, or at the latest when the run ends. Of a run that
+ * is not public it tells the moves, without content.
  */
 export function createFcmp(run_id: string): Fcmp {
   /** Contracts whose call is under way. */
@@ -125,8 +126,11 @@ export function createFcmp(run_id: string): Fcmp {
   }
 
   return {
-    tell(rune) {
-      if (rune.run_id !== run_id || is_over) return []
+    tell(recorded) {
+      if (recorded.run_id !== run_id || is_over) return []
+      const rune = visible(recorded)
+      // Of a question that is not public only the wait is told: nobody who reads here may answer it by its id.
+      if (rune === undefined || (rune.machine === 'interaction' && rune.visibility !== 'public')) return []
       switch (rune.kind) {
         case 'run.submitted':
           engine = orElse(rune.payload.agent, notPublic)

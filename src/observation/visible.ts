@@ -7,19 +7,7 @@ export const notPublic = '(not public)'
 /** What may be known of a rune that is not public: who, where, when and how often; never what was said, asked or answered. */
 const kept: ReadonlySet<string> = new Set([
   ...['agent', 'role', 'model', 'tools', 'mode', 'interactive_require_user_reply', 'budget', 'allowed_tools', 'worker'],
-  ...[
-    'epoch',
-    'attempt',
-    'round',
-    'usage',
-    'finish',
-    'retryable',
-    'retry_in_ms',
-    'request',
-    'channel',
-    'offset',
-    'stream',
-  ],
+  ...['epoch', 'attempt', 'round', 'usage', 'finish', 'retryable', 'retry_in_ms', 'channel', 'offset', 'stream'],
   ...[
     'error_code',
     'error_type',
@@ -31,11 +19,12 @@ const kept: ReadonlySet<string> = new Set([
     'expected',
     'found',
   ],
+  ...['interaction_kind', 'deadline', 'on_silence', 'effect'],
   ...['action_type', 'irreversible', 'idempotency_key', 'key_scope', 'timeout_ms', 'tool_name', 'definition_sha256'],
 ])
 
 /** Results and the like have no type of their own: nothing is left of them. */
-const contents: ReadonlySet<string> = new Set(['result', 'output', 'input', 'arguments'])
+const contents: ReadonlySet<string> = new Set(['result', 'output', 'input', 'arguments', 'reply', 'digest'])
 
 type Veiled = Pick<Rune, 'visibility' | 'kind' | 'payload'>
 
@@ -53,9 +42,11 @@ export function visible<R extends Veiled>(rune: R): R | undefined {
   return { ...rune, payload } as R
 }
 
-/** The reason of a contract is one of three words; any other is free text. */
+/** What is one of a few words in one kind, and content in others. */
+const keptIn: ReadonlySet<string> = new Set(['contract.moved reason', 'run.requested request'])
+
 function isKept(kind: string, name: string): boolean {
-  return kept.has(name) || /_ids?$/.test(name) || (kind === 'contract.moved' && name === 'reason')
+  return kept.has(name) || /_ids?$/.test(name) || keptIn.has(`${kind} ${name}`)
 }
 
 function blank(name: string, value: Json | undefined): Json | undefined {
@@ -77,7 +68,7 @@ function blank(name: string, value: Json | undefined): Json | undefined {
 
 /**
  * Whether a rune itself may be shown. One of a contract follows how that was
- * opened; a question is put to a person, who has to see it.
+ * opened; a question about a contract follows the run that asks it.
  */
 export function isShown(rune: Pick<Rune, 'visibility' | 'machine'>, opened?: Pick<Rune, 'visibility'>): boolean {
   if (rune.visibility !== 'public') return false

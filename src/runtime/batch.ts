@@ -62,9 +62,8 @@ export function createBatch(state: SessionState, at: number): Batch {
   const overlay = new Map<string, string>()
 
   const stateOf = (subject_id: string) => overlay.get(subject_id) ?? state.subjects.get(subject_id)?.state
-  /** What belongs to a run is for the same eyes as the run; only what it asks a person is for that person. */
-  const visibilityOf = ({ run_id = '' }: Concerns, machine?: string): Visibility =>
-    machine === 'interaction' ? 'public' : (state.runs.get(run_id)?.visibility ?? 'public')
+  /** What belongs to a run is for the same eyes as the run, also what it asks a person and what that person answers. */
+  const visibilityOf = ({ run_id = '' }: Concerns): Visibility => state.runs.get(run_id)?.visibility ?? 'public'
   const write = <D extends { readonly at: number }>(draft: D) => runes.push(draft as unknown as Draft)
 
   function restOn(subject_id: string) {
@@ -86,7 +85,7 @@ export function createBatch(state: SessionState, at: number): Batch {
     restOn,
     open(name, subject_id, kind, said, about = {}) {
       const machine: Machine = byName[name]
-      const { actor, payload, visibility = visibilityOf(about, name) } = said
+      const { actor, payload, visibility = visibilityOf(about) } = said
       const to = machine.initial
       write({
         ...about,
@@ -113,7 +112,7 @@ export function createBatch(state: SessionState, at: number): Batch {
       if (decision.edge.rune !== kind)
         throw new Error(`${name} ${from} on ${trigger} is recorded by ${decision.edge.rune}, not by ${kind}.`)
       const { to } = decision
-      const { actor, payload, visibility = visibilityOf(about, name) } = said
+      const { actor, payload, visibility = visibilityOf(about) } = said
       write({ ...about, at, actor, payload, visibility, kind, machine: name, subject_id, from, to, trigger })
       moves.push({ machine: name, trigger, thread: threadOf(name, about) })
       enter(machine, subject_id, to, kind, about)

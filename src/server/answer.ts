@@ -67,6 +67,7 @@ export function answering({ desk, kept }: Context, operation: Operation) {
       body: bodyOf(request),
       idempotency_key,
       by: request.token?.name ?? 'nobody',
+      scope: request.token?.scope ?? 'read',
     })
     void reply.type(jsonType)
     return operation.method === 'GET' ? get(request, reply, asked) : post(request, reply, asked)

@@ -2,10 +2,11 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
 import type { Scope } from '../surface/operation.ts'
+import { allows } from '../surface/operation.ts'
 import { usualHeaders } from './headers.ts'
 import type { Limits } from './limits.ts'
 import { type Names, refusedOrigin } from './origin.ts'
-import { allows, createGatekeeper, type Token } from './tokens.ts'
+import { createGatekeeper, type Token } from './tokens.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { faults } from '../faults/catalogue.ts'
-import { type Scope, scopes } from '../surface/operation.ts'
+import type { Scope } from '../surface/operation.ts'
 
 /** Who may ask, and for what. Only the digest of the secret is kept. */
 export interface Token {
@@ -28,8 +28,4 @@ export function createGatekeeper(tokens: readonly Token[]) {
       throw faults.token_missing({ problem: 'The token of the request is none that this server knows.' })
     return found
   }
-}
-
-export function allows(has: Scope, needs: Scope): boolean {
-  return scopes.indexOf(has) >= scopes.indexOf(needs)
 }

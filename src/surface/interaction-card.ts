@@ -7,6 +7,7 @@ import { withReports } from '../observation/late-evidence.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Desk } from './desk.ts'
+import { allows, type Scope } from './operation.ts'
 import type { SessionView } from './session-views.ts'
 import type { InteractionCard } from './shapes/interaction.ts'
 
@@ -19,12 +20,31 @@ const silences: { readonly [S in Payload<'interaction.opened'>['on_silence']]: s
   use_default: 'The defaults are taken for the answer.',
 }
 
-export async function interactionCard(desk: Desk, interaction_id: string): Promise<InteractionCard> {
+/** A question as this scope may know it: who may answer sees all of it, also where it is not public. */
+export async function interactionCard(desk: Desk, interaction_id: string, scope: Scope): Promise<InteractionCard> {
   const session_id = await desk.views.sessionOf('interaction', interaction_id)
-  return cardOf(await desk.views.of(session_id), interaction_id)
+  const view = await desk.views.of(session_id)
+  const opened = view.steps.find((rune) => rune.kind === 'interaction.opened' && rune.interaction_id === interaction_id)
+  if (opened === undefined || opened.visibility === 'public' || !allows(scope, 'approve'))
+    return cardOf(view, interaction_id)
+  const steps: Rune[] = []
+  for (const { event_id } of view.steps.filter((rune) => concerns(rune, opened)))
+    steps.push(...(await desk.runelog.read(session_id, { after: event_id - 1, limit: 1 })))
+  return cardOf({ state: view.state, steps }, interaction_id)
 }
 
-export function cardOf({ state, steps }: SessionView, interaction_id: string): InteractionCard {
+/** The runes that a card is made of. */
+function concerns(rune: Rune, { interaction_id, call_id, execution_id }: Rune): boolean {
+  if (rune.interaction_id === interaction_id) return true
+  if (rune.kind === 'tool.call') return rune.call_id === call_id
+  const isOfContract = rune.kind === 'contract.opened' || rune.kind === 'contract.evidence_added'
+  return isOfContract && rune.execution_id === execution_id
+}
+
+export function cardOf(
+  { state, steps }: Pick<SessionView, 'state' | 'steps'>,
+  interaction_id: string,
+): InteractionCard {
   const own = steps.filter((rune) => rune.interaction_id === interaction_id)
   const opened = own.find((rune) => rune.kind === 'interaction.opened')
   if (opened?.kind !== 'interaction.opened') throw faults.not_found({ what: 'interaction', id: interaction_id })

@@ -7,6 +7,10 @@ export const scopes = ['read', 'operate', 'approve', 'admin'] as const
 
 export type Scope = (typeof scopes)[number]
 
+export function allows(has: Scope, needs: Scope): boolean {
+  return scopes.indexOf(has) >= scopes.indexOf(needs)
+}
+
 /**
  * One thing that can be asked from outside, declared once: the server makes a
  * route of it, the OpenAPI document and the reference a section, the command
@@ -58,6 +62,8 @@ export interface Asked<P, Q, B> {
   readonly idempotency_key: string | null
   /** Who asks: the name of a token, or `human` where nobody had to say. */
   readonly by: string
+  /** What they may ask for. */
+  readonly scope: Scope
 }
 
 /** Keeps the types of its parts together. */

@@ -43,6 +43,14 @@ test('F-81 digest: what was taken for one purpose does not serve another', () =>
 })
 
 test('F-81 request key: a blank in a token name or in a key does not make two requests one', () => {
-  const asked = (by: string, idempotency_key: string) => ({ params: {}, query: {}, body: {}, by, idempotency_key })
+  const scope = 'operate' as const
+  const asked = (by: string, idempotency_key: string) => ({
+    params: {},
+    query: {},
+    body: {},
+    by,
+    idempotency_key,
+    scope,
+  })
   expect(requestKey('submit_run', asked('ann', 'b k'))).not.toBe(requestKey('submit_run', asked('ann b', 'k')))
 })

@@ -175,6 +175,40 @@ describe('F-24 checkFcmp: it never throws', () => {
   })
 })
 
+describe('F-24 checkFcmp: a second argument that cannot be read is a problem and no error', () => {
+  const throwing = (): never => {
+    throw new Error('Do not look.')
+  }
+  const revoked = Proxy.revocable({}, {})
+  revoked.revoke()
+  const hostile = { toString: throwing, [Symbol.toPrimitive]: throwing }
+  test.each<[string, unknown]>([
+    ['null', null],
+    ['a symbol as status', { status: Symbol('x') }],
+    ['a status that no run has', { status: 'done' }],
+    ['a getter that throws', Object.defineProperty({}, 'status', { get: throwing })],
+    ['a run_id that throws', { run_id: hostile }],
+    ['a status that throws', { status: hostile }],
+    ['a revoked proxy', revoked.proxy],
+    ['a proxy that throws', new Proxy({}, { get: throwing })],
+  ])('%s', (_, expected) => {
+    const { events } = streamOf(askedAtWork())
+    const problems = checkFcmp(events, expected as Parameters<typeof checkFcmp>[1])
+    expect(problems).toEqual([{ pointer: '', problem: expect.stringContaining('expected') }])
+  })
+
+  test('anything at all', () => {
+    const { events } = streamOf(askedAtWork())
+    fc.assert(
+      fc.property(fc.anything(), fc.anything(), (run_id, status) => {
+        checkFcmp(events, { run_id, status } as Parameters<typeof checkFcmp>[1])
+        checkFcmp(events, run_id as Parameters<typeof checkFcmp>[1])
+      }),
+      { numRuns: 500, seed: 7 },
+    )
+  })
+})
+
 test('checkFcmp: an event that cannot be read does not hide what is wrong after it', () => {
   const { events, expected } = streamOf(askedAtWork())
   const damaged = events.with(1, {}).with(6, { ...events[6], engine: 'someone else' })

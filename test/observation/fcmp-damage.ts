@@ -114,6 +114,8 @@ export const damages: Readonly<Record<string, Damage>> = {
   'an event is a list': [(events, i) => events.map((event, k) => (k === i ? [event] : event)), always],
   'a hole': [(events, i) => events.map((event, k) => (k === i ? undefined : event)), always],
 
+  'a question is asked twice in a row': [put((event) => event), isQuestion],
+
   // The envelope.
   ...Object.fromEntries(
     ['protocol_version', 'run_id', 'seq', 'ts', 'engine', 'type', 'data', 'meta'].flatMap((name) => [

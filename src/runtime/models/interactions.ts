@@ -1,4 +1,5 @@
 import type { ReadModel } from '../../runelog/read-model.ts'
+import type { Visibility } from '../../runes/rune.ts'
 
 /** What waits for someone, across all sessions: the inbox, and the deadlines that a restart has to keep. */
 export type OpenInteraction = {
@@ -16,12 +17,14 @@ export type OpenInteraction = {
   readonly prompt: string
   readonly deadline: number | null
   readonly opened_at: number
+  /** That of the run that asks. Only a person who may answer sees a prompt that is not public. */
+  readonly visibility: Visibility
 }
 
 /** Those with a deadline are listed apart: a start has to keep these, and only these. */
 export const openInteractions: ReadModel = {
   name: 'open_interactions',
-  version: 4,
+  version: 5,
   keys: (rune) => (rune.machine === 'interaction' && rune.subject_id !== undefined ? [rune.subject_id] : []),
   fold(_row, rune, key) {
     if (rune.kind !== 'interaction.opened') return undefined
@@ -39,6 +42,7 @@ export const openInteractions: ReadModel = {
       prompt,
       deadline,
       opened_at: rune.at,
+      visibility: rune.visibility,
     }
     return { key, tag: deadline === null ? 'open' : 'due', sort: rune.at, value }
   },

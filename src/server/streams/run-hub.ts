@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { isEndOfRun } from '../../machines/run.ts'
 import { createFcmp } from '../../observation/fcmp.ts'
-import { isShown } from '../../observation/visible.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { FcmpEvent } from '../../wire/fcmp.ts'
 import type { Connection } from './connection.ts'
@@ -51,9 +50,9 @@ export function createRunHub(
         const fresh: FcmpEvent[] = []
         for (const rune of runes) {
           at = rune.event_id
-          if (isShown(rune)) fresh.push(...fcmp.tell(rune))
-          // Of a run that is not public nothing is told, and yet nobody is left waiting for its end.
-          else if (rune.kind === 'run.moved' && rune.subject_id === run_id) isOver ||= isEndOfRun(rune.to)
+          fresh.push(...fcmp.tell(rune))
+          // Of a secret run nothing is told, and yet no reader is left waiting for its end.
+          if (rune.kind === 'run.moved' && rune.subject_id === run_id) isOver ||= isEndOfRun(rune.to)
         }
         if (fresh.length > 0) spread(fresh)
         else if (isOver) for (const connection of live) connection.end()
@@ -69,7 +68,6 @@ export function createRunHub(
   function spread(events: readonly FcmpEvent[]) {
     const before = frames.length
     frames.push(...events.map((event) => Buffer.from(frame(event.type, event, event.seq))))
-    isOver ||= events.some(({ type, data }) => type === 'conversation.state.changed' && 'terminal' in data)
     const fresh = frames.slice(before)
     const bytes = fresh.length === 1 ? (fresh[0] as Buffer) : Buffer.concat(fresh)
     for (const connection of live) {

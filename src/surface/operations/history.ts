@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { createFcmp } from '../../observation/fcmp.ts'
-import { isShown } from '../../observation/visible.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { type FcmpEvent, fcmpEvent } from '../../wire/fcmp.ts'
 import { defineOperation } from '../operation.ts'
@@ -25,8 +24,7 @@ export const runHistory = defineOperation({
     const fcmp = createFcmp(run_id)
     const events: FcmpEvent[] = []
     for await (const slice of inSlices(view.steps))
-      for (const rune of slice)
-        if (rune.run_id === run_id && isShown(rune)) for (const event of fcmp.tell(rune)) events.push(event)
+      for (const rune of slice) for (const event of fcmp.tell(rune)) events.push(event)
     const items = events.slice(after, after + limit)
     const last = items.at(-1)?.seq ?? after
     return { items, next_cursor: last < events.length ? String(last) : null }

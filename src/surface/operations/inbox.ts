@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { printable } from '../../kernel/printable.ts'
+import { notPublic } from '../../observation/visible.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import type { OpenInteraction } from '../../runtime/models/interactions.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
 import type { Desk } from '../desk.ts'
 import { interactionCard } from '../interaction-card.ts'
-import { type Asked, defineOperation } from '../operation.ts'
+import { type Asked, allows, defineOperation } from '../operation.ts'
 import { id } from '../shapes/id.ts'
 import { expectedWaiting, interactionShape, openInteractionShape, repliedShape } from '../shapes/interaction.ts'
 import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
@@ -27,15 +28,16 @@ export const listInbox = defineOperation({
   query: z.strictObject(pageQuery),
   body: null,
   returns: pageOf(openInteractionShape),
-  async run({ runelog }, { query: { limit, cursor } }) {
+  async run({ runelog }, { query: { limit, cursor }, scope }) {
     const after = readCursor('list_inbox', cursor)
     const page = { limit: limit + 1, ...(after !== undefined && { after }) }
     const rows = await mergedRows(runelog, 'open_interactions', ['open', 'due'], page)
     const shown = rows.slice(0, limit)
     const items = shown.map(async ({ value }) => {
       const open = value as OpenInteraction
+      const prompt = open.visibility === 'public' || allows(scope, 'approve') ? printable(open.prompt) : notPublic
       const summary = (await runelog.row('summaries', open.session_id))?.value as Summary | undefined
-      return { ...open, prompt: printable(open.prompt), title: summary?.title ?? null }
+      return { ...open, prompt, title: summary?.title ?? null }
     })
     const last = shown.at(-1)
     const next_cursor = rows.length > limit && last !== undefined ? cursorAt(last) : null
@@ -53,7 +55,7 @@ export const getInteraction = defineOperation({
   query: nothing,
   body: null,
   returns: interactionShape,
-  run: (desk, { params }) => interactionCard(desk, params.interaction_id),
+  run: (desk, { params, scope }) => interactionCard(desk, params.interaction_id, scope),
 })
 
 export const approve = defineOperation({

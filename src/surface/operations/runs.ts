@@ -9,7 +9,7 @@ import { mergedRows } from '../../runelog/merged-rows.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
-import { cardOf } from '../interaction-card.ts'
+import { interactionCard } from '../interaction-card.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun, openQuestions } from '../run-view.ts'
 import { stepShape } from '../shapes/contract.ts'
@@ -145,7 +145,7 @@ export const runInteraction = defineOperation({
     pending_interaction_id: z.string().nullable(),
     interactions: z.array(interactionShape),
   }),
-  async run(desk, { params: { run_id } }) {
+  async run(desk, { params: { run_id }, scope }) {
     const found = await findRun(desk, run_id)
     const open = openQuestions(found)
     return {
@@ -153,7 +153,7 @@ export const runInteraction = defineOperation({
       session_id: found.session_id,
       status: found.run.status,
       pending_interaction_id: open[0] ?? null,
-      interactions: open.map((id) => cardOf(found.view, id)),
+      interactions: await Promise.all(open.map((id) => interactionCard(desk, id, scope))),
     }
   },
 })

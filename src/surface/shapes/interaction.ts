@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { stateNames } from '../../kernel/machine.ts'
 import { interactionMachine } from '../../machines/interaction.ts'
 import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { visibilities } from '../../runes/rune.ts'
 import { snapshotShape } from './contract.ts'
 import { id } from './id.ts'
 
@@ -60,6 +61,8 @@ export const openInteractionShape = z.object({
   prompt: z.string(),
   deadline: z.int().nullable(),
   opened_at: z.int(),
+  /** That of the run that asks. Only who may answer sees a prompt that is not public. */
+  visibility: z.enum(visibilities),
 })
 
 export type InboxItem = z.infer<typeof openInteractionShape>
