@@ -72,6 +72,17 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
   const runs = new Map<string, Step | null>()
   const calls = new Map<string, { readonly step: Step | null; readonly name: string; readonly args: Json }>()
   const count = (what: string) => events.set(what, (events.get(what) ?? 0) + 1)
+  /** The steps with a condition, by their gates. */
+  const behind = new Map(
+    [...steps.values()].flatMap((step) =>
+      step.condition === null
+        ? []
+        : step.needs.filter((key) => steps.get(key)?.kind === 'review').map((gate) => [gate, step] as const),
+    ),
+  )
+  /** Instead of the gate of such a step, what stands before the gate. */
+  const through = (keys: readonly string[], field: 'before' | 'needs') =>
+    keys.flatMap((key) => (behind.has(key) ? (steps.get(key)?.[field] ?? []) : [key]))
   const standInOf = new Map([...steps.values()].flatMap((s) => (s.instead_of === null ? [] : [[s.instead_of, s.key]])))
   let isReviewed = false
 
@@ -87,7 +98,9 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
     if (step.instead_of !== null && attempt.state === 'skipped' && standing(step.instead_of, on) === 'met') return 'met'
     if (attempt.state === 'skipped' && attempt.holds === false) return 'void'
     if (attempt.state === 'skipped' && !step.before.some((b) => standing(b, on) === 'lost')) {
-      if (step.needs.length > 0 && step.needs.every((n) => standing(n, on) === 'void')) return 'void'
+      if (latest.get(behind.get(key)?.key ?? '')?.state === 'skipped') return 'void'
+      const needs = through(step.needs, 'needs')
+      if (needs.length > 0 && needs.every((n) => standing(n, on) === 'void')) return 'void'
       if (step.instead_of !== null && standing(step.instead_of, on) === 'void') return 'void'
     }
     const standIn = standInOf.get(key)
@@ -97,10 +110,14 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
 
   const isOver = (key: string) => standing(key) === 'met' || standing(key) === 'void'
 
-  /** Why the graph does not let this step begin now. */
-  function obstacles(step: Step): string[] {
-    const open = step.before.filter((key) => !isOver(key)).map((key) => `${key} is ${latest.get(key)?.state}`)
-    if (step.needs.length > 0 && step.needs.every((key) => standing(key) === 'void')) open.push('all it needs is void')
+  /** Why the graph does not let this step begin now, or not let its condition be decided. */
+  function obstacles(step: Step, to: 'begin' | 'decide' = 'begin'): string[] {
+    const before = to === 'begin' ? step.before : through(step.before, 'before')
+    const open = before.filter((key) => !isOver(key)).map((key) => `${key} is ${latest.get(key)?.state}`)
+    const needs = through(step.needs, 'needs')
+    if (needs.length > 0 && needs.every((key) => standing(key) === 'void')) open.push('all it needs is void')
+    const own = behind.get(step.key)
+    if (own !== undefined && latest.get(own.key)?.holds !== true) open.push(`the condition of ${own.key} does not hold`)
     if (step.instead_of !== null) {
       const primary = latest.get(step.instead_of)
       if (isOver(step.instead_of)) open.push('it is not needed')
@@ -144,19 +161,26 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
   /** A stand-in in a later phase waits for its phase, and the phase for the task that it replaces: nothing can begin. */
   function isStuck(): boolean {
     const open = [...latest.values()].filter(({ state }) => !['completed', 'failed', 'skipped'].includes(state))
-    return open.every(({ key, state }) => state === 'pending' && obstacles(steps.get(key) as Step).length > 0)
+    return open.every(({ key, state, holds }) => {
+      const step = steps.get(key) as Step
+      const to = step.condition !== null && holds === undefined ? 'decide' : 'begin'
+      return state === 'pending' && obstacles(step, to).length > 0
+    })
   }
 
   function skipped(attempt: Attempt, step: Step, say: (what: string) => void) {
     const { before, needs, instead_of } = step
     const isLost = before.some((key) => standing(key) === 'lost')
-    const isVoid = needs.length > 0 && needs.every((key) => standing(key) === 'void')
+    const needed = through(needs, 'needs')
+    const isVoid = needed.length > 0 && needed.every((key) => standing(key) === 'void')
     const isUnneeded = instead_of !== null && isOver(instead_of)
     if (attempt.holds === false) count('skipped: its condition does not hold')
     else if (attempt.holds === null) count('skipped: its condition could not be decided')
     else if (isUnneeded) count('skipped: a stand-in that is not needed')
     else if (isLost) count('skipped: something before it is lost')
     else if (isVoid) count('skipped: all it depends on is void')
+    else if (latest.get(behind.get(step.key)?.key ?? '')?.state === 'skipped')
+      count('skipped: a gate of a skipped task')
     else if (isStuck()) count('skipped: it waits for what waits for it')
     else say('is skipped although it could run')
     if (attempt.reason === '') say('is skipped without a reason')
@@ -170,7 +194,7 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
     }
     if (attempt.holds !== undefined) say('is decided twice')
     if (condition !== step.condition) say(`decides “${condition}” and not “${step.condition}”`)
-    for (const obstacle of obstacles(step)) say(`is decided although ${obstacle}`)
+    for (const obstacle of obstacles(step, 'decide')) say(`is decided although ${obstacle}`)
     const truth = truthOf(step.condition ?? '', (key) => (isBefore(step, key) ? latest.get(key) : undefined))
     if (decided_by === 'rule' && holds !== truth) say(`is decided as ${holds}; its rule is ${truth}`)
     if (decided_by !== 'rule' && truth !== undefined) say('has a rule that was not followed')
@@ -185,7 +209,9 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
   function isBefore(step: Step, key: string, seen: Set<string> = new Set()): boolean {
     if (seen.has(step.key)) return false
     seen.add(step.key)
-    return step.before.some((b) => b === key || isBefore(steps.get(b) as Step, key, seen))
+    // A stand-in comes after the step that it stands in for.
+    const before = [...step.before, ...(step.instead_of === null ? [] : [step.instead_of])]
+    return before.some((b) => b === key || isBefore(steps.get(b) as Step, key, seen))
   }
 
   function submitted(rune: Seen, attempt: Attempt | undefined, step: Step | undefined, say: (what: string) => void) {
@@ -237,7 +263,8 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
           const asks = 'condition' in (rune.payload.request as object) ? 'condition' : 'review'
           if (asks === 'review' && step.kind !== 'review') say('asks for a review')
           if (asks === 'condition' && (step.condition === null || mode === 'auto')) say('asks about a condition')
-          for (const obstacle of obstacles(step)) say(`asks although ${obstacle}`)
+          for (const obstacle of obstacles(step, asks === 'review' ? 'begin' : 'decide'))
+            say(`asks although ${obstacle}`)
           questions.set(rune.interaction_id ?? '', { attempt, asks })
         }
         break
@@ -304,6 +331,9 @@ function stepsOf({ graph, intent, registry }: FrozenPlan): ReadonlyMap<string, S
   const keyOf = (id: string) => (nodes.get(id)?.node_type === 'review_gate' ? id : (nodes.get(id)?.step_ref ?? id))
   const extras = (intent.metadata?.tasks ?? {}) as Record<string, { instead_of?: string | null } | undefined>
   const primaryOf = (step: string) => extras[step]?.instead_of ?? null
+  const conditionBefore = (id: string) =>
+    (into.get(id) ?? []).find(({ from_node }) => nodes.get(from_node)?.node_type === 'decision_point')?.condition ??
+    null
   const steps = [...nodes.values()]
     .filter(({ node_id }) => isTask(node_id))
     .map((node): Step => {
@@ -319,9 +349,7 @@ function stepsOf({ graph, intent, registry }: FrozenPlan): ReadonlyMap<string, S
         kind: node.node_type === 'review_gate' ? 'review' : 'work',
         before,
         needs: before.filter((key) => declared.includes(key) || (key === ownGate && node.node_id !== ownGate)),
-        condition:
-          (into.get(node.node_id) ?? []).find(({ from_node }) => nodes.get(from_node)?.node_type === 'decision_point')
-            ?.condition ?? null,
+        condition: node.node_type === 'review_gate' ? null : conditionBefore(ownGate ?? node.node_id),
         instead_of: node.node_type === 'review_gate' ? null : primaryOf(step),
         owner: graph.swimlanes.find(({ node_refs }) => node_refs.includes(node.node_id))?.agent_id ?? '',
         tools: command?.kind === 'command' ? (command.tools as readonly Json[]) : [],

@@ -6,12 +6,12 @@ import type { Outcome } from './inputs.ts'
 import { textOf } from './prompts.ts'
 
 /**
- * What the rule of a condition can see: every work task before its own. All of them are over by then, so the rule has
- * the same answer whenever it is evaluated.
+ * What the rule of a condition can see: every work task before its own, and the one that it stands in for. All of them
+ * are over by then, so the rule has the same answer whenever it is evaluated.
  */
 export function contextOf(
   tasks: readonly { readonly planned: PlannedTask }[],
-  { depends_on }: PlannedTask,
+  { depends_on, instead_of }: PlannedTask,
   outcomeOf: (task_id: string) => Outcome,
 ): ConditionContext {
   const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
@@ -24,7 +24,7 @@ export function contextOf(
     if (planned.kind === 'work') found.push([planned.key, factsOf(outcomeOf(task_id))])
     for (const before of planned.depends_on) look(before)
   }
-  for (const before of depends_on) look(before)
+  for (const before of [...depends_on, instead_of ?? '']) look(before)
   return { tasks: Object.fromEntries(found) }
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Finding, GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
 import { problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
 import { writtenJson } from './draft.ts'
+import { gatesOf } from './gates.ts'
 import type { GoalIds } from './goal-ids.ts'
 import { placed } from './schedule.ts'
 import { standings } from './standing.ts'
@@ -152,15 +153,17 @@ function noteOf({ title, description, suggested_fix }: Finding): string {
   return [`${title}: ${description}`, ...(suggested_fix === undefined ? [] : [`Suggested: ${suggested_fix}`])].join(' ')
 }
 
-/** New tasks for those that have to be done again, and for what was skipped because of them: dependents and stand-ins. */
+/** New tasks for those that have to be done again, and for what was skipped because of them: dependents, stand-ins and gates. */
 function retriesOf(goal: GoalView, found: readonly string[], ids: GoalIds): readonly PlannedTask[] {
   const latest = latestTasks(goal)
+  const gates = gatesOf([...latest.values()])
   const again = new Set(found)
   for (let before = -1; before !== again.size; ) {
     before = again.size
     for (const { planned, state } of latest.values()) {
       const { task_id, depends_on, instead_of } = planned
-      if (state === 'skipped' && [...depends_on, instead_of ?? ''].some((id) => again.has(id))) again.add(task_id)
+      const cause = [...depends_on, instead_of ?? '', gates.behind(task_id)?.task_id ?? '']
+      if (state === 'skipped' && cause.some((id) => again.has(id))) again.add(task_id)
     }
   }
   const attempts = Map.groupBy(currentTasks(goal), ({ planned }) => planned.key)

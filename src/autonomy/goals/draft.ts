@@ -62,8 +62,25 @@ function checkTasks({ tasks }: { readonly tasks: Tasks }, issues: z.RefinementCt
     if (!ids.includes(instead_of) || instead_of === id) say(i, 'instead_of', `There is no other task ${instead_of}.`)
     if (tasks.findIndex((task) => task.instead_of === instead_of) < i)
       say(i, 'instead_of', `Another task stands in for ${instead_of} already.`)
+    const circle = standInCircle(tasks, id)
+    if (circle !== null) say(i, 'instead_of', circle)
   })
 }
+
+/** Tasks that stand in for each other in a circle: each would begin when the other one failed. Null: this one does not. */
+export function standInCircle(tasks: readonly StandIn[], id: string): string | null {
+  const primaries = new Map(tasks.map((task) => [task.id, task.instead_of ?? null]))
+  const chain = [id]
+  for (let at = primaries.get(id) ?? null; at !== null; at = primaries.get(at) ?? null) {
+    if (at === id)
+      return `${[...chain, id].join(' stands in for ')}: that is a circle; let one of them stand in for none.`
+    if (chain.includes(at)) return null
+    chain.push(at)
+  }
+  return null
+}
+
+type StandIn = { readonly id: string; readonly instead_of?: string | null | undefined }
 
 const plannersDraft = closedObject(plannersOwn).superRefine(checkTasks)
 

@@ -11,7 +11,7 @@ import type { Plans, PlanView } from '../plans/plans.ts'
 import { isEnded } from '../plans/recorded.ts'
 import { takenIn } from '../plans/submission.ts'
 import type { DraftGiven, Judgement } from './desk.ts'
-import { readDraft, unknownEvidence } from './draft.ts'
+import { readDraft, standInCircle, unknownEvidence } from './draft.ts'
 import { configOf, type GoalConfig } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 import { beyondGoal, boundsOf, evidenceRefOf, intentOf } from './intent-of.ts'
@@ -146,7 +146,15 @@ async function frozen(
     return failed(`No task is left in the plan. ${dropped.join('; ')}`.trim())
   }
   const rules = tasks.some(({ condition }) => condition !== null) ? await conditions() : null
-  const problem = tasks.flatMap((task) => [...problemWith(engine, task), ...undecidable(task, config, rules)]).join(' ')
+  const named = new Map(tasks.map(({ task_id, key }) => [task_id, key]))
+  const standIns = tasks.map(({ key, instead_of }) => ({ id: key, instead_of: named.get(instead_of ?? '') }))
+  const problem = tasks
+    .flatMap((task) => [
+      ...problemWith(engine, task),
+      ...undecidable(task, config, rules),
+      ...[standInCircle(standIns, task.key) ?? []].flat(),
+    ])
+    .join(' ')
   return problem === '' ? { outcome: 'judged', tasks } : failed(problem)
 }
 

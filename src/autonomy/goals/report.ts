@@ -86,7 +86,12 @@ export function reportOf(state: SessionState, goal: GoalView, now: number): Goal
   const config = configOf(goal)
   const { tokens = 0, tool_calls = 0, cost_usd = 0 } = state.agents.get(goal.agent_id)?.used ?? {}
   const tasks = plan === null ? goal.tasks : currentTasks(goal)
-  const planned = tasks.length > 0 ? tasks.map(taskReport) : (plan?.tasks ?? []).map((task) => plannedReport(task))
+  // A plan that never started opened no tasks. Where its goal is over, they were given up with it.
+  const unopened = ended_at === null ? {} : ({ state: 'cancelled', reason } as const)
+  const planned =
+    tasks.length > 0
+      ? tasks.map(taskReport)
+      : (plan?.tasks ?? []).map((task) => ({ ...plannedReport(task), ...unopened }))
   return {
     goal_id,
     session_id: state.session_id,

@@ -1,6 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
 import { type TaskState, taskMachine } from '../../machines/task.ts'
 import { type PlannedTask, priorities } from '../../observation/goal-state.ts'
+import { type Gates, gatesOf } from './gates.ts'
 import { type Standing, standings } from './standing.ts'
 
 /** What is known about a task: where it is, and what its run or its question came to. */
@@ -129,13 +130,14 @@ type Note = (op: Op, to: TaskState) => void
 
 /** Whoever can never run is skipped, and whoever depends on that, until nothing changes. */
 function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {
+  const gates = gatesOf(tasks)
   for (let found = true; found; ) {
     found = false
     const standing = standings(tasks.map(placed), states)
     for (const task of tasks) {
       const { planned } = task
       if (states.get(planned.task_id) !== 'pending') continue
-      const reason = whyRefused(task) ?? whyNever(tasks, planned, states, standing)
+      const reason = whyRefused(task) ?? whyNever(tasks, planned, { states, standing, gates })
       if (reason === undefined) continue
       record({ op: 'skip', task_id: planned.task_id, reason }, 'skipped')
       found = true
@@ -172,11 +174,16 @@ export const placed = ({ planned, condition }: Pick<TaskFacts, 'planned'> & { co
 
 type Decision = { readonly decided: { readonly holds: boolean | null } | null } | null
 
+interface Situation {
+  readonly states: ReadonlyMap<string, TaskState>
+  readonly standing: (task_id: string) => Standing
+  readonly gates: Gates
+}
+
 function whyNever(
   tasks: readonly TaskFacts[],
-  { depends_on, needs, instead_of }: PlannedTask,
-  states: ReadonlyMap<string, TaskState>,
-  standing: (task_id: string) => Standing,
+  { task_id: own, depends_on, needs, instead_of }: PlannedTask,
+  { states, standing, gates }: Situation,
 ): string | undefined {
   const named = (task_id: string) => tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? task_id
   if (instead_of !== null && states.get(instead_of) === 'completed')
@@ -188,8 +195,12 @@ function whyNever(
     return `It is not needed: ${named(instead_of)} was skipped because of its condition.`
   const lost = depends_on.find((task_id) => standing(task_id) === 'lost')
   if (lost !== undefined) return `It depends on ${named(lost)}, which ${states.get(lost) ?? 'is gone'}.`
-  if (needs.length === 0 || !needs.every((task_id) => standing(task_id) === 'void')) return undefined
-  return `All that it depends on was skipped because of a condition: ${needs.map(named).join(', ')}.`
+  const behind = gates.behind(own)
+  if (behind !== undefined && states.get(behind.task_id) === 'skipped')
+    return `It is not needed: ${behind.key} was skipped.`
+  const needed = gates.through(needs, 'needs')
+  if (needed.length === 0 || !needed.every((task_id) => standing(task_id) === 'void')) return undefined
+  return `All that it depends on was skipped because of a condition: ${needed.map(named).join(', ')}.`
 }
 
 function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, limits: Limits, record: Note) {
@@ -219,16 +230,25 @@ function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskSta
   }
 }
 
-/** Pending, and all it depends on is met or not taken: the urgent ones first, and of those the oldest. */
+/**
+ * Pending, and all it depends on is met or not taken: the urgent ones first, and of those the oldest. A condition is
+ * decided before the gate of its task is asked, so a task that has to be decided does not wait for its gate.
+ */
 function runnable(
   tasks: readonly TaskFacts[],
   states: ReadonlyMap<string, TaskState>,
   standing: (task_id: string) => Standing,
 ): readonly TaskFacts[] {
+  const gates = gatesOf(tasks)
+  const undecided = new Set(
+    tasks.flatMap(({ planned, condition }) => (condition?.decided === null ? [planned.task_id] : [])),
+  )
+  const isClear = (id: string) => standing(id) === 'met' || standing(id) === 'void'
   return tasks
     .filter(({ planned: { task_id, depends_on, instead_of } }) => {
-      const isClear = (id: string) => standing(id) === 'met' || standing(id) === 'void'
-      if (states.get(task_id) !== 'pending' || !depends_on.every(isClear)) return false
+      if (states.get(task_id) !== 'pending' || undecided.has(gates.behind(task_id)?.task_id ?? '')) return false
+      const before = undecided.has(task_id) ? gates.through(depends_on, 'depends_on') : depends_on
+      if (!before.every(isClear)) return false
       return instead_of === null || isOver(states.get(instead_of) ?? 'pending')
     })
     .map((task, age) => ({ task, age, rank: priorities.indexOf(task.planned.priority) }))

@@ -1,5 +1,6 @@
 import { type TaskState, taskMachine } from '../../machines/task.ts'
 import type { PlannedTask } from '../../observation/goal-state.ts'
+import { gatesOf } from './gates.ts'
 
 /**
  * What a task is to those that depend on it: done, never to be done, not taken
@@ -16,7 +17,8 @@ export interface Placed {
 /**
  * A dependency is met when the task completed, when the task that stands in for
  * it is, or when it was itself a stand-in that nobody needed. It is void when
- * its condition does not hold, or when all that it needs is void.
+ * its condition does not hold, or when all that it needs is void. A gate that
+ * was not asked because its task was skipped is void as well.
  */
 export function standings(
   tasks: readonly Placed[],
@@ -24,6 +26,7 @@ export function standings(
 ): (task_id: string) => Standing {
   const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
   const refused = new Set(tasks.flatMap(({ planned, holds }) => (holds === false ? [planned.task_id] : [])))
+  const gates = gatesOf(tasks)
   const standIns = new Map<string, string>()
   for (const { planned } of tasks) if (planned.instead_of !== null) standIns.set(planned.instead_of, planned.task_id)
   const known = new Map<string, Standing>()
@@ -57,7 +60,10 @@ export function standings(
   function isVoid({ task_id, depends_on, needs, instead_of }: PlannedTask): boolean {
     if (refused.has(task_id)) return true
     if (depends_on.some((id) => standing(id) === 'lost')) return false
-    if (needs.length > 0 && needs.every((id) => standing(id) === 'void')) return true
+    const behind = gates.behind(task_id)
+    if (behind !== undefined && states.get(behind.task_id) === 'skipped') return true
+    const needed = gates.through(needs, 'needs')
+    if (needed.length > 0 && needed.every((id) => standing(id) === 'void')) return true
     return instead_of !== null && standing(instead_of) === 'void'
   }
   return standing

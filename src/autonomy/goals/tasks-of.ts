@@ -16,7 +16,7 @@ interface Judged {
  * The tasks of a judged graph: each action is work for an agent, each gate a
  * review for a person. Phases and decision points are looked through: what
  * stands before them stands before what follows. The condition on the way out
- * of a decision point is that of the task it leads to.
+ * of a decision point is that of the task it leads to, also by way of its gate.
  */
 export function tasksOf({ graph, registry, intent }: Judged, idOf: (key: string) => string): readonly PlannedTask[] {
   const isTask = ({ node_type }: GraphNode) => node_type === 'action_proposal' || node_type === 'review_gate'
@@ -46,7 +46,7 @@ export function tasksOf({ graph, registry, intent }: Judged, idOf: (key: string)
       owner: isReview ? null : (lanes.get(node.node_id) ?? null),
       depends_on: earlier.map((other) => idOf(keyOf(other))),
       needs: earlier.filter((other) => isNeeded(other, node, declared)).map((other) => idOf(keyOf(other))),
-      condition: conditions.get(node.node_id) ?? null,
+      condition: isReview ? null : (conditions.get(node.step_ref ?? '') ?? null),
       instead_of: extra?.instead_of == null ? null : idOf(extra.instead_of),
       command_id: command?.id ?? null,
       tools: (command?.tools ?? []).map(({ name, args_schema }) =>
@@ -75,11 +75,13 @@ function isNeeded(other: GraphNode, node: GraphNode, declared: ReadonlyMap<strin
   return declared.get(step)?.includes(other.step_ref ?? '') === true
 }
 
+/** By the steps of the intent. */
 function conditionsIn({ nodes, edges }: ExecutionGraph): ReadonlyMap<string, string> {
+  const steps = new Map(nodes.map(({ node_id, step_ref }) => [node_id, step_ref]))
   const decisions = new Set(nodes.flatMap((node) => (node.node_type === 'decision_point' ? [node.node_id] : [])))
   return new Map(
     edges.flatMap(({ from_node, to_node, condition }) =>
-      condition !== undefined && decisions.has(from_node) ? [[to_node, condition] as const] : [],
+      condition !== undefined && decisions.has(from_node) ? [[steps.get(to_node) ?? '', condition] as const] : [],
     ),
   )
 }

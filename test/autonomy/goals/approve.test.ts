@@ -21,6 +21,14 @@ async function start(plan: never) {
   return { goal_id, again }
 }
 
+test('GO-06 reports: a goal that is cancelled while its plan waits has no task that is pending', async () => {
+  const { goal_id } = await start(planOf(note('ta'), note('tb', 'ta')))
+  expect((await world.sw.goals.show(goal_id)).tasks).toMatchObject([{ state: 'pending' }, { state: 'pending' }])
+  await world.sw.goals.cancel(goal_id, 'enough')
+  const gone = { state: 'cancelled', reason: 'enough' }
+  expect(await world.sw.goals.show(goal_id)).toMatchObject({ state: 'stopped', tasks: [gone, gone] })
+})
+
 test('GO-06 approvals: an approval that names no task approves the plan and, sent again, no review', async () => {
   const { goal_id, again } = await start(planOf({ ...note('tw'), command: 'cmd_write' }))
   const blocked = await again()

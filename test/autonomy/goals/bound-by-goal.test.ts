@@ -150,6 +150,20 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
     expect(report).toMatchObject({ state: 'stopped', reason: expect.stringContaining('full_auto_risk') })
   })
 
+  test('GO-02 stand-ins: a whole intent whose steps stand in for each other in a circle is refused', async () => {
+    const step = (step_id: string) => ({ command_id: 'cmd_note', step_id, intent: 'Do.', risk_level: 'low' })
+    const plan = whole({
+      budgets,
+      planned_commands: ['aa', 'bb'].map((id) => ({ ...step(id), effects: ['read'], evidence_refs: ['ev1'] })),
+      metadata: {
+        tasks: { aa: { priority: 'medium', instead_of: 'bb' }, bb: { priority: 'medium', instead_of: 'aa' } },
+      },
+    })
+    const { report, inputs } = await setGoal({ goal: 'Whole', auto: true, plan })
+    expect(report).toMatchObject({ state: 'stopped', reason: expect.stringContaining('that is a circle') })
+    expect(inputs).toEqual([])
+  })
+
   test('a plan that is given with a rejection is bound like the first one', async () => {
     await setGoal({ goal: 'Whole', mode: 'auto', auto: false, plan: planOf(note('ta')) })
     const plan = {

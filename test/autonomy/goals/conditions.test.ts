@@ -246,6 +246,73 @@ describe('F-41 conditions: what follows from a task that is skipped', () => {
     const asked = await play(seen('rule: true'))
     expect(asked.report).toMatchObject({ state: 'blocked', waits_for: [{ prompt: expect.stringContaining('Review') }] })
   })
+
+  const reviewed = { ...iff('the order is paid', 'pp', 'ta'), command: 'cmd_seen' }
+
+  test('the condition of a reviewed task is named by the task, and the review by its gate', async () => {
+    const { goal_id, session_id, report, tasks } = await play(planOf(note('ta'), reviewed))
+    const gate = report.tasks.find(({ kind }) => kind === 'review')?.task ?? ''
+    expect(report).toMatchObject({ state: 'blocked', reason: 'pp waits.' })
+    expect(report.waits_for).toMatchObject([{ task_id: tasks.pp?.task_id, prompt: expect.stringContaining('pp (') }])
+    expect(tasks.pp?.condition).toMatchObject({ text: 'the order is paid', holds: null })
+    expect(tasks[gate]?.condition).toBeNull()
+    const approve = (task: string) => world.sw.goals.approve(goal_id, { task })
+    await expect(approve(gate)).rejects.toMatchObject({ code: 'goal_not_waiting' })
+    await approve('pp')
+    await world.sw.idle()
+    // The same request again does not pass the review.
+    await expect(approve('pp')).rejects.toMatchObject({ message: expect.stringContaining(gate) })
+    const decided = await look(goal_id, session_id)
+    expect(decided.tasks.pp).toMatchObject({ state: 'pending', condition: { holds: true, decided_by: 'human' } })
+    expect(decided.report).toMatchObject({ reason: `${gate} waits.`, waits_for: [{}] })
+    await approve(gate)
+    await world.sw.idle()
+    expect(await look(goal_id, session_id)).toMatchObject({ report: { state: 'goal_met' }, ran: ['ta', 'pp'] })
+  })
+
+  test('a reviewed task is skipped because of its own condition, and its gate because of the task', async () => {
+    const { goal_id, session_id } = await play(planOf(note('ta'), reviewed, note('tb', 'pp'), note('tc', 'ta', 'pp')))
+    await world.sw.goals.reject(goal_id, { task: 'pp', reason: 'it is not' })
+    await world.sw.idle()
+    const { report, tasks, ran } = await look(goal_id, session_id)
+    const gate = report.tasks.find(({ kind }) => kind === 'review')
+    expect(tasks.pp).toMatchObject({ state: 'skipped', reason: 'Its condition does not hold: it is not' })
+    expect(gate).toMatchObject({ state: 'skipped', reason: 'It is not needed: pp was skipped.' })
+    expect(tasks.tb?.reason).toBe('All that it depends on was skipped because of a condition: pp.')
+    expect({ state: report.state, ran }).toEqual({ state: 'goal_met', ran: ['ta', 'tc'] })
+  })
+
+  test('a reviewed task whose condition could not be decided is done again with its gate', async () => {
+    const verdicts = [verdict(null, 'No idea.'), verdict(true)]
+    const more = { mode: 'auto', critic: 'critic' } as const
+    const played = await play(planOf(note('ta'), reviewed), {}, more, () => verdicts.shift() ?? verdict(true))
+    const gates = played.report.tasks.filter(({ kind }) => kind === 'review')
+    expect(gates.map(({ state }) => state)).toEqual(['skipped', 'blocked'])
+    await world.sw.goals.approve(played.goal_id, { task: gates[1]?.task_id ?? '' })
+    await world.sw.idle()
+    const { report, ran } = await look(played.goal_id, played.session_id)
+    expect({ state: report.state, ran }).toEqual({ state: 'goal_met', ran: ['ta', 'pp'] })
+  })
+
+  test.each([
+    { command: 'cmd_note', reviews: 0 },
+    { command: 'cmd_seen', reviews: 1 },
+  ])('the rule of a stand-in sees the task that it stands in for: $command', async ({ command, reviews }) => {
+    const standIn = { ...iff('rule: context.tasks.ta.state == "failed"', 'tb'), instead_of: 'ta', command }
+    const parts = { ta: [breakOff('no', { retryable: false })] }
+    const failed = await play(planOf(note('ta'), standIn), parts)
+    expect(failed.decided).toMatchObject([{ payload: { holds: true, decided_by: 'rule' } }])
+    expect(failed.report.waits_for).toHaveLength(reviews)
+    for (const { task_id } of failed.report.waits_for)
+      await world.sw.goals.approve(failed.goal_id, { task: task_id ?? '' })
+    await world.sw.idle()
+    expect((await look(failed.goal_id, failed.session_id)).report.state).toBe('goal_met')
+    await world.end()
+    const done = await play(planOf(note('ta'), standIn))
+    expect(done.report).toMatchObject({ state: 'goal_met', waits_for: [] })
+    expect(done.tasks.tb?.reason).toBe('It is not needed: ta completed.')
+    expect(done.decided).toEqual([])
+  })
 })
 
 describe('F-41 conditions: the rule language and old records', () => {
