@@ -54,6 +54,7 @@ const refusals = [
   'interaction_closed',
   'transition_refused',
   'session_over',
+  'session_suspended',
   // Whoever closes a session while the process goes down; the next one finishes it.
   'session_busy',
   'reply_unfit',

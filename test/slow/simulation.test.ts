@@ -34,6 +34,7 @@ const sometimes = [
   /effect of radio.listen/,
   'refused: interaction_closed',
   'refused: session_over',
+  'refused: session_suspended',
 ]
 
 test('whatever clients, crashes and time do to a few sessions, nothing is lost, doubled or stuck', {
