@@ -38,6 +38,43 @@ const limits = { max_parallel: 4, per_agent: {}, is_active: true }
 const opsOf = (...args: Parameters<typeof schedule>) =>
   schedule(...args).ops.map((op) => `${op.op} ${op.task_id}${'reason' in op ? `: ${op.reason}` : ''}`)
 
+describe('F-41 gates: a task with a condition and its review', () => {
+  const decided = (holds: boolean | null) => ({ decided: { holds, reason: 'So.' }, asks: null })
+  const review = { kind: 'review', owner: null } as const
+  const behind = { depends_on: ['g'], needs: ['g'] }
+
+  test('the condition is decided first, then the review is asked, then the task begins', () => {
+    const gate = facts(planned('g', review))
+    const task = {
+      ...facts(planned('t', { ...behind, condition: 'It is so.' })),
+      condition: { decided: null, asks: null },
+    }
+    expect(opsOf([gate, task], limits)).toEqual(['decide t'])
+    expect(opsOf([gate, { ...task, condition: { decided: null, asks: 'person' } }], limits)).toEqual([])
+    expect(opsOf([gate, { ...task, condition: decided(true) }], limits)).toEqual(['ask g'])
+    expect(
+      opsOf(
+        [
+          { ...gate, state: 'completed' },
+          { ...task, condition: decided(true) },
+        ],
+        limits,
+      ),
+    ).toEqual(['assign t'])
+  })
+
+  test('a plan of an earlier version has its condition at the gate, and what is refused there does not begin', () => {
+    const gate = facts(planned('g', { ...review, condition: 'It is so.' }))
+    const task = facts(planned('t', behind))
+    for (const holds of [false, null])
+      expect(opsOf([{ ...gate, condition: decided(holds) }, task], limits)).toEqual([
+        expect.stringMatching(/^skip g: Its condition/),
+        expect.stringMatching(/^skip t: /),
+      ])
+    expect(opsOf([{ ...gate, condition: decided(true) }, task], limits)).toEqual(['ask g'])
+  })
+})
+
 describe('what becomes of tasks', () => {
   test('the urgent ones begin first, and of those the oldest; no more than there are places', () => {
     const ranks: Priority[] = ['low', 'medium', 'critical', 'medium', 'high']
