@@ -235,8 +235,10 @@ export const faults = defineFaults({
   coordination_not_waiting: {
     http: 409,
     retry: 'never',
-    says: (d: { coordination_id: string; state: string }) =>
-      `Coordination ${d.coordination_id} is ${d.state} and asks nothing; answers are accepted while it is AWAITING_ANSWERS.`,
+    says: (d: { coordination_id: string; state: string; came_first?: string }) =>
+      d.came_first === undefined
+        ? `Coordination ${d.coordination_id} is ${d.state} and asks nothing; answers are accepted while it is AWAITING_ANSWERS.`
+        : `Nothing was done with this answer to coordination ${d.coordination_id}: ${d.came_first}. It is ${d.state} now.`,
   },
   coordination_diverged: {
     http: 409,

@@ -95,6 +95,12 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
     }
   }
 
+  /** Works on it first: what came before this answer is in force when it is refused. */
+  async function tooLate(coordination_id: string, came_first: string | undefined) {
+    const { state } = await rest(coordination_id)
+    return faults.coordination_not_waiting({ coordination_id, state, ...(came_first && { came_first }) })
+  }
+
   async function files(coordination_id: string) {
     const recorded = await find(coordination_id)
     const state = stateOf(recorded)
@@ -118,10 +124,18 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
         ({ idempotency_key }) => idempotency_key !== null && idempotency_key === who.idempotency_key,
       )
       const asked = sent ?? openPack(recorded)
-      if (asked === null) throw faults.coordination_not_waiting({ coordination_id, state: stateOf(recorded) })
+      if (asked === null) {
+        const isAnswered = stateOf(recorded) === 'AWAITING_ANSWERS' && !recorded.asked.some(({ is_open }) => is_open)
+        throw await tooLate(coordination_id, isAnswered ? 'another answer came first' : undefined)
+      }
       const engine = ports.engine()
       const pack = answer_pack ?? (answersFrom(asked.question_pack, choices, engine.sha256) as unknown as Json)
-      await reply(engine, asked.interaction_id, { reply: pack, ...who })
+      try {
+        await reply(engine, asked.interaction_id, { reply: pack, ...who })
+      } catch (error) {
+        if (!(error instanceof Fault) || error.code !== 'interaction_closed') throw error
+        throw await tooLate(coordination_id, whatCameFirst(error.details))
+      }
       return rest(coordination_id)
     },
 
@@ -189,4 +203,11 @@ function inTheMiddle(session: SessionState): string[] {
     ),
   )
   return open.filter((id) => !waiting.has(id))
+}
+
+function whatCameFirst(closed: { readonly state?: string; readonly by?: string }): string {
+  if (closed.state === 'answered') return `another answer came first, by ${closed.by}`
+  if (closed.state === 'expired')
+    return 'its time was over, and each question got its default or, without one, blocked it'
+  return 'its questions were withdrawn'
 }

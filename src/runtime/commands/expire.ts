@@ -2,9 +2,10 @@ import type { Fault } from '../../faults/fault.ts'
 import { createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
+import { aboutOf } from '../interactions/about-question.ts'
 import { align } from './alignment.ts'
 import { attempt } from './attempt.ts'
-import { aboutOf, takeUp } from './reply.ts'
+import { takeUp } from './take-up.ts'
 
 /**
  * A deadline has passed. If an answer came first, there is nothing to do; of the

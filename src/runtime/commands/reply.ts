@@ -4,18 +4,19 @@ import type { Json } from '../../kernel/json.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
 import { runesOf } from '../../runelog/runes-of.ts'
 import type { Payload } from '../../runes/kinds.ts'
-import type { Concerns, Rune } from '../../runes/rune.ts'
+import type { Rune } from '../../runes/rune.ts'
 import { type Batch, createBatch } from '../batch.ts'
-import { about } from '../contracts/about.ts'
 import { settledDidNot, settledHappened } from '../contracts/endings.ts'
 import { obstacleToDidNot, sayObstacle } from '../engine/did-not.ts'
 import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
+import { aboutOf } from '../interactions/about-question.ts'
 import { checkReply } from '../interactions/reply-shapes.ts'
 import { readSettlement } from '../interactions/settlement.ts'
-import { readThrown } from '../thrown.ts'
 import { type Alignment, align } from './alignment.ts'
 import { attempt, type Wish } from './attempt.ts'
+import { expire } from './expire.ts'
+import { takeUp } from './take-up.ts'
 
 export interface Reply {
   readonly reply: Json
@@ -37,19 +38,13 @@ export interface Replied extends Pick<Alignment, 'snapshot' | 'is_aligned'> {
 /** An answer reaches exactly the question it was given for; of several, one wins and the others are told who did. */
 export async function reply(engine: Engine, interaction_id: string, given: Reply): Promise<Replied> {
   const session_id = await sessionOf(engine, interaction_id)
+  // A plan may wait in a store without a process, where no timer says that its time is over.
+  const asked = (await engine.sessions.load(session_id)).interactions.get(interaction_id)
+  if (asked?.opened.interaction_kind === 'question_pack') await expire(engine, session_id, interaction_id)
   const answered = await attempt(engine, session_id, (state) => decide(engine, state, interaction_id, given))
   if (answered.run_id !== null) engine.wake(session_id, answered.run_id)
   else takeUp(engine, session_id)
   return answered
-}
-
-/** What no run asked is for those beside the runs. The answer is recorded: if they fail, the next process goes on. */
-export function takeUp(engine: Engine, session_id: string) {
-  engine.beside
-    .takeUp(session_id)
-    .catch((error) =>
-      engine.warn('an answer could not be acted on yet', { session_id, error: readThrown(error).message }),
-    )
 }
 
 async function sessionOf(engine: Engine, interaction_id: string): Promise<string> {
@@ -134,19 +129,6 @@ function digestProblem({ opened }: InteractionView, given: Json, isIrreversible:
 
 function check(engine: Engine, kind: Payload<'interaction.opened'>['interaction_kind'], request: Json, given: Json) {
   return kind === 'question_pack' ? engine.beside.checkPack(request, given) : checkReply(kind, request, given)
-}
-
-/** What an interaction concerns: its call, or whatever asked where no call did. */
-export function aboutOf(question: InteractionView, call: CallView | undefined): Concerns {
-  const { run_id, coordination_id, goal_id, task_id, interaction_id } = question
-  if (call !== undefined) return { ...about(call), interaction_id }
-  return {
-    ...(run_id === null ? {} : { run_id }),
-    ...(coordination_id === null ? {} : { coordination_id }),
-    ...(goal_id === null ? {} : { goal_id }),
-    ...(task_id === null ? {} : { task_id }),
-    interaction_id,
-  }
 }
 
 /** The run is over: nobody else will use the answer, so it is used here and now. */

@@ -1,7 +1,7 @@
 import type { InteractionView, SessionState } from '../../observation/session-state.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Batch } from '../batch.ts'
-import { aboutOf } from '../commands/reply.ts'
+import { aboutOf } from './about-question.ts'
 
 /**
  * Withdraws the open questions that no run asked and that are meant: answers to

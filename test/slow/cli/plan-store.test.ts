@@ -103,6 +103,23 @@ describe('statewright plan on a store', () => {
     expect(await runCli(['plan', 'show', id, ...store])).toMatchObject({ exit: 4 })
   })
 
+  test('CO-21 plan --timeout: without a process, show says that its time is over, and a late answer is refused', async () => {
+    const waiting = ['plan', intentOf('conflict'), ...judging, ...known, ...store, '--timeout', '1', '--json']
+    const { coordination_id: id, waits_for } = JSON.parse((await runCli(waiting)).out)
+    await vi.waitUntil(() => Date.now() > waits_for.deadline, { timeout: 10_000 })
+    const shown = await runCli(['plan', 'show', id, ...store])
+    expect(shown).toMatchObject({ exit: 4, out: expect.stringContaining('Its time is over: answers are refused') })
+    expect(shown.err).not.toContain('plan answer')
+    expect(await runCli(['plan', 'answer', id, 'target=production', ...store])).toMatchObject({
+      exit: 6,
+      err: expect.stringMatching(/its time was over, .* It is DONE now\./),
+    })
+    expect(await runCli(['plan', 'show', id, ...store])).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining('DONE'),
+    })
+  })
+
   test('a red line is a notice in the inbox', async () => {
     const { exit, card } = await submit('red-line')
     expect([exit, card.failure.failure_type]).toEqual([1, 'red_line_violation'])

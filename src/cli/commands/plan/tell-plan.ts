@@ -24,13 +24,19 @@ export async function tellPlan(client: Client, card: PlanCard, args: Arguments, 
   }
   const lines = waits_for === null ? planLines(await storyFrom(client, card)) : questionLines(waits_for.question_pack)
   io.out(`${coordination_id} of ${card.session_id}`)
+  if (isOverdue(card, io.host.now()))
+    io.out('Its time is over: answers are refused, and the defaults stand as soon as a process works on it.')
   for (const line of lines) (failure === null ? io.out : io.err)(line)
   if (folder !== undefined && isOver) io.err(`Frozen in ${folder}; "${io.program} plan verify ${folder}" proves it.`)
   const example = waits_for?.question_pack.questions[0]
-  if (example !== undefined)
+  if (example !== undefined && !isOverdue(card, io.host.now()))
     next(io, args, `plan answer ${coordination_id} ${example.key}=${example.suggested_answers[0]?.value}`)
   else next(io, args, `plan explain ${coordination_id}`)
   return planExit(state)
+}
+
+function isOverdue({ waits_for }: PlanCard, now: number): boolean {
+  return waits_for !== null && waits_for.deadline !== null && waits_for.deadline <= now
 }
 
 async function storyFrom(client: Client, { coordination_id, state, run_id, failure }: PlanCard) {
