@@ -31,6 +31,8 @@ test('CO-21 deadline: one that passed while no process ran is applied before a l
     details: { state: 'expired', by: 'timer' },
   })
   await expect(world.sw.plans.answer(grave.coordination_id, grave)).rejects.toThrow(/It is BLOCKED now\./)
+  // What the deadline of the second one set going is worked on beside the reply.
+  await world.sw.idle()
   for (const { coordination_id } of [mild, other])
     expect(await world.sw.plans.files(coordination_id)).toEqual(allAtOnce(asking(whereTo), [{ timed_out: true }]))
   expect(await world.sw.plans.show(grave.coordination_id)).toMatchObject({ failure: { cause: 'timed_out' } })
