@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 import { dieBy } from './adapters/host/crashes.ts'
-import type { Io } from './cli/command.ts'
+import type { Arguments, Io } from './cli/command.ts'
 import { commands } from './cli/commands/all.ts'
+import { exits } from './cli/exits.ts'
+import { next } from './cli/hint.ts'
 import { run } from './cli/run.ts'
 import { printable } from './kernel/printable.ts'
 import { stackOf } from './runtime/thrown.ts'
@@ -16,13 +19,25 @@ export function main(args: readonly string[]): Promise<number> {
   leaveWithReader()
   dieBy(({ thrown, culprit }) => {
     process.stderr.write(`${printable(culprit.describe(thrown))}\n`)
-    process.exit(1)
+    if (!culprit.isUnknown()) process.exit(exits.failed)
+    const { tool, run_id } = culprit.about
+    process.stderr.write(`Whether ${printable(tool)} happened is unknown; it is not repeated.\n`)
+    next(io(), placesIn(args), `watch ${run_id} --work`, 'inbox')
+    process.exit(exits.unknown)
   })
   return run({ commands, version }, args, io()).catch((error) => {
     // A bug. Its message may hold what others wrote.
     process.stderr.write(`${printable(stackOf(error))}\n`)
     return 1
   })
+}
+
+/** Where the command was pointed to, for the commands that it names. */
+function placesIn(args: readonly string[]): Arguments {
+  const place = { type: 'string' } as const
+  const options = { server: place, store: place, config: place }
+  const { values } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true })
+  return { positionals: [], values: values as Arguments['values'] }
 }
 
 function io(): Omit<Io, 'command'> {

@@ -25,7 +25,7 @@ export const exitMeanings: Readonly<Record<Exit, string>> = {
   waiting: 'it waits for a person',
   unproved: 'the record does not verify',
   conflict: 'the move is not legal now, or someone else was faster',
-  unreachable: 'the server or the store cannot be reached, or another process holds it',
+  unreachable: 'the server or the store cannot be reached, another process holds it, or no process carries out the run',
   unknown: 'the outcome is unknown; look before you repeat it',
   interrupted: 'you interrupted it',
 }
@@ -42,6 +42,7 @@ const exceptions: { readonly [C in Code]?: Exit } = {
   store_poisoned: 'unknown',
   run_not_over: 'waiting',
   session_suspended: 'waiting',
+  session_waits: 'waiting',
   coordination_not_over: 'waiting',
   registry_refused: 'failed',
 }

@@ -1,7 +1,9 @@
 import type { Arguments, Io } from './command.ts'
 
+type Printing = Pick<Io, 'program' | 'err'>
+
 /** How the next command would be typed: as this one was, and with the same places that it was given. */
-function typed({ program }: Io, { values }: Arguments, words: string): string {
+function typed({ program }: Printing, { values }: Arguments, words: string): string {
   const places = (['server', 'store', 'config'] as const).flatMap((name) =>
     values[name] === undefined ? [] : [`--${name} ${values[name]}`],
   )
@@ -9,7 +11,7 @@ function typed({ program }: Io, { values }: Arguments, words: string): string {
 }
 
 /** What one would do next, on standard error; programs do not need it. */
-export function next(io: Io, args: Arguments, ...commands: readonly string[]): void {
+export function next(io: Printing, args: Arguments, ...commands: readonly string[]): void {
   if (args.values.json) return
   for (const [i, words] of commands.entries()) io.err(`${i === 0 ? 'Next:' : '     '} ${typed(io, args, words)}`)
 }

@@ -1,12 +1,6 @@
 import { defineFaults } from './fault.ts'
+import { sessionFaults } from './session-faults.ts'
 import { storeFaults } from './store-faults.ts'
-
-/** What brings a suspended session back, as one would type it. */
-function wayBack({ session_id, by }: { session_id: string; by: 'budget' | 'errors' }): string {
-  return by === 'budget'
-    ? `give it a larger budget (statewright resume ${session_id} --budget LIMIT=NUMBER)`
-    : `look at its errors and reset it (statewright resume ${session_id})`
-}
 
 /** Every way we say no to a request. Codes are public: add rows, never rename one. */
 export const faults = defineFaults({
@@ -67,6 +61,7 @@ export const faults = defineFaults({
       `Event ${d.event_id} of ${d.session_id} was not redacted: ${d.problem}`,
   },
   ...storeFaults,
+  ...sessionFaults,
   stopped_waiting: {
     http: 503,
     retry: 'later',
@@ -107,26 +102,6 @@ export const faults = defineFaults({
     retry: 'never',
     says: (d: { problem: string; usage: string }) => `${d.problem}\nusage: ${d.usage}`,
   },
-  session_over: {
-    http: 410,
-    retry: 'never',
-    says: (d: { session_id: string; state: string }) =>
-      `Session ${d.session_id} is ${d.state} and takes no more work; submit without a session to begin a new one.`,
-  },
-  session_suspended: {
-    http: 409,
-    retry: 'later',
-    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; run_id?: string }) => {
-      const what = d.run_id === undefined ? 'takes no new work' : `${d.run_id} stays queued`
-      return `Session ${d.session_id} is suspended (${d.reason.replace(/\.$/, '')}), and ${what}. To go on, ${wayBack(d)}, then ask again; or close it.`
-    },
-  },
-  suspended_otherwise: {
-    http: 409,
-    retry: 'never',
-    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string }) =>
-      `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}), and ${d.by === 'budget' ? 'a reset' : 'a budget'} does not bring it back. To go on, ${wayBack(d)}.`,
-  },
   agent_unfit: {
     http: 503,
     retry: 'later',
@@ -144,12 +119,6 @@ export const faults = defineFaults({
     retry: 'later',
     says: (d: { agent_id: string; run_id: string }) =>
       `The agent ${d.agent_id} is in a turn of ${d.run_id}; kill it when that is over, or at once with force.`,
-  },
-  budget_too_small: {
-    http: 422,
-    retry: 'never',
-    says: (d: { session_id: string; problem: string }) =>
-      `That budget does not let ${d.session_id} go on: ${d.problem}. Limits count from the beginning of the session; name higher ones.`,
   },
   interaction_closed: {
     http: 409,
@@ -193,13 +162,13 @@ export const faults = defineFaults({
     http: 422,
     retry: 'never',
     says: (d: { what: string }) =>
-      `${d.what} needs an input; it was null or missing. Pass a text or other JSON as input.`,
+      `${d.what} needs an input; it was null, blank or missing. Pass a text or other JSON as input.`,
   },
-  session_busy: {
-    http: 409,
-    retry: 'later',
-    says: (d: { session_id: string; run_id: string; asked: string }) =>
-      `Session ${d.session_id} has ${d.run_id} under way; to ${d.asked}, wait until it rests, or cancel it.`,
+  input_unfit: {
+    http: 422,
+    retry: 'never',
+    says: (d: { what: string; problem: string }) =>
+      `${d.what} was refused: ${d.problem} Pass plain JSON with well-formed text.`,
   },
   too_early: {
     http: 409,

@@ -1,3 +1,4 @@
+import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import { genesis } from '../runes/chain.ts'
 import { type StoredRecord, toRune } from '../runes/record.ts'
@@ -26,6 +27,8 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
   const order: { readonly session_id: string; readonly event_id: number }[] = []
   const tables = new Map(models.map(({ name }) => [name, new Map<string, Row>()]))
 
+  let isClosed = false
+
   const look: Look = (model, key) => tables.get(model)?.get(key)
   const log = (session_id: string) => logs.get(session_id) ?? []
 
@@ -37,6 +40,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
   }
 
   function record(batch: Prepared) {
+    if (isClosed) throw faults.store_closed({ store: 'memory:' })
     const { session_id } = batch
     const head = heads.get(session_id)
     const changes = judge(batch, head, look, models)
@@ -106,7 +110,9 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
       return order.length
     },
 
-    async close() {},
+    async close() {
+      isClosed = true
+    },
   }
   return store
 }

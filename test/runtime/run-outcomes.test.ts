@@ -4,6 +4,7 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Submission } from '../../src/runtime/commands/submit.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
+import { createStatewright } from '../../src/statewright.ts'
 import { submitRun } from '../../src/surface/operations/run-commands.ts'
 import { sendMessage } from '../../src/surface/operations/session-commands.ts'
 import { createDeskWorld } from '../support/desk.ts'
@@ -61,19 +62,53 @@ test('F-34 scripted model: a script without an answer left fails the run', async
   })
 })
 
-test.each([{}, { input: null }, { input: undefined }])('F-34 submit: %j has no input and is refused', async (given) => {
+test.each([{}, { input: null }, { input: undefined }, { input: '' }, { input: ' \n' }])(
+  'F-34 submit: %j has no input and is refused',
+  async (given) => {
+    const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
+    const { world, client } = await createDeskWorld({ main })
+    onTestFinished(() => world.end())
+    const refused = { code: 'input_missing', message: expect.stringContaining('Pass a text or other JSON as input') }
+    await expect(world.sw.submit({ agent: 'main', ...given } as Submission)).rejects.toMatchObject(refused)
+    const session_id = await world.sw.createSession({ agent: 'main' })
+    await expect(world.sw.submit({ agent: 'main', session_id, ...given } as Submission)).rejects.toMatchObject(refused)
+
+    // A body without the field does not have the shape that is asked for.
+    const code = 'input' in given && given.input !== undefined ? 'input_missing' : 'bad_request'
+    const body = { agent: 'main', ...given }
+    await expect(client.call(submitRun, { body: body as never })).rejects.toMatchObject({ code })
+    const message = { params: { session_id }, body: given as never }
+    await expect(client.call(sendMessage, message)).rejects.toMatchObject({ code })
+    expect((await world.runes(session_id)).some((rune) => rune.kind === 'run.submitted')).toBe(false)
+  },
+)
+
+test('F-34 submit: what JSON cannot express, and what is no submission, is refused by name', async () => {
+  const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
+  const { world } = await createDeskWorld({ main })
+  onTestFinished(() => world.end())
+  for (const input of [10n, Number.NaN, '\ud800', { deep: [undefined] }, () => 1])
+    await expect(world.sw.submit({ agent: 'main', input: input as never })).rejects.toMatchObject({
+      code: 'input_unfit',
+      message: expect.stringContaining('JSON cannot express'),
+    })
+  for (const given of [undefined, null, 'Go.'])
+    await expect(world.sw.submit(given as never)).rejects.toMatchObject({ code: 'input_unfit' })
+})
+
+test('F-34 submit: a budget for a session that exists is refused', async () => {
   const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
   const { world, client } = await createDeskWorld({ main })
   onTestFinished(() => world.end())
-  const refused = { code: 'input_missing', message: expect.stringContaining('Pass a text or other JSON as input') }
-  await expect(world.sw.submit({ agent: 'main', ...given } as Submission)).rejects.toMatchObject(refused)
   const session_id = await world.sw.createSession({ agent: 'main' })
-  await expect(world.sw.submit({ agent: 'main', session_id, ...given } as Submission)).rejects.toMatchObject(refused)
-
-  const code = expect.stringMatching(/input_missing|bad_request/)
-  const body = { agent: 'main', ...given }
-  await expect(client.call(submitRun, { body: body as never })).rejects.toMatchObject({ code })
-  const message = { params: { session_id }, body: given as never }
-  await expect(client.call(sendMessage, message)).rejects.toMatchObject({ code })
+  const body = { agent: 'main', input: 'Go.', session_id, session_budget: { tokens: 5 } }
+  await expect(client.call(submitRun, { body })).rejects.toMatchObject({ code: 'budget_given_late' })
   expect((await world.runes(session_id)).some((rune) => rune.kind === 'run.submitted')).toBe(false)
+})
+
+test('F-34 close: a closed memory store refuses work, as the other stores do', async () => {
+  const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
+  const sw = await createStatewright({ store: 'memory:', agents: { main } })
+  await sw.close()
+  await expect(sw.submit({ agent: 'main', input: 'Go.' })).rejects.toMatchObject({ code: 'store_closed' })
 })

@@ -120,9 +120,11 @@ test.each(isProof ? ['sqlite', 'postgres'] : ['sqlite'])(
     const url = store === 'postgres' ? await freshDatabase() : undefined
     const project = createProject(scratch.fresh(), agents, crashing, url)
     const { exit, err } = await launch(project, ['run', 'Go.', '--agent', 'payer'])
-    expect(exit).toBe(1)
+    expect(exit).toBe(8)
     const run_id = idIn(err, 'run')
     expectAttribution(err, 'shop.pay', run_id)
+    expect(err).toContain('Whether shop.pay happened is unknown')
+    expect(err).toContain(`statewright watch ${run_id} --work --config ${project.config}`)
     const evidence = (await runesOf(project, run_id)).find((rune) => rune.kind === 'contract.evidence_added')
     expect(evidence?.payload).toMatchObject({ source: 'tool', message: expect.stringContaining('the timer broke') })
 

@@ -1,3 +1,4 @@
+import { faults } from '../../faults/catalogue.ts'
 import type { Client } from '../../surface/client.ts'
 import { listAgents } from '../../surface/operations/agents.ts'
 import { submitRun } from '../../surface/operations/run-commands.ts'
@@ -52,7 +53,8 @@ export const runCommand: Command = {
       const place = await placeOf(client, agent, args.values.session as string | undefined)
       // Each try would put one more run behind a question. Somebody at a terminal is asked that question instead.
       if (place.waits_for !== null && !asks) {
-        io.err(`${place.waits_for.says} Nothing was submitted.`)
+        if (args.values.json) throw place.waits_for.refusal
+        io.err(place.waits_for.refusal.message)
         next(io, args, ...place.waits_for.commands)
         return exits.waiting
       }
@@ -88,11 +90,13 @@ async function placeOf(client: Client, agent: string, given: string | undefined)
 }
 
 function waitsFor({ session_id, state, runs, waiting_on }: SessionCard, agent: string) {
-  if (state === 'paused') return { says: `Session ${session_id} is paused.`, commands: [`resume ${session_id}`] }
+  const refusal = (problem: string) => faults.session_waits({ session_id, problem })
+  if (state === 'paused')
+    return { refusal: refusal(`Session ${session_id} is paused.`), commands: [`resume ${session_id}`] }
   const first = runs.find((run) => run.agent === agent && run.status === 'waiting_user')
   if (first === undefined) return null
   const says = `Session ${session_id} waits for an answer: ${agent} works on ${first.run_id} first, which asks.`
-  return { says, commands: waiting_on.map(({ interaction_id }) => `inbox ${interaction_id}`) }
+  return { refusal: refusal(says), commands: waiting_on.map(({ interaction_id }) => `inbox ${interaction_id}`) }
 }
 
 export function commandsAfter(followed: Followed, session_id: string, run_id: string): readonly string[] {

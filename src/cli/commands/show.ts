@@ -54,6 +54,8 @@ export const showCommand: Command = {
       const run_id = what === 'run' ? id : undefined
       if (args.values.conversation && run_id === undefined)
         throw badUsage(this, `--conversation is of a run; ${id} is of the kind ${what}.`)
+      if (what === 'execution' && (args.values.graph || args.values.events))
+        throw badUsage(this, `--graph and --events are of a session or a run; ${id} is an execution.`)
       if (args.values.conversation && run_id !== undefined) await printConversation(client, run_id, io)
       else if (what === 'execution') await printExecution(client, id, args, io)
       else if (args.values.graph) await printGraph(client, { session_id, run_id, at }, args, io)

@@ -60,16 +60,16 @@ async function watchRun(client: Client, run_id: string, args: Arguments, io: Io,
   }
   if (isWaiting) next(io, args, ...open.map((id) => `inbox ${id}`))
   const { exit } = await followRun(io, client, { session_id, run_id, after: 0 }, viewer, { owns: false, patient: true })
-  if (exit === 'waiting' && !isWaiting)
-    viewer.say(`It is ${run.status}, and nothing carries it out. Start a server or a worker, or watch it with --work.`)
-  return exits[exit]
+  if (exit !== 'waiting' || isWaiting) return exits[exit]
+  viewer.say(`It is ${run.status}, and nothing carries it out. Start a server or a worker, or watch it with --work.`)
+  return run.held_up_by?.needs_person === true ? exits.waiting : exits.unreachable
 }
 
 async function watchSession(client: Client, session_id: string, io: Io, viewer: Viewer): Promise<number> {
   const leave = new AbortController()
   const deaf = io.host.onInterrupt(() => leave.abort())
   try {
-    const { is_sealed, event_id, runs } = await client.call(getSession, { params: { session_id } })
+    const { is_sealed, event_id, runs, state } = await client.call(getSession, { params: { session_id } })
     for await (const heard of client.follow(session_id, 0, leave.signal)) {
       if (heard.type === 'rune' && heard.rune.visibility !== 'public') continue
       viewer.show(heard)
@@ -78,7 +78,7 @@ async function watchSession(client: Client, session_id: string, io: Io, viewer: 
       if (heard.rune.kind === 'session.closed' || (is_sealed && heard.rune.event_id >= event_id)) return exits.ok
     }
     // Without a process at work, a store has no more to say.
-    return leave.signal.aborted ? exits.interrupted : exits[outcomeOf(runs.at(-1)?.status)]
+    return leave.signal.aborted ? exits.interrupted : exits[outcomeOf(state, runs.at(-1)?.status)]
   } finally {
     deaf()
     leave.abort()
@@ -86,7 +86,8 @@ async function watchSession(client: Client, session_id: string, io: Io, viewer: 
   }
 }
 
-function outcomeOf(status: string | undefined): Exit {
+function outcomeOf(session: string, status: string | undefined): Exit {
   if (status === undefined || status === 'succeeded') return 'ok'
-  return status === 'failed' || status === 'canceled' ? 'failed' : 'waiting'
+  if (status === 'failed' || status === 'canceled') return 'failed'
+  return status === 'waiting_user' || session === 'paused' || session === 'suspended' ? 'waiting' : 'unreachable'
 }

@@ -9,6 +9,7 @@ import type { Engine } from '../engine/engine.ts'
 import { aboutRun } from '../engine/hold.ts'
 import { settlementQuestion } from '../engine/settlement-question.ts'
 import { attempt } from './attempt.ts'
+import { refuseMissing } from './clean-input.ts'
 
 export interface Stopped {
   readonly run_id: string
@@ -49,7 +50,7 @@ export function stop(
 /** New input for a run: the turn in flight ends at a safe boundary and the next one begins with it. */
 export function steer(engine: Engine, session_id: string, run_id: string, input: Json): Promise<Stopped> {
   // A turn without input goes on with what is there: it would never use this up.
-  if (input === null) throw faults.input_missing({ what: 'A steer' })
+  refuseMissing('A steer', input)
   return attempt<Stopped>(engine, session_id, (state) => {
     const run = runOf(state, run_id)
     if (isOver(run))

@@ -11,6 +11,7 @@ import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { attempt } from './attempt.ts'
+import { cleanInput } from './clean-input.ts'
 
 export interface Submission {
   readonly agent: string
@@ -44,10 +45,13 @@ export interface NewSession extends Pick<Submission, 'agent' | 'session_budget' 
 
 /** Queues a run. The first message of a session activates it. */
 export async function submit(engine: Engine, given: Submission): Promise<Submitted> {
+  const what = 'A submission'
+  if (typeof given !== 'object' || given === null)
+    throw faults.input_unfit({ what, problem: 'It is not an object with agent and input.' })
   const { agent, session_id } = given
-  if (given.input === undefined || given.input === null) throw faults.input_missing({ what: 'A submission' })
   if (!engine.agents.has(agent)) throw faults.not_found({ what: 'agent', id: agent, known: [...engine.agents.keys()] })
-  const submission = { ...given, input: (await engine.redactor.cleanLong(given.input)).value }
+  if (session_id !== undefined && given.session_budget !== undefined) throw faults.budget_given_late({ session_id })
+  const submission = { ...given, input: await cleanInput(engine, what, given.input) }
   const run_id = nameOf(engine, 'run', submission)
   const before = await repeatedRun(engine, run_id, submission)
   if (before !== undefined) return before

@@ -55,6 +55,7 @@ export function createCrashing(engine: Engine, hold: Hold, call: CallView): Cras
     crashed,
     culprit: {
       about,
+      isUnknown: () => call.irreversible && hold.state.calls.get(call_id)?.contract === 'running',
       describe: (thrown) => stackOf(thrown, clean),
       // An interval may throw again and again until the process is gone.
       crash: (thrown, fate) => (crashing ??= crash(thrown, fate)),

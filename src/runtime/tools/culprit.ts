@@ -10,6 +10,8 @@ export interface Culprit {
   readonly about: Readonly<Record<'tool' | 'call_id' | 'run_id' | 'session_id', string>>
   /** What was thrown, with its stack and without registered secrets. */
   describe(thrown: unknown): string
+  /** Once the crash is recorded: whether the action happened is not known. */
+  isUnknown(): boolean
   /** Ends the call with what was thrown. Resolves when that is on record, or when there is nothing to record. */
   crash(thrown: unknown, fate: Fate): Promise<void>
 }

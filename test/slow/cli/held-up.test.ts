@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
+import { loadConfig } from '../../../src/load-config.ts'
+import { createStatewright } from '../../../src/statewright.ts'
 import { createProject, idIn, type Project } from '../../support/cli-project.ts'
+import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 
 const scratch = scratchFolder('held-up')
@@ -139,3 +142,39 @@ test.each(['tokens', 'tokens=-1', 'tokens=1.5', 'coins=3', 'tokens=1,tokens=2', 
     expect(err).toContain('--budget takes LIMIT=NUMBER, several separated by commas: tokens, tool_calls,')
   },
 )
+
+test('F-36 run --json: a refusal is the fault as JSON on standard error, also where a person has to act first', async () => {
+  const project = createProject(scratch.fresh())
+  const { session_id } = await waiting(project)
+  const behind = await project.cli(['run', 'hello', '--session', session_id, '--json'])
+  expect(behind).toMatchObject({ exit: 4, out: '' })
+  expect(JSON.parse(behind.err)).toMatchObject({ code: 'session_waits', details: { session_id } })
+  await project.cli(['pause', session_id])
+  const paused = await project.cli(['run', 'hello', '--session', session_id, '--json'])
+  expect(paused).toMatchObject({ exit: 4, out: '' })
+  expect(JSON.parse(paused.err)).toMatchObject({ code: 'session_waits', message: expect.stringContaining('is paused') })
+})
+
+test('F-36 watch: a queued run that no process carries out exits 7, and 4 where a person has to act', async () => {
+  const project = createProject(scratch.fresh())
+  const sw = await createStatewright({ ...(await loadConfig(project.config)), max_concurrent_runs: 0 })
+  const { run_id, session_id } = await sw.submit({ agent: 'obedient', input: 'hello' })
+  await sw.close()
+  const watched = await project.cli(['watch', run_id])
+  expect(watched).toMatchObject({ exit: 7, err: expect.stringContaining('nothing carries it out') })
+  expect(await project.cli(['watch', session_id])).toMatchObject({ exit: 7 })
+  await project.cli(['pause', session_id])
+  expect(await project.cli(['watch', run_id])).toMatchObject({ exit: 4 })
+  expect(await project.cli(['watch', session_id])).toMatchObject({ exit: 4 })
+})
+
+test('F-36 show and plan verify: an option that does not apply and a folder that does not exist are refused', async () => {
+  const project = createProject(scratch.fresh())
+  const execution_id = idIn((await project.cli(['run', 'look 7', '--json'])).out, 'exe')
+  for (const option of ['--graph', '--events'])
+    expect(await project.cli(['show', execution_id, option])).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('are of a session or a run'),
+    })
+  expect(await runCli(['plan', 'verify', 'nosuch'])).toMatchObject({ exit: 3, err: 'There is no folder nosuch.' })
+})

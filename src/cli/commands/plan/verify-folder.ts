@@ -1,5 +1,6 @@
 import type { PlanProblem } from '../../../coordinator/outputs/plan-problem.ts'
 import { verifyPlan } from '../../../coordinator/outputs/verify.ts'
+import { faults } from '../../../faults/catalogue.ts'
 import type { Arguments, Command, Io } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import { safeJson } from '../../render/safe.ts'
@@ -7,6 +8,7 @@ import { take } from '../../with-store.ts'
 
 export async function verifyFolder(command: Command, args: Arguments, { host, out, err }: Io): Promise<number> {
   const [folder = ''] = take(command, args, 1)
+  if (!(await host.planning.isFolder(folder))) throw faults.not_found({ what: 'folder', id: folder })
   const { files, strange } = await host.planning.readPlan(folder)
   const key = args.values.key as string | undefined
   const check = key === undefined ? undefined : await host.planning.readPublicKey(key)

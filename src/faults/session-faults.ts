@@ -1,0 +1,55 @@
+import type { FaultRow } from './fault.ts'
+
+/** What brings a suspended session back, as one would type it. */
+function wayBack({ session_id, by }: { session_id: string; by: 'budget' | 'errors' }): string {
+  return by === 'budget'
+    ? `give it a larger budget (statewright resume ${session_id} --budget LIMIT=NUMBER)`
+    : `look at its errors and reset it (statewright resume ${session_id})`
+}
+
+/** What a session answers. A part of the catalogue. */
+export const sessionFaults = {
+  session_over: {
+    http: 410,
+    retry: 'never',
+    says: (d: { session_id: string; state: string }) =>
+      `Session ${d.session_id} is ${d.state} and takes no more work; submit without a session to begin a new one.`,
+  },
+  session_suspended: {
+    http: 409,
+    retry: 'later',
+    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; run_id?: string }) => {
+      const what = d.run_id === undefined ? 'takes no new work' : `${d.run_id} stays queued`
+      return `Session ${d.session_id} is suspended (${d.reason.replace(/\.$/, '')}), and ${what}. To go on, ${wayBack(d)}, then ask again; or close it.`
+    },
+  },
+  session_waits: {
+    http: 409,
+    retry: 'later',
+    says: (d: { session_id: string; problem: string }) => `${d.problem} Nothing was submitted.`,
+  },
+  suspended_otherwise: {
+    http: 409,
+    retry: 'never',
+    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string }) =>
+      `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}), and ${d.by === 'budget' ? 'a reset' : 'a budget'} does not bring it back. To go on, ${wayBack(d)}.`,
+  },
+  budget_given_late: {
+    http: 422,
+    retry: 'never',
+    says: (d: { session_id: string }) =>
+      `Session ${d.session_id} got its budget when it began; leave session_budget out. A suspended session gets a larger one when it is resumed.`,
+  },
+  session_busy: {
+    http: 409,
+    retry: 'later',
+    says: (d: { session_id: string; run_id: string; asked: string }) =>
+      `Session ${d.session_id} has ${d.run_id} under way; to ${d.asked}, wait until it rests, or cancel it.`,
+  },
+  budget_too_small: {
+    http: 422,
+    retry: 'never',
+    says: (d: { session_id: string; problem: string }) =>
+      `That budget does not let ${d.session_id} go on: ${d.problem}. Limits count from the beginning of the session; name higher ones.`,
+  },
+} as const satisfies Readonly<Record<string, FaultRow>>
