@@ -21,6 +21,7 @@ import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
 import { type Agent, type AgentDefinition, checkedAgent, equip } from './runtime/agents/define-agent.ts'
+import { refuseUnknownAgent } from './runtime/agents/refuse-unknown.ts'
 import type { Submission, Submitted } from './runtime/commands/submit.ts'
 import { delegateTool } from './runtime/delegation.ts'
 import type { Engine, Settings } from './runtime/engine/engine.ts'
@@ -244,6 +245,7 @@ async function openWith(
     output: blobs.fetch,
     async memory(session_id, query) {
       if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
+      await refuseUnknownAgent(runelog, session_id, query?.agent_id)
       const runes = await runelog.read(session_id)
       return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, query) ?? [])
     },

@@ -22,6 +22,12 @@ const inputKinds: { readonly [K in Question['interaction_kind']]: InputKind } = 
   notice:        'confirm',
 }
 
+/** A form has fields; a confirmation and a display have none. */
+function inputKindOf({ interaction_kind, request }: Question): InputKind {
+  const isShown = interaction_kind === 'ecs' && (request.type === 'confirmation' || request.type === 'display')
+  return isShown ? 'confirm' : inputKinds[interaction_kind]
+}
+
 /** The whole stream of a run so far. */
 export function fcmpStream(runes: Iterable<Rune>, run_id: string): readonly FcmpEvent[] {
   const fcmp = createFcmp(run_id)
@@ -61,10 +67,11 @@ export function createFcmp(run_id: string): Fcmp {
     return made as FcmpEvent
   }
 
-  function ask(rune: Rune, interaction_id: string, { interaction_kind, prompt }: Question): FcmpEvent {
+  function ask(rune: Rune, interaction_id: string, question: Question): FcmpEvent {
     told.add(interaction_id)
-    const kind = inputKinds[interaction_kind]
-    return event(rune, 'user.input.required', { kind, prompt: orElse(prompt, 'An answer is needed.'), interaction_id })
+    const kind = inputKindOf(question)
+    const prompt = orElse(question.prompt, 'An answer is needed.')
+    return event(rune, 'user.input.required', { kind, prompt, interaction_id })
   }
 
   /** A question ends. One that the stream did not open is not closed in it either. */

@@ -2,6 +2,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { createGraph, type GraphState } from '../../observation/graph-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
+import { refuseUnknownAgent } from '../agents/refuse-unknown.ts'
 
 export interface GraphOf {
   /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
@@ -10,16 +11,25 @@ export interface GraphOf {
   readonly at_event_id?: number
 }
 
-/** Reads the log of a session in slices, so that others get their turn. Refused with `not_found` if there is no such session. */
+/** Reads the log of a session in slices, so that others get their turn. Refused if there is no such session, agent or event. */
 export async function readGraph(
-  runelog: Pick<Runelog, 'head' | 'read'>,
+  runelog: Pick<Runelog, 'head' | 'read' | 'row'>,
   session_id: string,
-  { agent_id, at_event_id = Number.POSITIVE_INFINITY }: GraphOf = {},
+  { agent_id, at_event_id }: GraphOf = {},
 ): Promise<GraphState> {
   const head = await runelog.head(session_id)
   if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
+  const last = at_event_id ?? head.event_id
+  if (!Number.isSafeInteger(last) || last < 0) {
+    const problem = 'It is not the id of an event: 0, 1, 2 and so on.'
+    throw faults.bad_request({
+      operation: 'graphState',
+      problems: [{ in: 'options', pointer: '/at_event_id', problem }],
+    })
+  }
+  if (last > head.event_id) throw faults.not_found({ what: 'event', id: `${last} of ${session_id}` })
+  await refuseUnknownAgent(runelog, session_id, agent_id)
   const growing = createGraph({ agent_id })
-  const last = Math.min(head.event_id, at_event_id)
   for (let after = 0; after < last; after += sliceRunes) {
     for (const rune of await runelog.read(session_id, { after, limit: Math.min(sliceRunes, last - after) }))
       growing.tell(rune)

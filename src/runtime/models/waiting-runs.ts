@@ -1,19 +1,18 @@
-import { isEndOfRun } from '../../machines/run.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 
 export type WaitingRun = { readonly agent: string; readonly session_id: string }
 
 /**
- * Open runs, listed under the name of their agent while they wait for a person:
- * a start finds out which agents have waiting runs without looking at each run.
+ * Which agent works on a run. Runs are listed under its name while they wait for
+ * a person: a start finds out which agents have waiting runs without looking at
+ * each run.
  */
 export const waitingRuns: ReadModel = {
   name: 'waiting_runs',
-  version: 1,
+  version: 2,
   keys: (rune) =>
     rune.machine === 'run' && rune.subject_id !== undefined && rune.from !== rune.to ? [rune.subject_id] : [],
   fold(row, rune, key) {
-    if (isEndOfRun(rune.to)) return undefined
     const known = row?.value as WaitingRun | undefined
     const value = rune.kind === 'run.submitted' ? { agent: rune.payload.agent, session_id: rune.session_id } : known
     if (value === undefined) return row

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { createGraph } from '../../observation/graph-state.ts'
 import { inSlices } from '../../runelog/slices.ts'
+import { refuseUnknownAgent } from '../../runtime/agents/refuse-unknown.ts'
 import { defineLook } from '../operation.ts'
 import { graphShape } from '../shapes/graph.ts'
 import { id } from '../shapes/id.ts'
@@ -22,11 +23,11 @@ export const getGraphState = defineLook({
   }),
   body: null,
   returns: graphShape,
-  async look({ views }, { params: { session_id }, query: { agent_id, at } }) {
+  async look({ views, runelog }, { params: { session_id }, query: { agent_id, at } }) {
     const { state, steps } = await views.of(session_id)
     const event_id = at ?? state.event_id
     if (event_id > state.event_id) throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
-    if (agent_id !== undefined && !state.agents.has(agent_id)) throw faults.not_found({ what: 'agent', id: agent_id })
+    await refuseUnknownAgent(runelog, session_id, agent_id)
     return {
       // Durations are as of the last event, so that nothing in it changes with the clock.
       revision: [event_id, agent_id].join('-'),

@@ -3,6 +3,7 @@ import { type MemoryFact, memoryFact } from '../../observation/memory.ts'
 import { isShown } from '../../observation/visible.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { memoryKinds } from '../../runes/kinds/memory.ts'
+import { refuseUnknownAgent } from '../../runtime/agents/refuse-unknown.ts'
 import { defineOperation } from '../operation.ts'
 import { id } from '../shapes/id.ts'
 import { count, pageOf } from '../shapes/page.ts'
@@ -32,8 +33,9 @@ export const listMemory = defineOperation({
   }),
   body: null,
   returns: pageOf(memoryFactShape),
-  async run({ views }, { params: { session_id }, query: { agent_id, limit, cursor } }) {
+  async run({ views, runelog }, { params: { session_id }, query: { agent_id, limit, cursor } }) {
     const { steps } = await views.of(session_id)
+    await refuseUnknownAgent(runelog, session_id, agent_id)
     const items: MemoryFact[] = []
     for await (const slice of inSlices(steps))
       for (const rune of slice) {

@@ -9,6 +9,7 @@ import { mergedRows } from '../../runelog/merged-rows.ts'
 import type { Subject } from '../../runelog/models/subjects.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
+import type { WaitingRun } from '../../runtime/models/waiting-runs.ts'
 import { interactionCard } from '../interaction-card.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun, openQuestions } from '../run-view.ts'
@@ -40,8 +41,9 @@ export const listRuns = defineOperation({
     const shown = rows.slice(0, limit)
     const items = shown.map(async ({ key, sort, value }) => {
       const { session_id, state } = value as Subject
-      const summary = (await runelog.row('summaries', session_id))?.value as Summary | undefined
-      const { title = null, agent = null } = summary ?? {}
+      const [summary, run] = await Promise.all([runelog.row('summaries', session_id), runelog.row('waiting_runs', key)])
+      const { title = null } = (summary?.value as Summary | undefined) ?? {}
+      const { agent = null } = (run?.value as WaitingRun | undefined) ?? {}
       return { run_id: key, session_id, status: runStatus.parse(state), since: sort ?? 0, title, agent }
     })
     const last = shown.at(-1)
