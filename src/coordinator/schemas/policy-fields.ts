@@ -13,7 +13,7 @@ export const policyFields: Readonly<Record<string, PolicyField>> = {
   },
   question_budget: {
     effect:
-      'The smaller of this and that of the intent is how many questions are asked. A critical one too many blocks.',
+      'The smaller of this and that of the intent is how many questions are asked. A critical one too many blocks. With 0 nothing is asked: the defaults stand, and a question without one blocks.',
     usual: '999 in `interactive`, 3 in `semi_auto`, always 0 in `full_auto`',
   },
   risk_profile: { effect: 'Sets `max_files_per_commit` where that is missing. Rules see it.', usual: '`safe`' },
