@@ -43,7 +43,7 @@ test('every operation of goals answers with what it declares', async () => {
   await world.sw.idle()
   const blocked = await client.call(getGoal, { params })
   expect(blocked).toMatchObject({ state: 'blocked', waits_for: [{ prompt: expect.stringContaining('architecture') }] })
-  await client.call(approveGoal, { params, body: {} })
+  await client.call(approveGoal, { params, body: { task: 'node_review_architecture' } })
   await world.sw.idle()
   expect(await client.call(getGoal, { params })).toMatchObject({ state: 'goal_met', budget: { iterations: 2 } })
 
