@@ -72,12 +72,15 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
   const runs = new Map<string, Step | null>()
   const calls = new Map<string, { readonly step: Step | null; readonly name: string; readonly args: Json }>()
   const count = (what: string) => events.set(what, (events.get(what) ?? 0) + 1)
+  /** A stand-in needs the gate of the step that it replaces, too; the gate belongs to that step. */
+  const ownGates = ({ needs, instead_of }: Step) =>
+    needs.filter(
+      (key) => steps.get(key)?.kind === 'review' && steps.get(instead_of ?? '')?.needs.includes(key) !== true,
+    )
   /** The steps with a condition, by their gates. */
   const behind = new Map(
     [...steps.values()].flatMap((step) =>
-      step.condition === null
-        ? []
-        : step.needs.filter((key) => steps.get(key)?.kind === 'review').map((gate) => [gate, step] as const),
+      step.condition === null ? [] : ownGates(step).map((gate) => [gate, step] as const),
     ),
   )
   /** Instead of the gate of such a step, what stands before the gate. */

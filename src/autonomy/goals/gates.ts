@@ -18,9 +18,16 @@ export function gatesOf(tasks: readonly { readonly planned: PlannedTask }[]): Ga
     const found = byId.get(task_id)
     return found?.kind === 'review' && found.condition === null
   }
+  /** A stand-in begins behind the gate of the task that it replaces; the gate stays that of the task. */
+  const isInherited = ({ instead_of }: PlannedTask, gate_id: string) =>
+    byId.get(instead_of ?? '')?.needs.includes(gate_id) === true
   const behind = new Map(
     tasks.flatMap(({ planned }) =>
-      planned.condition === null ? [] : planned.needs.filter(isGate).map((gate_id) => [gate_id, planned] as const),
+      planned.condition === null
+        ? []
+        : planned.needs
+            .filter((gate_id) => isGate(gate_id) && !isInherited(planned, gate_id))
+            .map((gate_id) => [gate_id, planned] as const),
     ),
   )
   return {
