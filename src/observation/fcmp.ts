@@ -136,7 +136,7 @@ export function createFcmp(run_id: string): Fcmp {
     tell(recorded) {
       if (recorded.run_id !== run_id || is_over) return []
       const rune = visible(recorded)
-      // Of a question that is not public only the wait is told: nobody who reads here may answer it by its id.
+      // Of a question that is not public only the wait is told: a reader of this stream may not answer it by its id.
       if (rune === undefined || (rune.machine === 'interaction' && rune.visibility !== 'public')) return []
       switch (rune.kind) {
         case 'run.submitted':

@@ -258,10 +258,10 @@ scenario('CO-23', 'the same inputs give the same bytes, and nothing is executed'
 
 scenario('CO-24', 'the command line continues a folder of a plan that failed, by lineage', async () => {
   expect((await planByCli('failed', intentWith({ planned_commands: [step('cmd_raed')] }))).exit).toBe(1)
-  expect((await planByCli('mended', intentWith(), undefined, ['--recovers', join(folder, 'failed')])).exit).toBe(0)
+  expect((await planByCli('corrected', intentWith(), undefined, ['--recovers', join(folder, 'failed')])).exit).toBe(0)
   const failed = JSON.parse(filesIn('failed')['lineage.json'] ?? '') as Doc
-  const mended = JSON.parse(filesIn('mended')['lineage.json'] ?? '') as Doc
-  expect(mended.recovers).toMatchObject({ run_id: failed.coordinator_run_id, final_state: 'BLOCKED' })
+  const corrected = JSON.parse(filesIn('corrected')['lineage.json'] ?? '') as Doc
+  expect(corrected.recovers).toMatchObject({ run_id: failed.coordinator_run_id, final_state: 'BLOCKED' })
 })
 
 scenario('CO-24', 'after BLOCKED or ABORTED, a new coordination continues by lineage', () =>
@@ -273,7 +273,7 @@ scenario('CO-24', 'after BLOCKED or ABORTED, a new coordination continues by lin
     ] as const) {
       const failed = await sw.plans.submit({ intent, ...given })
       expect(failed.state).toBe(final_state)
-      // WHEN a mended intent is submitted in its place
+      // WHEN a corrected intent is submitted in its place
       const recovers = await sw.plans.recovery(failed.coordination_id)
       const again = await sw.plans.submit({ intent: intentWith(), ...given, recovers })
       // THEN it is a run of its own, whose frozen lineage names the one before

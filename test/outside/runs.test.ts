@@ -94,7 +94,7 @@ scenario(
     const optional = await house.submit([withDefault, say('Done.')], { interactive_require_user_reply: false })
     const strict = await house.submit([withDefault, say('Done.')])
     const question = await house.asksOne(strict.run_id)
-    // WHEN nobody answers either THEN the first goes on by its deadline, with the default
+    // WHEN neither is answered THEN the first goes on by its deadline, with the default
     expect(await house.ends(optional.run_id)).toMatchObject({ status: 'succeeded', result: 'Done.' })
     expect(await moves(optional.session_id, optional.run_id)).toContain(
       'waiting_user → queued (interaction.auto_decide.timeout)',

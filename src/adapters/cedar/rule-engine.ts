@@ -98,7 +98,7 @@ function parse(name: string, policies: cedar.PolicySet): readonly RuleError[] {
 }
 
 /**
- * A warning counts: Cedar warns of a policy that can never fire, and such a rule protects nobody. Beside an error of the
+ * A warning counts: Cedar warns of a policy that can never fire, and such a rule protects nothing. Beside an error of the
  * same policy it says nothing new.
  */
 function problemsOf(answer: cedar.ValidationAnswer): RuleError[] {

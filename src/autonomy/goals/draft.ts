@@ -84,7 +84,7 @@ type StandIn = { readonly id: string; readonly instead_of?: string | null | unde
 
 const plannersDraft = closedObject(plannersOwn).superRefine(checkTasks)
 
-/** Whoever sets the goal may also say when it is reached. */
+/** The person who sets the goal may also say when it is reached. */
 const callersDraft = closedObject({
   success_criteria: z.array(sentence).min(1).max(20).optional(),
   ...plannersOwn,

@@ -168,7 +168,7 @@ function problemWith({ agents }: Engine, { key, kind, owner, tools }: PlannedTas
   return missing.map(({ name }) => `${key} uses ${name}, which ${owner} does not have.`)
 }
 
-/** A condition that nothing and nobody could decide is refused before anything runs. */
+/** A condition that neither a rule nor a person nor a critic could decide is refused before anything runs. */
 function undecidable({ key, condition }: PlannedTask, config: GoalConfig, rules: ConditionEngine | null): string[] {
   if (condition === null || rules === null) return []
   const read = readCondition(condition)

@@ -17,7 +17,7 @@ export interface TaskFacts {
 export interface ConditionFacts {
   /** Null: nothing is decided yet. */
   readonly decided: { readonly holds: boolean | null; readonly reason: string } | null
-  /** Who is being asked. Null: nobody, or they have answered. */
+  /** Who is being asked. Null: no question is open. */
   readonly asks: 'critic' | 'person' | null
 }
 

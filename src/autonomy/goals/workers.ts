@@ -1,7 +1,7 @@
 import type { TaskView } from '../../observation/goal-state.ts'
 import type { Desk } from './desk.ts'
 
-/** Nobody else gives it anything to do. */
+/** Only the goal gives it work. */
 export function dismiss({ state, batch }: Desk, { agent_id }: Pick<TaskView, 'agent_id'>) {
   if (agent_id === null || batch.stateOf(agent_id) !== 'idle') return
   const stats = { ...state.agents.get(agent_id)?.used } as Record<string, number>

@@ -90,11 +90,11 @@ function runMoved({ to, trigger, payload }: Rune<'run.moved'>): string | undefin
   return undefined
 }
 
-/** A question that nobody answered got its defaults: that is no answer of a person, and must not look like one. */
+/** A question without an answer got its defaults: that is no answer of a person, and must not look like one. */
 function automatic({ payload }: Rune<'memory.committed'>): string | undefined {
   const { action_type, action_summary, decided_by, result_summary } = payload
   if (action_type !== 'ecs_request' || (decided_by !== 'policy' && decided_by !== 'timer')) return undefined
-  const why = decided_by === 'policy' ? 'nobody is asked in an auto run' : 'nobody answered in time'
+  const why = decided_by === 'policy' ? 'an auto run asks no person' : 'no answer came in time'
   return `Answered automatically, since ${why} (${quoted(action_summary)}): ${brief(result_summary ?? 'with nothing')}`
 }
 

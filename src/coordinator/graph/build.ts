@@ -127,7 +127,7 @@ function drawStep(placed: PlacedStep, add: Add, link: Link) {
   const agent_id = placed.step.agent.id
   const { condition } = placed.step.planned
   const isReviewed = placed.review_criteria.length > 0
-  // The condition is decided first: nobody reviews a step that is not taken.
+  // The condition is decided first: a step that is not taken needs no review.
   const next = isReviewed ? gate : action
   add(decisionNode(placed), agent_id)
   if (isReviewed) add(stepGate(placed), agent_id)

@@ -56,7 +56,7 @@ function plainPath(path: string): string {
   return `${path.startsWith('/') ? '/' : ''}${parts.join('/')}`
 }
 
-/** How many files a step changes: as the registry says, else those that the intent targets. Null: nobody knows. */
+/** How many files a step changes: as the registry says, else those that the intent targets. Null: unknown. */
 function filesOf(step: PlannedStep, targets: number): Basis | null {
   const { step_id, effects } = step
   const estimated = basisOf(step, 'files')

@@ -43,7 +43,7 @@ export function commandEffects(command: ExecutionIntent['planned_commands'][numb
   return effects.filter((effect) => command.effects.includes(effect) || found?.effects.includes(effect))
 }
 
-/** What the registry calls irreversible and nobody has said how to undo. */
+/** What the registry calls irreversible, without a rollback. */
 export function isDestructive(command: ExecutionIntent['planned_commands'][number], index: RegistryIndex): boolean {
   const { found } = resolve(index, { kind: 'command', id: command.command_id, version: command.version })
   return found?.irreversible === true && found.rollback === undefined

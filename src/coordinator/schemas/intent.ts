@@ -51,7 +51,7 @@ const plannedCommand = z.strictObject({
   phase: phaseName.optional(),
   agent_id: contentId.optional(),
   depends_on: z.array(contentId).max(30).optional(),
-  /** The step is taken only if this holds, as whoever executes the plan decides: `rule:` and an expression, or words. */
+  /** The step is taken only if this holds, as the executor of the plan decides: `rule:` and an expression, or words. */
   condition: sentence.optional(),
 })
 

@@ -17,7 +17,7 @@ export const runSummary = z.strictObject({
   questions_asked: z.int().min(0),
   /** Given by someone. */
   answers_applied: z.int().min(0),
-  /** Questions that nobody answered, settled by their default. */
+  /** Questions without an answer, settled by their default. */
   defaults_applied: z.int().min(0),
   conflict_rounds: z.int().min(0),
   graph_id: z.string(),

@@ -109,7 +109,7 @@ export async function judgedOf(sw: Statewright, view: PlanView): Promise<Judged>
   }
 }
 
-/** Nobody answers, and the deadline passes. */
+/** No answer comes, and the deadline passes. */
 async function untilLeft(sw: Statewright, view: PlanView): Promise<PlanView> {
   for (;;) {
     const now = await sw.plans.show(view.coordination_id)

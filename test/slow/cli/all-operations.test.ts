@@ -99,7 +99,7 @@ const main = agent({
 })
 `
   const project = createProject(scratch.fresh(), '{ main }', source)
-  const line = 'Answered automatically, since nobody is asked in an auto run (“Which colour?”): {"colour":"red"}'
+  const line = 'Answered automatically, since an auto run asks no person (“Which colour?”): {"colour":"red"}'
   expect((await project.cli(['run', 'go', '--auto'])).err).toContain(line)
   expect((await project.cli(['show', await sessionIn(project)])).out).toContain(line)
 })

@@ -15,7 +15,7 @@ export const goalStart: Command = {
       type: 'string',
       summary: 'a plan in JSON or YAML: a draft with tasks, or a whole intent; else the planner drafts',
     },
-    mode: { type: 'string', summary: 'interactive, or auto: nobody is asked but for reviews that the plan demands' },
+    mode: { type: 'string', summary: 'interactive, or auto: people are asked only for reviews that the plan demands' },
     questions: { type: 'string', summary: 'how many questions the plan may ask; else 10' },
     auto: { type: 'boolean', summary: 'start as soon as the plan is judged; reviews are still asked for' },
     planner: { type: 'string', summary: 'the agent that drafts plans; else the one called planner' },
