@@ -74,8 +74,9 @@ export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<
   const expect: Record<string, number> = {}
   for (const [id, version] of batch.moved)
     if (id === run_id || id === hold.state.session_id || hold.state.interactions.has(id)) expect[id] = version
-  const runes = await engine.sessions.commit(hold.state, batch, { fence, expect })
+  // Before it is recorded: what follows from the record may come here sooner than the news that it is.
   if (batch.stateOf(run_id) === 'waiting_user') engine.preserving.parked(run_id)
+  const runes = await engine.sessions.commit(hold.state, batch, { fence, expect })
   for (const call_id of hold.inHand.keys())
     if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes
