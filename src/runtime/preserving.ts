@@ -1,4 +1,5 @@
-import type { SessionState } from '../observation/session-state.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { RunView, SessionState } from '../observation/session-state.ts'
 import type { AbandonedRun } from './shared-store.ts'
 
 /**
@@ -17,7 +18,10 @@ export interface Preserving {
   parked(run_id: string): void
   /** A run was taken: it does not wait any more. */
   taken(run_id: string): void
-  /** A command is about to touch a session: what is due in it is recorded first. */
+  /**
+   * A command is about to touch a session: what is due in it is recorded first. Commands that come at once wait for the
+   * same recovery. If it fails, each of them is refused, and the next one tries again.
+   */
   touch(state: SessionState): Promise<void>
 }
 
@@ -31,11 +35,46 @@ export interface PreservingPorts {
   readonly lookAfterOrphans: (state: SessionState) => Promise<void>
 }
 
+/** The recovery of one session, while it is under way. */
+interface Recovery {
+  done: Promise<void>
+}
+
 export function createPreserving(ports: PreservingPorts): Preserving {
   const { isWorking, isAlone, preserve, requeue, lookAfterOrphans } = ports
   const known = new Set<string>()
   const recovered = new Set<string>()
+  const underWay = new Map<string, Recovery>()
+  /** The recovery that the running code belongs to. It touches its session itself, and must not wait for itself. */
+  const within = new AsyncLocalStorage<Recovery>()
   let begun: number | undefined
+
+  const isLost = ({ session_id }: SessionState) => isAlone && !isWorking && !recovered.has(session_id)
+  const isDue = ({ run_id, status, since }: RunView) =>
+    begun !== undefined && status === 'waiting_user' && !known.has(run_id) && (isAlone || since <= begun)
+  const dueIn = ({ openRuns }: SessionState) => [...openRuns.values()].filter(isDue)
+
+  async function recover(state: SessionState) {
+    const { session_id, openRuns } = state
+    if (isLost(state)) {
+      for (const { run_id, status, epoch } of [...openRuns.values()])
+        if (status === 'running') await requeue({ session_id, run_id, epoch })
+      await lookAfterOrphans(state)
+      // No run of it begins while this process has the store.
+      recovered.add(session_id)
+    }
+    for (const { run_id } of dueIn(state)) {
+      await preserve(session_id, run_id)
+      known.add(run_id)
+    }
+  }
+
+  function begin(state: SessionState): Promise<void> {
+    const recovery: Recovery = { done: Promise.resolve() }
+    underWay.set(state.session_id, recovery)
+    recovery.done = within.run(recovery, () => recover(state)).finally(() => underWay.delete(state.session_id))
+    return recovery.done
+  }
 
   return {
     begin(now) {
@@ -44,24 +83,12 @@ export function createPreserving(ports: PreservingPorts): Preserving {
     parked: (run_id) => void known.add(run_id),
     taken: (run_id) => void known.delete(run_id),
     async touch(state) {
-      const { session_id, openRuns } = state
-      if (isAlone && !isWorking && !recovered.has(session_id)) {
-        // Before it is: recovering a session touches it. No run of it begins while this process has the store.
-        recovered.add(session_id)
-        try {
-          for (const { run_id, status, epoch } of [...openRuns.values()])
-            if (status === 'running') await requeue({ session_id, run_id, epoch })
-          await lookAfterOrphans(state)
-        } catch (error) {
-          recovered.delete(session_id)
-          throw error
-        }
-      }
-      if (begun === undefined) return
-      for (const { run_id, status, since } of [...openRuns.values()]) {
-        if (status !== 'waiting_user' || known.has(run_id) || (!isAlone && since > begun)) continue
-        known.add(run_id)
-        await preserve(session_id, run_id)
+      for (;;) {
+        const recovery = underWay.get(state.session_id)
+        if (recovery !== undefined && recovery === within.getStore()) return
+        if (recovery !== undefined) await recovery.done
+        else if (isLost(state) || dueIn(state).length > 0) await begin(state)
+        else return
       }
     },
   }
