@@ -5,6 +5,7 @@ import { getSession } from '../surface/operations/sessions.ts'
 import { askPerson } from './ask-person.ts'
 import type { Arguments, Io } from './command.ts'
 import { exits } from './exits.ts'
+import { bringsBack } from './follow-run.ts'
 import { next } from './hint.ts'
 import { goalChanges, goalLines } from './render/goal.ts'
 import { paintFor } from './render/paint.ts'
@@ -12,7 +13,8 @@ import { safeJson } from './render/safe.ts'
 
 /**
  * Shows a goal until it is over, or until it waits for a person and nobody is
- * here to be asked. Ctrl-C ends the looking and not the goal.
+ * here to be asked, or until its session is paused or suspended. Ctrl-C ends the
+ * looking and not the goal.
  */
 export async function followGoal(
   io: Io,
@@ -60,10 +62,17 @@ export async function followGoal(
     if (!(await settled())) {
       // What a critic asks is in no stream, so the goal is looked at from time to time, too.
       still = io.host.everySecond(() => {
-        lookOnce().catch((error) => {
-          failure ??= error
-          leave.abort()
-        })
+        const was = last.held_up_by
+        lookOnce().then(
+          // One look may fall between the end of a run and what is decided for the goal then.
+          () => {
+            if (!patient && was !== null && last.held_up_by !== null) leave.abort()
+          },
+          (error) => {
+            failure ??= error
+            leave.abort()
+          },
+        )
       })
       for await (const heard of client.follow(session_id, event_id, leave.signal)) {
         if (heard.type !== 'rune' || !concerns(heard.rune, goal_id)) continue
@@ -78,6 +87,10 @@ export async function followGoal(
     still()
     deaf()
     leave.abort()
+  }
+  if (last.ended_at === null && last.held_up_by !== null && !patient) {
+    next(io, args, `goal show ${goal_id}`, await bringsBack(client, session_id))
+    return exits.waiting
   }
   if (last.ended_at === null && questions(last).length > 0) {
     next(io, args, ...answers(last), `goal watch ${goal_id} --work`)

@@ -100,8 +100,7 @@ export async function followRun(
     told = obstacle.says
     if (patient) return undefined
     if (obstacle.what === 'session') {
-      const { suspension } = await client.call(getSession, { params: { session_id: obstacle.id } })
-      brings_back = `resume ${obstacle.id}${suspension?.by === 'budget' ? ' --budget LIMIT=NUMBER' : ''}`
+      brings_back = await bringsBack(client, obstacle.id)
       return 'waiting'
     }
     const { pending_interaction_ids } = await client.call(getRun, { params: { run_id: obstacle.id } })
@@ -146,6 +145,12 @@ export async function followRun(
     viewer.end()
   }
   return { exit: exit ?? (presses > 0 ? 'interrupted' : 'waiting'), after, open: [...open], brings_back }
+}
+
+/** The command that brings back a session that is paused or suspended. */
+export async function bringsBack(client: Client, session_id: string): Promise<string> {
+  const { suspension } = await client.call(getSession, { params: { session_id } })
+  return `resume ${session_id}${suspension?.by === 'budget' ? ' --budget LIMIT=NUMBER' : ''}`
 }
 
 /** Whether the run may be queued for longer from this rune on. */

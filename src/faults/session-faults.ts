@@ -18,8 +18,9 @@ export const sessionFaults = {
   session_suspended: {
     http: 409,
     retry: 'later',
-    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; run_id?: string }) => {
-      const what = d.run_id === undefined ? 'takes no new work' : `${d.run_id} stays queued`
+    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; run_id?: string; goal_id?: string }) => {
+      const stays = d.run_id === undefined ? undefined : `${d.run_id} stays queued`
+      const what = d.goal_id === undefined ? (stays ?? 'takes no new work') : `${d.goal_id} does not go on`
       return `Session ${d.session_id} is suspended (${d.reason.replace(/\.$/, '')}), and ${what}. To go on, ${wayBack(d)}, then ask again; or close it.`
     },
   },

@@ -34,6 +34,12 @@ export function obstacleTo(state: SessionState, run: RunView): Obstacle | null {
   return first === undefined || first === run ? null : byRun(first)
 }
 
+/** What keeps everything in a session from going on until a person brings it back: it is paused or suspended. */
+export function obstacleInSession(state: SessionState): Obstacle | null {
+  const obstacle = bySession(state, state.subjects.get(state.session_id)?.state ?? 'unknown')
+  return obstacle.needs_person ? obstacle : null
+}
+
 function bySession({ session_id, suspension }: SessionState, state: string): Obstacle {
   const meaning = sessionMachine.states[state as StateOfSession]?.meaning ?? ''
   const why = state === 'suspended' && suspension !== null ? suspension.reason : meaning

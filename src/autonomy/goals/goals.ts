@@ -6,15 +6,16 @@ import type { GoalView } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
+import { once } from '../../runtime/commands/once.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { onItsOwn } from '../../runtime/requests.ts'
-import { isEnded } from './decide.ts'
+import { decide, isEnded } from './decide.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { createDriver, type Driver } from './driver.ts'
 import { configOf } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 import type { Judging } from './judge-draft.ts'
-import { type GoalReport, reportOf, type WaitReport, waitsOf } from './report.ts'
+import { type GoalReport, isAtWork, reportOf, type WaitReport, waitsOf } from './report.ts'
 import { type GoalSet, type GoalSubmission, setGoal } from './set-goal.ts'
 import { endPlans, stopGoal } from './stop-goal.ts'
 
@@ -46,7 +47,11 @@ export interface Goals {
   cancel(goal_id: string, reason?: string): Promise<boolean>
   /** How it stands now, and after each change, until it is over or this process closes. */
   watch(goal_id: string, signal?: AbortSignal): AsyncIterable<GoalReport>
-  /** Resolves when it is over. Refused with `stopped_waiting` if this process closes before that. */
+  /**
+   * Resolves when it is over. Refused with `session_suspended` if its session is suspended and nothing of the goal is
+   * under way any more: bring the session back, then ask again. Refused with `stopped_waiting` if this process closes
+   * before that, and with `store_poisoned` if the store fails.
+   */
   result(goal_id: string): Promise<GoalReport>
 }
 
@@ -102,9 +107,14 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
 
   async function find(goal_id: string): Promise<{ state: SessionState; goal: GoalView }> {
     const state = await engine.sessions.load(await sessionOf(goal_id))
-    const goal = state.goals.get(goal_id)
-    if (goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
-    return { state, goal }
+    return { state, goal: goalIn(state, goal_id) }
+  }
+
+  /** No worker has a run of it, and whoever drives it would record and do nothing now. */
+  function isAtRest(state: SessionState, goal: GoalView): boolean {
+    const desk = deskFor(state, goal, createBatch(state, engine.clock.now()))
+    decide(desk)
+    return !isAtWork(state, goal) && desk.batch.runes.length === 0 && desk.errands.length === 0
   }
 
   async function show(goal_id: string): Promise<GoalReport> {
@@ -253,12 +263,16 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     cancel: (goal_id, reason = 'cancelled by request') => stopBy(goal_id, 'cancelled', reason),
     watch,
     async result(goal_id) {
-      const { state, goal } = await find(goal_id)
-      if (isEnded(goal)) return show(goal_id)
-      for await (const rune of engine.runelog.follow(state.session_id, state.event_id, engine.closing))
-        if (rune.goal_id === goal_id && (rune.kind === 'plan.goal_met' || rune.kind === 'plan.stopped'))
-          return show(goal_id)
-      throw engine.closing.reason
+      const session_id = await sessionOf(goal_id)
+      const look = (state: SessionState) => {
+        const goal = goalIn(state, goal_id)
+        if (isEnded(goal)) return reportOf(state, goal, engine.clock.now())
+        const { suspension } = state
+        if (suspension !== null && isAtRest(state, goal))
+          throw faults.session_suspended({ session_id, goal_id, ...suspension })
+        return undefined
+      }
+      return once(engine.sessions, session_id, look, engine.closing)
     },
     async begin() {
       for (const { session_id, goal_id } of await tagged(open)) drive(session_id, goal_id)
@@ -283,4 +297,10 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
       await Promise.all([...drivers.values()].map((driver) => driver.stop()))
     },
   }
+}
+
+function goalIn({ goals }: SessionState, goal_id: string): GoalView {
+  const goal = goals.get(goal_id)
+  if (goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
+  return goal
 }

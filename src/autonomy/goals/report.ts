@@ -1,5 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Decided, GoalView, TaskView } from '../../observation/goal-state.ts'
+import { type Obstacle, obstacleInSession } from '../../observation/obstacle.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { currentTasks } from './critique.ts'
 import { configOf, type GoalBudget } from './goal-config.ts'
@@ -30,6 +31,8 @@ export interface GoalReport {
   readonly tasks: readonly TaskReport[]
   /** Everything that a person has to answer before it can go on, or could. */
   readonly waits_for: readonly WaitReport[]
+  /** Its session is paused or suspended, and nothing of the goal is under way. Null: it can go on, or is over. */
+  readonly held_up_by: Obstacle | null
 }
 
 export interface TaskReport {
@@ -109,6 +112,7 @@ export function reportOf(state: SessionState, goal: GoalView, now: number): Goal
     used: { tokens, tool_calls, cost_usd, wall_time_ms: (ended_at ?? now) - received_at },
     tasks: planned,
     waits_for: ended_at === null ? waitsOf(state, goal) : [],
+    held_up_by: ended_at === null && !isAtWork(state, goal) ? obstacleInSession(state) : null,
   }
 }
 
@@ -138,6 +142,13 @@ export function waitsOf(state: SessionState, goal: GoalView): readonly WaitRepor
     const task_id = tasks.get(interaction_id) ?? tasks.get(run_id ?? '') ?? null
     return [{ interaction_id, interaction_kind: opened.interaction_kind, prompt: opened.prompt, task_id, run_id }]
   })
+}
+
+/** A worker has a run of the goal. */
+export function isAtWork(state: SessionState, goal: GoalView): boolean {
+  return [...state.openRuns.values()].some(
+    ({ run_id, status }) => status === 'running' && isOfGoal(state, goal, run_id),
+  )
 }
 
 function isOfGoal(state: SessionState, goal: GoalView, run_id: string): boolean {

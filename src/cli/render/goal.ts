@@ -16,7 +16,7 @@ const marks: Readonly<Record<TaskReport['state'], string>> = {
 
 /** The goal, its tasks in the order of the plan with what each comes after, and what it waits for. */
 export function goalLines(report: GoalReport, paint: Paint): readonly string[] {
-  const { goal_id, state, reason, goal, tasks, waits_for, iterations, used } = report
+  const { goal_id, state, reason, goal, tasks, waits_for, held_up_by, iterations, used } = report
   const keys = new Map(tasks.map(({ task_id, task }) => [task_id, task]))
   const rows = tasks.map((task) => [
     `  ${tint(task.state, paint)(marks[task.state])}`,
@@ -33,6 +33,7 @@ export function goalLines(report: GoalReport, paint: Paint): readonly string[] {
     ...waits_for.map(
       ({ interaction_id, prompt }) => `  ${paint.warn('waits')}  ${interaction_id}  ${shorten(safeLine(prompt), 70)}`,
     ),
+    ...(held_up_by === null ? [] : [heldUp(report, paint)]),
     paint.faint(
       `  ${iterations === 0 ? '' : `reviewed ${iterations} times, `}${spent}${state === 'goal_met' ? '' : ' so far'}`,
     ),
@@ -83,6 +84,7 @@ export function goalChanges(before: GoalReport, now: GoalReport, paint: Paint): 
     ...now.waits_for
       .filter(({ interaction_id }) => !open.has(interaction_id))
       .map(({ interaction_id, prompt }) => `  ${paint.warn('waits')}  ${interaction_id}  ${safeLine(prompt)}`),
+    ...(now.held_up_by === null || now.held_up_by.says === before.held_up_by?.says ? [] : [heldUp(now, paint)]),
   ]
 }
 
@@ -99,6 +101,10 @@ export function goalRows(reports: readonly GoalReport[], paint: Paint): readonly
       ]
     }),
   )
+}
+
+function heldUp({ held_up_by }: GoalReport, paint: Paint): string {
+  return `  ${paint.warn('held up')}  ${safeLine(held_up_by?.says ?? '')}`
 }
 
 function stateWord({ state }: GoalReport, paint: Paint): string {

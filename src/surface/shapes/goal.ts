@@ -7,6 +7,7 @@ import { goalStopNames } from '../../machines/goal-stops.ts'
 import { taskMachine } from '../../machines/task.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { id } from './id.ts'
+import { obstacleShape } from './run.ts'
 
 export const goalState = z.enum(stateNames(goalMachine))
 
@@ -74,6 +75,8 @@ export const goalShape: z.ZodType<GoalReport> = z.object({
       }),
     )
     .readonly(),
+  /** Its session is paused or suspended, and nothing of the goal is under way; null if it can go on, or is over. */
+  held_up_by: obstacleShape.nullable(),
 })
 
 /** What a goal is set with: as in the library, by the same names. */

@@ -16,6 +16,15 @@ export const listedRunShape = z.object({
   agent: z.string().nullable(),
 })
 
+export const obstacleShape = z.object({
+  what: z.enum(['session', 'agent', 'run']),
+  id: z.string(),
+  state: z.string(),
+  /** It does not go away by itself: a person answers, or brings the session back. */
+  needs_person: z.boolean(),
+  says: z.string(),
+})
+
 export const runShape = z.object({
   run_id: z.string(),
   session_id: z.string(),
@@ -31,16 +40,7 @@ export const runShape = z.object({
   submitted_at: z.int(),
   current_line: z.string(),
   /** What keeps a queued run from being taken; null if a worker may take it, or has. */
-  held_up_by: z
-    .object({
-      what: z.enum(['session', 'agent', 'run']),
-      id: z.string(),
-      state: z.string(),
-      /** It does not go away by itself: a person answers, or brings the session back. */
-      needs_person: z.boolean(),
-      says: z.string(),
-    })
-    .nullable(),
+  held_up_by: obstacleShape.nullable(),
   pending_interaction_ids: z.array(z.string()).readonly(),
   used: z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() }),
   budget: budget.nullable(),

@@ -111,3 +111,21 @@ test('what the critic found is shown by review', async () => {
     critiques: [{ iteration: 1, findings: [{ severity: 'suggestion' }] }],
   })
 })
+
+test('goal: a goal whose session is suspended ends the command with exit 4 and names what brings it back', async () => {
+  const folder = scratch.fresh()
+  mkdirSync(join(folder, 'registry'))
+  const registry = registryIn(join(folder, 'registry'))
+  const broken = createProject(
+    folder,
+    `{ worker }, settings: { error_threshold: 1 }, plans: { registry: ${JSON.stringify(registry)} }`,
+    `import { agent, breakOff, defineConfig, scriptedModel } from 'statewright'
+const worker = agent({ role: 'worker', model: scriptedModel(() => breakOff('down')) })`,
+  )
+  const set = await broken.cli(['goal', 'Write it down', '--plan', plan, '--auto'])
+  expect(set.exit).toBe(4)
+  expect(set.out).toMatch(/held up {2}Its session ses_\w+ is suspended: 1 turn errors/)
+  expect(set.err).toMatch(/statewright resume ses_\w+ --config/)
+  const [goal_id = ''] = /goal_\w+/.exec(set.out) ?? []
+  expect((await broken.cli(['goal', 'show', goal_id])).out).toContain('held up')
+})

@@ -1,0 +1,96 @@
+import { afterEach, expect, test } from 'vitest'
+import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { breakOff, call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
+import { look, note, planOf, worker } from '../../scenarios/goal-cast.ts'
+import { registryIn } from '../../support/goal-registry.ts'
+import { scratchFolder } from '../../support/scratch-folder.ts'
+import { createWorld, type World, type WorldOptions } from '../../support/world.ts'
+
+const registry = registryIn(scratchFolder('suspended-goals').fresh())
+const plan = planOf(note('ta'), { ...note('tb'), depends_on: ['ta'] })
+
+let world: World
+afterEach(() => world?.end())
+
+async function open(agents: WorldOptions['agents'], error_threshold = 1) {
+  world = await createWorld({
+    agents,
+    plans: { registry },
+    policy: { mode: 'full_access' },
+    settings: { error_threshold },
+  })
+  return world.sw
+}
+
+/** A worker whose first model call breaks, after which it does what it is told. */
+function shaky(retryable: boolean) {
+  let calls = 0
+  const model = scriptedModel(() => (calls++ === 0 ? breakOff('down', { retryable }) : say('done')))
+  return agent({ role: 'worker', model, tools: [look], retries: { tries: 9, first_delay_ms: 1 } })
+}
+
+test('goal result: a goal in a session that its errors suspended is refused, and goes on once the session is back', async () => {
+  const sw = await open({ worker: shaky(true) })
+  const { goal_id, session_id } = await sw.goals.start({ goal: 'Two notes', plan, auto: true })
+  const stuck = {
+    code: 'session_suspended',
+    message: expect.stringMatching(/goal_\w+ does not go on\. .*reset it \(statewright resume ses_/),
+    details: { session_id, goal_id, by: 'errors' },
+  }
+  await expect(sw.goals.result(goal_id)).rejects.toMatchObject(stuck)
+  await sw.idle()
+  await expect(sw.goals.result(goal_id)).rejects.toMatchObject(stuck)
+  expect(await sw.goals.show(goal_id)).toMatchObject({
+    held_up_by: { what: 'session', id: session_id, state: 'suspended', needs_person: true },
+  })
+
+  await sw.reset(session_id, 'the model is up again')
+  expect(await sw.goals.result(goal_id)).toMatchObject({ state: 'goal_met', held_up_by: null })
+})
+
+test('goal result: a goal with no run in the queue of its suspended session is refused, too', async () => {
+  const session_budget = { tool_calls: 1 }
+  const greedy = agent({
+    role: 'greedy',
+    model: scriptedModel([call('shop.look'), call('shop.look', { n: 2 })]),
+    tools: [look],
+  })
+  const sw = await open({ worker: worker(), greedy })
+  const { session_id } = await sw.submit({ agent: 'worker', input: 'Hi.', session_budget })
+  await sw.idle()
+  const { goal_id } = await sw.goals.start({ goal: 'Two notes', plan, session_id })
+  await sw.idle()
+  await sw.submit({ agent: 'greedy', input: 'Go.', session_id })
+  await sw.idle()
+  // WHEN a person lets the plan start in the suspended session, no task of it is given out
+  await sw.goals.approve(goal_id)
+  await sw.idle()
+  expect(await sw.goals.show(goal_id)).toMatchObject({ state: 'blocked', tasks: [{ run_id: null }, { run_id: null }] })
+  await expect(sw.goals.result(goal_id)).rejects.toMatchObject({ code: 'session_suspended', details: { by: 'budget' } })
+
+  const result = sw.replenish(session_id, { tool_calls: 10 }).then(() => sw.goals.result(goal_id))
+  expect(await result).toMatchObject({ state: 'goal_met' })
+})
+
+test('goal result: a goal that ends although its session is suspended is reported and not refused', async () => {
+  const sw = await open({ worker: shaky(false) })
+  const { goal_id } = await sw.goals.start({
+    goal: 'A note',
+    plan: planOf(note('ta')),
+    auto: true,
+    budget: { iterations: 1 },
+  })
+  expect(await sw.goals.result(goal_id)).toMatchObject({ state: 'stopped', held_up_by: null })
+})
+
+test('goal report: a paused session holds up its goal, and result() waits for the end', async () => {
+  const sw = await open({ worker: worker() })
+  const { goal_id, session_id } = await sw.goals.start({ goal: 'Two notes', plan })
+  await sw.idle()
+  await sw.pause(session_id)
+  expect(await sw.goals.show(goal_id)).toMatchObject({ held_up_by: { state: 'paused' } })
+  const result = sw.goals.result(goal_id)
+  await sw.goals.approve(goal_id)
+  await sw.resumeSession(session_id)
+  expect(await result).toMatchObject({ state: 'goal_met' })
+})
