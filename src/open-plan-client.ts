@@ -8,7 +8,7 @@ import { knownSecrets } from './known-secrets.ts'
 import { atLevel, logLevel } from './log-level.ts'
 import { lookingPorts } from './looking-ports.ts'
 import { orThroughServer } from './open-client.ts'
-import { openPlans, type PlanOptions } from './open-plans.ts'
+import { checkSigningKey, openPlans, type PlanOptions } from './open-plans.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { permissionPolicy } from './runtime/tools/policy.ts'
@@ -33,14 +33,17 @@ export async function openPlanClient(
   return orThroughServer(where, async (url) => {
     if (!creates) refuseMissing(url)
     const config = await configOf(where.config)
+    const options = { ...config?.plans, ...asked }
+    await checkSigningKey(options)
     const warn = warnOnStderr
     const { settings: { lease_ms = usual_lease_ms } = {} } = config ?? {}
     const store = await openStore(url, hostPorts, knownSecrets({ ...config, store: url }), { lease_ms, warn })
     const { runelog, blobs, redactor, isExclusive } = store
-    const { plans, beside, resumeAll, idle, stop } = openPlans(
-      { ...config?.plans, ...asked },
-      { engine: () => runtime.engine, ...store, ...hostPorts },
-    )
+    const { plans, beside, resumeAll, idle, stop } = openPlans(options, {
+      engine: () => runtime.engine,
+      ...store,
+      ...hostPorts,
+    })
     const runtime: Runtime = createRuntime(
       {
         runelog,

@@ -86,6 +86,11 @@ export function openPlans(
   return { plans: of_store, registry: registryNow, conditions: loadConditions, beside, resumeAll, idle, stop }
 }
 
+/** Refuses a signing key that cannot sign. To be asked before a store is opened, since a plan is signed at its end. */
+export async function checkSigningKey({ signing_key }: PlanOptions): Promise<void> {
+  if (signing_key !== undefined) await readKey(signing_key)
+}
+
 /** The key signs, and what it signed is checked against it. */
 export async function readKey(file: string) {
   const { createSigner } = await import('./adapters/signing/ed25519.ts')
@@ -105,6 +110,7 @@ async function fromPem<K>(file: string, read: (pem: string) => K): Promise<K> {
   try {
     return read(pem)
   } catch (error) {
-    throw faults.file_unusable({ file, problem: `it holds no such key in PEM (${(error as Error).message}).` })
+    const problem = `it holds no Ed25519 key in PEM that fits (${(error as Error).message}). Make one with "openssl genpkey -algorithm ed25519 -out FILE"; "openssl pkey -in FILE -pubout" gives its public half.`
+    throw faults.file_unusable({ file, problem }, { cause: error })
   }
 }

@@ -16,7 +16,7 @@ import { cleaning, knownSecrets } from './known-secrets.ts'
 import { atLevel, logLevel } from './log-level.ts'
 import { type MemoryFact, type MemoryQuery, memoryFact } from './observation/memory.ts'
 import { isShown } from './observation/visible.ts'
-import { openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
+import { checkSigningKey, openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
 import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
@@ -105,6 +105,7 @@ export function defineConfig(options: StatewrightOptions): StatewrightOptions {
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   // Before anything is opened or started: a config that is refused leaves nothing behind.
   const { policy, servers } = checkConfig(options)
+  if (options.plans !== undefined) await checkSigningKey(options.plans)
   const { store } = options
   const secrets = knownSecrets(options)
   const { clean, cleanWarn } = cleaning(secrets, typeof store === 'string' ? undefined : store.redactor)
