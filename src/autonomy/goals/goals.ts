@@ -20,7 +20,10 @@ import { type GoalSet, type GoalSubmission, setGoal } from './set-goal.ts'
 import { endPlans, stopGoal } from './stop-goal.ts'
 
 export interface Decision {
-  /** What is decided: a review by its gate, a condition by its task. Without it, the plan. */
+  /**
+   * What is decided: a review by its gate, a condition by its task. Without it, the plan; a rejection without it means
+   * the only review that is open.
+   */
   readonly task?: string
   readonly reason?: string
   readonly replied_by?: string
@@ -41,7 +44,10 @@ export interface Goals {
   list(): Promise<readonly GoalReport[]>
   /** Lets a judged plan start; with a task it passes that review, or says that that condition holds. */
   approve(goal_id: string, decision?: Decision): Promise<void>
-  /** Rejects a plan, or refuses a review. Of a goal that is blocked it says that what it waits for will not come. */
+  /**
+   * Rejects a plan, or refuses a review. Of a goal that is blocked and asks for no review it says that what it waits for
+   * will not come. Refused with `goal_not_waiting`, which names them, if several reviews are open and none is named.
+   */
   reject(goal_id: string, rejection?: Rejection): Promise<void>
   /** Ends it and everything that is under way for it. False: it was over before. */
   cancel(goal_id: string, reason?: string): Promise<boolean>
@@ -122,22 +128,30 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     return reportOf(state, goal, engine.clock.now())
   }
 
-  /**
-   * The one question that is meant: the named one, or the plan. A request that names nothing approves nothing else, or
-   * the same request, sent again, would pass a review that no person has looked at.
-   */
-  function questionOf(state: SessionState, goal: GoalView, { task, idempotency_key }: Decision, asked: string): string {
-    const said = [...state.interactions.values()].find(
+  /** What this key answered before. */
+  function answeredWith(state: SessionState, goal: GoalView, key: string | undefined): string | undefined {
+    if (key === undefined) return undefined
+    return [...state.interactions.values()].find(
       ({ goal_id, coordination_id, answered }) =>
-        goal_id === goal.goal_id &&
-        coordination_id === null &&
-        idempotency_key !== undefined &&
-        answered?.idempotency_key === idempotency_key,
-    )
-    if (said !== undefined) return said.interaction_id
-    const reviews = waitsOf(state, goal).filter(
+        goal_id === goal.goal_id && coordination_id === null && answered?.idempotency_key === key,
+    )?.interaction_id
+  }
+
+  /** What the goal itself asks: its plan, its reviews, and conditions in words. */
+  function reviewsOf(state: SessionState, goal: GoalView): readonly WaitReport[] {
+    return waitsOf(state, goal).filter(
       ({ run_id, interaction_kind }) => run_id === null && interaction_kind === 'approval',
     )
+  }
+
+  /**
+   * The one question that is meant: the named one, else the plan. A rejection that names nothing means the only review
+   * that is open. An approval does not, or the same request, sent again, would pass a review that no person has looked at.
+   */
+  function questionOf(state: SessionState, goal: GoalView, { task, idempotency_key }: Decision, asked: string): string {
+    const said = answeredWith(state, goal, idempotency_key)
+    if (said !== undefined) return said
+    const reviews = reviewsOf(state, goal)
     const named = (task_id: string | null) =>
       goal.tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? 'the plan'
     const isPlan = ({ interaction_id }: WaitReport) => interaction_id === goal.plan?.interaction_id
@@ -248,15 +262,17 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     async reject(goal_id, rejection = {}) {
       const { state, goal } = await find(goal_id)
       // With another plan in hand it is a review that is refused: the goal goes on.
-      const isBlocked = goal.state === 'blocked' && rejection.task === undefined && rejection.plan === undefined
-      if (isBlocked) {
+      const { task, plan, idempotency_key } = rejection
+      const namesNothing = task === undefined && plan === undefined
+      const asksNothing =
+        reviewsOf(state, goal).length === 0 && answeredWith(state, goal, idempotency_key) === undefined
+      if (goal.state === 'blocked' && namesNothing && asksNothing) {
         const reason = rejection.reason ?? `What it waits for will not come: ${goal.reason}`
         await stopBy(goal_id, 'given_up', reason)
         return
       }
       const interaction_id = questionOf(state, goal, rejection, 'reject')
       // The refusal is what the request is recorded with: a crash between the two leaves a request that can be sent again.
-      const { plan } = rejection
       if (plan !== undefined) await onItsOwn(() => givePlan(goal_id, state.session_id, plan, interaction_id))
       await say(interaction_id, 'deny', rejection)
     },

@@ -12,7 +12,10 @@ import { jsonOption, whereOptions, withClient } from '../../with-client.ts'
 import { take } from '../../with-store.ts'
 
 const message: Option = { type: 'string', short: 'm', summary: 'why; it is recorded' }
-const task: Option = { type: 'string', summary: 'a review of the goal, by the name of its task; else the plan' }
+const task: Option = {
+  type: 'string',
+  summary: 'a review of the goal, by the name of its task; else the plan, and for reject the only open review',
+}
 
 export const goalApprove: Command = {
   name: 'goal approve',
