@@ -143,16 +143,19 @@ describe('F-51 times', () => {
 
 test('F-51 input: half of a surrogate pair, in any part of the input, is refused by the name of that part', () => {
   const half = { note: '\ud800' }
-  for (const [part, value] of [
-    ['intent', { ...(intentOf() as object), metadata: half }],
-    ['policy', policyWith({ metadata: half })],
-    ['memory', half],
-    ['facts', half],
+  const refused = (what: string) =>
+    expect.objectContaining({
+      code: 'not_plain_json',
+      message: expect.stringMatching(new RegExp(`^The ${what} cannot be given a checksum: .*surrogate`)),
+    })
+  for (const [part, value, what] of [
+    ['intent', { ...(intentOf() as object), metadata: half }, 'intent'],
+    ['policy', policyWith({ metadata: half }), 'policy'],
+    ['memory', half, 'memory pack'],
+    ['facts', half, 'fact pack'],
   ] as const)
-    expect(() => begin(inputOf({ [part]: value }), ports)).toThrow(
-      expect.objectContaining({ code: 'not_plain_json', message: expect.stringContaining('surrogate') }),
-    )
+    expect(() => begin(inputOf({ [part]: value }), ports)).toThrow(refused(what))
   expect(() =>
     plan({ intent: intentOf((i) => ({ ...i, open_questions: [openQuestion('which')] })) }, [{ answer_pack: half }]),
-  ).toThrow(expect.objectContaining({ code: 'not_plain_json' }))
+  ).toThrow(refused('answer pack'))
 })

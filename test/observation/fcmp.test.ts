@@ -4,7 +4,7 @@ import { type RunStatus, runMachine } from '../../src/machines/run.ts'
 import { createFcmp, fcmpStream } from '../../src/observation/fcmp.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import { isoTime } from '../../src/observation/iso-time.ts'
-import type { FcmpEvent } from '../../src/wire/fcmp.ts'
+import { type FcmpEvent, fcmpEvent } from '../../src/wire/fcmp.ts'
 import { anyDice, randomRun } from '../support/random-run.ts'
 import { type Call, createStory, type Story } from '../support/runes.ts'
 
@@ -164,12 +164,29 @@ describe('FCMP stream', () => {
     expect(checkFcmp(stream(story), expected(story))).toEqual([])
   })
 
-  test('of a run that is not public nothing is told, also not what it asks', () => {
+  test('of a run that is not public the moves are told, without content and without its questions', () => {
     const { story, refund } = waiting()
     story.append({ row: 'answered', call: refund }, { row: 'replied' })
-    const shown = story.runes.filter(({ machine }) => machine === 'interaction')
-    expect(shown.length).toBeGreaterThan(2)
-    expect(fcmpStream(shown, 'run_1')).toEqual([])
+    const hidden = ({ runes }: Story) => runes.map((rune) => ({ ...rune, visibility: 'internal' as const }))
+    const events = fcmpStream(hidden(story), 'run_1')
+    expect(events.map(shape)).toEqual([
+      'queued → running (turn.started)',
+      'user.input.required',
+      'running → waiting_user (turn.needs_input)',
+      'waiting_user → queued (interaction.reply.accepted)',
+    ])
+    expect(events[1]?.data).toEqual({ kind: 'open_text', prompt: '(not public)' })
+    expect(JSON.stringify(events)).not.toMatch(/payments|int_/)
+    expect(checkFcmp(events, expected(story))).toEqual([])
+
+    const other = createStory()
+    other.begin()
+    other.submit()
+    other.take()
+    other.append({ row: 'succeeded', says: { 'turn.response_done': { final_output: 'Between us.' } } })
+    expect(JSON.stringify(stream(other))).toContain('Between us.')
+    expect(fcmpStream(hidden(other), 'run_1').map(shape)).toEqual(stream(other).map(shape))
+    expect(JSON.stringify(fcmpStream(hidden(other), 'run_1'))).not.toContain('Between us.')
   })
 
   test('two runs in one session have a stream each', () => {
@@ -178,6 +195,24 @@ describe('FCMP stream', () => {
     story.submit('something else')
     expect(stream(story)).toEqual(first)
     expect(fcmpStream(story.runes, 'run_2')).toEqual([])
+  })
+
+  test('F-23 FCMP: however a run goes, a text that is recorded as empty leaves no empty text', () => {
+    const texts = ['agent', 'prompt', 'reason', 'final_output', 'error_type', 'error_code', 'message']
+    const emptied = (payload: object) =>
+      Object.fromEntries(Object.entries(payload).map(([name, value]) => [name, texts.includes(name) ? '' : value]))
+    const seen = new Set<string>()
+    fc.assert(
+      fc.property(anyDice, (dice) => {
+        const story = randomRun(dice)
+        const runes = story.runes.map((rune) => ({ ...rune, payload: emptied(rune.payload) }) as typeof rune)
+        const events = fcmpStream(runes, 'run_1')
+        expect(checkFcmp(events, expected(story))).toEqual([])
+        for (const { type } of events) seen.add(type)
+      }),
+      { numRuns: runs / 5, seed: 7 },
+    )
+    expect([...seen].toSorted()).toEqual(fcmpEvent.options.map(({ shape }) => shape.type.value).toSorted())
   })
 
   test('however a run goes, its stream passes, and it is the same rune by rune', () => {
