@@ -19,7 +19,7 @@ import type { RunSummary } from './schemas/run-summary.ts'
 import type { GuardReading, RuleEvaluation, TapeDecision, TapeEntry } from './schemas/run-tape.ts'
 
 /** Goes up whenever the same input may give other bytes. */
-export const coordinatorVersion = '1.2.0'
+export const coordinatorVersion = '1.3.0'
 
 export interface CoordinationInput {
   readonly intent: Json

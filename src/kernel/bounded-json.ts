@@ -113,6 +113,16 @@ export function boundedJson(
   }
 }
 
+/** The value that a text from outside holds as JSON, within the limits, or the reason why it is refused. Never throws. */
+export function boundedJsonIn(text: string, limits: JsonLimits): ReturnType<typeof boundedJson> {
+  if (text.length > limits.characters) return { problem: `The text has more than ${limits.characters} characters.` }
+  try {
+    return boundedJson(JSON.parse(text), limits)
+  } catch {
+    return { problem: 'The text is not JSON.' }
+  }
+}
+
 /** Thrown here and caught here, so that no error from outside is taken for a refusal of ours. */
 const stop = Symbol('refused')
 

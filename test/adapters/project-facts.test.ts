@@ -78,6 +78,20 @@ describe('A scan of a project', () => {
     expect((await scanProject(folder, 'shop', sha256)).repo_fingerprint).not.toBe(facts.repo_fingerprint)
   })
 
+  test('facts: scripts of a manifest that JSON cannot express are left out, and the fact pack keeps its checksum', async () => {
+    for (const text of [
+      '{"scripts":{"build":"\\ud800"}}',
+      `{"scripts":{"build":"tsc"},"a":${'['.repeat(5_000)}`,
+      'null',
+      '[]',
+    ]) {
+      await writeFile(join(folder, 'package.json'), text)
+      const facts = await scanProject(folder, 'shop', sha256)
+      expect([facts.scripts, facts.manifests.length]).toEqual([[], 3])
+      expect(() => canonicalJson(facts as unknown as Json)).not.toThrow()
+    }
+  })
+
   test('does not follow links out of the folder, nor look into what others made', async () => {
     const facts = await scanProject(folder, 'shop', sha256)
     expect(facts.evidence.some(({ source_file }) => /node_modules|\.git\/|everything/.test(source_file))).toBe(false)

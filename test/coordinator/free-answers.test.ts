@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { begin } from '../../src/coordinator/engine.ts'
 import { answersFrom, readRound } from '../../src/coordinator/questions/choose.ts'
+import { answersFor } from '../../src/coordinator/rules/answers-in-force.ts'
+import type { Question } from '../../src/coordinator/schemas/question-pack.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import {
   answering,
@@ -95,6 +97,38 @@ describe('F-51 answers', () => {
     expect(problem(saying({ answer_type: 'song', value: 'x' }))).toMatchObject({ path: 'answers[0].answer_type' })
     expect(problem(asData({ long: 'x'.repeat(4000) }))).toMatchObject({ code: 'answer_too_long' })
     expect(problem(asData({ shell: 'ls' }))).toMatchObject({ code: 'execution_payload' })
+  })
+
+  test('answers: a pack with data nested deeper than 64 levels, or with a __proto__, is refused and says where', () => {
+    // The data of an answer is on the fourth level of its pack.
+    const nested = (depth: number) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as Json
+    const refusal = (data: Json) => {
+      const { state, refused_answers } = plan({ intent }, [asData(data)])
+      return [state, ...(refused_answers[0]?.problems ?? [])]
+    }
+    expect(refusal(nested(61))).toEqual(['DONE'])
+    for (const depth of [62, 200])
+      expect(refusal(nested(depth))).toMatchObject([
+        'AWAITING_ANSWERS',
+        { code: 'answer_pack_invalid', message: expect.stringMatching(/\$\.answers\[0\].* deeper than 64 levels/) },
+      ])
+    expect(refusal(JSON.parse('{"a":{"__proto__":{"region":"eu"}}}') as Json)).toMatchObject([
+      'AWAITING_ANSWERS',
+      {
+        code: 'answer_pack_invalid',
+        message: expect.stringContaining('$.answers[0].answer_data.a has a member called'),
+      },
+    ])
+  })
+
+  test('answers: a recorded text that is no bounded JSON has no members for rules to see, and stops nothing', () => {
+    const question = asked?.questions[0] as Question
+    const step = question.impact.affected_steps[0] ?? ''
+    const seen = (value: string) =>
+      answersFor(step, [{ question, answer_type: 'structured', value, provided_by: 'human' }])
+    expect(seen('{"region":"eu"}')).toEqual(['target.region=eu', 'target={"region":"eu"}'])
+    for (const value of ['{', '{"a":"\\ud800"}', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`, '{"a":1e999}'])
+      expect(seen(value)).toEqual([`target=${value}`])
   })
 
   test('F-51 answers: a file may have choices, words and data by key', () => {

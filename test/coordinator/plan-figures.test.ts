@@ -197,6 +197,66 @@ describe('F-44 policy', () => {
   })
 })
 
+describe('policy names', () => {
+  const forbidding = (...forbidden_operations: readonly string[]) =>
+    plan({ policy: policyWith({ constraints: { forbidden_operations: [...forbidden_operations] } }) })
+
+  test('policy: a forbidden operation that is no effect and no command blocks the plan, and the names are listed', () => {
+    const { state, artifacts } = forbidding('data', 'deplyo', 'cmd_deploy', 'Write', ' write')
+    expect(state).toBe('BLOCKED')
+    expect(artifacts.failure_pack).toMatchObject({ cause: 'policy_invalid', failed_at_state: 'CONTEXT_BUILT' })
+    expect(artifacts.failure_pack?.problems.map(({ path }) => path)).toEqual(
+      [1, 3, 4].map((i) => `policy.constraints.forbidden_operations[${i}]`),
+    )
+    expect(artifacts.failure_pack?.problems[0]?.message).toBe(
+      'The policy forbids the unknown operation "deplyo". Name an effect (read, write, network, deploy, security, data) or a command of the registry (cmd_deploy, cmd_read, cmd_scan, cmd_write).',
+    )
+  })
+
+  test('policy: names of effects and of commands that are not planned, retired ones too, block nothing', () => {
+    expect(forbidding('data', 'network', 'cmd_deploy').state).toBe('DONE')
+    const registry = registryWith(command('cmd_old', { status: 'deprecated' }))
+    const policy = policyWith({ constraints: { forbidden_operations: ['cmd_old'] } })
+    expect(plan({ registry, policy }).state).toBe('DONE')
+  })
+
+  test('policy: a long name, and a registry with many commands, make no long message', () => {
+    const many = Array.from({ length: 300 }, (_, i) => command(`cmd_n${i}`))
+    const policy = policyWith({ constraints: { forbidden_operations: ['\u{1f512}'.repeat(100_000)] } })
+    const [problem] = plan({ registry: registryWith(...many), policy }).artifacts.failure_pack?.problems ?? []
+    expect(problem?.message.length).toBeLessThan(1_000)
+    expect(problem?.message).toMatch(/…".* and 264 more\)/)
+  })
+})
+
+describe('phases', () => {
+  const figures = (scan: 'go' | 'stop', phases: readonly string[]) => {
+    const intent = intentOf((i) => ({
+      ...i,
+      open_questions: [stays],
+      risk: lowRisk,
+      selected_workflows: [{ workflow_id: 'wf_change', phases: [...phases] }],
+      planned_commands: [planned('cmd_scan'), planned('cmd_write', { effects: ['write'], risk_level: 'medium' })],
+    }))
+    const { waits_for } = plan({ intent })
+    const { artifacts } = plan({ intent }, [answering(waits_for, { scan })])
+    return artifacts.review_pack?.plan_summary
+  }
+
+  test('review pack: a phase whose steps were all taken out counts in no figure', () => {
+    const both = figures('go', ['analysis', 'implementation'])
+    expect(both).toMatchObject({ actions: 2, phases: 2 })
+    const alone = figures('stop', ['analysis', 'implementation'])
+    expect(alone).toMatchObject({ actions: 1, phases: 1, dropped_steps: [{ step_id: 'cmd_scan' }] })
+    // The reader has nothing left to do, and meets no one.
+    expect(both?.complexity_score).toBeGreaterThanOrEqual((alone?.complexity_score ?? 0) + 5)
+  })
+
+  test('review pack: a phase in which no step is planned does not count either', () => {
+    expect(figures('go', ['analysis', 'implementation', 'release'])).toMatchObject({ actions: 2, phases: 2 })
+  })
+})
+
 test('run summary: defaults are not counted as answers', () => {
   const intent = asking(stays, openQuestion('other'))
   const { waits_for } = plan({ intent })

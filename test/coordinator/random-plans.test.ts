@@ -32,14 +32,16 @@ const linesIn = (files: Files, name: string) =>
 
 /** What the decision must be as far as red lines, policy, risk and budgets decide it. Undefined: something else decided. */
 function expectedCause(
-  { atFirst, isForbidden, plan }: ReturnType<typeof judgePlan>,
+  { atFirst, isForbidden, forbidsUnknown, plan }: ReturnType<typeof judgePlan>,
   isReached: boolean,
+  hasMemory: boolean,
 ): string | undefined {
   const [rl1, , rl3, , rl5] = atFirst
   if (rl1 === 'crossed') return 'execution_payload'
   if (rl3 === 'crossed') return 'full_auto_risk'
   if (isForbidden) return 'operation_forbidden'
   if (rl5 === 'crossed') return 'reference_missing'
+  if (forbidsUnknown && hasMemory) return 'policy_invalid'
   if (plan === null || !isReached) return undefined
   const causes = ['', 'question_ungoverned', 'full_auto_risk', 'action_without_evidence', 'reference_missing']
   const crossed = plan.lines.indexOf('crossed')
@@ -78,7 +80,7 @@ function compare(input: CoordinationInput, known: Known, choices: readonly numbe
   // What it all comes to.
   const isReached = files['review_pack.json'] !== undefined
   const isUnsealed = decided === 'checksum_mismatch'
-  const expected = isUnsealed ? undefined : expectedCause(judged, isReached)
+  const expected = isUnsealed ? undefined : expectedCause(judged, isReached, input.memory !== null)
   if (expected === undefined)
     expect([decided, others.has(decided) || decided === 'action_without_evidence']).toEqual([decided, true])
   else expect(decided).toBe(expected)
@@ -111,6 +113,9 @@ function comparePlan(files: Files, { plan, submitted, judged }: ReturnType<typeo
   const graph = JSON.parse(files['execution_graph.json'] ?? '')
   const actions = graph.nodes.filter((node: { node_type: string }) => node.node_type === 'action_proposal')
   expect(actions.map((node: { step_ref: string }) => node.step_ref).sort()).toEqual([...(plan?.steps ?? [])].sort())
+  const busy = new Set(actions.map((node: { phase_ref: string }) => node.phase_ref)).size
+  expect([pack.plan_summary.actions, pack.plan_summary.phases]).toEqual([actions.length, busy])
+  count(`${busy} phases`)
   for (const { step, risk } of judged) {
     const node = actions.find((one: { step_ref: string }) => one.step_ref === step.step_id)
     if (node !== undefined) expect(node.risk_level).toBe(risk)
@@ -165,6 +170,7 @@ test('random plans: red lines, risk and budgets computed from the frozen files a
     'BLOCKED budget_exceeded',
     'BLOCKED operation_forbidden',
     'BLOCKED full_auto_risk',
+    'BLOCKED policy_invalid',
     'BLOCKED reference_missing',
     'BLOCKED action_without_evidence',
     'ABORTED execution_payload',

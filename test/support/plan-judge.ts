@@ -98,6 +98,7 @@ interface Applied {
 }
 
 const levels: readonly Level[] = ['low', 'medium', 'high', 'critical']
+const effects = ['read', 'write', 'network', 'deploy', 'security', 'data']
 const strictness = ['interactive', 'semi_auto', 'full_auto']
 const highest = (all: readonly Level[]): Level => levels[Math.max(0, ...all.map((one) => levels.indexOf(one)))] ?? 'low'
 const isGrave = (level: Level) => level === 'high' || level === 'critical'
@@ -135,6 +136,9 @@ export function judgePlan(files: Files, known: Known) {
     mode,
     submitted,
     atFirst,
+    forbidsUnknown: (policy.constraints?.forbidden_operations ?? []).some(
+      (one) => !effects.includes(one) && !known.commands.some(({ id }) => id === one),
+    ),
     isForbidden: steps.some((step) => isForbidden(step, commandOf(step), policy)),
   }
   if (isStrange || carries) return { ...common, judged: [], plan: null }

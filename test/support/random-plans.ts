@@ -160,7 +160,7 @@ const generated = fc.record({
       allow_destructive: fc.boolean(),
       allow_bulk_changes: often(false, true),
       max_files_per_commit: fc.constantFrom(2, 5, 50),
-      forbidden_operations: often<Json>([], [], ['deploy'], ['cmd_note']),
+      forbidden_operations: often<Json>([], [], ['deploy'], ['cmd_note'], ['cmd_unheard_of']),
     }),
   }),
   metadata: fc.oneof(

@@ -1,5 +1,5 @@
 import type { ConditionContext, ConditionTask } from '../../coordinator/rules/condition.ts'
-import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
+import { boundedJsonIn, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { PlannedTask } from '../../observation/goal-state.ts'
 import type { Outcome } from './inputs.ts'
@@ -37,11 +37,6 @@ function factsOf({ state, result }: Outcome): ConditionTask {
 
 /** Within the limits of what a model may write; a longer or deeper text is only text. */
 function jsonIn(text: string): Json | undefined {
-  if (text.length > jsonLimits.arguments.characters) return undefined
-  try {
-    const read = boundedJson(JSON.parse(text), jsonLimits.arguments)
-    return 'value' in read ? read.value : undefined
-  } catch {
-    return undefined
-  }
+  const read = boundedJsonIn(text, jsonLimits.arguments)
+  return 'value' in read ? read.value : undefined
 }

@@ -1,9 +1,7 @@
 import { readAnswers } from '../../coordinator/questions/answers.ts'
 import { type QuestionPack, questionPack } from '../../coordinator/schemas/question-pack.ts'
-import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Beside } from '../../runtime/beside.ts'
-import { readThrown } from '../../runtime/thrown.ts'
 
 /** Answers are refused before they are recorded: what is on record can always be taken. */
 export const checkPack: Beside['checkPack'] = (request, reply) => {
@@ -11,11 +9,6 @@ export const checkPack: Beside['checkPack'] = (request, reply) => {
   const pack = questionPack.safeParse(asked)
   if (!pack.success)
     return { problems: [{ pointer: '', problem: 'The questions are redacted; nobody can answer them.' }] }
-  try {
-    canonicalJson(reply)
-  } catch (error) {
-    return { problems: [{ pointer: '', problem: readThrown(error).message }] }
-  }
   const read = readAnswers(reply, pack.data satisfies QuestionPack)
   if (read.taken) return { reply }
   return {

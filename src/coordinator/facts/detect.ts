@@ -1,3 +1,5 @@
+import { boundedJsonIn, jsonLimits } from '../../kernel/bounded-json.ts'
+import { isRecord } from '../checksum.ts'
 import { baseName, type Find, lineOf, lineText, type SourceFile } from './source.ts'
 
 const languages: Readonly<Record<string, string>> = {
@@ -130,14 +132,10 @@ export function detectOwners(files: readonly SourceFile[]): Find<{ pattern: stri
 }
 
 function scriptsIn(text: string): Record<string, string> {
-  try {
-    const { scripts } = JSON.parse(text) as { scripts?: Record<string, unknown> }
-    const entries = Object.entries(scripts ?? {}).filter(
-      (entry): entry is [string, string] => typeof entry[1] === 'string',
-    )
-    return Object.fromEntries(entries)
-  } catch {
-    // A manifest that does not parse has no scripts that anyone could run; that it is there is a fact of its own.
-    return {}
-  }
+  // A manifest that cannot be read has no scripts that a fact pack could name; that it is there is a fact of its own.
+  const read = boundedJsonIn(text, jsonLimits.result)
+  const scripts = 'value' in read && isRecord(read.value) && isRecord(read.value.scripts) ? read.value.scripts : {}
+  return Object.fromEntries(
+    Object.entries(scripts).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
 }

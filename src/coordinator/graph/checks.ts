@@ -64,6 +64,13 @@ export function unmappedPhases({ nodes }: ExecutionGraph, intent: ExecutionInten
   )
 }
 
+/** Phases in which nothing is done: no step was planned there, or every one was taken out. No figure counts them. */
+export function idlePhases({ nodes }: Pick<ExecutionGraph, 'nodes'>): readonly string[] {
+  const place = ({ workflow_ref, phase_ref }: GraphNode) => `${workflow_ref} ${phase_ref}`
+  const busy = new Set(nodes.filter(({ node_type }) => node_type === 'action_proposal').map(place))
+  return nodes.filter((node) => node.node_type === 'phase' && !busy.has(place(node))).map(nameOf)
+}
+
 /** Planned steps that are neither in the graph as an action nor dropped with a reason. */
 export function lostSteps({ nodes, dropped_steps }: ExecutionGraph, steps: readonly string[]): readonly string[] {
   const placed = new Set(nodes.flatMap((n) => (n.node_type === 'action_proposal' ? [n.step_ref] : [])))

@@ -1,3 +1,4 @@
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { looksLike } from '../look-alikes.ts'
@@ -13,8 +14,11 @@ export type ReadAnswers =
 
 /** Reads a pack of answers against the questions it answers. A pack is taken whole or refused with every problem named. */
 export function readAnswers(raw: Json, asked: QuestionPack): ReadAnswers {
-  const payloads = executionPayloads(raw)
-  const parsed = answerPack.safeParse(raw)
+  const read = boundedJson(raw, jsonLimits.arguments)
+  if ('problem' in read)
+    return { taken: false, problems: [{ code: 'answer_pack_invalid', message: `In the answer pack, ${read.problem}` }] }
+  const payloads = executionPayloads(read.value)
+  const parsed = answerPack.safeParse(read.value)
   if (!parsed.success)
     return { taken: false, problems: [...payloads, ...problemsOf(parsed.error, 'answer_pack_invalid')] }
   const pack = parsed.data

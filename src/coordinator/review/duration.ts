@@ -1,3 +1,4 @@
+import { idlePhases } from '../graph/checks.ts'
 import type { ExecutionGraph } from '../schemas/execution-graph.ts'
 
 /** The longest way through the graph: what goes side by side is counted once. */
@@ -25,9 +26,11 @@ export function longestPath({ nodes, edges }: ExecutionGraph, durations: Readonl
 }
 
 /** 0 to 100. Nodes count most; branches and agents that have to meet add to it. */
-export function complexityOf({ nodes, edges, swimlanes }: ExecutionGraph): number {
+export function complexityOf(graph: ExecutionGraph): number {
+  const { nodes, edges, swimlanes } = graph
+  const idle = idlePhases(graph)
   const branches = edges.filter(({ edge_type }) => edge_type !== 'sequential').length
-  const busy = swimlanes.filter(({ node_refs }) => node_refs.length > 0).length
-  const score = Number((nodes.length / 4 + branches / 2 + (busy - 1) * 5).toFixed(0))
+  const busy = swimlanes.filter(({ node_refs }) => node_refs.some((node) => !idle.includes(node))).length
+  const score = Number(((nodes.length - idle.length) / 4 + branches / 2 + (busy - 1) * 5).toFixed(0))
   return score < 0 ? 0 : score > 100 ? 100 : score
 }

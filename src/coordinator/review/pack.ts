@@ -1,5 +1,6 @@
 import { idOf } from '../checksum.ts'
 import { type Given, givenOf } from '../given.ts'
+import { idlePhases } from '../graph/checks.ts'
 import type { Ports, Progress } from '../progress.ts'
 import type { ExecutionGraph } from '../schemas/execution-graph.ts'
 import type { ReviewPack } from '../schemas/review-pack.ts'
@@ -29,7 +30,7 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
     plan_summary: {
       goal: intent.objective.goal,
       success_criteria: intent.objective.success_criteria,
-      phases: graph.nodes.filter(({ node_type }) => node_type === 'phase').length,
+      phases: graph.nodes.filter(({ node_type }) => node_type === 'phase').length - idlePhases(graph).length,
       actions: actions.length,
       dropped_steps: graph.dropped_steps.map(({ step_id, reason }) => ({ step_id, reason })),
       estimated_duration_ms: durations.size === 0 && actions.length > 0 ? null : longestPath(graph, durations),

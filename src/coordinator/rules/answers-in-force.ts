@@ -1,4 +1,4 @@
-import type { Json } from '../../kernel/json.ts'
+import { boundedJsonIn, jsonLimits } from '../../kernel/bounded-json.ts'
 import { isRecord } from '../checksum.ts'
 import type { AcceptedAnswer } from '../progress.ts'
 import type { Question } from '../schemas/question-pack.ts'
@@ -21,8 +21,9 @@ export function answersFor(step_id: string, settled: readonly Settled[]): string
 
 /** Of data, the members that are no lists or objects as well, each as `key.member=value`. */
 function said({ question: { key }, answer_type, value }: Settled): string[] {
-  const data = answer_type === 'structured' ? (JSON.parse(value) as Json) : null
-  const members = isRecord(data) ? Object.entries(data).filter(([, member]) => typeof member !== 'object') : []
+  const read = answer_type === 'structured' ? boundedJsonIn(value, jsonLimits.arguments) : { value: null }
+  const data = 'value' in read && isRecord(read.value) ? read.value : {}
+  const members = Object.entries(data).filter(([, member]) => typeof member !== 'object')
   return [`${key}=${value}`, ...members.map(([name, member]) => `${key}.${name}=${member}`)]
 }
 

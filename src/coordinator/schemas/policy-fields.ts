@@ -24,7 +24,8 @@ export const policyFields: Readonly<Record<string, PolicyField>> = {
   },
   min_memory_items: { effect: 'A memory pack with fewer items blocks the plan.', usual: '0' },
   'constraints.forbidden_operations': {
-    effect: 'Ids of commands, or effects. An intent that plans one of them is blocked.',
+    effect:
+      'Ids of commands, or effects. An intent that plans one of them is blocked. A name that is neither an effect nor a command of the registry blocks every plan.',
     usual: 'none',
   },
   'constraints.allow_destructive': {

@@ -5,18 +5,20 @@ import type { Failure, FailureCause } from '../failures.ts'
 import { contextGuards } from '../guards/context-built.ts'
 import type { Handler } from '../handler.ts'
 import { readGuards } from '../reading.ts'
-import { indexOf } from '../registry/references.ts'
+import { indexOf, type RegistryIndex } from '../registry/references.ts'
 import { effectiveOf } from '../rules/effective.ts'
 import { factPack } from '../schemas/fact-pack.ts'
 import { executionIntent } from '../schemas/intent.ts'
 import { memoryPack } from '../schemas/memory-pack.ts'
-import { executionPolicy } from '../schemas/policy.ts'
+import { type ExecutionPolicy, executionPolicy } from '../schemas/policy.ts'
 import { type Problem, problemsOf } from '../schemas/problem.ts'
+import { effects } from '../schemas/scalars.ts'
 
 export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
   const memory = load(memoryPack, input.memory, 'memory_unavailable', 'memory pack')
   const facts = load(factPack, input.facts, 'facts_unavailable', 'fact pack')
   const policy = load(executionPolicy, input.policy, 'policy_invalid', 'policy')
+  if (policy.value !== null) policy.problems.push(...unknownOperations(policy.value, indexOf(input.registry)))
   const wanted = policy.value?.min_memory_items ?? 0
   const held = memory.value?.memories.length ?? 0
   if (memory.value !== null && held < wanted)
@@ -27,7 +29,8 @@ export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
 
   const findings = { memory: memory.problems, facts: facts.problems, policy: policy.problems }
   const guards = readGuards(contextGuards, findings)
-  if (memory.value === null || facts.value === null || policy.value === null || memory.problems.length > 0)
+  const isComplete = Object.values(findings).every((problems) => problems.length === 0)
+  if (memory.value === null || facts.value === null || policy.value === null || !isComplete)
     return { trigger: 'memory_pack_unavailable', guards, produced: [], failure: failureOf(findings) }
 
   const intent = executionIntent.parse(input.intent)
@@ -73,6 +76,24 @@ function load<S extends z.ZodType>(schema: S, value: Json, code: FailureCause, w
     ? { value: parsed.data, problems: [] as Problem[] }
     : { value: null, problems: problemsOf(parsed.error, code, what) }
 }
+
+/** A name that means nothing forbids nothing: it may be the misspelt name of what must not happen. */
+function unknownOperations({ constraints }: ExecutionPolicy, index: RegistryIndex): Problem[] {
+  const commands = index.ids('command')
+  const known = new Set<string>([...effects, ...commands])
+  return constraints.forbidden_operations.flatMap((name, i) => {
+    if (known.has(name)) return []
+    const shown = JSON.stringify(name.length > longestShown ? `${name.slice(0, longestShown)}…`.toWellFormed() : name)
+    const rest = commands.length > mostShown ? ` and ${commands.length - mostShown} more` : ''
+    const message = `The policy forbids the unknown operation ${shown}. Name an effect (${effects.join(', ')}) or a command of the registry (${commands.slice(0, mostShown).join(', ') || 'it has none'}${rest}).`
+    return [{ code: 'policy_invalid', message, path: `policy.constraints.forbidden_operations[${i}]` }]
+  })
+}
+
+/** No id of the registry is longer. */
+const longestShown = 64
+/** Of the commands in a message. */
+const mostShown = 40
 
 function failureOf({ memory, facts, policy }: { memory: Problem[]; facts: Problem[]; policy: Problem[] }): Failure {
   const cause = memory.length > 0 ? 'memory_unavailable' : facts.length > 0 ? 'facts_unavailable' : 'policy_invalid'
