@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { writePlan } from './adapters/files/plan-folder.ts'
 import { claimOwnFile } from './adapters/workspace/own-files.ts'
@@ -86,9 +87,12 @@ export function openPlans(
   return { plans: of_store, registry: registryNow, conditions: loadConditions, beside, resumeAll, idle, stop }
 }
 
-/** Refuses a signing key that cannot sign. To be asked before a store is opened, since a plan is signed at its end. */
+/**
+ * Refuses a signing key of another kind. To be asked before a store is opened, since a plan is signed at its end. A file
+ * that is not there holds up only the plans that end without it: the key may be put back.
+ */
 export async function checkSigningKey({ signing_key }: PlanOptions): Promise<void> {
-  if (signing_key !== undefined) await readKey(signing_key)
+  if (signing_key !== undefined && existsSync(signing_key)) await readKey(signing_key)
 }
 
 /** The key signs, and what it signed is checked against it. */
