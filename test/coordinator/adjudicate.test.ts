@@ -54,36 +54,37 @@ describe('From what fired to a verdict', () => {
   })
 })
 
+const context: RuleContext = {
+  step: 's',
+  mode: 'interactive',
+  workflow: 'w',
+  phase: 'analysis',
+  role: 'r',
+  effects: ['read'],
+  tools: [],
+  risk: 1,
+  overall_risk: 1,
+  irreversible: false,
+  has_rollback: true,
+  evidence_count: 1,
+  areas: [],
+  target_files: 1,
+  requires_review: [],
+  risk_profile: 'safe',
+  allow_destructive: false,
+  allow_bulk_changes: false,
+  provider: 'p',
+  locality: 'local',
+  languages: [],
+  has_tests: false,
+  has_ci: false,
+  has_owners: false,
+  memory_count: 0,
+  answers: [],
+}
+
 describe('Cedar', () => {
   const engine = createCedarRuleEngine()
-  const context: RuleContext = {
-    step: 's',
-    mode: 'interactive',
-    workflow: 'w',
-    phase: 'analysis',
-    role: 'r',
-    effects: ['read'],
-    tools: [],
-    risk: 1,
-    overall_risk: 1,
-    irreversible: false,
-    has_rollback: true,
-    evidence_count: 1,
-    areas: [],
-    target_files: 1,
-    requires_review: [],
-    risk_profile: 'safe',
-    allow_destructive: false,
-    allow_bulk_changes: false,
-    provider: 'p',
-    locality: 'local',
-    languages: [],
-    has_tests: false,
-    has_ci: false,
-    has_owners: false,
-    memory_count: 0,
-    answers: [],
-  }
   const request = { agent_id: 'agent_x', command_id: 'cmd_x', context }
   const permit = (condition: string) => `permit (principal, action, resource) when { ${condition} };`
   const sets = (digest: string, policies: Partial<RuleSets['policies']>): RuleSets => ({
@@ -143,6 +144,19 @@ describe('Cedar', () => {
       for (const rules of round)
         expect(engine.judge(rules, [request])[0]?.matched.allow).toEqual(Object.keys(rules.policies.allow))
   })
+})
+
+test('rules: two engines in one process never judge by the rules of the other', () => {
+  const permit = '@id("rule_x") @reason("x") @severity("block") permit (principal, action, resource);'
+  const request = { agent_id: 'a', command_id: 'c', context }
+  const [forbids, allows] = [createCedarRuleEngine(), createCedarRuleEngine()]
+  const none = { deny: {}, require_review: {}, warn: {}, allow: {} }
+  const forbidden = { digest: 'forbids', policies: { ...none, deny: { rule_x: permit } } }
+  const allowed = { digest: 'allows', policies: { ...none, allow: { rule_x: permit } } }
+  for (const _ of [1, 2]) {
+    expect(forbids.judge(forbidden, [request])[0]?.matched).toMatchObject({ deny: ['rule_x'], allow: [] })
+    expect(allows.judge(allowed, [request])[0]?.matched).toMatchObject({ deny: [], allow: ['rule_x'] })
+  }
 })
 
 describe('F-53 rules', () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import type { RuleAnswer, RuleCheck, RuleEngine, RuleRequest, RuleSets } from '../../coordinator/rules/engine.ts'
 import { ruleVocabulary } from '../../coordinator/rules/vocabulary.ts'
@@ -13,10 +14,14 @@ const vocabulary = 'statewright'
  * Rules as Cedar policies. Every policy is a `permit` that means "this rule
  * fires". Cedar passes over a policy that fails while it is evaluated, so a
  * failing prohibition would read as consent: here every error is reported.
+ * Names of parsed rule sets are those of the whole process: each engine uses its
+ * own, so that two engines never judge by each other's rules.
  */
 export function createCedarRuleEngine(): RuleEngine {
   accepted(cedar.preparseSchema(vocabulary, ruleVocabulary))
   const prepared = new Map<string, { slot: number; errors: readonly RuleError[] }>()
+  const engine = randomUUID()
+  const setName = (slot: number, verdict: Verdict) => `${engine}_${slot}_${verdict}`
   let next = 0
 
   function prepare(rules: RuleSets) {
@@ -42,18 +47,14 @@ export function createCedarRuleEngine(): RuleEngine {
     judge(rules, requests) {
       const { slot, errors } = prepare(rules)
       if (errors.length > 0) return requests.map(() => ({ matched: nothing, errors }))
-      return requests.map((request) => evaluate(slot, request))
+      return requests.map((request) => evaluate((verdict) => setName(slot, verdict), request))
     },
   }
 }
 
 const nothing = { deny: [], require_review: [], warn: [], allow: [] } as const
 
-function setName(slot: number, verdict: Verdict): string {
-  return `${vocabulary}_${slot}_${verdict}`
-}
-
-function evaluate(slot: number, { agent_id, command_id, context }: RuleRequest): RuleAnswer {
+function evaluate(setOf: (verdict: Verdict) => string, { agent_id, command_id, context }: RuleRequest): RuleAnswer {
   const errors: RuleError[] = []
   const matched: Record<Verdict, string[]> = { deny: [], require_review: [], warn: [], allow: [] }
   for (const verdict of verdicts) {
@@ -64,7 +65,7 @@ function evaluate(slot: number, { agent_id, command_id, context }: RuleRequest):
       context: context as unknown as cedar.Context,
       preparsedSchemaName: vocabulary,
       validateRequest: true,
-      preparsedPolicySetId: setName(slot, verdict),
+      preparsedPolicySetId: setOf(verdict),
       entities: [],
     })
     if (answer.type === 'failure') errors.push(...answer.errors.map(({ message }) => ({ rule_id: null, message })))
