@@ -65,6 +65,8 @@ export default defineConfig({
           expect: patient,
           // All cores: by itself vitest leaves one of two idle.
           maxWorkers: availableParallelism(),
+          // A file shares its process with others: to start one for each takes longer than the tests.
+          isolate: false,
           ...proof,
         },
       },
