@@ -5,7 +5,7 @@ import { knownSecrets } from './known-secrets.ts'
 import { loadConfig } from './load-config.ts'
 import { lookingPorts } from './looking-ports.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
-import { createStatewright, type Statewright, type StatewrightOptions } from './statewright.ts'
+import { createStatewright, openForCommand, type Statewright, type StatewrightOptions } from './statewright.ts'
 import { keyOf } from './store-key.ts'
 import { refuseMissing } from './stores.ts'
 import type { Client } from './surface/client.ts'
@@ -20,14 +20,14 @@ const noConfig: Omit<StatewrightOptions, 'store'> = { agents: {} }
  * On the store with all that the config says. Whoever acts may look first: the
  * runtime starts, and recovers what a killed process left, when something is to
  * be done; where the agents are in a program of their own, there is no config,
- * and none is needed. Whoever works starts it at once, and takes runs.
+ * and none is needed. Where a command works, the runtime starts at once, and takes the runs that the command asks for.
  */
 export async function openWorkingClient(url: string, { config: file }: Where, use: Use): Promise<Client> {
   const config = (use === 'act' ? await configOf(file) : await loadConfig(file)) ?? noConfig
   const warn = config.warn ?? warnOnStderr
   if (use === 'work') {
-    const sw = await createStatewright({ ...config, store: url, warn })
-    return localClient(deskOn(sw, keyOf(url)), () => sw.close())
+    const { sw, workOn } = await openForCommand({ ...config, store: url, warn })
+    return { ...localClient(deskOn(sw, keyOf(url)), () => sw.close()), workOn }
   }
   refuseMissing(url)
   const { settings: { lease_ms = usual_lease_ms } = {} } = config

@@ -22,6 +22,7 @@ import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
 import { type Agent, type AgentDefinition, checkedAgent, equip } from './runtime/agents/define-agent.ts'
 import { refuseUnknownAgent } from './runtime/agents/refuse-unknown.ts'
+import { type Asked, type Assignment, createAssignment } from './runtime/assignment.ts'
 import type { Submission, Submitted } from './runtime/commands/submit.ts'
 import { delegateTool } from './runtime/delegation.ts'
 import type { Engine, Settings } from './runtime/engine/engine.ts'
@@ -74,7 +75,7 @@ export interface ServerConfig {
   readonly limits?: Partial<Limits>
 }
 
-export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine'> {
+export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine' | 'workOn'> {
   /** Queues a run; resolves once it is recorded. */
   submit(submission: Submission): Promise<RunHandle & Submitted>
   /** A run that was submitted before, perhaps by another process. */
@@ -103,6 +104,20 @@ export function defineConfig(options: StatewrightOptions): StatewrightOptions {
 
 /** Opens the store, recovers what the last process left behind, and begins to work. */
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
+  return (await openStatewright(options)).sw
+}
+
+/** A Statewright that recovers and works on what it is asked for, and nothing else of the store. */
+export function openForCommand(options: StatewrightOptions): Promise<Opened> {
+  return openStatewright(options, createAssignment())
+}
+
+interface Opened {
+  readonly sw: Statewright
+  readonly workOn: (asked: Asked) => Promise<void>
+}
+
+async function openStatewright(options: StatewrightOptions, assignment?: Assignment): Promise<Opened> {
   // Before anything is opened or started: a config that is refused leaves nothing behind.
   const { policy, servers } = checkConfig(options)
   if (options.plans !== undefined) await checkSigningKey(options.plans)
@@ -115,7 +130,7 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
   const log: Log = { info: cleanWarn(info), debug: cleanWarn(debug) }
   const mcp = await openServers(servers, { warn, clean })
   try {
-    return await openWith(mcp, policy, { ...options, secrets, warn, log })
+    return await openWith(mcp, policy, { ...options, secrets, warn, log, assignment })
   } catch (error) {
     await mcp.close()
     throw error
@@ -125,10 +140,11 @@ export async function createStatewright(options: StatewrightOptions): Promise<St
 async function openWith(
   mcp: McpServers,
   policy: Policy,
-  options: StatewrightOptions & Required<Pick<StatewrightOptions, 'warn'>> & { readonly log: Log },
-): Promise<Statewright> {
+  options: StatewrightOptions &
+    Required<Pick<StatewrightOptions, 'warn'>> & { readonly log: Log; readonly assignment: Assignment | undefined },
+): Promise<Opened> {
   const storePorts = options.ports?.store ?? hostPorts
-  const { warn, log } = options
+  const { warn, log, assignment } = options
   // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
   const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn, mcp)
   const strange = strangeNames(policy, agents)
@@ -173,6 +189,7 @@ async function openWith(
       keepWhole: blobs.keep,
       checkpoints,
       redactor,
+      assignment,
       warn,
       log,
     },
@@ -191,7 +208,7 @@ async function openWith(
     idle: goalsIdle,
     stop: stopGoals,
     ...goals
-  } = createGoals({ engine: runtime.engine, plans, registry, conditions }, max_concurrent_runs > 0)
+  } = createGoals({ engine: runtime.engine, plans, registry, conditions }, max_concurrent_runs > 0, assignment)
   const stop = async () => {
     await stopGoals()
     await lifetime.stop()
@@ -219,16 +236,18 @@ async function openWith(
   }
   try {
     await runtime.start()
-    await lifetime.resumeAll()
-    await begin()
+    if (assignment === undefined) {
+      await lifetime.resumeAll()
+      await begin()
+    }
   } catch (error) {
     unhear()
     member?.abandon()
     if (isOurs) await closeStore(store)
     throw error
   }
-  const { engine: _engine, start: _start, stop: _stop, submit, ...commands } = runtime
-  return {
+  const { engine: _engine, start: _start, stop: _stop, submit, workOn, ...commands } = runtime
+  const sw: Statewright = {
     ...commands,
     runelog,
     plans,
@@ -260,6 +279,7 @@ async function openWith(
     },
     close,
   }
+  return { sw, workOn }
 }
 
 function cardOf(name: string, { role, model, registry, delegates, budget, may_ask }: AgentDefinition): AgentCard {

@@ -111,7 +111,8 @@ export interface PlanAsked {
 
 /**
  * What is done on a store that no server holds: look at it; act, which needs
- * the config and recovers what a killed process left; or also carry out runs.
+ * the config and recovers the session that it acts on; or also carry out what the
+ * command asks for.
  */
 export type Use = 'look' | 'act' | 'work'
 

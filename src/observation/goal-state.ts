@@ -113,3 +113,12 @@ export interface GoalView {
   since: number
   ended_at: number | null
 }
+
+/** Whether an agent works for a goal: as its head, or for that. */
+export function worksFor(
+  { agents }: { readonly agents: ReadonlyMap<string, { readonly parent_id: string | null }> },
+  { agent_id: head }: Pick<GoalView, 'agent_id'>,
+  agent_id: string,
+): boolean {
+  return agent_id === head || agents.get(agent_id)?.parent_id === head
+}

@@ -11,6 +11,7 @@ import { runesOf } from '../runelog/runes-of.ts'
 import { rowOrder } from '../runelog/select-rows.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
+import type { Asked, Assignment } from './assignment.ts'
 import { atWorkHere } from './at-work.ts'
 import { type Beside, nothingBeside } from './beside.ts'
 import type { Checkpoints } from './checkpoints.ts'
@@ -25,8 +26,10 @@ import { type Resumed, resume } from './commands/resume.ts'
 import { archive, close, goOn, pause, replenish } from './commands/session.ts'
 import { runOf, type Stopped, steer, stop } from './commands/stop.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
+import { takeUp } from './commands/take-up.ts'
 import { stopTasks } from './delegation.ts'
 import type { Dispatch, DispatchPorts } from './dispatch/dispatch.ts'
+import { dispatchAsked } from './dispatch/dispatch-asked.ts'
 import { dispatchHere } from './dispatch/dispatch-here.ts'
 import { dispatchShared } from './dispatch/dispatch-shared.ts'
 import { lookAfterOrphans } from './dispatch/look-after.ts'
@@ -63,6 +66,8 @@ export interface RuntimePorts {
   readonly beside?: Beside
   readonly keepWhole: KeepWhole
   readonly checkpoints?: Checkpoints
+  /** This process works for one command, and only on what that asks for. Without it, a process that works takes every run. */
+  readonly assignment?: Assignment | undefined
   readonly warn: (message: string, details: object) => void
   readonly log: Log
 }
@@ -99,20 +104,22 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     drive: (session_id, run_id) => erasing.work(session_id, run_id, () => drive(engine, held, session_id, run_id)),
     settled,
   }
-  const dispatch: Dispatch =
-    ports.member === undefined
-      ? dispatchHere(dispatching, { clock, timers })
-      : dispatchShared(dispatching, ports.member)
+  const { member, assignment } = ports
+  const asked = assignment && dispatchAsked(dispatching, { assignment, clock, timers, member })
+  const everything = () =>
+    member === undefined ? dispatchHere(dispatching, { clock, timers }) : dispatchShared(dispatching, member)
+  const dispatch: Dispatch = asked ?? everything()
+  const isWorking = config.max_concurrent_runs > 0 && asked === undefined
   const engine: Engine = {
     ...ports,
     ...config,
     leases: ports.leases ?? ports.member?.leases ?? leasesOfOneProcess(),
     beside: ports.beside ?? nothingBeside,
     isAlone: ports.member === undefined,
-    isWorking: config.max_concurrent_runs > 0,
+    isWorking,
     sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
     preserving: createPreserving({
-      isWorking: config.max_concurrent_runs > 0,
+      isWorking,
       isAlone: ports.member === undefined,
       preserve: (session_id, run_id) => onItsOwn(() => preserve(engine, session_id, run_id)),
       requeue: (lost) => onItsOwn(() => requeue(engine, lost)),
@@ -185,13 +192,25 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     return stopped
   }
 
+  /** Where this process works for one command: begins with what the command asks for. */
+  async function workOn(what: Asked): Promise<void> {
+    await asked?.workOn(what)
+    // Plans and goals in it go on by themselves.
+    if (asked !== undefined && what.run_id === undefined) takeUp(engine, what.session_id)
+  }
+
   return {
     engine,
 
     /** Recovers every run that the last process left, if this one takes runs: what ran is queued again, what waited goes on waiting. */
     start: (): Promise<Recovered> => dispatch.start(),
 
-    submit: (submission: Submission): Promise<Submitted> => submit(engine, submission),
+    async submit(submission: Submission): Promise<Submitted> {
+      const submitted = await submit(engine, submission)
+      await workOn({ session_id: submitted.session_id, run_id: submitted.run_id })
+      return submitted
+    },
+    workOn,
     reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
     /** Answers the question that one waiting contract has open, after a look at where it stands. */
     resume: (execution_id: string, given: Reply): Promise<Resumed> => resume(engine, execution_id, given),

@@ -12,7 +12,7 @@ import { createSessionViews, type SessionViews } from './session-views.ts'
 export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
 /** What can be brought about. */
-export type Commands = Omit<Runtime, 'engine' | 'start' | 'stop' | 'listen'> & { readonly goals: Goals }
+export type Commands = Omit<Runtime, 'engine' | 'start' | 'stop' | 'listen' | 'workOn'> & { readonly goals: Goals }
 
 /** An agent as a person chooses one. */
 export interface AgentCard {

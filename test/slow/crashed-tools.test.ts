@@ -108,6 +108,7 @@ test('F-35 serve: a throw in a timer of a tool is recorded with its call before 
     exit: 0,
     out: expect.stringContaining('SUCCESS'),
   })
+  expect(await project.cli(['watch', reader, '--work'])).toMatchObject({ exit: 0 })
   const { out } = await project.cli(['show', reader, '--json'])
   expect(JSON.parse(out)).toMatchObject({ status: 'succeeded', result: expect.stringContaining('FAILED: It crashed') })
   expect(deeds(project).filter((deed) => deed === 'read')).toHaveLength(1)

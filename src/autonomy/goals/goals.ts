@@ -4,6 +4,7 @@ import { goalMachine } from '../../machines/goal.ts'
 import type { GoalStop } from '../../machines/goal-stops.ts'
 import type { GoalView } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
+import type { Assignment } from '../../runtime/assignment.ts'
 import { createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
 import { once } from '../../runtime/commands/once.ts'
@@ -77,15 +78,18 @@ export interface GoalLoop extends Goals {
 const open = Object.entries(goalMachine.states).flatMap(([name, state]) => ('terminal' in state ? [] : [name]))
 const over = Object.entries(goalMachine.states).flatMap(([name, state]) => ('terminal' in state ? [name] : []))
 
-/** `drives` says whether this process works; one that only gives commands leaves goals to others. */
-export function createGoals(ports: Judging, drives: boolean): GoalLoop {
+/**
+ * `drives` says whether this process works; one that only gives commands leaves goals to others. With an assignment it
+ * drives the goals that are in it, and those that it starts.
+ */
+export function createGoals(ports: Judging, drives: boolean, assignment?: Assignment): GoalLoop {
   const { engine } = ports
   const drivers = new Map<string, Driver>()
   let isStopped = !drives
   let steps = 0
 
   function drive(session_id: string, goal_id: string) {
-    if (isStopped) return
+    if (isStopped || isForOthers({ session_id, goal_id })) return
     const driver =
       drivers.get(goal_id) ??
       createDriver(ports, session_id, goal_id, {
@@ -97,6 +101,9 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
     drivers.set(goal_id, driver)
     driver.kick()
   }
+
+  const isForOthers = ({ session_id, goal_id }: { session_id: string; goal_id: string }) =>
+    assignment !== undefined && !assignment.isAsked({ session_id, goal_id }) && !assignment.isAsked({ session_id })
 
   async function tagged(states: readonly string[]) {
     const rows = await Promise.all(states.map((state) => engine.runelog.rows('subjects', { tag: `goal:${state}` })))
@@ -245,6 +252,7 @@ export function createGoals(ports: Judging, drives: boolean): GoalLoop {
   return {
     async start(submission) {
       const set = await setGoal(engine, submission)
+      assignment?.add({ session_id: set.session_id, goal_id: set.goal_id })
       drive(set.session_id, set.goal_id)
       return set
     },

@@ -1,5 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
-import type { Decided, GoalView, TaskView } from '../../observation/goal-state.ts'
+import { type Decided, type GoalView, type TaskView, worksFor } from '../../observation/goal-state.ts'
 import { type Obstacle, obstacleInSession } from '../../observation/obstacle.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { currentTasks } from './critique.ts'
@@ -152,6 +152,5 @@ export function isAtWork(state: SessionState, goal: GoalView): boolean {
 }
 
 function isOfGoal(state: SessionState, goal: GoalView, run_id: string): boolean {
-  const agent = state.agents.get(state.runs.get(run_id)?.agent_id ?? '')
-  return agent !== undefined && (agent.agent_id === goal.agent_id || agent.parent_id === goal.agent_id)
+  return worksFor(state, goal, state.runs.get(run_id)?.agent_id ?? '')
 }

@@ -18,7 +18,7 @@ export const watchCommand: Command = {
   summary: 'Show a run or a session from its beginning and as it goes on. Ends with the run, and with its exit code.',
   options: {
     events: { type: 'boolean', summary: 'every event as it was recorded' },
-    work: { type: 'boolean', summary: 'carry it out here as well, where no server or worker does' },
+    work: { type: 'boolean', summary: 'carry it out here as well, and nothing else, where no server or worker does' },
     ...whereOptions,
     ...jsonOption,
   },
@@ -49,6 +49,7 @@ async function watchRun(client: Client, run_id: string, args: Arguments, io: Io,
       next(io, args, ...open.map((id) => `inbox ${id}`))
       return exits.waiting
     }
+    await client.workOn?.({ session_id, run_id })
     const ask = (id: string, signal: AbortSignal) => askPerson(io, client, id, signal)
     for (const id of isWaiting ? open : []) await ask(id, new AbortController().signal)
     const followed = await followRun(io, client, { session_id, run_id, after: 0, past: event_id }, viewer, {
@@ -70,6 +71,7 @@ async function watchSession(client: Client, session_id: string, io: Io, viewer: 
   const deaf = io.host.onInterrupt(() => leave.abort())
   try {
     const { is_sealed, event_id, runs, state } = await client.call(getSession, { params: { session_id } })
+    await client.workOn?.({ session_id })
     for await (const heard of client.follow(session_id, 0, leave.signal)) {
       if (heard.type === 'rune' && heard.rune.visibility !== 'public') continue
       viewer.show(heard)

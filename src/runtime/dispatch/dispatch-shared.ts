@@ -5,10 +5,9 @@ import { recoverAll } from '../commands/recover-all.ts'
 import { finishClosing } from '../commands/session.ts'
 import { mayBeTaken } from '../engine/take.ts'
 import type { AbandonedRun, Member } from '../shared-store.ts'
-import { readThrown } from '../thrown.ts'
 import type { Dispatch, DispatchPorts } from './dispatch.ts'
 import { createDispatcher } from './dispatcher.ts'
-import { lookAfterOrphans, obeyCancel } from './look-after.ts'
+import { handBack, lookAfterOrphans, obeyCancel } from './look-after.ts'
 
 /**
  * For a store that several processes share. Jobs are recorded together with
@@ -115,13 +114,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
       const ended = member.end()
       await dispatcher.stop()
       await ended
-      const engine = engineOf()
-      try {
-        for (const left of await member.leave()) await requeue(engine, left)
-      } catch (error) {
-        // It only spares others the time until its leases are over.
-        engine.warn('a worker could not say that it leaves', { error: readThrown(error).message })
-      }
+      await handBack(engineOf(), member)
     },
   }
 }

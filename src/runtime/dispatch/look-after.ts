@@ -1,7 +1,10 @@
 import { failOrphans } from '../commands/orphans.ts'
+import { requeue } from '../commands/recover.ts'
 import { isOver, stop } from '../commands/stop.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { Member } from '../shared-store.ts'
+import { readThrown } from '../thrown.ts'
 
 /** A cancel that came when the run was about to wait, or to be let go of: nobody holds it, so it is stopped here. */
 export async function obeyCancel(engine: Engine, session_id: string, run_id: string): Promise<void> {
@@ -14,4 +17,14 @@ export async function obeyCancel(engine: Engine, session_id: string, run_id: str
 export async function lookAfterOrphans(engine: Engine, session_id: string, agent_ids: Iterable<string>): Promise<void> {
   await withdrawOrphans(engine, session_id)
   for (const agent_id of agent_ids) await failOrphans(engine, session_id, agent_id)
+}
+
+/** This process leaves a shared store: others may take at once what it let go of. */
+export async function handBack(engine: Engine, member: Member): Promise<void> {
+  try {
+    for (const left of await member.leave()) await requeue(engine, left)
+  } catch (error) {
+    // It only spares others the time until its leases are over.
+    engine.warn('a worker could not say that it leaves', { error: readThrown(error).message })
+  }
 }

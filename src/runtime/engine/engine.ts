@@ -18,7 +18,7 @@ export interface Engine {
   readonly runelog: Runelog
   /** No other process works on the runs of the store, with agents that this one may not have. */
   readonly isAlone: boolean
-  /** This process takes runs. One that does not only gives commands. */
+  /** This process takes every run that there is. One that does not only gives commands, or works for one command. */
   readonly isWorking: boolean
   readonly sessions: Sessions
   readonly clock: Clock

@@ -80,6 +80,8 @@ test('F-28 recovery: an acting command leaves runs of a killed process to the ne
   const before = await triggers()
   expect(await project.cli(['answer', interaction_id, '--reject'])).toMatchObject({ exit: 0 })
   expect(await triggers()).toEqual(before)
+  expect(launch('run', 'wait').status).toBe(4)
+  expect(await triggers()).toEqual(before)
 
   // A command about this one puts it back first, and then acts at once.
   expect(await project.cli(['cancel', run_id])).toMatchObject({ exit: 0 })

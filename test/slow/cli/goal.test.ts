@@ -129,3 +129,18 @@ const worker = agent({ role: 'worker', model: scriptedModel(() => breakOff('down
   const [goal_id = ''] = /goal_\w+/.exec(set.out) ?? []
   expect((await broken.cli(['goal', 'show', goal_id])).out).toContain('held up')
 })
+
+test('goal watch --work: it works on its goal and on no other goal of the store', async () => {
+  writeFileSync(plan, JSON.stringify({ tasks: [note('only')] }))
+  const start = async () => {
+    const [id = ''] = /goal_\w+/.exec((await project.cli(['goal', 'Write it down', '--plan', plan])).out) ?? []
+    expect((await project.cli(['goal', 'approve', id])).exit).toBe(0)
+    return id
+  }
+  const [mine, other] = [await start(), await start()]
+  const standing = async () => (await project.cli(['goal', 'show', other])).out
+  const before = await standing()
+  expect((await project.cli(['goal', 'watch', mine, '--work'])).exit).toBe(0)
+  expect(await standing()).toBe(before)
+  expect((await project.cli(['goal', 'watch', other, '--work'])).exit).toBe(0)
+})

@@ -65,7 +65,8 @@ export const goalWatch: Command = {
       io.host,
       args,
       async (client) => {
-        const { id: goal_id } = await resolveId(client, wanted, 'goal')
+        const { id: goal_id, session_id } = await resolveId(client, wanted, 'goal')
+        await client.workOn?.({ session_id, goal_id })
         return followGoal(io, client, args, goal_id, { patient: !works, asks: false })
       },
       works ? 'work' : 'look',
