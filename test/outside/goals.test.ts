@@ -78,9 +78,11 @@ scenario('GO-02', 'each rune of a plan is written where its table says, with its
       const payloads = async (kind: string) => (await runes(session_id, kind)).map(({ payload }) => payload)
       expect(await payloads('plan.goal_received')).toMatchObject([{ goal_description: 'Two notes' }])
       expect(await payloads('plan.created')).toMatchObject([{ plan_id, tasks: [{ key: 'ta' }, { key: 'tb' }] }])
-      expect(await payloads('plan.updated')).toMatchObject([{ plan_id, changes: {} }])
       const tasks = (await runes(session_id, 'task.opened')).map(({ task_id }) => task_id)
       expect(tasks).toHaveLength(3)
+      expect(await payloads('plan.updated')).toEqual([
+        { plan_id, changes: { change: 'tasks_added', task_ids: tasks.slice(2) } },
+      ])
       for (const kind of ['plan.task_assigned', 'plan.task_started', 'plan.task_completed'])
         expect((await payloads(kind)).map(({ task_id }) => task_id)).toEqual(tasks)
       const agents = (await runes(session_id, 'agent.spawning')).map(({ agent_id }) => agent_id)
@@ -122,7 +124,7 @@ scenario(
           state: 'planning',
           tasks: [
             { task: 'ta', owner: 'worker', priority: 'medium', state: 'pending', depends_on: [] },
-            { task: 'tb', owner: 'builder', priority: 'critical', depends_on: [expect.stringMatching(/\w/)] },
+            { task: 'tb', owner: 'builder', priority: 'critical', depends_on: [planned.tasks[0]?.task_id] },
           ],
         })
         expect(await runes(session_id, 'plan.task_assigned')).toEqual([])

@@ -69,6 +69,7 @@ const blocked: readonly (readonly [what: string, Judging, type: string, cause: s
 ]
 
 scenario('CO-12', 'BLOCKED is reached on each of its conditions, with suggestions for recovery', async () => {
+  const ways = new Set<string>()
   for (const [what, judging, failure_type, cause] of blocked) {
     const { state, made, view, tape, failing } = await judge(judging)
     expect({ what, state, failure: made.failure_pack }).toMatchObject({
@@ -79,6 +80,7 @@ scenario('CO-12', 'BLOCKED is reached on each of its conditions, with suggestion
     const { recovery_suggestions, problems } = made.failure_pack as Doc & Failure
     expect(recovery_suggestions.length).toBeGreaterThan(0)
     for (const suggestion of recovery_suggestions) expect(suggestion).toMatch(/\w+ \w+/)
+    ways.add(recovery_suggestions[0] ?? '')
     expect(problems.length).toBeGreaterThan(0)
     // AND a guard that did not hold is on record, the failure is on the tape and in the audit log, and there is no plan
     expect(failing.length).toBeGreaterThan(0)
@@ -89,6 +91,8 @@ scenario('CO-12', 'BLOCKED is reached on each of its conditions, with suggestion
     expect(made.run_summary).toBeUndefined()
     expect(view.failure).toMatchObject({ cause })
   }
+  // AND each condition has a way out of its own
+  expect(ways.size).toBe(blocked.length)
 })
 
 scenario(

@@ -74,6 +74,16 @@ scenario('CO-10', 'FROZEN_OUTPUTS gives every output a checksum and a lineage, a
     expect(
       Object.keys(files).filter((name) => name.startsWith(artifact_type) && name.endsWith('.md')).length,
     ).toBeGreaterThan(0)
+  for (const [name, text] of Object.entries(files))
+    if (name.endsWith('.md')) expect({ name, text }).toEqual({ name, text: expect.stringMatching(/^# \w.*\n\n.*\w/) })
+  for (const [name, says] of [
+    ['execution_graph', 'cmd_write'],
+    ['review_pack', 'Revert the commit.'],
+    ['rule_decisions_1', 'require_review'],
+    ['run_tape', 'PRECHECKED'],
+    ['audit_log', 'The intent was received.'],
+  ])
+    expect(files[`${name}.md`]).toContain(says)
   // AND it leads from the intent and the versions of the registry to them
   expect(lineage.derived_from_intent).toBe('intent_rename_field')
   expect(lineage.registry_versions.map(({ kind, id, version }) => `${kind}/${id}@${version}`)).toEqual(
@@ -134,7 +144,16 @@ scenario('CO-18', 'red line 2: full automation never asks', async () => {
   }
   // AND a question budget beside it is refused
   const interaction = { mode: 'full_auto', question_budget: 3, question_policy: 'conceptual_only' }
-  expect((await judge({ intent: intentWith({ interaction }) })).state).toBe('BLOCKED')
+  expect(await judge({ intent: intentWith({ interaction }) })).toMatchObject({
+    state: 'BLOCKED',
+    failure: {
+      cause: 'schema_invalid',
+      problems: [
+        { path: 'interaction.question_budget', message: expect.stringContaining('must be 0 in full_auto') },
+        { path: 'interaction.question_policy', message: expect.stringContaining('must be never in full_auto') },
+      ],
+    },
+  })
 })
 
 scenario('CO-19', 'red line 3: high or critical risk is never fully automated', async () => {
@@ -162,10 +181,20 @@ scenario('CO-19', 'red line 3: high or critical risk is never fully automated', 
 })
 
 scenario('CO-20', 'red line 4: no action without evidence', async () => {
-  const bare = intentWith({ planned_commands: [step('cmd_read', { evidence_refs: [] })], evidence_refs: [] })
-  const { state, failure } = await judge({ intent: bare })
-  expect({ state, failure }).toMatchObject({ state: 'BLOCKED' })
-  expect(JSON.stringify(failure)).toMatch(/evidence/)
+  // GIVEN an intent with evidence, and one step without
+  const bare = intentWith({ planned_commands: [step('cmd_scan'), step('cmd_read', { evidence_refs: [] })] })
+  const { state, failure, failing } = await judge({ intent: bare })
+  expect({ state, failure }).toMatchObject({
+    state: 'BLOCKED',
+    failure: { cause: 'action_without_evidence', failed_at_state: 'GRAPH_DRAFTED' },
+  })
+  expect(JSON.stringify(failure)).toContain('cmd_read')
+  expect(failing).toContain('actions_have_evidence')
+  // AND an intent that rests on nothing is none
+  expect(await judge({ intent: intentWith({ evidence_refs: [] }) })).toMatchObject({
+    state: 'BLOCKED',
+    failure: { cause: 'schema_invalid', problems: [{ path: 'evidence_refs' }] },
+  })
   // AND every action of a plan has some
   const { made } = await judge()
   const { nodes } = made.execution_graph as {
@@ -200,6 +229,9 @@ scenario(
     withPlans({}, async (sw) => {
       const since = Date.now()
       const asked = await sw.plans.submit({ intent: asking(question('which')), facts: usualFacts, memory: usualMemory })
+      const asked_at = Date.now()
+      await expect.poll(() => Date.now()).toBeGreaterThan(asked_at + 20)
+      const waited = Date.now() - asked_at
       const view = await sw.plans.answer(asked.coordination_id, { choices: { which: 'go' } })
       const { tape, made } = await judgedOf(sw, view)
       // THEN the entries of the tape follow each other without a gap, and are the recorded moves
@@ -215,11 +247,15 @@ scenario(
       // AND each has its time and its duration
       const times = view.moves.map(({ at }) => at)
       expect(times).toEqual(times.toSorted((a, b) => a - b))
-      for (const { at, duration_ms } of view.moves) {
+      for (const [i, { at, duration_ms }] of view.moves.entries()) {
         expect(at).toBeGreaterThanOrEqual(since)
         expect(at).toBeLessThanOrEqual(Date.now())
         expect(duration_ms).toBeGreaterThanOrEqual(0)
+        if (i > 0) expect(duration_ms).toBe(at - (times[i - 1] ?? 0))
       }
+      // AND the time for which it waited for the answer is in it
+      const answered = view.moves.find(({ from }) => from === 'AWAITING_ANSWERS')
+      expect(answered?.duration_ms).toBeGreaterThanOrEqual(waited)
       // AND what was decided is in the audit log, in order
       const { entries } = made.audit_log as { entries: readonly { event_type: string; sequence: number }[] }
       expect(entries.map(({ sequence }) => sequence)).toEqual(entries.map((_, i) => i + 1))
@@ -243,7 +279,10 @@ scenario('CO-23', 'the same inputs give the same bytes, and nothing is executed'
   const { entries: timed } = JSON.parse(when ?? '') as { entries: readonly { at: number; duration_ms: number }[] }
   const { entries: moves } = JSON.parse(one['run_tape.json'] ?? '') as { entries: readonly object[] }
   expect(timed).toHaveLength(moves.length)
-  for (const { at, duration_ms } of timed) expect(at > 1_700_000_000_000 && duration_ms >= 0).toBe(true)
+  for (const [i, { at, duration_ms }] of timed.entries()) {
+    expect(at).toBeGreaterThan(1_700_000_000_000)
+    expect(duration_ms).toBe(at - (timed[i - 1]?.at ?? at))
+  }
   const byProgram = await withPlans({}, async (sw) => {
     const asked = await sw.plans.submit({ intent, facts: usualFacts, memory: usualMemory })
     await sw.plans.answer(asked.coordination_id, { choices: { which: 'go' } })
@@ -285,6 +324,6 @@ scenario('CO-24', 'after BLOCKED or ABORTED, a new coordination continues by lin
     }
     // AND one that has not ended cannot be recovered from
     const waiting = await sw.plans.submit({ intent: asking(question('which')), ...given })
-    await expect(sw.plans.recovery(waiting.coordination_id)).rejects.toMatchObject({ code: expect.any(String) })
+    await expect(sw.plans.recovery(waiting.coordination_id)).rejects.toMatchObject({ code: 'coordination_not_over' })
   }),
 )

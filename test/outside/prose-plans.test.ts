@@ -76,7 +76,7 @@ test('P-046 red lines: a crossed one puts a notice into the inbox, which stays u
   // It stays, whatever else is planned.
   await sw.plans.submit({ intent: intentOf('read-only'), facts })
   const notices = (await sw.inbox()).filter(({ session_id }) => session_id === aborted.session_id)
-  expect(notices).toHaveLength(1)
+  expect(notices).toMatchObject([{ interaction_kind: 'notice' }])
   const [notice] = notices
   await sw.reply(notice?.interaction_id ?? '', { reply: { acknowledged: true } })
   expect((await sw.inbox()).filter(({ session_id }) => session_id === aborted.session_id)).toEqual([])
@@ -121,10 +121,29 @@ test.each<[string, () => Promise<PlanView>, () => Promise<PlanView>]>([
 })
 
 test('P-050 review packs: they estimate duration and complexity', async () => {
-  const { coordination_id } = await plan()
-  const files = await sw.plans.files(coordination_id)
-  const { plan_summary: estimated } = JSON.parse(files['review_pack.json'] ?? '{}') as { plan_summary: object }
-  expect(estimated).toMatchObject({ estimated_duration_ms: expect.any(Number), complexity_score: expect.any(Number) })
+  const estimated = async (change?: Planned['change']) => {
+    const { coordination_id } = await plan(change === undefined ? {} : { change })
+    const files = await sw.plans.files(coordination_id)
+    const { plan_summary } = JSON.parse(files['review_pack.json'] ?? '{}') as {
+      plan_summary: Readonly<Record<string, number>>
+    }
+    return { duration: Number(plan_summary.estimated_duration_ms), complexity: Number(plan_summary.complexity_score) }
+  }
+  const steps =
+    (...more: readonly object[]): Planned['change'] =>
+    ({ planned_commands: [first] }) => ({
+      planned_commands: more.map((one, n) => ({ ...first, step_id: `step_${n}`, ...one })),
+    })
+  // GIVEN one step, two steps side by side, and two steps of which one comes after the other
+  const one = await estimated(steps({}))
+  const beside = await estimated(steps({}, {}))
+  const after = await estimated(steps({}, { depends_on: ['step_0'] }))
+  // THEN what is done one after the other takes the time of both
+  expect(one.duration).toBeGreaterThan(0)
+  expect([beside.duration, after.duration]).toEqual([one.duration, 2 * one.duration])
+  // AND many steps are less simple than one
+  const many = await estimated(steps(...Array(12).fill({})))
+  expect(many.complexity).toBeGreaterThan(one.complexity)
 })
 
 let recovers: Awaited<ReturnType<Statewright['plans']['recovery']>> | undefined

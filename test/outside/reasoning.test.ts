@@ -85,7 +85,7 @@ scenario('OB-10', 'a completed execution leaves an execution_fact in memory', as
       error_summary: null,
     },
   ])
-  // AND the agent is told of it in its next turn, and no other agent of the session is
+  // AND the agent is told of it in its next turn
   const next = await house.submit([say('I remember.')], { session_id })
   await house.ends(next.run_id)
   const remembered = house.notes<{ memories: readonly string[] }>('requests').at(-1)?.memories

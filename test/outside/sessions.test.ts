@@ -114,7 +114,10 @@ scenario(
     expect(await house.runes(session_id, 'tool.call')).toHaveLength(1)
     await house.killed()
     expect((await refused(session_id, 'resume')).status).toBe(409)
-    expect((await refused(session_id, 'resume', { budget: { tool_calls: 1 } })).status).toBeGreaterThanOrEqual(400)
+    expect(await refused(session_id, 'resume', { budget: { tool_calls: 1 } })).toEqual({
+      status: 422,
+      code: 'budget_too_small',
+    })
     expect(await session(session_id)).toMatchObject({ state: 'suspended' })
     expect(await house.run(run_id)).toMatchObject({ status: 'queued' })
     // AND a larger one does

@@ -164,7 +164,8 @@ scenario('TO-05', 'nothing that needs approval runs before it has it, over a kil
   const wrong = await house.ask('POST', `/api/interactions/${question.interaction_id}/approve`, {
     body: { digest: '0'.repeat(64) },
   })
-  expect(wrong.status).toBeGreaterThanOrEqual(400)
+  expect(wrong).toMatchObject({ status: 422, body: { code: 'reply_unfit' } })
+  expect(JSON.stringify(wrong.body)).not.toContain(question.digest)
   expect(house.effects(id)).toEqual([])
   await house.approve(question)
   await house.ends(run_id)

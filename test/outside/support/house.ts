@@ -167,6 +167,11 @@ export function openHouse() {
       await server?.kill('SIGKILL')
       await begin(more)
     },
+    /** Kills the server, and starts another one on the same store when all that happens without one has happened. */
+    async without(use: () => Promise<void>): Promise<void> {
+      await server?.kill('SIGKILL')
+      await use().finally(() => begin({}))
+    },
     /** The server is told to stop, and ends in good order; another one is started on the same store. */
     async restarted(more: Readonly<Record<string, string>> = {}): Promise<void> {
       await server?.kill('SIGTERM')
