@@ -58,6 +58,16 @@ test('P-044 whole flows: each ends as it should, with a summary, a numbered tape
       const ended = await planned(example, ...answers, '-o', out)
       expect({ example, exit: ended.exit }).toEqual({ example, exit })
       expect(ended.out + ended.err).toMatch(new RegExp(`^${state}\\b`, 'm'))
+      const summary = JSON.parse(readFileSync(join(out, exit === 0 ? 'run_summary.json' : 'failure_pack.json'), 'utf8'))
+      const { actions, overall_risk, review_gates, message } = summary as Readonly<Record<string, unknown>>
+      if (exit === 0)
+        expect(ended.out).toMatch(
+          new RegExp(
+            `^${actions} actions? in \\d+ phases?, risk ${overall_risk}, ${review_gates} review gates?\\.$`,
+            'm',
+          ),
+        )
+      else expect(ended.out + ended.err).toContain(`${state}: ${message}`)
       const tape = JSON.parse(readFileSync(join(out, 'run_tape.json'), 'utf8')) as {
         entries: readonly { sequence: number; from_state: string; to_state: string }[]
       }
