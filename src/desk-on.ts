@@ -17,6 +17,7 @@ export function deskOn(sw: Statewright, { signer, publicKey }: StoreKey, now: ()
     output: sw.output,
     commands: async () => sw,
     plans: async () => sw.plans,
+    abandoned: sw.abandoned,
     listen: sw.listen,
   })
 }

@@ -12,6 +12,7 @@ import type { BackedUp, Store } from './cli/command.ts'
 import { faults } from './faults/catalogue.ts'
 import { models, segmentsFolder } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
+import { runningRuns } from './runtime/running-runs.ts'
 import { keyFileOf } from './secret-files.ts'
 import { keyFault, keyOf } from './store-key.ts'
 
@@ -36,13 +37,15 @@ export async function openStore(url: string, use: 'look' | 'change'): Promise<St
   if (use === 'look') {
     const { strays, ...runelog } = await openSqliteReadOnly(path, models)
     const discard = () => Promise.reject(new Error('This store is open for reading only.'))
-    return { runelog, ...key, damages, strays, discard }
+    // No process writes to the store while this one looks at it.
+    return { runelog, ...key, abandoned: () => runningRuns(runelog), damages, strays, discard }
   }
   const eraseBlobs = fileBlobs(`${path}.blobs`).erase
   const { strays, ...runelog } = await openSqliteRunelog(path, { ...hostPorts, ...key }, { models, eraseBlobs })
   return {
     runelog: { ...runelog, redact: withoutTrace(runelog, `${path}.cache`, key.signer) },
     ...key,
+    abandoned: () => runningRuns(runelog),
     damages,
     strays,
     discard: ({ file }) => rm(file),
@@ -65,9 +68,17 @@ async function openPostgres(url: string): Promise<Store> {
   const segments = segmentsFolder()
   // Only who uses PostgreSQL pays for loading its client.
   const { openPostgresRunelog } = await import('./adapters/postgres/runelog.ts')
+  const { abandonedRuns } = await import('./adapters/postgres/abandoned.ts')
   const key = keyOf(url)
   const { damages, ...runelog } = await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models })
-  return { runelog, ...key, damages, strays: async () => [], discard: async () => {} }
+  return {
+    runelog,
+    ...key,
+    abandoned: () => abandonedRuns(url),
+    damages,
+    strays: async () => [],
+    discard: async () => {},
+  }
 }
 
 /** Copies a store that is a file. A key that is not that of the store is no part of the copy. */

@@ -6,6 +6,7 @@ import type { Runelog } from '../runelog/port.ts'
 import type { Stray } from '../runelog/stray.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
 import type { Rune } from '../runes/rune.ts'
+import type { AbandonedRun } from '../runtime/shared-store.ts'
 import type { Client } from '../surface/client.ts'
 
 import type { Planning } from './planning.ts'
@@ -189,6 +190,8 @@ export interface Store {
   readonly signer: () => Signer
   /** The public half of that key; undefined if there is none yet. Nothing is made. */
   readonly publicKey: () => string | undefined
+  /** Runs that are running and that no process has. */
+  readonly abandoned: () => Promise<readonly AbandonedRun[]>
   /** Files beside the store that it does not refer to. */
   readonly strays: () => Promise<readonly Stray[]>
   /** Removes one of them. */

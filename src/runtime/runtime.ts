@@ -5,6 +5,7 @@ import type { Json } from '../kernel/json.ts'
 import type { GraphState } from '../observation/graph-state.ts'
 import { withReports } from '../observation/late-evidence.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
+import { type Unsettled, unsettledIn } from '../observation/unsettled.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
 import { runesOf } from '../runelog/runes-of.ts'
@@ -42,8 +43,9 @@ import type { OpenInteraction } from './models/interactions.ts'
 import type { Clock, Ids, Log, Random, Timers } from './ports.ts'
 import { createPreserving } from './preserving.ts'
 import { named, onItsOwn, recording } from './requests.ts'
+import { runningRuns } from './running-runs.ts'
 import { createSessions } from './session-cache.ts'
-import type { Member } from './shared-store.ts'
+import type { AbandonedRun, Member } from './shared-store.ts'
 import { readThrown } from './thrown.ts'
 import { outsideCalls } from './tools/culprit.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
@@ -192,6 +194,12 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     return stopped
   }
 
+  async function abandoned(): Promise<readonly AbandonedRun[]> {
+    if (isWorking) return []
+    if (member !== undefined) return member.abandoned()
+    return (await runningRuns(runelog)).filter(({ run_id }) => !held.has(run_id))
+  }
+
   /** Where this process works for one command: begins with what the command asks for. */
   async function workOn(what: Asked): Promise<void> {
     await asked?.workOn(what)
@@ -261,6 +269,18 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       const lists = await Promise.all(['open', 'due'].map((tag) => runelog.rows('open_interactions', { tag })))
       const rows = lists.flat().toSorted(rowOrder)
       return rows.map((row) => row.value as OpenInteraction)
+    },
+    /** Runs that are running and that no process has. A process that works takes them up itself, and answers with none. */
+    abandoned,
+    /**
+     * Calls of these runs that may not simply be repeated. Whether they happened is unknown, and becomes a question in
+     * the inbox, unless a probe answers it, when a process that works takes the run.
+     */
+    async unsettled(): Promise<readonly Unsettled[]> {
+      const calls = (await abandoned()).map(async ({ session_id, run_id }) =>
+        unsettledIn(await engine.sessions.load(session_id), new Set([run_id])),
+      )
+      return (await Promise.all(calls)).flat()
     },
     /** All that a person has to see before they answer: what is asked, the evidence, and the digest that an approval names. */
     async interaction(interaction_id: string): Promise<Payload<'interaction.opened'>> {

@@ -6,6 +6,7 @@ import type { Runelog } from '../runelog/port.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
 import type { EphemeralDelta } from '../runtime/engine/engine.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import type { AbandonedRun } from '../runtime/shared-store.ts'
 import { createSessionViews, type SessionViews } from './session-views.ts'
 
 /** What can be asked of plans. */
@@ -47,6 +48,8 @@ export interface Desk {
   readonly commands: () => Promise<Commands>
   /** Intents that are judged before anything runs. Nothing else is recovered or begun by asking for them. */
   readonly plans: () => Promise<SurfacePlans>
+  /** Runs that are running and that no process has. Where a process works, it takes them up, and there are none. */
+  readonly abandoned: () => Promise<readonly AbandonedRun[]>
   /** Text on its way, before it is durable. Returns the way to stop listening. */
   readonly listen: (listener: (delta: EphemeralDelta) => void) => () => void
 }

@@ -3,12 +3,14 @@ import { sessionMachine } from '../machines/session.ts'
 import { elapsed } from '../observation/elapsed.ts'
 import { span } from '../observation/span.ts'
 import { type RunAt, type Summary, statusOf } from '../runtime/models/summaries.ts'
+import { type Left, sayLeft } from './abandoned.ts'
 import type { SummaryCard } from './shapes/session.ts'
 
 /** A row of the list, as of now. It is made of the row alone: a list of thousands reads no log. */
-export function summaryCard(session_id: string, row: Summary, now: number): SummaryCard {
+export function summaryCard(session_id: string, row: Summary, now: number, left?: Left): SummaryCard {
   const { open_runs, waiting, last_run: _, ...rest } = row
   const run = urgentRun(row)
+  const abandoned = abandonedBy(left)
   return {
     session_id,
     ...rest,
@@ -18,8 +20,16 @@ export function summaryCard(session_id: string, row: Summary, now: number): Summ
     open_runs: open_runs.length,
     waiting_for: waiting[0] ?? null,
     waiting: waiting.length,
-    current_line: line(row, run, now),
+    abandoned,
+    current_line: abandoned?.says ?? line(row, run, now),
   }
+}
+
+function abandonedBy(left: Left | undefined): SummaryCard['abandoned'] {
+  if (left === undefined) return null
+  const [run_id = ''] = left.unsettled.map((call) => call.run_id).concat(...left.run_ids)
+  const unsettled = left.unsettled.length
+  return { run_id, unsettled, says: sayLeft(run_id, unsettled) }
 }
 
 function urgentRun(row: Summary): RunAt | null {

@@ -20,6 +20,7 @@ export async function serveStreams({ desk, ...ports }: StreamPorts, port = 0, li
     agents: () => [],
     output: async () => undefined,
     commands: () => Promise.reject(new Error('There is only the log.')),
+    abandoned: async () => [],
     plans: () => Promise.reject(new Error('There is only the log.')),
     ...desk,
   })

@@ -32,8 +32,16 @@ async function printInbox(client: Client, args: Arguments, io: Io): Promise<numb
   const page = await client.call(listInbox, { query: { limit: 200 } })
   const now = io.host.now()
   print(io, args, page, () =>
-    columns(
-      page.items.map(({ interaction_id, interaction_kind, opened_at, deadline, title, prompt }) => [
+    columns([
+      ...page.unsettled.map(({ execution_id, since, title, action_summary }) => [
+        execution_id,
+        'outcome unknown',
+        ago(since, now),
+        '',
+        shorten(safeLine(title ?? ''), 40),
+        shorten(`its process is gone: ${safeLine(action_summary)}`, 80),
+      ]),
+      ...page.items.map(({ interaction_id, interaction_kind, opened_at, deadline, title, prompt }) => [
         interaction_id,
         interaction_kind,
         ago(opened_at, now),
@@ -41,12 +49,17 @@ async function printInbox(client: Client, args: Arguments, io: Io): Promise<numb
         shorten(safeLine(title ?? ''), 40),
         shorten(safeLine(prompt), 80),
       ]),
-    ),
+    ]),
   )
   const [first] = page.items
+  const [lost] = page.unsettled
   if (args.values.json) return exits.ok
-  if (first === undefined) io.err('Nothing waits for a person.')
-  else next(io, args, `inbox ${first.interaction_id}`, verbFor(first))
+  if (lost !== undefined) {
+    io.err(safeLine(lost.says))
+    next(io, args, `show ${lost.execution_id}`, `watch ${lost.run_id} --work`)
+  }
+  if (first === undefined && lost === undefined) io.err('Nothing waits for a person.')
+  else if (first !== undefined) next(io, args, `inbox ${first.interaction_id}`, verbFor(first))
   if (page.next_cursor !== null) io.err('There are more than 200.')
   return exits.ok
 }

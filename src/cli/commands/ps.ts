@@ -58,7 +58,9 @@ export const psCommand: Command = {
       if (args.values.json) return exits.ok
       if (page.items.length === 0) io.err('Nothing matched.')
       if (page.next_cursor !== null) io.err(`There are more; --limit shows up to 200.`)
-      if (page.items.some(isWaiting)) next(io, args, 'inbox')
+      const left = page.items.flatMap(({ abandoned }) => abandoned ?? [])
+      if (page.items.some(isWaiting) || left.some(({ unsettled }) => unsettled > 0)) next(io, args, 'inbox')
+      else if (left[0] !== undefined) next(io, args, `watch ${left[0].run_id} --work`)
       return exits.ok
     })
   },
@@ -71,12 +73,13 @@ async function printRuns(client: Client, query: RunQuery, args: Arguments, io: I
   const now = io.host.now()
   print(io, args, page, () =>
     columns(
-      page.items.map(({ run_id, status, since, agent, title }) => [
+      page.items.map(({ run_id, status, since, agent, title, is_abandoned }) => [
         run_id,
         status,
         ago(since, now),
         safeLine(agent ?? ''),
         shorten(safeLine(title ?? 'untitled'), 60),
+        is_abandoned ? 'its process is gone' : '',
       ]),
     ),
   )

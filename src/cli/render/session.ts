@@ -37,7 +37,8 @@ function statusOf({ state, status }: SummaryCard, paint: Paint): string {
   return text === 'succeeded' ? paint.good(text) : text
 }
 
-function doing({ waiting_for, last_error, status }: SummaryCard): string {
+function doing({ waiting_for, last_error, status, abandoned }: SummaryCard): string {
+  if (abandoned !== null) return abandoned.says
   if (waiting_for !== null) return `asks: ${safeLine(waiting_for.prompt)}`
   return status === 'failed' && last_error !== null ? safeLine(`${last_error.code}: ${last_error.message}`) : ''
 }

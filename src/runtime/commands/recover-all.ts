@@ -1,12 +1,11 @@
 import { Fault } from '../../faults/fault.ts'
-import type { Epoch } from '../../runelog/models/epochs.ts'
-import type { Subject } from '../../runelog/models/subjects.ts'
 import type { Row } from '../../runelog/read-model.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Delegated } from '../models/delegated.ts'
 import type { OpenInteraction } from '../models/interactions.ts'
 import type { WaitingRun } from '../models/waiting-runs.ts'
+import { runningRuns, runsIn } from '../running-runs.ts'
 import type { AbandonedRun } from '../shared-store.ts'
 import { preserve, requeue, rouse } from './recover.ts'
 import { finishClosing } from './session.ts'
@@ -34,8 +33,8 @@ export async function recoverAll(
   abandoned?: readonly AbandonedRun[],
 ): Promise<Recovered> {
   // Who owns the store knows that nobody holds what runs.
-  const running = abandoned ?? (await held(engine))
-  const queued = await tagged(engine, 'run:queued')
+  const running = abandoned ?? (await runningRuns(engine.runelog))
+  const queued = await runsIn(engine.runelog, 'queued')
   const closing = await engine.runelog.rows('subjects', { tag: 'session:closing' })
   const handedOn = (await engine.runelog.rows('delegated', { tag: 'open' })).map(({ value }) => value as Delegated)
   const sessions = new Set([...running, ...queued, ...handedOn].map(({ session_id }) => session_id))
@@ -76,18 +75,6 @@ async function keepDeadlines({ runelog, deadline: keep }: Engine) {
     after = rows.at(-1)
     if (rows.length < pageRows) return
   }
-}
-
-async function tagged({ runelog }: Engine, tag: string): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {
-  const rows = await runelog.rows('subjects', { tag })
-  return rows.map(({ key: run_id, value }) => ({ run_id, session_id: (value as Subject).session_id }))
-}
-
-async function held(engine: Engine): Promise<readonly AbandonedRun[]> {
-  const epochOf = async (run_id: string) =>
-    ((await engine.runelog.row('epochs', run_id))?.value as Epoch | undefined)?.epoch ?? 0
-  const running = await tagged(engine, 'run:running')
-  return Promise.all(running.map(async (run) => ({ ...run, epoch: await epochOf(run.run_id) })))
 }
 
 async function each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {

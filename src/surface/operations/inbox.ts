@@ -6,12 +6,19 @@ import { mergedRows } from '../../runelog/merged-rows.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import type { OpenInteraction } from '../../runtime/models/interactions.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
+import { leftBehind } from '../abandoned.ts'
 import type { Desk } from '../desk.ts'
 import { interactionCard } from '../interaction-card.ts'
 import { type Asked, allows, defineOperation } from '../operation.ts'
 import { id } from '../shapes/id.ts'
-import { expectedWaiting, interactionShape, openInteractionShape, repliedShape } from '../shapes/interaction.ts'
-import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
+import {
+  expectedWaiting,
+  interactionShape,
+  openInteractionShape,
+  repliedShape,
+  unsettledShape,
+} from '../shapes/interaction.ts'
+import { cursorAt, pageQuery, readCursor } from '../shapes/page.ts'
 import { nothing } from '../shapes.ts'
 
 const one = z.object({ interaction_id: id })
@@ -23,12 +30,20 @@ export const listInbox = defineOperation({
   method: 'GET',
   path: '/api/inbox',
   scope: 'read',
-  summary: 'Everything that waits for a person, oldest first.',
+  summary:
+    'Everything that waits for a person, oldest first. The first page also names calls whose process is gone and whose outcome is unknown: they become questions when a process that works takes their run.',
   params: nothing,
   query: z.strictObject(pageQuery),
   body: null,
-  returns: pageOf(openInteractionShape),
-  async run({ runelog }, { query: { limit, cursor }, scope }) {
+  returns: z.object({
+    items: z.array(openInteractionShape),
+    next_cursor: z.string().nullable(),
+    unsettled: z.array(unsettledShape),
+  }),
+  async run(desk, { query: { limit, cursor }, scope }) {
+    const { runelog } = desk
+    const titleOf = async (session_id: string) =>
+      ((await runelog.row('summaries', session_id))?.value as Summary | undefined)?.title ?? null
     const after = readCursor('list_inbox', cursor)
     const page = { limit: limit + 1, ...(after !== undefined && { after }) }
     const rows = await mergedRows(runelog, 'open_interactions', ['open', 'due'], page)
@@ -36,12 +51,19 @@ export const listInbox = defineOperation({
     const items = shown.map(async ({ value }) => {
       const open = value as OpenInteraction
       const prompt = open.visibility === 'public' || allows(scope, 'approve') ? printable(open.prompt) : notPublic
-      const summary = (await runelog.row('summaries', open.session_id))?.value as Summary | undefined
-      return { ...open, prompt, title: summary?.title ?? null }
+      return { ...open, prompt, title: await titleOf(open.session_id) }
     })
     const last = shown.at(-1)
     const next_cursor = rows.length > limit && last !== undefined ? cursorAt(last) : null
-    return { items: await Promise.all(items), next_cursor }
+    const left = after === undefined ? [...(await leftBehind(desk, () => true)).values()] : []
+    const unsettled = left
+      .flatMap((one) => one.unsettled)
+      .map(async (call) => ({
+        ...call,
+        action_summary: printable(call.action_summary),
+        title: await titleOf(call.session_id),
+      }))
+    return { items: await Promise.all(items), next_cursor, unsettled: await Promise.all(unsettled) }
   },
 })
 

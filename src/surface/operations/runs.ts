@@ -10,6 +10,7 @@ import type { Subject } from '../../runelog/models/subjects.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
 import type { WaitingRun } from '../../runtime/models/waiting-runs.ts'
+import { leftBehind, sayLeft } from '../abandoned.ts'
 import { interactionCard } from '../interaction-card.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun, openQuestions } from '../run-view.ts'
@@ -33,18 +34,22 @@ export const listRuns = defineOperation({
   query: z.strictObject({ ...pageQuery, status: runStatus.optional() }),
   body: null,
   returns: pageOf(listedRunShape),
-  async run({ runelog }, { query: { limit, cursor, status } }) {
+  async run(desk, { query: { limit, cursor, status } }) {
+    const { runelog } = desk
     const after = readCursor('list_runs', cursor)
     const page = { backward: true, limit: limit + 1, ...(after !== undefined && { after }) }
     const tags = (status === undefined ? stateNames(runMachine) : [status]).map((state) => `run:${state}`)
     const rows = await mergedRows(runelog, 'subjects', tags, page)
     const shown = rows.slice(0, limit)
+    const isRunning = shown.some(({ value }) => (value as Subject).state === 'running')
+    const abandoned = new Set(isRunning ? (await desk.abandoned()).map(({ run_id }) => run_id) : [])
     const items = shown.map(async ({ key, sort, value }) => {
       const { session_id, state } = value as Subject
       const [summary, run] = await Promise.all([runelog.row('summaries', session_id), runelog.row('waiting_runs', key)])
       const { title = null } = (summary?.value as Summary | undefined) ?? {}
       const { agent = null } = (run?.value as WaitingRun | undefined) ?? {}
-      return { run_id: key, session_id, status: runStatus.parse(state), since: sort ?? 0, title, agent }
+      const is_abandoned = abandoned.has(key)
+      return { run_id: key, session_id, status: runStatus.parse(state), since: sort ?? 0, title, agent, is_abandoned }
     })
     const last = shown.at(-1)
     const next_cursor = rows.length > limit && last !== undefined ? cursorAt(last) : null
@@ -67,6 +72,10 @@ export const getRun = defineOperation({
     const { run, session_id, view } = found
     const moves = view.steps.filter((rune) => rune.machine === 'run' && rune.subject_id === run_id)
     const submitted_at = moves[0]?.at ?? 0
+    const left = run.status === 'running' ? await leftBehind(desk, (id) => id === session_id) : undefined
+    const { run_ids, unsettled = [] } = left?.get(session_id) ?? {}
+    const is_abandoned = run_ids?.has(run_id) === true
+    const ownUnsettled = unsettled.filter((call) => call.run_id === run_id).length
     const {
       agent_id,
       agent,
@@ -95,8 +104,9 @@ export const getRun = defineOperation({
       is_terminal: 'terminal' in runMachine.states[status],
       attempt,
       submitted_at,
-      current_line: view.lines.runLine(run_id, desk.now()),
+      current_line: is_abandoned ? sayLeft(run_id, ownUnsettled) : view.lines.runLine(run_id, desk.now()),
       held_up_by: status === 'queued' ? obstacleTo(view.state, run) : null,
+      is_abandoned,
       pending_interaction_ids: openQuestions(found),
       used: { ...used },
       budget,

@@ -13,6 +13,7 @@ import { wordsOf } from '../../runelog/words.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import { listings, listingTag, sessionOfListing } from '../../runtime/models/listings.ts'
 import type { Summary } from '../../runtime/models/summaries.ts'
+import { type Left, leftBehind } from '../abandoned.ts'
 import { defineLook, defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
@@ -84,15 +85,18 @@ export const listSessions = defineOperation({
   }),
   body: null,
   returns: pageOf(summaryShape),
-  async run({ runelog, now }, { query: { limit, cursor, q, ...filter } }): Promise<Page<SummaryCard>> {
+  async run(desk, { query: { limit, cursor, q, ...filter } }): Promise<Page<SummaryCard>> {
+    const { runelog, now } = desk
     const after = readCursor('list_sessions', cursor)
     const words = q === undefined || q.trim() === '' ? undefined : wordsOf(q)
     const { found, next } =
       words === undefined
         ? await listed(runelog, filter, { limit, after })
         : await foundBy(runelog, words, filter, { limit, after })
+    const running = new Set(found.filter(({ value }) => isRunning(value as Summary)).map(({ key }) => key))
+    const left = running.size === 0 ? new Map() : await leftBehind(desk, (session_id) => running.has(session_id))
     return {
-      items: found.map((row) => summaryCard(row.key, row.value as Summary, now())),
+      items: found.map((row) => summaryCard(row.key, row.value as Summary, now(), left.get(row.key))),
       next_cursor: next === undefined ? null : cursorAt(next),
     }
   },
@@ -197,18 +201,28 @@ export const getSession = defineLook({
     const { state, lines } = await desk.views.of(session_id)
     const row = (await desk.runelog.row('summaries', session_id))?.value as Summary | undefined
     if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const card = sessionCard(row, state, lines, desk.now())
+    const left = isRunning(row) ? (await leftBehind(desk, (id) => id === session_id)).get(session_id) : undefined
+    const card = sessionCard(row, { state, lines, left }, desk.now())
     // The line says how long something has lasted, in whole units: the answer stays the same until one is full.
     return { revision: `${state.event_id}-${desk.sha256(card.current_line).slice(0, 16)}`, answer: () => card }
   },
 })
 
-function sessionCard(row: Summary, state: SessionState, lines: Lines, now: number): SessionCard {
+interface Seen {
+  readonly state: SessionState
+  readonly lines: Lines
+  readonly left: Left | undefined
+}
+
+const isRunning = ({ open_runs }: Summary) => open_runs.some(({ status }) => status === 'running')
+
+function sessionCard(row: Summary, { state, lines, left }: Seen, now: number): SessionCard {
   const { subjects } = lines
+  const card = summaryCard(state.session_id, row, now, left)
   return {
-    ...summaryCard(state.session_id, row, now),
+    ...card,
     event_id: state.event_id,
-    current_line: lines.sessionLine(now),
+    current_line: card.abandoned === null ? lines.sessionLine(now) : card.current_line,
     suspension: state.suspension,
     is_sealed: row.state === 'closed' || row.state === 'archived',
     is_archived: row.state === 'archived',

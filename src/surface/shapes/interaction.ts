@@ -65,6 +65,19 @@ export const openInteractionShape = z.object({
   visibility: z.enum(visibilities),
 })
 
+/** A call whose process is gone. It becomes a question, unless a probe answers it, when a process that works takes its run. */
+export const unsettledShape = z.object({
+  session_id: z.string(),
+  title: z.string().nullable(),
+  run_id: z.string(),
+  call_id: z.string(),
+  execution_id: z.string(),
+  action_summary: z.string(),
+  irreversible: z.boolean(),
+  since: z.int(),
+  says: z.string(),
+})
+
 export type InboxItem = z.infer<typeof openInteractionShape>
 
 export const repliedShape = z.object({

@@ -14,6 +14,8 @@ export const listedRunShape = z.object({
   /** Of its session. */
   title: z.string().nullable(),
   agent: z.string().nullable(),
+  /** It is running, and its process is gone. */
+  is_abandoned: z.boolean(),
 })
 
 export const obstacleShape = z.object({
@@ -41,6 +43,8 @@ export const runShape = z.object({
   current_line: z.string(),
   /** What keeps a queued run from being taken; null if a worker may take it, or has. */
   held_up_by: obstacleShape.nullable(),
+  /** It is running, and its process is gone: nothing happens until a process that works takes it. */
+  is_abandoned: z.boolean(),
   pending_interaction_ids: z.array(z.string()).readonly(),
   used: z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() }),
   budget: budget.nullable(),

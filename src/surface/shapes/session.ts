@@ -40,6 +40,15 @@ export const summaryShape = z.object({
   used,
   budget: budget.nullable(),
   last_error: z.object({ code: z.string(), message: z.string(), at: z.int() }).nullable(),
+  /** A run of it is running, and its process is gone; null where a process works on the store. */
+  abandoned: z
+    .object({
+      run_id: z.string(),
+      /** Calls that may have happened or not, until a process that works takes the run. */
+      unsettled: z.int(),
+      says: z.string(),
+    })
+    .nullable(),
   current_line: z.string(),
 })
 
