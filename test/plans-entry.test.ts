@@ -24,11 +24,11 @@ test('F-53 statewright/plans: a program judges an intent, answers, freezes and v
     policy: parse(readFileSync('examples/plans/policy.yaml', 'utf8')),
     registry: await readRegistry('examples/plans/registry'),
     memory: { schema_version: '1.0.0', project_id: 'shop', memories: [] },
-    facts: facts as never,
+    facts,
   }
   const { waits_for } = coordinate(input, [], ports)
   if (waits_for === null) throw new Error('It asks when the table may be locked.')
-  const answer_pack = answersFrom(waits_for, { window: 'night' }, ports.sha256) as never
+  const answer_pack = answersFrom(waits_for, { window: 'night' }, ports.sha256)
   const done = coordinate(input, [{ answer_pack }], ports)
   const graph: ExecutionGraph | undefined = done.artifacts.execution_graph
   expect([done.state, graph?.stage]).toEqual(['DONE', 'final'])

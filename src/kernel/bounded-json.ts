@@ -11,16 +11,19 @@ export interface JsonLimits {
 }
 
 /**
- * The limits of every value that a tool, a model or an MCP server sends. This is the only place that sets them.
+ * The limits of every value that a tool, a model, an MCP server or a program sends. This is the only place that sets them.
  *
  * `result` bounds what a tool returns, before it is cut for the model. `arguments` bounds what a model writes in one
  * call, a form for a person, and what a provider wants back. `schema` bounds one tool that an MCP server describes.
+ * `plan` bounds each input of the Coordinator, and `planned` what it made of them, which has inputs inside.
  */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const jsonLimits = {
   result:    { depth: 64, values: 100_000, characters: 8_000_000 },
   arguments: { depth: 64, values:  10_000, characters: 1_000_000 },
   schema:    { depth: 64, values:   5_000, characters:   200_000 },
+  plan:      { depth: 200, values: 300_000, characters: 16_000_000 },
+  planned:   { depth: 256, values: 3_000_000, characters: 100_000_000 },
 } as const satisfies Readonly<Record<string, JsonLimits>>
 
 /**

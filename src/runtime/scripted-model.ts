@@ -1,3 +1,4 @@
+import { faults } from '../faults/catalogue.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Message } from '../observation/dialogue.ts'
 import { askPersonName } from './ecs/ask-person.ts'
@@ -26,6 +27,10 @@ export const ask = (request: Json): Scripted => call(askPersonName, request)
 
 /** One answer that says and calls all of this. */
 export function together(...parts: readonly Scripted[]): Scripted {
+  if (parts.some((part) => typeof part?.text !== 'string' || !Array.isArray(part.calls))) {
+    const problem = 'Each part must be an answer, as say, call, ask and breakOff make them.'
+    throw faults.bad_definition({ what: 'scripted answer', name: 'together', problem })
+  }
   return { text: parts.map((part) => part.text).join(''), calls: parts.flatMap((part) => part.calls) }
 }
 

@@ -1,3 +1,4 @@
+import { faults } from '../../faults/catalogue.ts'
 import type { Model, ModelEvent, ModelRequest, ProviderModel } from '../../runtime/model.ts'
 import { classifyError, errorEvent } from './classify-error.ts'
 import { keyProblem } from './key-problem.ts'
@@ -18,6 +19,10 @@ export interface ModelSettings {
 
 /** Makes a `Model` of the model object of any AI SDK provider package (`LanguageModelV3` or `V4`). */
 export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): Model {
+  if (typeof (given as Partial<StreamingModel> | null | undefined)?.doStream !== 'function') {
+    const problem = 'It has no doStream. Pass the model object of a provider package, such as openai("gpt-5").'
+    throw faults.bad_definition({ what: 'model', name: 'aiSdkModel', problem })
+  }
   const model = given as unknown as StreamingModel
   const warn = onceEach(settings.warn)
   return {

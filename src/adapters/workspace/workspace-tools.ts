@@ -18,7 +18,8 @@ export interface WorkspaceOptions {
 }
 
 /** Tools for a working agent: files, and if they are asked for, commands and pages. */
-export function workspaceTools({ root, shell, fetch }: WorkspaceOptions): Tool[] {
+export function workspaceTools(options: WorkspaceOptions): Tool[] {
+  const { root, shell, fetch }: WorkspaceOptions = Object(options)
   const opened = rootAt(root)
   return [
     ...fileTools(opened),

@@ -1,7 +1,9 @@
+import { pick, plainJson, readArgument } from '../../coordinator/arguments.ts'
 import { recoveryOf } from '../../coordinator/coordinate.ts'
 import { verifyPlan } from '../../coordinator/outputs/verify.ts'
 import type { Ports as CorePorts } from '../../coordinator/progress.ts'
-import { answersFrom } from '../../coordinator/questions/choose.ts'
+import { answersFrom, type Choices } from '../../coordinator/questions/choose.ts'
+import { choicesShape } from '../../coordinator/schemas/coordination.ts'
 import type { RunTape } from '../../coordinator/schemas/run-tape.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
@@ -18,7 +20,7 @@ import { checkPack } from './check-pack.ts'
 import { documentsIn, documentsOf } from './documents.ts'
 import { drive, whyMoot } from './drive.ts'
 import { fetchFrozen } from './frozen.ts'
-import type { PlanRow, Plans, PlanView } from './plans.ts'
+import type { PlanAnswer, PlanRow, Plans, PlanView } from './plans.ts'
 import type { PlanPorts } from './ports.ts'
 import { receive } from './receive.ts'
 import { isEnded, openPack, type Recorded, recordedIn, stateOf } from './recorded.ts'
@@ -118,7 +120,8 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
       return rest(await receive(ports, await core(), submission))
     },
 
-    async answer(coordination_id, { answer_pack, choices = {}, ...who }) {
+    async answer(coordination_id, given) {
+      const { answer_pack, choices, ...who } = readAnswer(given)
       const recorded = await find(coordination_id)
       const sent = recorded.asked.find(
         ({ idempotency_key }) => idempotency_key !== null && idempotency_key === who.idempotency_key,
@@ -184,6 +187,19 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
       isStopping = true
       await Promise.allSettled([...takingUp, ...working.values()])
     },
+  }
+}
+
+/** A copy of what was answered, within limits. Who answered, and under which key, is checked where it is recorded. */
+function readAnswer(given: PlanAnswer): PlanAnswer & { readonly choices: Choices } {
+  if (typeof given !== 'object' || given === null)
+    throw faults.input_unfit({ what: 'An answer', problem: 'It is not an object with an answer_pack or choices.' })
+  const { answer_pack, choices = {}, ...who } = pick(given, ['answer_pack', 'choices', 'replied_by', 'idempotency_key'])
+  const at = { of: 'plans.answer', name: 'choices' }
+  return {
+    ...who,
+    ...(answer_pack === undefined ? {} : { answer_pack: plainJson('answer pack', answer_pack) }),
+    choices: readArgument(at, choices, choicesShape) as Choices,
   }
 }
 

@@ -1,3 +1,4 @@
+import { pick } from '../../coordinator/arguments.ts'
 import type { CoordinationInput, Ports as CorePorts } from '../../coordinator/progress.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
@@ -12,17 +13,18 @@ import type { Engine } from '../../runtime/engine/engine.ts'
 import type { PlanSubmission } from './plans.ts'
 import type { PlanPorts } from './ports.ts'
 import { inputOf, recordedIn } from './recorded.ts'
-import { givenIn, readSubmission, takenIn } from './submission.ts'
-
-type Given = ReturnType<typeof givenIn>
+import { type Given, givenIn, readSubmission, takenIn } from './submission.ts'
 
 /** Records that an intent was taken in. Nothing of it has been looked at when the promise resolves. */
 export async function receive(ports: PlanPorts, core: CorePorts, submission: PlanSubmission): Promise<string> {
   const engine = ports.engine()
-  const { session_id, goal_id, coordination_id: named } = submission
-  const isSentAgain = async () => named !== undefined && wasReceived(engine, named, givenIn(submission))
+  const given = givenIn(submission, core)
+  const names = ['session_id', 'goal_id', 'coordination_id', 'answer_timeout_ms'] as const
+  const { session_id, goal_id, coordination_id: named, answer_timeout_ms } = pick(submission, names)
+  const isSentAgain = async () => named !== undefined && wasReceived(engine, named, given)
   if (named !== undefined && (await isSentAgain())) return named
-  const payload = await readSubmission(submission, ports, core, engine.redactor)
+  const timeout = answer_timeout_ms === undefined ? {} : { answer_timeout_ms }
+  const payload = await readSubmission({ ...given, ...timeout }, ports, core, engine.redactor)
   const coordination_id = named ?? engine.ids.next('coord')
 
   const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }

@@ -1,9 +1,9 @@
+import { pick, plainJson, readArgument, readSnapshot } from '../../coordinator/arguments.ts'
 import { checksumOf, isRecord } from '../../coordinator/checksum.ts'
 import { begin } from '../../coordinator/engine.ts'
 import type { CoordinationInput, Ports } from '../../coordinator/progress.ts'
-import { snapshotOf } from '../../coordinator/registry/admission.ts'
-import { problemsOf } from '../../coordinator/schemas/problem.ts'
-import { type RegistrySnapshot, registrySnapshot } from '../../coordinator/schemas/registry.ts'
+import { recovers as recoversShape } from '../../coordinator/schemas/lineage.ts'
+import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import { sealIntent } from '../../coordinator/seal.ts'
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
@@ -21,20 +21,19 @@ export interface Defaults {
  * Secrets are taken out before it sees them, since what it saw is on record.
  */
 export async function readSubmission(
-  submission: PlanSubmission,
+  { answer_timeout_ms, ...given }: Given & Pick<PlanSubmission, 'answer_timeout_ms'>,
   defaults: Defaults,
   ports: Ports,
   redactor: Redactor,
 ): Promise<Payload<'coordination.received'>> {
-  const { registry, answer_timeout_ms } = submission
-  const given: CoordinationInput = {
+  const whole: CoordinationInput = {
     policy: defaults.policy,
-    ...givenIn(submission),
-    registry: registry === undefined ? await defaults.registry() : checked(registry, ports),
+    ...given,
+    registry: given.registry ?? (await defaults.registry()),
   }
-  // Whatever has no canonical text is refused here, by name.
-  begin(given, ports)
-  const input = takenIn(given, ports, redactor)
+  // Whatever of the operator's has no canonical text is refused here, by name.
+  begin(whole, ports)
+  const input = takenIn(whole, ports, redactor)
   const { run_id } = begin(input, ports)
   return {
     intent_id: idIn(input.intent),
@@ -45,15 +44,23 @@ export async function readSubmission(
   }
 }
 
-/** The part of the input that is the submitter's. */
-export function givenIn({ intent, policy, registry, memory, facts, recovers }: PlanSubmission) {
+export type Given = Omit<CoordinationInput, 'policy' | 'registry'> & Partial<CoordinationInput>
+
+/** The part of the input that is the submitter's: a copy, each part within limits and refused by its name. */
+export function givenIn(submission: PlanSubmission, { sha256 }: Pick<Ports, 'sha256'>): Given {
+  if (typeof submission !== 'object' || submission === null)
+    throw faults.input_unfit({ what: 'A plan', problem: 'It is not an object with an intent.' })
+  const parts = pick(submission, ['intent', 'policy', 'registry', 'memory', 'facts', 'recovers'])
+  const { policy, registry, memory, facts, recovers } = parts
+  const intent = plainJson('intent', parts.intent)
+  const before = { of: 'plans.submit', name: 'recovers' }
   return {
     intent,
-    memory: memory === undefined ? emptyMemory(intent) : memory,
-    facts: facts ?? null,
-    ...(policy === undefined ? {} : { policy }),
-    ...(registry === undefined ? {} : { registry }),
-    ...(recovers === undefined ? {} : { recovers }),
+    memory: memory === undefined ? emptyMemory(intent) : plainJson('memory pack', memory),
+    facts: plainJson('fact pack', facts ?? null),
+    ...(policy === undefined ? {} : { policy: plainJson('policy', policy) }),
+    ...(registry === undefined ? {} : { registry: readSnapshot(registry, sha256) }),
+    ...(recovers === undefined ? {} : { recovers: readArgument(before, recovers, recoversShape) }),
   }
 }
 
@@ -65,16 +72,6 @@ export function takenIn<G extends { readonly intent: Json }>(
 ): G {
   const cleaned = redactor.clean(given as unknown as Json).value as unknown as G
   return { ...cleaned, intent: sealIntent(cleaned.intent, sha256) }
-}
-
-function checked(given: RegistrySnapshot, { sha256 }: Ports): RegistrySnapshot {
-  const parsed = registrySnapshot.safeParse(given)
-  if (!parsed.success)
-    throw faults.registry_refused({ registry: 'the given snapshot', problems: problemsOf(parsed.error, 'schema') })
-  const { snapshot_id } = snapshotOf(parsed.data.entries, sha256)
-  if (snapshot_id === parsed.data.snapshot_id) return parsed.data
-  const message = `its content has the id ${snapshot_id}, not ${parsed.data.snapshot_id}`
-  throw faults.registry_refused({ registry: 'the given snapshot', problems: [{ path: 'snapshot_id', message }] })
 }
 
 /** A project of which nothing is remembered yet. */

@@ -27,7 +27,7 @@ export const artifactTypes = {
 } as const satisfies { readonly [T in ArtifactType]: { readonly schema: z.ZodType; readonly id: string } }
 
 export function artifactId(type: ArtifactType, artifact: unknown): string {
-  return String((artifact as Record<string, unknown>)[artifactTypes[type].id])
+  return String(Object(artifact)[artifactTypes[type].id])
 }
 
 /** Everything that was produced so far, named. */

@@ -1,3 +1,4 @@
+import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Coordination } from '../coordinate.ts'
@@ -12,13 +13,13 @@ export type FrozenFiles = Readonly<Record<string, string>>
 
 /** Everything an ended coordination leaves behind. Each artifact is there for machines and for people. */
 export function freeze(
-  coordination: Coordination,
+  coordination: Pick<Coordination, 'run_id' | 'artifacts' | 'tape' | 'audit' | 'lineage'>,
   input: Pick<CoordinationInput, 'intent' | 'policy'>,
   { sha256 }: Pick<Ports, 'sha256'>,
   signer?: Signer,
 ): FrozenFiles {
   const { run_id, artifacts, tape, audit, lineage } = coordination
-  if (!tape.is_closed) throw new Error(`${run_id} is ${tape.state}; only what has ended can be frozen.`)
+  if (!tape.is_closed) throw faults.coordination_not_over({ coordination_id: run_id, state: tape.state })
   const log = { schema_version: '1.0.0', coordinator_run_id: run_id, entries: audit }
   const documents: readonly { type: string; name: string; artifact: unknown }[] = [
     ...listArtifacts(artifacts).filter(({ type }) => type !== 'lineage'),

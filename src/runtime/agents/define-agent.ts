@@ -56,7 +56,7 @@ export function agent(given: Given): Agent {
  * the field: `path` is where the agent stands, such as `agents.support.`.
  */
 export function checkedAgent(written: Given | undefined, name: string, path: string): Agent {
-  const given: Given = Object(written)
+  const given: Given = Object(typeof written === 'object' ? written : {})
   const defined: Agent = {
     role: given.role,
     model: given.model,

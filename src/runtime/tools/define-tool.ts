@@ -14,7 +14,9 @@ export type ToolDefinition<I extends z.ZodType> = Pick<Tool<I>, 'name' | 'input'
 
 const toolName = /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/i
 
-export function tool<I extends z.ZodType>(definition: ToolDefinition<I>): Tool<I> {
+export function tool<I extends z.ZodType>(written: ToolDefinition<I>): Tool<I> {
+  // A text would be spread letter by letter.
+  const definition: ToolDefinition<I> = Object(typeof written === 'object' ? written : {})
   const read_only = definition.read_only ?? false
   const defined: Tool<I> = {
     description: '',

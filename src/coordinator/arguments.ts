@@ -1,0 +1,122 @@
+import type { z } from 'zod'
+import { faults } from '../faults/catalogue.ts'
+import type { Fault } from '../faults/fault.ts'
+import { boundedJson, type JsonLimits, jsonLimits } from '../kernel/bounded-json.ts'
+import type { Json } from '../kernel/json.ts'
+import { pointerTo } from '../kernel/problem.ts'
+import type { CoordinationInput, Ports } from './progress.ts'
+import { snapshotOf } from './registry/admission.ts'
+import { recovers } from './schemas/lineage.ts'
+import { problemsOf } from './schemas/problem.ts'
+import { type RegistrySnapshot, registrySnapshot } from './schemas/registry.ts'
+
+/** An argument of an exported function: the function, and what the argument is called. */
+export interface Argument {
+  readonly of: string
+  readonly name: string
+}
+
+/** A copy of what a program handed over, read once and within limits. What does not fit is refused by its place. */
+export function readArgument<S extends z.ZodType>(
+  at: Argument,
+  value: unknown,
+  shape: S,
+  limits: JsonLimits = jsonLimits.plan,
+): z.input<S> {
+  const read = boundedJson(value, limits)
+  if ('problem' in read) throw unfit(at, [{ path: [], message: read.problem }])
+  const { error } = shape.safeParse(read.value)
+  if (error !== undefined) throw unfit(at, error.issues)
+  return read.value as z.input<S>
+}
+
+/** What the Coordinator needs from its caller as functions and names, under the names that are asked for. */
+export function checkMembers(
+  at: Argument,
+  value: unknown,
+  members: Readonly<Record<string, 'function' | 'string'>>,
+): void {
+  const problems = Object.entries(members).flatMap(([member, type]) =>
+    typeof memberOf(value, member) === type ? [] : [{ path: [member], message: `must be a ${type}` }],
+  )
+  if (problems.length > 0) throw unfit(at, problems)
+}
+
+export function checkText(at: Argument, value: unknown): void {
+  const isText = typeof value === 'string' && value !== '' && value.isWellFormed()
+  if (!isText) throw unfit(at, [{ path: [], message: 'must be a text that is not empty, in well-formed Unicode' }])
+}
+
+/** `planPorts()` of `statewright/plans` gives such ports. */
+export function checkPorts(of: string, ports: unknown): asserts ports is Ports {
+  checkMembers({ of, name: 'ports' }, ports, { sha256: 'function' })
+  const rules = memberOf(ports, 'rules')
+  checkMembers({ of, name: 'ports.rules' }, rules, { version: 'string', check: 'function', judge: 'function' })
+}
+
+/** A copy of everything that a plan is made of, each part within limits and refused by its name. */
+export function readInput(of: string, given: unknown, { sha256 }: Pick<Ports, 'sha256'>): CoordinationInput {
+  const part = (name: string) => memberOf(given, name)
+  const recovered = part('recovers')
+  if (typeof given !== 'object' || given === null)
+    throw unfit({ of, name: 'input' }, [{ path: [], message: 'must be an object with intent, policy and registry' }])
+  return {
+    intent: plainJson('intent', part('intent')),
+    policy: plainJson('policy', part('policy')),
+    memory: plainJson('memory pack', part('memory')),
+    facts: plainJson('fact pack', part('facts')),
+    registry: readSnapshot(part('registry'), sha256),
+    ...(recovered === undefined ? {} : { recovers: readArgument({ of, name: 'recovers' }, recovered, recovers) }),
+  }
+}
+
+/** A copy of a part of the input. Whether it has its shape is for the Coordinator to say, on the record. */
+export function plainJson(what: string, value: unknown): Json {
+  const read = boundedJson(value, jsonLimits.plan)
+  if ('problem' in read) throw faults.not_plain_json({ what, problem: read.problem })
+  return read.value
+}
+
+/** A snapshot that was given and not read from a folder. Its id must be that of its content. */
+export function readSnapshot(given: unknown, sha256: Ports['sha256']): RegistrySnapshot {
+  const refused = (problems: readonly { path?: string | undefined; message: string }[]) =>
+    faults.registry_refused({ registry: 'the given snapshot', problems: problems.slice(0, mostTold) })
+  const read = boundedJson(given, jsonLimits.plan)
+  if ('problem' in read) throw refused([{ message: read.problem }])
+  const parsed = registrySnapshot.safeParse(read.value)
+  if (!parsed.success) throw refused(problemsOf(parsed.error, 'schema'))
+  const { snapshot_id } = snapshotOf(parsed.data.entries, sha256)
+  if (snapshot_id === parsed.data.snapshot_id) return parsed.data
+  const message = `its content has the id ${snapshot_id}, not ${parsed.data.snapshot_id}`
+  throw refused([{ path: 'snapshot_id', message }])
+}
+
+/** Undefined where there is none, or where reading it throws. */
+export function memberOf(value: unknown, name: string): unknown {
+  try {
+    return (value as Readonly<Record<string, unknown>> | null | undefined)?.[name]
+  } catch {
+    return undefined
+  }
+}
+
+/** The members that count, each read once; a program may keep more beside them. */
+export function pick<T extends object, K extends keyof T & string>(value: T, names: readonly K[]): Partial<Pick<T, K>> {
+  const members = names.map((name) => [name, memberOf(value, name)])
+  return Object.fromEntries(members.filter(([, member]) => member !== undefined))
+}
+
+/** A list of a hundred thousand mistakes helps no one. */
+const mostTold = 20
+
+function unfit(
+  { of, name }: Argument,
+  problems: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
+): Fault {
+  const told = problems.slice(0, mostTold).map(({ path, message }) => ({
+    in: name,
+    pointer: pointerTo(path),
+    problem: message,
+  }))
+  return faults.bad_request({ operation: of, problems: told })
+}
