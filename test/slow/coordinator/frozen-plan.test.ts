@@ -226,7 +226,9 @@ describe('Tampering', () => {
   })
 
   test('what has not ended cannot be frozen', () => {
-    expect(() => freeze(plan({ intent, registry }), input, ports)).toThrow('only what has ended')
+    expect(() => freeze(plan({ intent, registry }), input, ports)).toThrow(
+      expect.objectContaining({ code: 'coordination_not_over' }),
+    )
   })
 })
 
