@@ -13,6 +13,7 @@ import { checkConfig } from './config.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Sha256 } from './kernel/digest.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
+import { checkingArguments } from './library-arguments.ts'
 import { atLevel, logLevel } from './log-level.ts'
 import { type MemoryFact, type MemoryQuery, memoryFact } from './observation/memory.ts'
 import { isShown } from './observation/visible.ts'
@@ -279,7 +280,7 @@ async function openWith(
     },
     close,
   }
-  return { sw, workOn }
+  return { sw: checkingArguments(sw), workOn }
 }
 
 function cardOf(name: string, { role, model, registry, delegates, budget, may_ask }: AgentDefinition): AgentCard {

@@ -100,6 +100,17 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     }
   }
 
+  /** A listener is the caller's own code: what it throws must not end the turn that it listens to. */
+  function pass(delta: EphemeralDelta, listener: (delta: EphemeralDelta) => unknown) {
+    const tell = (thrown: unknown) => ports.warn('a listener failed', { error: readThrown(thrown).message })
+    try {
+      const done = listener(delta)
+      if (done instanceof Promise) done.catch(tell)
+    } catch (thrown) {
+      tell(thrown)
+    }
+  }
+
   const dispatching: DispatchPorts = {
     engine: () => engine,
     limit: config.max_concurrent_runs,
@@ -138,7 +149,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     abandon,
     closing: closing.signal,
     ephemeral: (delta) => {
-      for (const listener of listeners) listener(delta)
+      for (const listener of listeners) pass(delta, listener)
     },
     wake(session_id, run_id) {
       const hold = held.get(run_id)
@@ -294,6 +305,10 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     graphState: (session_id: string, of?: GraphOf): Promise<GraphState> => readGraph(runelog, session_id, of),
     /** Text on its way. Returns the way to stop listening. */
     listen(listener: (delta: EphemeralDelta) => void): () => void {
+      if (typeof listener !== 'function') {
+        const problem = 'It is not a function.'
+        throw faults.bad_request({ operation: 'listen', problems: [{ in: 'listener', pointer: '', problem }] })
+      }
       listeners.add(listener)
       return () => listeners.delete(listener)
     },

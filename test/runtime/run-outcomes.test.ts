@@ -93,7 +93,7 @@ test('F-34 submit: what JSON cannot express, and what is no submission, is refus
       message: expect.stringContaining('JSON cannot express'),
     })
   for (const given of [undefined, null, 'Go.'])
-    await expect(world.sw.submit(given as never)).rejects.toMatchObject({ code: 'input_unfit' })
+    await expect(world.sw.submit(given as never)).rejects.toMatchObject({ code: 'bad_request' })
 })
 
 test('F-34 submit: a budget for a session that exists is refused', async () => {

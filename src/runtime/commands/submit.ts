@@ -46,8 +46,6 @@ export interface NewSession extends Pick<Submission, 'agent' | 'session_budget' 
 /** Queues a run. The first message of a session activates it. */
 export async function submit(engine: Engine, given: Submission): Promise<Submitted> {
   const what = 'A submission'
-  if (typeof given !== 'object' || given === null)
-    throw faults.input_unfit({ what, problem: 'It is not an object with agent and input.' })
   const { agent, session_id } = given
   if (!engine.agents.has(agent)) throw faults.not_found({ what: 'agent', id: agent, known: [...engine.agents.keys()] })
   if (session_id !== undefined && given.session_budget !== undefined) throw faults.budget_given_late({ session_id })

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { RecordedRequest } from '../../runelog/models/requests.ts'
 import { jsonValue } from '../../runes/json-value.ts'
-import { budget } from '../../runes/kinds/agent.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -10,7 +9,7 @@ import { requestKey } from '../request-key.ts'
 import { findRun, openQuestions } from '../run-view.ts'
 import { id } from '../shapes/id.ts'
 import { expectedWaiting, repliedShape } from '../shapes/interaction.ts'
-import { stoppedShape, submittedShape } from '../shapes/run.ts'
+import { stoppedShape, submissionBody, submittedShape } from '../shapes/run.ts'
 import { runStatus } from '../shapes/session.ts'
 import { nothing } from '../shapes.ts'
 
@@ -25,17 +24,7 @@ export const submitRun = defineOperation({
   summary: 'Give an agent a job, in a session that exists or in a new one. Answers once it is recorded.',
   params: nothing,
   query: nothing,
-  body: z.strictObject({
-    agent: z.string().min(1).max(200),
-    input: jsonValue,
-    session_id: id.optional(),
-    agent_id: id.optional(),
-    mode: z.enum(['interactive', 'auto']).optional(),
-    interactive_require_user_reply: z.boolean().optional(),
-    budget: budget.optional(),
-    /** Of the session, where a new one begins. */
-    session_budget: budget.optional(),
-  }),
+  body: submissionBody,
   returns: submittedShape,
   key_is_recorded: true,
   async run(desk, asked) {

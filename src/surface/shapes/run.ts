@@ -2,7 +2,21 @@ import { z } from 'zod'
 import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import { visibilities } from '../../runes/rune.ts'
+import { id } from './id.ts'
 import { runStatus } from './session.ts'
+
+/** What a run is submitted with: as in the library, by the same names. */
+export const submissionBody = z.strictObject({
+  agent: z.string().min(1).max(200),
+  input: jsonValue,
+  session_id: id.optional(),
+  agent_id: id.optional(),
+  mode: z.enum(['interactive', 'auto']).optional(),
+  interactive_require_user_reply: z.boolean().optional(),
+  budget: budget.optional(),
+  /** Of the session, where a new one begins. */
+  session_budget: budget.optional(),
+})
 
 export const submittedShape = z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() })
 
