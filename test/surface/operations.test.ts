@@ -209,3 +209,31 @@ test('every operation answers with what it declares', async () => {
   expect(here.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([settle.name, allowAgain.name])
   await client.close()
 })
+
+test('surface: every operation refuses a field that it does not know, in the query and in the body', () => {
+  for (const { name, query, body } of operations) {
+    expect(query.safeParse({ bogus: '1' }).success, `${name}: query`).toBe(false)
+    const problems = body?.safeParse({ bogus: '1' }).error?.issues ?? []
+    if (body !== null)
+      expect(
+        problems.map(({ code }) => code),
+        `${name}: body`,
+      ).toContain('unrecognized_keys')
+  }
+})
+
+test('surface: the history of a run can be read page by page, with the next_cursor of each', async () => {
+  const { client, world } = await createDeskWorld({ support: supportAgent([refund, form, say('Done.')]) })
+  const { run_id } = await client.call(submitRun, { body: { agent: 'support', input: 'Refund order 42.' } })
+  await world.sw.idle()
+  const whole = await client.call(runHistory, { params: { run_id } })
+  const pages: unknown[] = []
+  for (let cursor: string | null = '0'; cursor !== null; ) {
+    const query = { cursor: Number(cursor), limit: 1 }
+    const page: typeof whole = await client.call(runHistory, { params: { run_id }, query })
+    pages.push(...page.items)
+    cursor = page.next_cursor
+    expect(pages.length).toBeLessThanOrEqual(whole.items.length)
+  }
+  expect(pages).toEqual(whole.items)
+})

@@ -4,6 +4,7 @@ import { inSlices } from '../../runelog/slices.ts'
 import { type FcmpEvent, fcmpEvent } from '../../wire/fcmp.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun } from '../run-view.ts'
+import { id } from '../shapes/id.ts'
 import { count, pageOf } from '../shapes/page.ts'
 
 export const runHistory = defineOperation({
@@ -12,21 +13,24 @@ export const runHistory = defineOperation({
   path: '/api/runs/{run_id}/events/history',
   scope: 'read',
   summary: 'The conversation of a run so far (FCMP), by the number of its events.',
-  params: z.object({ run_id: z.string() }),
-  query: z.object({
+  params: z.object({ run_id: id }),
+  query: z.strictObject({
+    /** Only events with a greater number. */
     after: count(z.int().nonnegative()).prefault(0),
+    /** The `next_cursor` of the page before, instead of `after`. */
+    cursor: count(z.int().nonnegative()).optional(),
     limit: count(z.int().min(1).max(1_000)).prefault(1_000),
   }),
   body: null,
   returns: pageOf(fcmpEvent),
-  async run(desk, { params: { run_id }, query: { after, limit } }) {
+  async run(desk, { params: { run_id }, query: { after, cursor = after, limit } }) {
     const { view } = await findRun(desk, run_id)
     const fcmp = createFcmp(run_id)
     const events: FcmpEvent[] = []
     for await (const slice of inSlices(view.steps))
       for (const rune of slice) for (const event of fcmp.tell(rune)) events.push(event)
-    const items = events.slice(after, after + limit)
-    const last = items.at(-1)?.seq ?? after
+    const items = events.slice(cursor, cursor + limit)
+    const last = items.at(-1)?.seq ?? cursor
     return { items, next_cursor: last < events.length ? String(last) : null }
   },
 })
