@@ -98,8 +98,23 @@ const shapeFor = (config: unknown) => (Object(config).max_concurrent_runs === 0 
 
 /** Everything that is wrong with a config, each with the path of the field and what was expected there. */
 export function configProblems(config: unknown): readonly Problem[] {
+  const read = readConfig(config)
+  return 'problems' in read ? read.problems : []
+}
+
+/** A promise or a map has no fields: it would be read as if nothing had been said. */
+const isPlain = (value: object) => [Object.prototype, null].includes(Object.getPrototypeOf(value))
+
+function readConfig(config: unknown) {
   const read = shapeFor(config).safeParse(config)
-  return read.success ? [] : fieldProblems(read.error)
+  if (!read.success) return { problems: fieldProblems(read.error) }
+  const { store: _store, ...parts } = config as Readonly<Record<string, unknown>>
+  const problems = Object.entries(parts).flatMap(([field, part]) =>
+    typeof part !== 'object' || part === null || isPlain(part)
+      ? []
+      : [{ pointer: `/${field}`, problem: 'Expected a plain object. A promise must be awaited first.' }],
+  )
+  return problems.length > 0 ? { problems } : { data: read.data }
 }
 
 /** Refuses a config with a mistake in it before anything is opened or started. */
@@ -107,8 +122,8 @@ export function checkConfig(config: unknown): {
   readonly policy: Policy
   readonly servers: Readonly<Record<string, McpServer>>
 } {
-  const read = shapeFor(config).safeParse(config)
-  if (read.success) return { policy: read.data.policy, servers: read.data.mcp }
-  const problem = `${problemSentence(fieldProblems(read.error))}.`
+  const read = readConfig(config)
+  if ('data' in read) return { policy: read.data.policy, servers: read.data.mcp }
+  const problem = `${problemSentence(read.problems)}.`
   throw faults.bad_definition({ what: 'config', name: 'statewright', problem })
 }

@@ -20,6 +20,8 @@ const mistakes: [string, object, RegExp][] = [
   ['an empty list of agents', { agents: {} }, /\/agents: Expected at least one agent/],
   ['an agent that is a text', { agents: { a: 'support' } }, /\/agents\/a: Expected an agent/],
   ['a mode nobody knows', { policy: { mode: 'yolo' } }, /\/policy\/mode: .*"read_only"\|"auto"\|"full_access"/],
+  ['a policy that is a promise', { policy: Promise.resolve({}) }, /\/policy: Expected a plain object. A promise must/],
+  ['settings that are a map', { settings: new Map([['lease_ms', 5]]) }, /\/settings: Expected a plain object/],
   ['a field of the policy', { policy: { overrides: {} } }, /\/policy\/overrides: /],
   ['a duration that is a text', { settings: { lease_ms: '10s' } }, /\/settings\/lease_ms: .*expected number/],
   ['a setting nobody knows', { settings: { lease: 1 } }, /\/settings\/lease: There is no such field; there is worker/],

@@ -66,12 +66,12 @@ export function checkedAgent(written: Given | undefined, name: string, path: str
     price: given.price ?? null,
     max_rounds: given.max_rounds ?? 50,
     retries: { ...usualRetries, ...given.retries },
-    may_ask: given.may_ask ?? true,
+    may_ask: given.may_ask === undefined ? true : given.may_ask,
     delegates: listOf(given.delegates),
     mcp: listOf(given.mcp),
     ...(given.prepare !== undefined && { prepare: given.prepare }),
   }
-  const problem = unknownField(given, defined) ?? problemWith(defined)
+  const problem = unknownField(given, defined) ?? unreadRetries(given) ?? problemWith(defined)
   if (problem !== undefined)
     throw faults.bad_definition({ what: 'agent', name, problem: `${path}${problem.field}: ${problem.says}` })
   return Object.freeze(defined)
@@ -100,10 +100,19 @@ function unknownField(given: object, defined: object): Problem | undefined {
   return { field, says: `Nobody knows such a field; there is ${Object.keys(defined).join(', ')}.` }
 }
 
+/** Spread, a number would say nothing. */
+function unreadRetries({ retries }: Given): Problem | undefined {
+  if (retries === undefined || (typeof retries === 'object' && retries !== null)) return undefined
+  return { field: 'retries', says: 'Expected an object, such as { tries: 5 }.' }
+}
+
 function problemWith(agent: Agent): Problem | undefined {
-  const { role, model, tools, budget, price, max_rounds, retries } = agent
+  const { role, model, tools, instructions, budget, price, max_rounds, retries, may_ask, prepare } = agent
   if (typeof role !== 'string' || role.trim() === '')
     return { field: 'role', says: 'An agent needs a role, such as "support".' }
+  if (typeof instructions !== 'string') return { field: 'instructions', says: 'Expected a text.' }
+  if (typeof may_ask !== 'boolean') return { field: 'may_ask', says: 'Expected true or false.' }
+  if (prepare !== undefined && typeof prepare !== 'function') return { field: 'prepare', says: 'Expected a function.' }
   const modelProblem = problemWithModel(model)
   if (modelProblem !== undefined) return { field: 'model', says: modelProblem }
   for (const field of ['tools', 'delegates', 'mcp'] as const)
@@ -115,11 +124,18 @@ function problemWith(agent: Agent): Problem | undefined {
   if (twice !== undefined) return { field: 'tools', says: `Two of its tools are called ${twice}.` }
   if (!isCount(max_rounds))
     return { field: 'max_rounds', says: `max_rounds is ${max_rounds}; it must be a whole number, at least 1.` }
-  const { tries, first_delay_ms, longest_delay_ms } = retries
+  const { tries, first_delay_ms, longest_delay_ms, ...unknown } = retries
+  const [misspelled] = Object.keys(unknown)
+  if (misspelled !== undefined)
+    return {
+      field: `retries.${misspelled}`,
+      says: `There is no such field; there is ${Object.keys(usualRetries).join(', ')}.`,
+    }
   if (!isCount(tries))
     return { field: 'retries', says: `retries.tries is ${tries}; it must be a whole number, at least 1.` }
-  if (!(first_delay_ms >= 0 && longest_delay_ms >= 0))
-    return { field: 'retries', says: 'A wait between tries cannot be negative.' }
+  for (const [field, wait] of Object.entries({ first_delay_ms, longest_delay_ms }))
+    if (!isCount(wait + 1))
+      return { field: `retries.${field}`, says: 'It must be a whole number of milliseconds, and not negative.' }
   if (price !== null && !(price.input_usd_per_million >= 0 && price.output_usd_per_million >= 0))
     return { field: 'price', says: 'It needs input_usd_per_million and output_usd_per_million, neither negative.' }
   const checked = budgetShape.nullable().safeParse(budget)
