@@ -32,8 +32,8 @@ export const sessionFaults = {
   suspended_otherwise: {
     http: 409,
     retry: 'never',
-    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string }) =>
-      `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}), and ${d.by === 'budget' ? 'a reset' : 'a budget'} does not bring it back. To go on, ${wayBack(d)}.`,
+    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; tried: string }) =>
+      `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}), and ${d.tried} does not bring it back. To go on, ${wayBack(d)}.`,
   },
   budget_given_late: {
     http: 422,

@@ -108,6 +108,8 @@ describe('F-29 suspended session', () => {
     await expect(sw.reset(session_id)).rejects.toMatchObject(needsBudget)
     const resume = (body: object) => client.call(resumeSession, { params: { session_id }, body })
     await expect(resume({ reset: true })).rejects.toMatchObject(needsBudget)
+    await expect(resume({})).rejects.toMatchObject(needsBudget)
+    await expect(sw.resumeSession(session_id)).rejects.toThrow('a resume alone does not bring it back')
     expect(await world.runes(session_id)).toHaveLength(before)
     await expect(sw.submit({ agent: 'main', input: 'More.', session_id })).rejects.toThrow(command)
     expect(await resume({ budget: { tool_calls: 10 } })).toMatchObject({ state: 'active' })

@@ -82,7 +82,7 @@ export function suspendedSessionPlays(store: Store) {
 
         // WHEN someone offers a budget that is used up already, it is refused; resuming is not the way either
         await expect(t.sw.replenish(session_id, { tool_calls: 1 })).rejects.toMatchObject({ code: 'budget_too_small' })
-        await expect(t.sw.resumeSession(session_id)).rejects.toMatchObject({ code: 'transition_refused' })
+        await expect(t.sw.resumeSession(session_id)).rejects.toMatchObject({ code: 'suspended_otherwise' })
 
         // WHEN it is replenished
         await t.sw.replenish(session_id, { tool_calls: 2 })

@@ -26,7 +26,7 @@ export function goOn(
 ): Promise<void> {
   return bringBack(engine, session_id, (batch, state) => {
     const actor = 'human'
-    if (trigger === 'reset') refuseOtherwise(state, 'errors')
+    refuseOtherwise(state, trigger === 'reset' ? resets : resumes)
     if (trigger === 'resume_requested') {
       const payload = reason === undefined ? {} : { reason }
       batch.move('session', session_id, trigger, 'session.resumed', { actor, payload })
@@ -40,7 +40,7 @@ export function goOn(
 /** Gives a suspended session more to spend. A budget that is used up already would suspend it again at once. */
 export function replenish(engine: Engine, session_id: string, budget: Budget, reason?: string): Promise<void> {
   return bringBack(engine, session_id, (batch, state) => {
-    refuseOtherwise(state, 'budget')
+    refuseOtherwise(state, replenishes)
     const before = state.config.budget as Budget | undefined
     const isFirstOfCalls = before?.tool_calls === undefined && budget.tool_calls !== undefined
     const made = isFirstOfCalls && { tool_calls_made: state.used.tool_calls }
@@ -58,9 +58,14 @@ export function replenish(engine: Engine, session_id: string, budget: Budget, re
   })
 }
 
+const resumes = { tried: 'a resume alone', ends: null }
+const resets = { tried: 'a reset', ends: 'errors' }
+const replenishes = { tried: 'a budget', ends: 'budget' }
+
 /** A session comes back by what suspended it: a larger budget, or errors that someone looked at. */
-function refuseOtherwise({ session_id, suspension }: SessionState, by: 'budget' | 'errors') {
-  if (suspension !== null && suspension.by !== by) throw faults.suspended_otherwise({ session_id, ...suspension })
+function refuseOtherwise({ session_id, suspension }: SessionState, way: { tried: string; ends: string | null }) {
+  if (suspension !== null && suspension.by !== way.ends)
+    throw faults.suspended_otherwise({ session_id, ...suspension, tried: way.tried })
 }
 
 async function bringBack(engine: Engine, session_id: string, move: (batch: Batch, state: SessionState) => void) {
