@@ -24,7 +24,8 @@ test('there is an example for each kind of tool', () => {
 
 test('the page lists what can be declared, with its defaults', () => {
   const { input, run, name, description, ...usual } = tool({ name: 'look', input: z.object({}), run: () => null })
-  const rows = [...page.matchAll(/^\| `(\w+)` \| (.*?) \|/gm)].map(([, field = '', says = '']) => [field, says])
+  const [table = ''] = /^\| Field \|.*?\n\n/ms.exec(page) ?? []
+  const rows = [...table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm)].map(([, field = '', says = '']) => [field, says])
   const told = Object.fromEntries(rows)
   const written = Object.fromEntries(Object.entries(usual).map(([field, value]) => [field, `${value}`]))
   const { parallel, ...plain } = written
