@@ -56,5 +56,5 @@ export const deny = (id: string, reason: string): Promise<Answer<unknown>> =>
 
 export const answer = (id: string, reply: JsonObject): Promise<Answer<unknown>> => post(at(id, 'answer'), { reply })
 
-export const settle = (id: string, outcome: 'happened' | 'did_not_happen', reason: string): Promise<Answer<unknown>> =>
+export const settle = (id: string, outcome: 'happened' | 'did_not', reason: string): Promise<Answer<unknown>> =>
   post(at(id, 'settle'), { outcome, ...(reason !== '' && { reason }) })

@@ -8,7 +8,7 @@ import { type Answering, Refused } from './answering.tsx'
 export function Settlement({ asked, isInert, isOpen, done }: Answering) {
   const [reason, setReason] = useState('')
   const { isBusy, problem, run } = useAct()
-  const say = (outcome: 'happened' | 'did_not_happen') => () =>
+  const say = (outcome: 'happened' | 'did_not') => () =>
     void run(() => settle(asked.interaction_id, outcome, reason.trim()), done)
   return (
     <div className="settlement">
@@ -29,7 +29,7 @@ export function Settlement({ asked, isInert, isOpen, done }: Answering) {
             <button type="button" className="primary" disabled={isInert || isBusy} onClick={say('happened')}>
               It happened
             </button>
-            <button type="button" disabled={isInert || isBusy} onClick={say('did_not_happen')}>
+            <button type="button" disabled={isInert || isBusy} onClick={say('did_not')}>
               It did not happen
             </button>
             <span className="faint">To leave it open, do nothing: it waits.</span>

@@ -36,7 +36,7 @@ export async function askPerson(
 type Said =
   | { readonly verb: 'approve'; readonly body: { digest?: string } }
   | { readonly verb: 'deny'; readonly body: { reason?: string } }
-  | { readonly verb: 'settle'; readonly body: { outcome: 'happened' | 'did_not_happen' | 'leave' } }
+  | { readonly verb: 'settle'; readonly body: { outcome: 'happened' | 'did_not' | 'leave' } }
   | { readonly verb: 'answer'; readonly body: { reply: Record<string, Json> } }
 
 async function ask(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Said | undefined> {
@@ -70,9 +70,11 @@ async function askApproval(io: Io, asked: InteractionCard, signal: AbortSignal):
 }
 
 async function askSettlement(io: Io, signal: AbortSignal): Promise<Said | undefined> {
-  const said = await line(io, 'Type happened, did not happen, or leave (empty: leave the question open): ', signal)
+  const question =
+    'Type happened, did not happen, or leave to end the run as failed and be asked again (empty: the run waits on): '
+  const said = await line(io, question, signal)
   if (said === undefined) return undefined
-  const outcome = ({ happened: 'happened', 'did not happen': 'did_not_happen', leave: 'leave' } as const)[said]
+  const outcome = ({ happened: 'happened', 'did not happen': 'did_not', leave: 'leave' } as const)[said]
   if (outcome !== undefined) return { verb: 'settle', body: { outcome } }
   io.err('That was none of them; nothing is settled.')
   return askSettlement(io, signal)

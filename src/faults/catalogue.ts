@@ -173,9 +173,9 @@ export const faults = defineFaults({
   too_early: {
     http: 409,
     retry: 'later',
-    says: (d: { execution_id: string; worker: string | null; earliest: number | null }) => {
-      if (d.earliest !== null)
-        return `A stopped worker might still carry out ${d.execution_id}; "did not happen" is accepted from ${d.earliest} ms (UTC) on.`
+    says: (d: { execution_id: string; worker: string | null; earliest: number | null; accepted_from?: string }) => {
+      if (d.accepted_from !== undefined)
+        return `A stopped worker might still carry out ${d.execution_id}; "did not happen" is accepted from ${d.accepted_from} on.`
       if (d.worker === null)
         return `The tool of ${d.execution_id} has not returned; "did not happen" is accepted once it has. Look again then.`
       return `Worker ${d.worker} began ${d.execution_id} and has not reported its end, so the action may still happen. "Did not happen" is accepted once the worker reports, or once it is proved gone: its session lock in the database is free and its lease has ended. Let it go on, or end its process; then look again.`

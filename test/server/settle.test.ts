@@ -29,10 +29,13 @@ test('an outcome that nobody knows is settled over HTTP, by who knows it', async
 
   // WHEN someone says that it did not happen while it still may, it is refused; nor can it be approved
   const settle = `/api/interactions/${interaction_id}/settle`
-  expect(await ask(settle, { body: { outcome: 'did_not_happen' } })).toMatchObject({
-    status: 409,
-    json: { code: 'too_early', retry: 'later' },
-  })
+  expect(card.request.options).toEqual(['happened', 'did_not', 'leave'])
+  // The word that is offered and recorded is taken, and its longer form.
+  for (const outcome of ['did_not', 'did_not_happen'])
+    expect(await ask(settle, { body: { outcome } })).toMatchObject({
+      status: 409,
+      json: { code: 'too_early', retry: 'later' },
+    })
   expect(await ask(`/api/interactions/${interaction_id}/approve`, { body: {} })).toMatchObject({ status: 422 })
   // WHEN someone says that it happened
   const settled = await ask(settle, { body: { outcome: 'happened', result: { sent: 1 }, replied_by: 'mia' } })

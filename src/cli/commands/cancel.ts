@@ -1,4 +1,5 @@
 import { cancelRun, interruptRun } from '../../surface/operations/run-commands.ts'
+import { getRun } from '../../surface/operations/runs.ts'
 import type { Command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { next } from '../hint.ts'
@@ -28,10 +29,14 @@ export const cancelCommand: Command = {
         const reason = args.values.message as string | undefined
         const asked = { params: { run_id }, body: reason === undefined ? {} : { reason } }
         const stopped = await client.call(args.values.gently ? interruptRun : cancelRun, asked)
-        print(io, args, stopped, () => [
-          stopped.accepted ? `${run_id}: it is to stop.` : `${run_id} was ${stopped.status} already; nothing was done.`,
-        ])
-        next(io, args, `show ${run_id}`)
+        const { status, is_terminal, pending_interaction_ids } = await client.call(getRun, { params: { run_id } })
+        const stands = is_terminal ? `${run_id} is ${status}.` : `${run_id} is ${status}, and it is to stop.`
+        const late = `${run_id} was ${stopped.status} already; nothing was done.`
+        print(io, args, stopped, () => [stopped.accepted ? stands : late])
+        const unknown = is_terminal ? pending_interaction_ids : []
+        if (unknown.length > 0 && !args.values.json)
+          io.err('The outcome of an action is unknown. Look whether it happened, then settle it.')
+        next(io, args, ...unknown.map((interaction_id) => `inbox ${interaction_id}`), `show ${run_id}`)
         return stopped.accepted ? exits.ok : exits.conflict
       },
       'act',

@@ -3,16 +3,18 @@ import { answering, answeringOptions, keyed, signed } from '../answering.ts'
 import type { Command } from '../command.ts'
 import { badUsage, jsonOf } from '../usage.ts'
 
-const outcomes = { happened: 'happened', 'did-not-happen': 'did_not_happen', leave: 'leave' } as const
+const outcomes = { happened: 'happened', 'did-not-happen': 'did_not', leave: 'leave' } as const
+
+const whatLeavingDoes = 'the run ends as failed, and the question is asked again under another id'
 
 export const settleCommand: Command = {
   name: 'settle',
   usage: 'statewright settle ID --happened [--result JSON] | --did-not-happen | --leave [-m REASON]',
-  summary: 'Say what became of an action whose outcome nobody could know. Look before you say it.',
+  summary: 'Say what became of an action whose outcome is unknown. Look before you say it.',
   options: {
     happened: { type: 'boolean', summary: 'it happened; it is not done again' },
     'did-not-happen': { type: 'boolean', summary: 'it did not happen; it may be tried again' },
-    leave: { type: 'boolean', summary: 'let the run go on and leave the question open' },
+    leave: { type: 'boolean', summary: `you do not know; ${whatLeavingDoes}` },
     result: { type: 'string', summary: 'what came of it, as JSON' },
     message: { type: 'string', short: 'm', summary: 'how you know' },
     ...answeringOptions,
@@ -21,7 +23,8 @@ export const settleCommand: Command = {
   run(args, io) {
     const chosen = (Object.keys(outcomes) as (keyof typeof outcomes)[]).filter((name) => args.values[name])
     const [first] = chosen
-    return answering(this, args, io, { done: 'settled' }, async (client, { interaction_id, interaction_kind }) => {
+    const done = first === 'leave' ? `not settled; ${whatLeavingDoes}` : 'settled'
+    return answering(this, args, io, { done }, async (client, { interaction_id, interaction_kind }) => {
       if (first === undefined || chosen.length > 1)
         throw badUsage(this, 'Say one of --happened, --did-not-happen and --leave.')
       if (interaction_kind !== 'settlement')

@@ -1,6 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { isoTime } from '../../observation/iso-time.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
 import { runesOf } from '../../runelog/runes-of.ts'
 import type { Payload } from '../../runes/kinds.ts'
@@ -147,7 +148,7 @@ function settleLate(
       problems: [
         {
           pointer: '/outcome',
-          problem: 'The run is over and the question stays open anyway; say happened or did_not when you know.',
+          problem: `The run is over, and the question stays open anyway. When you know, say happened or did_not (statewright settle ${question.interaction_id} --happened or --did-not-happen).`,
         },
       ],
     })
@@ -162,7 +163,10 @@ async function refuseUnknowing(engine: Engine, interaction_id: string, call: Cal
   if (found === undefined) return
   const execution_id = call.execution_id ?? ''
   if (found.obstacle === 'at_work') throw faults.too_early({ execution_id, worker: found.worker, earliest: null })
-  if (found.obstacle === 'early') throw faults.too_early({ execution_id, worker: null, earliest: found.earliest })
+  if (found.obstacle === 'early') {
+    const { earliest } = found
+    throw faults.too_early({ execution_id, worker: null, earliest, accepted_from: isoTime(earliest) })
+  }
   const problem = `${sayObstacle(found)} Look again.`
   throw faults.reply_unfit({ interaction_id, problems: [{ pointer: '/outcome', problem }] })
 }

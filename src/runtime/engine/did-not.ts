@@ -1,3 +1,4 @@
+import { isoTime } from '../../observation/iso-time.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Engine } from './engine.ts'
 
@@ -36,7 +37,7 @@ export function patienceOf(engine: Engine, call: CallView): number {
 
 export function sayObstacle(found: Obstacle): string {
   if (found.obstacle === 'done') return 'The tool has returned since it was given up, and says that it was done.'
-  if (found.obstacle === 'early') return `A stopped worker might still carry it out until ${found.earliest} ms (UTC).`
+  if (found.obstacle === 'early') return `A stopped worker might still carry it out until ${isoTime(found.earliest)}.`
   if (found.worker === null) return 'The tool was given up and has not returned.'
   return `Worker ${found.worker} began it, has not reported its end, and is not proved gone.`
 }

@@ -52,7 +52,7 @@ export async function proceed(
     for (const call of next.probe) probe(engine, hold, call)
     // The run fails over it, but not over what is still under way beside it: that comes to its end first.
     if (isUnderWay(hold)) return 'wait'
-    const message = `Nobody can know whether ${action_summary} happened; the question stays open.`
+    const message = `Nobody can know whether ${action_summary} happened; the question about it is in the inbox.`
     return failRun(engine, hold, 'OUTCOME_UNKNOWN', message)
   }
   if (hold.run.cancel !== null && !isUnderWay(hold)) {

@@ -138,11 +138,12 @@ export const settle = defineOperation({
   method: 'POST',
   path: '/api/interactions/{interaction_id}/settle',
   scope: 'approve',
-  summary: 'Say what became of an action whose outcome nobody could know.',
+  summary:
+    'Say what became of an action whose outcome is unknown. `did_not_happen` is another word for `did_not`. `leave` settles nothing: the run that waits for the answer ends as failed with OUTCOME_UNKNOWN, and the question is asked again under another id.',
   params: one,
   query: nothing,
   body: z.strictObject({
-    outcome: z.enum(['happened', 'did_not_happen', 'leave']),
+    outcome: z.enum(['happened', 'did_not', 'leave', 'did_not_happen']),
     result: jsonValue.optional(),
     reason: z.string().max(10_000).optional(),
     ...signed,
