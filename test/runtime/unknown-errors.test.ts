@@ -113,6 +113,40 @@ describe('F-01 irreversible tool: an error', () => {
   })
 })
 
+const unusableAnswers: readonly [string, unknown][] = [
+  ['undefined', undefined],
+  ['null', null],
+  ['true', true],
+  ['5', 5],
+  ['"did_not"', 'did_not'],
+  ['a list', ['did_not']],
+  ['a function', () => ({ outcome: 'did_not' })],
+  ['an object whose outcome is undefined', {}],
+  ['an object whose outcome is "maybe"', { outcome: 'maybe' }],
+  ['an object whose outcome is "did_not_happen"', { outcome: 'did_not_happen' }],
+  ['an object whose outcome is a list', { outcome: ['did_not'] }],
+  ['an object whose outcome is "[secret:bank]"', { outcome: 'sk-very-secret-token' }],
+]
+
+describe('probe: an answer of another form', () => {
+  test.each(
+    unusableAnswers.flatMap(([shown, answer]) => [
+      [shown, 'at once', () => answer] as const,
+      [shown, 'in a promise', async () => answer] as const,
+    ]),
+  )('(%s, %s) is shown to a person without delay, and the action counts as unknown', async (shown, _, probe) => {
+    const secrets = { bank: 'sk-very-secret-token' }
+    // The clock stands still, so a question that waits for the timeout of the probe never comes.
+    const { world, keys, run } = await paying(hungUp(), { probe: probe as Declared['probe'] & {} }, { secrets }, false)
+    const asked = await world.until(run.session_id, ({ kind }) => kind === 'interaction.opened')
+    const message = `The probe returned ${shown}. It must return an object whose outcome is one of "happened", "did_not", "cannot_tell".`
+    expect(asked.payload).toMatchObject({ evidence: [{}, { source: 'tool' }, { source: 'probe', message }] })
+    expect(world.warnings).toMatchObject([{ message: 'a probe failed', details: { error: message } }])
+    expect(keys).toHaveLength(1)
+    await world.end()
+  })
+})
+
 /** Reading anything of it throws. */
 const unreadable = new Proxy(
   {},

@@ -7,6 +7,7 @@ import { liveSignal } from '../live-signal.ts'
 import { evidenceOf, readThrown, stacksOf } from '../thrown.ts'
 import { type Outcome as Carried, carryOut, isGivenUp, returned } from '../tools/carry-out.ts'
 import { inScopeOf } from '../tools/culprit.ts'
+import { readProbed, type Unusable } from '../tools/read-probed.ts'
 import type { ProgressStream } from '../tools/reports.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
 import { createAsking } from './ask.ts'
@@ -160,8 +161,9 @@ async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortCon
       found = await probeOnce(engine, tool, call, signal)
     }
     if (found.outcome === 'happened') return { ...(await returned(tool, found.result, engine)), duration_ms: 0 }
+    if (found.outcome === 'unusable') engine.warn('a probe failed', { call_id: call.call_id, error: found.problem })
     if (found.outcome !== 'did_not')
-      return unclear(call, probeSaid(found.outcome === 'late' ? found.message : 'The probe cannot tell.'))
+      return unclear(call, probeSaid('problem' in found ? found.problem : 'The probe cannot tell.'))
     if (obstacle !== undefined)
       return unclear(call, probeSaid(`The probe found nothing, but: ${sayObstacle(obstacle)}`))
     const why = call.evidence.at(-1)?.message ?? 'The worker was lost.'
@@ -194,23 +196,28 @@ async function obstacleRemains(engine: Engine, call: CallView, signal: AbortSign
 
 interface Late {
   readonly outcome: 'late'
-  readonly message: string
+  readonly problem: string
 }
 
 /** A probe may take as long as the tool itself; one that does not answer cannot tell. */
-async function probeOnce(engine: Engine, tool: Tool, call: CallView, signal: AbortSignal): Promise<Probed | Late> {
+async function probeOnce(
+  engine: Engine,
+  tool: Tool,
+  call: CallView,
+  signal: AbortSignal,
+): Promise<Probed | Late | Unusable> {
   const enough = Promise.withResolvers<Late>()
   const late = new AbortController()
   const cancel = engine.timers.after(tool.timeout_ms, () => {
-    enough.resolve({ outcome: 'late', message: `The probe did not answer within ${tool.timeout_ms} ms.` })
+    enough.resolve({ outcome: 'late', problem: `The probe did not answer within ${tool.timeout_ms} ms.` })
     late.abort()
   })
   try {
     const key = call.idempotency_key ?? call.call_id
     const { call_id } = call
     const either = guardListeners(AbortSignal.any([signal, late.signal]), engine, { call_id })
-    const answer = tool.probe?.(key, call.arguments, either)
-    return await Promise.race([answer ?? enough.promise, enough.promise])
+    const probing = async () => readProbed(await tool.probe?.(key, call.arguments, either), engine.redactor.redact)
+    return await Promise.race([probing(), enough.promise])
   } finally {
     cancel()
   }
