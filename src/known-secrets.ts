@@ -1,5 +1,8 @@
+import type { Warn } from './limited-warn.ts'
 import { createRedactor, type Redactor } from './runelog/redactor.ts'
 import { shortest_secret } from './runelog/secret-forms.ts'
+import { readThrown } from './runtime/thrown.ts'
+import { warnOnStderr } from './warn-on-stderr.ts'
 
 /** The parts of a config that hold secrets. */
 interface Holding {
@@ -36,15 +39,27 @@ export function cleaning(secrets: Readonly<Record<string, string>>, given?: Reda
   const clean = (text: string) => redactor.redact(text.toWellFormed())
   return {
     clean,
-    cleanWarn:
-      (warn: (message: string, details: object) => void) =>
-      (message: string, details: object): void => {
+    /**
+     * The function is the developer's, and may be async. That it throws or rejects ends neither what is being done nor
+     * the process: stderr gets a line, the first time.
+     */
+    cleanWarn(warn: Warn): Warn {
+      let isTold = false
+      const failed = (thrown: unknown) => {
+        if (isTold) return
+        isTold = true
+        const error = readThrown(thrown, redactor.redact).message
+        warnOnStderr('a function for warnings or logs failed; what it was told is lost', { error })
+      }
+      return (message, details) => {
         try {
-          warn(clean(message), cleanDetails(details, redactor))
-        } catch {
-          // The function is the developer's. A warning that it does not take must not end what is being done.
+          const done: unknown = warn(clean(message), cleanDetails(details, redactor))
+          if (done !== undefined) Promise.resolve(done).catch(failed)
+        } catch (thrown) {
+          failed(thrown)
         }
-      },
+      }
+    },
   }
 }
 

@@ -7,6 +7,7 @@ const span_ms = 60_000
 /**
  * Warnings, at most a few of each kind in a minute: an outage would repeat one
  * thousands of times. The next one that is told says how many were left out.
+ * What `warn` returns is passed on: it may be a promise that rejects.
  */
 export function limitedWarn(warn: Warn, now: () => number): Warn {
   const kinds = new Map<string, { since: number; told: number; left_out: number }>()
@@ -22,6 +23,6 @@ export function limitedWarn(warn: Warn, now: () => number): Warn {
     kind.told += 1
     const { left_out } = kind
     kind.left_out = 0
-    warn(message, left_out === 0 ? details : { ...details, left_out })
+    return warn(message, left_out === 0 ? details : { ...details, left_out })
   }
 }

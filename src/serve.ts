@@ -10,7 +10,7 @@ import { deskOn } from './desk-on.ts'
 import { faults } from './faults/catalogue.ts'
 import type { Fault } from './faults/fault.ts'
 import { fileRefused } from './faults/file-refused.ts'
-import { knownSecrets } from './known-secrets.ts'
+import { cleaning, knownSecrets } from './known-secrets.ts'
 import type { Config } from './load-config.ts'
 import { logLevel } from './log-level.ts'
 import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
@@ -74,7 +74,7 @@ export async function serveConfig(
     key.signer()
     const desk = deskOn(sw, key)
     const streams = createStreams(
-      { desk, timers: systemTimers, warn },
+      { desk, timers: systemTimers, warn: cleaning(secrets, store.redactor).cleanWarn(warn) },
       streamLimits({ ...usualLimits, ...server.limits }),
     )
     const app = createServer({

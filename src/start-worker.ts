@@ -59,9 +59,7 @@ export function workingWarn(given: Warn | undefined, io: WorkingIo, broken: Prom
     given ?? ((message, details) => io.warn(`${message}: ${printableJson(details)}`)),
     hostPorts.now,
   )
-  return (message, details) => {
-    if (!isBroken) warn(message, details)
-  }
+  return (message, details) => (isBroken ? undefined : warn(message, details))
 }
 
 /** What goes on in a process that works: what failed, a few of each kind, and each step if that is asked for. */
@@ -73,9 +71,9 @@ export function workingLog({ log }: Config, io: WorkingIo, broken: Promise<Fault
 
 /** A tool may leave a promise behind that is rejected later. That is told, and ends no work of others. */
 export function hearStrays(warn: Warn, redactor: Redactor): () => void {
-  const { cleanWarn } = cleaning({}, redactor)
+  const tell = cleaning({}, redactor).cleanWarn(warn)
   return hearStrayRejections((reason) =>
-    cleanWarn(warn)('a promise was rejected that no code waits for; perhaps a tool left it behind', {
+    tell('a promise was rejected that no code waits for; perhaps a tool left it behind', {
       ...culpritNow()?.about,
       error: stacksOf(reason, redactor.redact),
     }),
