@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Finding, GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
-import { problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
+import { closedObject, fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
 import { writtenJson } from './draft.ts'
 import { gatesOf } from './gates.ts'
 import type { GoalIds } from './goal-ids.ts'
@@ -10,24 +10,23 @@ import { standings } from './standing.ts'
 export const severities = ['error', 'warning', 'suggestion', 'info'] as const
 export const categories = ['correctness', 'security', 'performance', 'style', 'completeness'] as const
 
-const critiqueShape = z.object({
+/** Closed, and without a default for its findings: a critic that misspells a name must not be read as content. */
+const critiqueShape = closedObject({
   summary: z.string().default(''),
   /** Another plan is needed: no retry of a task would do. */
   needs_replan: z.boolean().default(false),
-  findings: z
-    .array(
-      z.object({
-        severity: z.enum(severities),
-        category: z.enum(categories).default('correctness'),
-        title: z.string().min(1),
-        description: z.string().default(''),
-        evidence: z.array(z.string()).default([]),
-        /** The task it is about, as the plan calls it. */
-        task: z.string().nullable().default(null),
-        suggested_fix: z.string().optional(),
-      }),
-    )
-    .default([]),
+  findings: z.array(
+    z.object({
+      severity: z.enum(severities),
+      category: z.enum(categories).default('correctness'),
+      title: z.string().min(1),
+      description: z.string().default(''),
+      evidence: z.array(z.string()).default([]),
+      /** The task it is about, as the plan calls it. */
+      task: z.string().nullable().default(null),
+      suggested_fix: z.string().optional(),
+    }),
+  ),
 })
 
 export interface Critique {
@@ -41,7 +40,7 @@ export function readCritique(written: string, goal: GoalView): Critique | { read
   const json = writtenJson(written)
   if ('problem' in json) return json
   const read = critiqueShape.safeParse(json.value)
-  if (!read.success) return { problem: problemSentence(shapeProblems(read.error)) }
+  if (!read.success) return { problem: problemSentence(fieldProblems(read.error)) }
   const { summary, needs_replan, findings } = read.data
   const latest = latestTasks(goal)
   return {

@@ -183,8 +183,12 @@ describe('what follows from a critique', () => {
   })
 
   test('what is not a critique is a problem and never a pass', () => {
-    for (const text of ['', 'fine', '{"findings": [{"severity": "bad"}]}', '[]'])
+    for (const text of ['', 'fine', '{"findings": [{"severity": "bad"}]}', '[]', '{}', '{"error": "x"}'])
       expect(readCritique(text, goal)).toHaveProperty('problem')
+    expect(readCritique('{"finding": [{"severity": "error", "title": "It does not work."}]}', goal)).toMatchObject({
+      problem: expect.stringContaining('/finding: There is no such field; there is summary, needs_replan, findings'),
+    })
+    expect(readCritique('{"findings": [], "errors": ["It does not work."]}', goal)).toHaveProperty('problem')
     expect(readCritique('Here it is:\n```json\n{"findings": []}\n```', goal)).toMatchObject({ findings: [] })
   })
 })

@@ -66,7 +66,10 @@ test.each([
   { field: 'a finding', critique: { findings: [{ severity: 'info', title: 'HALF' }] } },
 ])('F-45 critiques: a lone surrogate in $field is an unfit critique, and the critic is asked again', async (given) => {
   const goal = { critic: 'critic', plan: planOf(note('ta')) }
-  const { report, warnings } = await play({ critic: [half(given.critique), '{"summary": "Well."}'] }, goal)
+  const { report, warnings } = await play(
+    { critic: [half(given.critique), '{"summary": "Well.", "findings": []}'] },
+    goal,
+  )
   expect(report).toMatchObject({ state: 'goal_met' })
   await world.end()
   const again = await play({ critic: [half(given.critique)] }, goal)
@@ -78,7 +81,7 @@ test('F-41 conditions: a lone surrogate in what the critic decides is no decisio
   const plan = planOf({ ...note('ta'), condition: 'It holds.' })
   const verdict = half({ holds: true, reason: 'HALF' })
   const { report } = await play(
-    { critic: [verdict, verdict, '{}'] },
+    { critic: [verdict, verdict, '{"findings": []}'] },
     { mode: 'auto', critic: 'critic', plan, budget: { iterations: 1 } },
   )
   expect(report.tasks[0]).toMatchObject({ state: 'skipped', reason: expect.stringContaining(problem) })
