@@ -1,5 +1,6 @@
 import type { Machine } from '../../src/kernel/machine.ts'
 import { transition } from '../../src/kernel/transition.ts'
+import { forbiddenBecause } from '../../src/kernel/why-refused.ts'
 
 export type Verdict = { readonly isLegal: true } | { readonly isLegal: false; readonly reason: string }
 
@@ -7,8 +8,7 @@ export type Verdict = { readonly isLegal: true } | { readonly isLegal: false; re
 export function verdictOn(machine: Machine, state: string, trigger: string): Verdict {
   const decision = transition(machine, state, trigger)
   if (decision.allowed || decision.refusal === 'guarded') return { isLegal: true }
-  const targets = new Set(machine.transitions.filter((edge) => edge.on === trigger).map((edge) => edge.to))
-  const because = machine.forbidden.find((move) => move.from === state && targets.has(move.to))?.because
+  const because = forbiddenBecause(machine, state, trigger)
   const legal = decision.legal.length === 0 ? 'nothing more' : decision.legal.join(', ')
   return { isLegal: false, reason: because ?? `The ${machine.name} is ${state}, which accepts ${legal}.` }
 }

@@ -2,6 +2,9 @@ import { defineFaults } from './fault.ts'
 import { sessionFaults } from './session-faults.ts'
 import { storeFaults } from './store-faults.ts'
 
+/** Triggers that people cause are requests, such as `pause_requested`; people know them as commands. */
+const asRequest = (trigger: string) => trigger.replace(/_requested$/, '')
+
 /** Every way we say no to a request. Codes are public: add rows, never rename one. */
 export const faults = defineFaults({
   transition_refused: {
@@ -16,8 +19,17 @@ export const faults = defineFaults({
       legal: readonly string[]
       /** The state from which the move was asked for, where that is not the one it is in. */
       believed?: string
-    }) =>
-      `${d.machine} ${d.id} is ${d.from} and refuses "${d.on}"${d.believed === undefined ? '' : ` as a move from ${d.believed}`}${d.refusal === 'guarded' ? ' because its conditions do not hold' : ''}; it accepts ${d.legal.join(', ') || 'nothing'}.`,
+      /** What the state is, and why it refuses, for people. */
+      why?: string
+    }) => {
+      const isStale = d.believed !== undefined && d.legal.includes(d.on)
+      const believed = isStale ? ` as a move from ${d.believed}` : ''
+      const guarded = d.refusal === 'guarded' ? ' because its conditions do not hold' : ''
+      const refuses = `${d.machine} ${d.id} is ${d.from} and refuses "${asRequest(d.on)}"${believed}${guarded}`
+      if (d.why === undefined) return `${refuses}; it accepts ${d.legal.join(', ') || 'nothing'}.`
+      const requests = d.legal.filter((trigger) => trigger !== asRequest(trigger)).map(asRequest)
+      return `${refuses}. ${d.why}${requests.length === 0 ? '' : ` You can ${requests.join(' or ')} it.`}`
+    },
   },
   stale_write: {
     http: 409,

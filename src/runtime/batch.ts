@@ -3,6 +3,7 @@ import { settled } from '../kernel/audit.ts'
 import { type BatchMove, checkBatch } from '../kernel/coupling.ts'
 import type { Machine, StateOf, TriggerOf } from '../kernel/machine.ts'
 import { transition } from '../kernel/transition.ts'
+import { whyRefused } from '../kernel/why-refused.ts'
 import { machines } from '../machines/all.ts'
 import { couplings } from '../machines/couplings.ts'
 import type { SessionState } from '../observation/session-state.ts'
@@ -108,7 +109,13 @@ export function createBatch(state: SessionState, at: number): Batch {
       const from = stateOf(subject_id) ?? (machine.opens === null ? machine.initial : undefined)
       if (from === undefined) throw faults.not_found({ what: name, id: subject_id })
       const decision = transition(machine, from, trigger, guards)
-      if (!decision.allowed) throw faults.transition_refused({ machine: name, id: subject_id, ...decision })
+      if (!decision.allowed)
+        throw faults.transition_refused({
+          machine: name,
+          id: subject_id,
+          ...decision,
+          why: whyRefused(machine, from, trigger),
+        })
       if (decision.edge.rune !== kind)
         throw new Error(`${name} ${from} on ${trigger} is recorded by ${decision.edge.rune}, not by ${kind}.`)
       const { to } = decision

@@ -333,7 +333,7 @@ test.each([
   [['verify', 'ses_9'], 3, 'There is no session ses_9.'],
   [['export', 'ses_9', '-o', 'x'], 3, 'There is no session ses_9.'],
   [['checkpoint', 'ses_9'], 3, 'There is no session ses_9.'],
-  [['archive', 'ses_1'], 6, 'session ses_1 is created and refuses "archive_requested"'],
+  [['archive', 'ses_1'], 6, 'session ses_1 is created and refuses "archive"'],
   [['redact', 'ses_1', '99', '--reason', 'r'], 3, 'There is no event 99 of ses_1.'],
 ])('%j is refused with the exit code %i and a sentence', async (args, exit, sentence) => {
   expect(await runCli([...args, ...store()])).toMatchObject({ exit, err: expect.stringContaining(sentence) })

@@ -109,6 +109,10 @@ describe('F-29 suspended session', () => {
     const resume = (body: object) => client.call(resumeSession, { params: { session_id }, body })
     await expect(resume({ reset: true })).rejects.toMatchObject(needsBudget)
     await expect(resume({})).rejects.toMatchObject(needsBudget)
+    await expect(resume({ reset: true, budget: { tool_calls: 10 } })).rejects.toMatchObject({
+      code: 'bad_request',
+      message: expect.stringContaining('Give budget or reset, not both'),
+    })
     await expect(sw.resumeSession(session_id)).rejects.toThrow('a resume alone does not bring it back')
     expect(await world.runes(session_id)).toHaveLength(before)
     await expect(sw.submit({ agent: 'main', input: 'More.', session_id })).rejects.toThrow(command)

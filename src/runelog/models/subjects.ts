@@ -3,6 +3,7 @@ import type { Fault } from '../../faults/fault.ts'
 import { settled } from '../../kernel/audit.ts'
 import type { Machine } from '../../kernel/machine.ts'
 import { transition } from '../../kernel/transition.ts'
+import { whyRefused } from '../../kernel/why-refused.ts'
 import { type MachineName, machines } from '../../machines/all.ts'
 import type { FoldableRune, ReadModel, Row } from '../read-model.ts'
 
@@ -101,6 +102,7 @@ function ownMove(row: Row | undefined, rune: FoldableRune, key: string): Row | F
         refusal,
         legal,
         believed: from,
+        why: whyRefused(machine, at, trigger ?? ''),
       })
     }
   }

@@ -1,5 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
+import { whyRefused } from '../../kernel/why-refused.ts'
 import { contractMachine } from '../../machines/contract.ts'
 import { contractHistories, type ExecutionSnapshot, snapshot } from '../../observation/contract.ts'
 import { positionOf } from '../../observation/graph-state.ts'
@@ -61,6 +62,7 @@ export function notWaiting({ execution_id, current_status, is_terminal }: Execut
     on: 'resume',
     refusal: is_terminal ? 'terminal' : 'undeclared',
     legal: [...new Set(contractMachine.transitions.flatMap((t) => (t.from === current_status ? [t.on] : [])))],
+    why: whyRefused(contractMachine, current_status, 'resume'),
   })
 }
 

@@ -1,6 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
-import { isEndOfRun } from '../../machines/run.ts'
+import { whyRefused } from '../../kernel/why-refused.ts'
+import { isEndOfRun, runMachine } from '../../machines/run.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
 import type { Actor } from '../../runes/actor.ts'
 import { type Batch, createBatch } from '../batch.ts'
@@ -61,6 +62,7 @@ export function steer(engine: Engine, session_id: string, run_id: string, input:
         on: 'steer',
         refusal: 'terminal',
         legal: [],
+        why: whyRefused(runMachine, run.status, 'request'),
       })
     const batch = createBatch(state, engine.clock.now())
     const payload = { request: 'steer', reason: 'steered', input } as const

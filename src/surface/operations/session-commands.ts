@@ -75,13 +75,18 @@ export const resumeSession = defineOperation({
     'Bring back a session that was paused; or suspended by its budget, with a new one; or by its errors, with reset.',
   params: one,
   query: nothing,
-  body: z.strictObject({
-    /** New limits, counted from the beginning of the session. */
-    budget: budget.optional(),
-    /** Someone has looked at what went wrong. */
-    reset: z.boolean().optional(),
-    reason: z.string().max(10_000).optional(),
-  }),
+  body: z
+    .strictObject({
+      /** New limits, counted from the beginning of the session. */
+      budget: budget.optional(),
+      /** Someone has looked at what went wrong. */
+      reset: z.boolean().optional(),
+      reason: z.string().max(10_000).optional(),
+    })
+    .refine(({ budget, reset }) => budget === undefined || reset !== true, {
+      error:
+        'Give budget or reset, not both: a budget for a session that its budget suspended, reset for one that its errors suspended.',
+    }),
   returns: stands,
   async run(desk, { params: { session_id }, body }) {
     const commands = await desk.commands()

@@ -1,0 +1,12 @@
+import type { Machine } from './machine.ts'
+
+/** What a declaration says of the move that a trigger would make from a state in which it is forbidden. */
+export function forbiddenBecause(machine: Machine, from: string, on: string): string | undefined {
+  const targets = new Set(machine.transitions.filter((edge) => edge.on === on).map((edge) => edge.to))
+  return machine.forbidden.find((move) => move.from === from && targets.has(move.to))?.because
+}
+
+/** Why a state refuses a trigger, for people, in the words of the declaration: what the state is, and what is said of the move. */
+export function whyRefused(machine: Machine, from: string, on: string): string {
+  return [machine.states[from]?.meaning, forbiddenBecause(machine, from, on)].filter(Boolean).join(' ')
+}

@@ -1,0 +1,51 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { steerRun } from '../../src/surface/operations/run-commands.ts'
+import {
+  archiveSession,
+  closeSession,
+  pauseSession,
+  resumeSession,
+} from '../../src/surface/operations/session-commands.ts'
+import { createDeskWorld } from '../support/desk.ts'
+
+async function finishedRun() {
+  const main = agent({ role: 'main', model: scriptedModel([say('Done.')]) })
+  const { world, client } = await createDeskWorld({ main })
+  onTestFinished(() => world.end())
+  const run = await world.sw.submit({ agent: 'main', input: 'Go.' })
+  await run.result()
+  return { client, run }
+}
+
+test('refused moves: a session says what its state is and which commands it takes, in words of the surface', async () => {
+  const { client, run } = await finishedRun()
+  const { session_id } = run
+  const session = { params: { session_id }, body: {} }
+  const pause = () => client.call(pauseSession, session)
+  const resume = () => client.call(resumeSession, session)
+  const close = () => client.call(closeSession, session)
+  const archive = () => client.call(archiveSession, session)
+  const is = (state: string, refuses: string) => `session ${session_id} is ${state} and refuses "${refuses}"`
+
+  await expect(resume()).rejects.toThrow(
+    `${is('active', 'resume')}. Runs are taken and turns are run. You can pause or close it.`,
+  )
+  await expect(archive()).rejects.toThrow(
+    `${is('active', 'archive')}. Runs are taken and turns are run. Only a closed session is archived. You can pause or close it.`,
+  )
+  await pause()
+  await expect(pause()).rejects.toThrow('the one in flight comes to its end. You can resume or close it.')
+  await close()
+  await expect(close()).rejects.toThrow(`${is('closed', 'close')}. Over. The runelog is sealed. You can archive it.`)
+  await expect(resume()).rejects.toThrow('A sealed runelog accepts no more work; open a new session.')
+})
+
+test('refused moves: a run that is over says so to who steers it, and what to do', async () => {
+  const { client, run } = await finishedRun()
+  const { run_id } = run
+  await expect(client.call(steerRun, { params: { run_id }, body: { input: 'Wait!' } })).rejects.toThrow(
+    `run ${run_id} is succeeded and refuses "steer". Finished with a result. A run has one outcome; submit a new one.`,
+  )
+})
