@@ -52,6 +52,15 @@ describe('F-51 answers', () => {
     expect(artifacts.run_summary?.answers_applied).toBe(1)
   })
 
+  test.each([' ', '\n\t', '\u200b\u2060', '\u3164'])(
+    'answers: the text %j shows nothing, and answers nothing',
+    (blank) => {
+      const { state, artifacts } = plan({ intent }, [inWords(blank)])
+      expect(state).not.toBe('DONE')
+      expect(JSON.stringify(artifacts)).not.toContain('does the plan say the same')
+    },
+  )
+
   test('F-51 answers: an answer as data is taken, in its canonical text', () => {
     const { state, artifacts } = plan({ intent }, [asData({ region: 'eu', count: 2 })])
     expect(state).toBe('DONE')

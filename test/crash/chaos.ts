@@ -53,6 +53,7 @@ export interface Chaos {
 const refusals = [
   'interaction_closed',
   'transition_refused',
+  'suspended_otherwise',
   'session_over',
   'session_suspended',
   // Whoever closes a session while the process goes down; the next one finishes it.

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contentId, sentence, timestamp } from './scalars.ts'
+import { answerText, contentId, sentence, timestamp } from './scalars.ts'
 
 const about = {
   question_id: z.string(),
@@ -13,7 +13,7 @@ const answer = z.discriminatedUnion('answer_type', [
   /** One of the suggested answers, by its value. */
   z.strictObject({ ...about, answer_type: z.literal('choice'), value: contentId.optional() }),
   /** In words. Words that are a suggested answer choose it. */
-  z.strictObject({ ...about, answer_type: z.literal('text'), answer_text: sentence }),
+  z.strictObject({ ...about, answer_type: z.literal('text'), answer_text: answerText }),
   /** As data, up to 4,000 characters of JSON. */
   z.strictObject({ ...about, answer_type: z.literal('structured'), answer_data: z.json() }),
   /** The default of the question. */

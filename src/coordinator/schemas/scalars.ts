@@ -38,13 +38,13 @@ export const semver = z.string().regex(/^\d+\.\d+\.\d+$/, 'must be a version suc
 export const contentId = z
   .string()
   .regex(/^[a-z][a-z0-9_]{1,63}$/, 'must be 2 to 64 lower-case letters, digits and _, of which the first is a letter')
+const showsSomething = (text: string) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(withoutInvisible(text))
+const unseen = 'must have a character that can be seen'
 /** What rests on it must be able to name it, so it shows something. */
-export const evidenceRef = z
-  .string()
-  .min(1)
-  .max(300)
-  .refine((ref) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(withoutInvisible(ref)), 'must have a character that can be seen')
+export const evidenceRef = z.string().min(1).max(300).refine(showsSomething, unseen)
 export const sentence = z.string().min(1).max(4000)
+/** A blank text answers nothing. */
+export const answerText = sentence.refine(showsSomething, unseen)
 /** RFC 3339: with `Z` or an offset, in capitals or not, with a leap second or not. */
 export const timestamp = z
   .string()
