@@ -123,15 +123,33 @@ const handle = {
   steer: { input: anything },
 } satisfies Partial<Record<keyof RunHandle, Arguments>>
 
+const events: Arguments = { options: closedObject({ after: z.int().min(0).optional() }).optional() }
+const watch: Arguments = { goal_id: id, signal: z.instanceof(AbortSignal).optional() }
+
 /** The same Statewright, which refuses what does not fit before anything is looked at or recorded. */
 export function checkingArguments<S extends Library>(sw: S): S {
   const checked = checking('', sw, statewright)
   return {
     ...checked,
-    submit: async (asked: Submission) => checking('run.', await checked.submit(asked), handle),
-    run: async (run_id: string) => checking('run.', await checked.run(run_id), handle),
-    goals: checking('goals.', sw.goals, goals),
+    submit: async (asked: Submission) => checkingHandle(await checked.submit(asked)),
+    run: async (run_id: string) => checkingHandle(await checked.run(run_id)),
+    goals: { ...checking('goals.', sw.goals, goals), watch: checkingItems('goals.watch', watch, sw.goals.watch) },
     plans: checking('plans.', sw.plans, plans),
+  }
+}
+
+function checkingHandle<H extends RunHandle>(run: H): H {
+  return { ...checking('run.', run, handle), events: checkingItems('run.events', events, run.events) }
+}
+
+/** What does not fit is refused when the first item is asked for. */
+function checkingItems<A extends unknown[], T>(
+  operation: string,
+  shape: Arguments,
+  items: (...args: A) => AsyncIterable<T>,
+): (...args: A) => AsyncIterable<T> {
+  return async function* (...args) {
+    yield* items(...(readArguments(operation, shape, args) as A))
   }
 }
 

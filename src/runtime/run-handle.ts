@@ -1,3 +1,4 @@
+import { faults } from '../faults/catalogue.ts'
 import type { Json } from '../kernel/json.ts'
 import { isEndOfRun } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
@@ -21,7 +22,11 @@ export interface RunResult {
 export interface RunHandle {
   readonly session_id: string
   readonly run_id: string
-  /** Everything from the beginning of the run to its end, live, or until this process closes. Leaving the loop stops listening. Refused with `store_poisoned` if the store fails. */
+  /**
+   * Everything from the beginning of the run to its end, live, or until this process closes. Leaving the loop stops
+   * listening. `after` is the `event_id` of a rune: only later runes come. Refused with `cursor_ahead` if the session
+   * has no such event yet, and with `store_poisoned` if the store fails.
+   */
   events(options?: { after?: number }): AsyncIterable<RunEvent>
   /**
    * Resolves when the run is over, whatever became of it. Refused with `session_suspended` if the run is queued and its
@@ -54,10 +59,13 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
     })
     const following = (async () => {
       const { run } = await runtime.find(run_id)
+      const head = (await runelog.head(session_id))?.event_id ?? 0
+      if (after !== undefined && after > head)
+        throw faults.cursor_ahead({ what: 'session', id: session_id, cursor: after, last: head })
       // What came before the run in its session is not read again.
       const from = after ?? run.submitted_event_id - 1
       // Of a run that is over nothing more will come: whoever has seen its end already must not wait for it.
-      const last = isEndOfRun(run.status) ? ((await runelog.head(session_id))?.event_id ?? 0) : Number.POSITIVE_INFINITY
+      const last = isEndOfRun(run.status) ? head : Number.POSITIVE_INFINITY
       if (from >= last) return
       for await (const rune of runelog.follow(session_id, from, leave.signal)) {
         const isOurs = rune.run_id === run_id

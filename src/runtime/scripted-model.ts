@@ -3,6 +3,7 @@ import type { Json } from '../kernel/json.ts'
 import type { Message } from '../observation/dialogue.ts'
 import { askPersonName } from './ecs/ask-person.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
+import { sayValue } from './say-value.ts'
 
 /** One answer of a scripted model. */
 export interface Scripted {
@@ -15,22 +16,17 @@ export interface Scripted {
   readonly error?: { readonly error_type: string; readonly message: string; readonly retryable: boolean }
 }
 
-export const say = (text: string): Scripted => ({ text, calls: [] })
+export const say = (text: string): Scripted => checked('say', { text, calls: [] })
 
 /** `args` may be text, to play a model that writes broken JSON. */
-export const call = (name: string, args: string | Json = {}): Scripted => ({
-  text: '',
-  calls: [{ name, arguments: args }],
-})
+export const call = (name: string, args: string | Json = {}): Scripted =>
+  checked('call', { text: '', calls: [{ name, arguments: args }] })
 
 export const ask = (request: Json): Scripted => call(askPersonName, request)
 
 /** One answer that says and calls all of this. */
 export function together(...parts: readonly Scripted[]): Scripted {
-  if (parts.some((part) => typeof part?.text !== 'string' || !Array.isArray(part.calls))) {
-    const problem = 'Each part must be an answer, as say, call, ask and breakOff make them.'
-    throw faults.bad_definition({ what: 'scripted answer', name: 'together', problem })
-  }
+  for (const part of parts) checked('together', part)
   return { text: parts.map((part) => part.text).join(''), calls: parts.flatMap((part) => part.calls) }
 }
 
@@ -38,14 +34,38 @@ export function together(...parts: readonly Scripted[]): Scripted {
  * The stream breaks. In a list it breaks again at each try, since a broken answer does not count as one; to play a
  * failure that passes, use a function that looks at the dialogue.
  */
-export const breakOff = (
+export function breakOff(
   message: string,
-  { error_type = 'scripted_error', retryable = true, text = '' } = {},
-): Scripted => ({
-  text,
-  calls: [],
-  error: { error_type, message, retryable },
-})
+  options: { readonly error_type?: string; readonly retryable?: boolean; readonly text?: string } = {},
+): Scripted {
+  const { error_type = 'scripted_error', retryable = true, text = '' } = Object(options)
+  if (options !== Object(options)) throw unfit('breakOff', `Its options are ${sayValue(options)}, but not an object.`)
+  return checked('breakOff', { text, calls: [], error: { error_type, message, retryable } })
+}
+
+/** Refuses what is no answer, where it is written and not where it is played. */
+function checked(name: string, answer: Scripted): Scripted {
+  const problem = problemWith(answer)
+  if (problem === undefined) return answer
+  throw unfit(name, problem)
+}
+
+const unfit = (name: string, problem: string) => faults.bad_definition({ what: 'scripted answer', name, problem })
+
+function problemWith(answer: unknown): string | undefined {
+  const { text, calls, error } = Object(answer)
+  if (typeof answer !== 'object' || !Array.isArray(calls))
+    return `It is ${sayValue(answer)}, but not an answer, as say, call, ask, breakOff and together make them.`
+  if (typeof text !== 'string') return `Its text is ${sayValue(text)}; it must be a text.`
+  const nameless = calls.findIndex((called) => typeof Object(called).name !== 'string')
+  if (nameless >= 0)
+    return `The name of the tool that it calls is ${sayValue(Object(calls[nameless]).name)}; it must be a text.`
+  if (error === undefined) return undefined
+  const { error_type, message, retryable } = Object(error)
+  if (typeof message !== 'string') return `The message of its error is ${sayValue(message)}; it must be a text.`
+  if (typeof error_type !== 'string') return `Its error_type is ${sayValue(error_type)}; it must be a text.`
+  return typeof retryable === 'boolean' ? undefined : `Its retryable is ${sayValue(retryable)}; it is true or false.`
+}
 
 type Script = readonly Scripted[] | ((request: ModelRequest, answered: number) => Scripted)
 
@@ -62,12 +82,14 @@ interface Options {
  * were cut short. So it answers the same after a restart, in any process. A
  * list that has no answer left is a model error (`script_ended`), which fails the run.
  */
-export function scriptedModel(script: Script, { pieces = 1, beforeDelta }: Options = {}): Model {
+export function scriptedModel(script: Script, options: Options = {}): Model {
+  const { pieces = 1, beforeDelta } = readOptions(script, options)
   const answered = createAnswerCount()
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
     const count = answered(request.messages)
-    const next = typeof script === 'function' ? script(request, count) : (script[count] ?? ranOut(script.length, count))
+    const next =
+      typeof script === 'function' ? played(script(request, count)) : (script[count] ?? ranOut(script.length, count))
     if (next.emotion !== undefined) yield { type: 'emotion', ...next.emotion }
     for (const [index, text] of cut(next.text, pieces).entries()) {
       await beforeDelta?.(index, signal)
@@ -80,6 +102,31 @@ export function scriptedModel(script: Script, { pieces = 1, beforeDelta }: Optio
     else yield { type: 'error', ...next.error }
   }
   return { id: 'scripted', stream }
+}
+
+function readOptions(script: Script, options: Options): Options {
+  const refused = (problem: string) => faults.bad_definition({ what: 'model', name: 'scriptedModel', problem })
+  if (Array.isArray(script))
+    for (const [index, answer] of script.entries()) {
+      const problem = problemWith(answer)
+      if (problem !== undefined) throw refused(`Answer ${index + 1} of its script cannot be played. ${problem}`)
+    }
+  else if (typeof script !== 'function')
+    throw refused(`Its script is ${sayValue(script)}; it must be a list of answers, or a function that returns one.`)
+  const { pieces = 1, beforeDelta } = Object(options)
+  if (options !== Object(options)) throw refused(`Its options are ${sayValue(options)}, but not an object.`)
+  if (!Number.isSafeInteger(pieces)) throw refused(`pieces is ${sayValue(pieces)}; it must be a whole number.`)
+  if (beforeDelta !== undefined && typeof beforeDelta !== 'function')
+    throw refused(`beforeDelta is ${sayValue(beforeDelta)}; it must be a function.`)
+  return options
+}
+
+/** A function is asked only when it is played: what it returns instead of an answer fails the run. */
+function played(answer: Scripted): Scripted {
+  const problem = problemWith(answer)
+  if (problem === undefined) return answer
+  const message = `The function of the script returned what cannot be played. ${problem}`
+  return breakOff(message, { error_type: 'script_unfit', retryable: false })
 }
 
 function ranOut(length: number, count: number): Scripted {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { RunHandle } from '../../src/runtime/run-handle.ts'
-import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { ask, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { createWorld } from '../support/world.ts'
 
 async function heard(run: RunHandle, after?: number): Promise<readonly number[]> {
@@ -21,5 +21,55 @@ test('whoever comes back after any event of a run that is over gets the rest of 
   const head = await world.sw.runelog.head(run.session_id)
   for (let after = 0; after <= (head?.event_id ?? 0); after++)
     expect(await heard(run, after)).toEqual(all.filter((event_id) => event_id > after))
+  await world.end()
+})
+
+test('run.events: a cursor beyond the end of the session is refused, as over HTTP, while the run waits and after it', async () => {
+  const worker = agent({
+    role: 'worker',
+    model: scriptedModel([ask({ type: 'confirmation', title: 'Ready?' }), say('Done.')]),
+  })
+  const world = await createWorld({ agents: { worker } })
+  const run = await world.sw.submit({ agent: 'worker', input: 1 })
+  await world.sw.idle()
+  expect((await world.sw.find(run.run_id)).run.status).toBe('waiting_user')
+  const ahead = { code: 'cursor_ahead', message: expect.stringContaining('cannot go on after 999') }
+  await expect(heard(run, 999)).rejects.toMatchObject(ahead)
+  await run.cancel()
+  await run.result()
+  await expect(heard(run, 999)).rejects.toMatchObject(ahead)
+  await world.end()
+})
+
+test.each([
+  ['a text', { after: '3' }, 'options/after: Invalid input: expected number, received string'],
+  ['no number', { after: Number.NaN }, 'options/after: Invalid input: expected number, received NaN'],
+  ['a broken number', { after: 1.5 }, 'options/after: Invalid input: expected int, received number'],
+  ['a negative number', { after: -1 }, 'options/after: Too small: expected number to be >=0'],
+  ['an object', { after: {} }, 'options/after: Invalid input: expected number, received object'],
+  ['a misspelled field', { afterr: 3 }, 'options/afterr: There is no such field; there is after.'],
+  ['null for the options', null, 'options: Invalid input: expected object, received null'],
+])('run.events: %s is refused when the first event is asked for', async (_, options, problem) => {
+  const world = await createWorld({
+    agents: { worker: agent({ role: 'worker', model: scriptedModel([say('Done.')]) }) },
+  })
+  const run = await world.sw.submit({ agent: 'worker', input: 1 })
+  const first = run
+    .events(options as never)
+    [Symbol.asyncIterator]()
+    .next()
+  const message = `run.events was asked for with what does not fit: ${problem}`
+  await expect(first).rejects.toMatchObject({ code: 'bad_request', message })
+  await world.end()
+})
+
+test('goals.watch: an id and a signal that are none are refused when the first report is asked for', async () => {
+  const world = await createWorld({
+    agents: { worker: agent({ role: 'worker', model: scriptedModel([say('Done.')]) }) },
+  })
+  for (const args of [[], [5], ['goal_1', { aborted: false }]]) {
+    const reports = (world.sw.goals.watch as (...args: unknown[]) => AsyncIterable<unknown>)(...args)
+    await expect(reports[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'bad_request' })
+  }
   await world.end()
 })

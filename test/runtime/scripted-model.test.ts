@@ -118,3 +118,69 @@ test('a step costs the same however long the dialogue is', async () => {
   }
   expect(looks).toBeLessThan(10_000 * 5)
 })
+
+const unusable: readonly unknown[] = [
+  null,
+  undefined,
+  5,
+  10n,
+  'hello',
+  [],
+  {},
+  { text: 'x' },
+  { text: 'x', calls: [null] },
+]
+
+/** A script in JavaScript is not compiled. */
+const loose = (written: (...args: never[]) => unknown) => written as (...args: unknown[]) => unknown
+
+test.each<[string, () => unknown, string]>([
+  ['say(1)', () => loose(say)(1), 'Its text is 1; it must be a text.'],
+  ['call()', () => loose(call)(), 'The name of the tool that it calls is undefined; it must be a text.'],
+  ['breakOff(5)', () => loose(breakOff)(5), 'The message of its error is 5; it must be a text.'],
+  ["breakOff('x', null)", () => loose(breakOff)('x', null), 'Its options are null, but not an object.'],
+  [
+    'breakOff with a text for retryable',
+    () => loose(breakOff)('x', { retryable: 'no' }),
+    'Its retryable is "no"; it is true or false.',
+  ],
+  ['together(null)', () => loose(together)(null), 'It is null, but not an answer'],
+  ['scriptedModel(null)', () => loose(scriptedModel)(null), 'Its script is null; it must be a list of answers'],
+  ["scriptedModel('hello')", () => loose(scriptedModel)('hello'), 'Its script is "hello"; it must be a list'],
+  ['scriptedModel([], null)', () => loose(scriptedModel)([], null), 'Its options are null, but not an object.'],
+  ['pieces that are no number', () => loose(scriptedModel)([], { pieces: 'x' }), 'pieces is "x"; it must be a whole'],
+  ['beforeDelta that is no function', () => loose(scriptedModel)([], { beforeDelta: 1 }), 'it must be a function.'],
+])('scripted model: %s is refused where it is written', (_, written, problem) => {
+  expect(written).toThrow(
+    expect.objectContaining({ code: 'bad_definition', message: expect.stringContaining(problem) }),
+  )
+})
+
+test('scripted model: a list with anything but answers is refused, and the place is named', () => {
+  for (const answer of unusable)
+    expect(() => loose(scriptedModel)([say('one'), answer])).toThrow(
+      /^The model "scriptedModel" cannot be defined: Answer 2 of its script cannot be played\. /,
+    )
+})
+
+test('scripted model: a function that returns no answer fails the run, and the message says what it returned', async () => {
+  for (const returned of unusable)
+    expect(await hear(scriptedModel(() => returned as ReturnType<typeof say>))).toMatchObject({
+      kind: 'error',
+      error_type: 'script_unfit',
+      message: expect.stringContaining('The function of the script returned what cannot be played. '),
+      retryable: false,
+    })
+})
+
+test('model: a stream that is no async iterable is an error that says so', async () => {
+  for (const [stream, shown] of [
+    [undefined, 'undefined'],
+    [[{ type: 'done' }], 'a list'],
+    [Promise.resolve(), 'an object'],
+  ])
+    expect(await hear({ id: 'odd', stream: () => stream as never })).toMatchObject({
+      kind: 'error',
+      message: `stream() of the model returned ${shown}. It must return an async iterable of events.`,
+    })
+})

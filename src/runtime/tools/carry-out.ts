@@ -4,6 +4,7 @@ import type { Evidence } from '../../runes/kinds/contract.ts'
 import { guardListeners } from '../guard-listeners.ts'
 import { liveSignal } from '../live-signal.ts'
 import type { Cancel, Clock, Log, Timers } from '../ports.ts'
+import { sayValue } from '../say-value.ts'
 import { type Clean, evidenceOf, isAbort, isMarked, readThrown, stacksOf } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { type KeepWhole, limitOutput } from './limit-output.ts'
@@ -104,7 +105,11 @@ export async function carryOut(
   const running = call(tool, args, {
     ...context,
     signal: guardListeners(signal, { warn, redactor }, { call_id }),
-    redact: redactor.redactLong,
+    redact: async (text, isCut) => {
+      // The types say the same; a tool in JavaScript does not know them.
+      if (typeof text !== 'string') throw new TypeError(`redact() got ${sayValue(text)}. Pass the text to clean.`)
+      return redactor.redactLong(text, isCut)
+    },
     progress: (chunk, stream = 'message') => reports.add(chunk, stream),
     ...(ask === undefined ? {} : { ask: askedWithin(ask) }),
   })

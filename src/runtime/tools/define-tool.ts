@@ -3,6 +3,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import { askPersonName } from '../ecs/ask-person.ts'
+import { sayValue } from '../say-value.ts'
 import { toldSchema } from './input-schema.ts'
 import type { Tool } from './tool.ts'
 
@@ -15,26 +16,31 @@ export type ToolDefinition<I extends z.ZodType> = Pick<Tool<I>, 'name' | 'input'
 const toolName = /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/i
 
 export function tool<I extends z.ZodType>(written: ToolDefinition<I>): Tool<I> {
-  // A text would be spread letter by letter.
-  const definition: ToolDefinition<I> = Object(typeof written === 'object' ? written : {})
-  const read_only = definition.read_only ?? false
+  const definition = saidOf(written)
   const defined: Tool<I> = {
     description: '',
     irreversible: false,
+    read_only: false,
     approval: 'inherit',
     timeout_ms: 120_000,
-    parallel: read_only,
+    parallel: definition.read_only === true,
     max_output_bytes: 64_000,
     key_scope: 'session',
     dedupe: true,
     on_error: 'unknown',
     ...definition,
-    read_only,
-    idempotent: read_only || (definition.idempotent ?? false),
+    idempotent: definition.read_only === true || (definition.idempotent === undefined ? false : definition.idempotent),
   }
   const problem = problemWith(defined)
-  if (problem !== undefined) throw faults.bad_definition({ what: 'tool', name: String(definition.name), problem })
-  return Object.freeze(defined)
+  if (problem === undefined) return Object.freeze(defined)
+  const name: unknown = definition.name
+  throw faults.bad_definition({ what: 'tool', name: typeof name === 'string' ? name : sayValue(name), problem })
+}
+
+/** A field that is undefined is not said. A definition that is no object says nothing: a text would be spread letter by letter. */
+function saidOf<I extends z.ZodType>(written: ToolDefinition<I>): ToolDefinition<I> {
+  const fields = Object.entries(typeof written === 'object' && written !== null ? written : {})
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as ToolDefinition<I>
 }
 
 const yesOrNo = [true, false]
@@ -72,7 +78,7 @@ function misspelled(tool: Tool): string | undefined {
   for (const [field, allowed] of Object.entries(choices)) {
     const value = tool[field as keyof Tool] as unknown
     const fits = allowed.length === 0 ? value === undefined || typeof value === 'function' : allowed.includes(value)
-    if (!fits) return `${field} is ${JSON.stringify(value)}; it is ${allowed.join(', ') || 'a function'}.`
+    if (!fits) return `${field} is ${sayValue(value)}; it is ${allowed.join(', ') || 'a function'}.`
   }
   return undefined
 }
@@ -82,8 +88,9 @@ function problemWith(tool: Tool): string | undefined {
     return 'A name is letters, digits, underscores and hyphens, begins with a letter, and may have parts joined by dots, as in "payments.refund".'
   if (tool.name === askPersonName) return 'The runtime has a tool of this name; choose another.'
   for (const field of ['description', 'version'] as const) {
-    const text: unknown = tool[field] ?? ''
-    if (typeof text !== 'string') return `${field} is a value of type ${typeof text}; it must be a text.`
+    const text: unknown = tool[field]
+    if (text === undefined) continue
+    if (typeof text !== 'string') return `${field} is ${sayValue(text)}; it must be a text.`
     if (!text.isWellFormed()) return `${field} has a lone surrogate, which is half a character; write it without.`
   }
   if (typeof tool.run !== 'function') return 'It has no run function.'
@@ -92,10 +99,10 @@ function problemWith(tool: Tool): string | undefined {
   if (tool.irreversible && tool.read_only)
     return 'It is declared both irreversible and read_only; what changes nothing can be undone, so drop one of the two.'
   if (!isCount(tool.timeout_ms) || tool.timeout_ms < 1)
-    return `timeout_ms is ${tool.timeout_ms}; it must be a whole number of milliseconds, at least 1.`
+    return `timeout_ms is ${sayValue(tool.timeout_ms)}; it must be a whole number of milliseconds, at least 1.`
   // Below this the sentence that says how much was cut would not fit.
   if (!isCount(tool.max_output_bytes) || tool.max_output_bytes < 256)
-    return `max_output_bytes is ${tool.max_output_bytes}; it must be a whole number, at least 256.`
+    return `max_output_bytes is ${sayValue(tool.max_output_bytes)}; it must be a whole number, at least 256.`
   const described = toldSchema(tool)
   return 'problem' in described ? described.problem : undefined
 }

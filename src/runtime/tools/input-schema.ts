@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
+import { sayValue } from '../say-value.ts'
 import type { Tool } from './tool.ts'
 
 type Schema = Readonly<Record<string, Json>>
@@ -12,6 +13,10 @@ type Schema = Readonly<Record<string, Json>>
  * a transform in between, a person would approve something else than what runs.
  */
 export function inputSchema(input: z.ZodType): { schema: Schema } | { problem: string } {
+  if (typeof Object(Object(input)._zod).run !== 'function')
+    return {
+      problem: `input is ${sayValue(input)}; it must be a schema of Zod 4, such as z.object({ order: z.int() }).`,
+    }
   try {
     z.toJSONSchema(input, { io: 'output' })
     const { $schema, ...schema } = z.toJSONSchema(input, { io: 'input' }) as Record<string, Json>
@@ -25,7 +30,9 @@ export function inputSchema(input: z.ZodType): { schema: Schema } | { problem: s
 /** What a model is told about the arguments: what the tool brought along, or what follows from its shape. */
 export function toldSchema({ input, input_schema }: Pick<Tool, 'input' | 'input_schema'>) {
   if (input_schema === undefined) return inputSchema(input)
-  return describesObject(input_schema) ? { schema: input_schema } : { problem: 'Its input_schema must be an object.' }
+  return Object(input_schema) === input_schema && describesObject(input_schema)
+    ? { schema: input_schema }
+    : { problem: 'Its input_schema must be an object.' }
 }
 
 function describesObject(schema: Schema): boolean {

@@ -3,6 +3,7 @@ import type { Json } from '../../kernel/json.ts'
 import { piecesOf } from '../../kernel/pieces.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'
+import { sayValue } from '../say-value.ts'
 import { asItIs, beginning, type Clean, isMarked, readThrown } from '../thrown.ts'
 import { eventProblem } from './event-problem.ts'
 import { breathe, perBreath, streamLimits } from './stream-limits.ts'
@@ -221,7 +222,7 @@ function open(model: Model, request: ModelRequest, { signal, timers, clock, sile
           resolve(step)
         }
         try {
-          iterator ??= model.stream(request, signal)[Symbol.asyncIterator]()
+          iterator ??= iteratorOf(model.stream(request, signal))
           Promise.resolve(iterator.next())
             .then(({ done, value }) => heard(done === true ? { end: 'truncated' } : { event: value }))
             // Also when it answers with nothing that could be a step of a stream.
@@ -241,4 +242,10 @@ function open(model: Model, request: ModelRequest, { signal, timers, clock, sile
       }
     },
   }
+}
+
+/** The types say the same; a model in JavaScript does not know them. */
+function iteratorOf(stream: AsyncIterable<ModelEvent>): AsyncIterator<ModelEvent> {
+  if (typeof Object(stream)[Symbol.asyncIterator] === 'function') return stream[Symbol.asyncIterator]()
+  throw new TypeError(`stream() of the model returned ${sayValue(stream)}. It must return an async iterable of events.`)
 }

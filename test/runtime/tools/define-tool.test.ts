@@ -102,3 +102,35 @@ test('the digest of a definition changes with each thing that is declared, and w
   const same = tool({ ...refund, run: () => 'something else', input: z.object(input.shape) })
   expect(definitionDigest(same, sha256)).toBe(definitionDigest(refund, sha256))
 })
+
+const ring: { ring?: unknown } = {}
+ring.ring = ring
+const strange = [null, 10n, ring, Symbol('s'), Object.create(null), new Proxy({}, {})]
+const everyField = [...Object.keys(refund), 'version', 'key', 'probe', 'input_schema'] as const
+
+test.each(everyField)('tool: a value of another kind for %s is refused with a sentence', (field) => {
+  for (const value of strange)
+    expect(() => tool({ ...good, [field]: value })).toThrow(
+      expect.objectContaining({
+        code: 'bad_definition',
+        message: expect.stringMatching(/^The tool ".*" cannot be defined: /),
+      }),
+    )
+})
+
+test('tool: an undefined field counts as not given, so its default holds', () => {
+  const optional = everyField.filter((field) => !Object.hasOwn(good, field))
+  const written = { ...good, ...Object.fromEntries(optional.map((field) => [field, undefined])) }
+  expect(tool(written)).toEqual(tool(good))
+  expect(Object.keys(tool(written)).toSorted()).toEqual(Object.keys(tool(good)).toSorted())
+})
+
+test('tool: an input that is no schema is refused in words of its own', () => {
+  for (const [value, shown] of [
+    [undefined, 'undefined'],
+    [{ order: 'string' }, 'an object'],
+  ] as const)
+    expect(() => tool({ ...good, input: value as never })).toThrow(
+      `input is ${shown}; it must be a schema of Zod 4, such as z.object({ order: z.int() }).`,
+    )
+})
