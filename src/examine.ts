@@ -9,6 +9,7 @@ import { workspaceOf } from './adapters/workspace/workspace-tools.ts'
 import type { Finding, Store, Where } from './cli/command.ts'
 import { Fault } from './faults/fault.ts'
 import { openClient } from './open-client.ts'
+import { unreadable } from './runelog/damage.ts'
 import { mayGo, type Stray } from './runelog/stray.ts'
 import { type BadEvent, createVerifier } from './runes/verify.ts'
 import { keyFileOf, tokenFileOf, usualPlaceOf } from './secret-files.ts'
@@ -114,7 +115,7 @@ async function theRecord({ runelog }: Store, sessions: readonly string[]): Promi
       }
       problem ??= verifier.end()
     } catch (error) {
-      problem = { event_id: verifier.head().event_id + 1, problem: `it cannot be read (${(error as Error).message}).` }
+      problem = { event_id: verifier.head().event_id + 1, problem: unreadable(error) }
     }
     if (problem !== undefined) {
       const says = `${session_id} event ${problem.event_id}: ${problem.problem}`

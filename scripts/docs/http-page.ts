@@ -22,7 +22,7 @@ export const httpPage: Page = {
       [
         '- `Authorization: Bearer TOKEN` with every request. A token has one scope, and each scope allows what stands before it.',
         '- A body is JSON with `Content-Type: application/json`. Times are milliseconds since 1970, UTC.',
-        '- A list is `{ "items": […], "next_cursor": "…" | null }`; send `cursor` for the next page.',
+        '- A list is `{ "items": […], "next_cursor": "…" | null }`; send `cursor` for the next page. `list_runes` has `next` instead: send it as `after`, or as `before` with `backward`. `find_subjects` has no next page; give more of the id.',
         '- `Idempotency-Key` with any POST: the same key and the same content make the same request. What it brings about is brought about once, also when the first answer was lost in a crash.',
         '- A refusal is a problem (RFC 9457): `{ type, title, status, detail, code, retry, outcome, details, request_id }`. Branch on `code`: [faults](faults.md).',
         '- `GET /healthz` (alive), `GET /readyz` (takes requests) and the console’s pages and files need no token. Any other address answers 404.',

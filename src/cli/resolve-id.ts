@@ -1,6 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Client } from '../surface/client.ts'
 import { findSubjects } from '../surface/operations/subjects.ts'
+import { id as isId } from '../surface/shapes/id.ts'
 
 /** What ids begin with, by what they name. */
 const kinds = {
@@ -26,6 +27,11 @@ export interface Found {
 
 /** The one thing whose id begins with what was typed, of the kinds that would do. The kind itself may be left out. */
 export async function resolveId(client: Client, given: string, ...wanted: readonly Named[]): Promise<Found> {
+  if (!isId.safeParse(given).success)
+    throw faults.bad_usage({
+      problem: `${JSON.stringify(given.slice(0, 200))} cannot be the id of ${article(either(wanted))}. Such an id begins with ${either(wanted.map((what) => kinds[what]))}, which may be left out.`,
+      usage: 'give the id first, then the rest; --help shows the command',
+    })
   const typed = wanted.filter((what) => given.startsWith(kinds[what]))
   const prefixes = typed.length > 0 ? [given] : wanted.map((what) => `${kinds[what]}${given}`)
   const found: Found[] = []
@@ -44,5 +50,7 @@ export async function resolveId(client: Client, given: string, ...wanted: readon
   return first
 }
 
-const either = (names: readonly Named[]) =>
+const article = (noun: string) => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
+
+const either = (names: readonly string[]) =>
   names.length < 2 ? `${names[0]}` : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`

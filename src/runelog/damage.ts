@@ -1,3 +1,4 @@
+import { Fault } from '../faults/fault.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import { blobsIn } from '../runes/erased-payload.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
@@ -13,6 +14,14 @@ export interface Damage {
   /** The row, file or event. */
   readonly what: string
   readonly problem: string
+}
+
+/** Why something cannot be read. Of a damaged store the damage is told, without the advice to look for more of it. */
+export function unreadable(error: unknown): string {
+  if (!(error instanceof Fault) || error.code !== 'store_damaged')
+    return `it cannot be read (${(error as Error).message.replace(/\.$/, '')}).`
+  const { what, problem } = error.details as Damage
+  return `it cannot be read. ${what}: ${problem}`
 }
 
 /** A row as its table has it. Its text may be anything. */

@@ -30,7 +30,7 @@ export function openApi(
       title: 'Statewright',
       version,
       description:
-        'Times are milliseconds since 1970 (UTC). Lists go on with next_cursor. Refusals are RFC 9457 problems.',
+        'Times are milliseconds since 1970 (UTC). Lists go on with next_cursor, list_runes with next. Refusals are RFC 9457 problems.',
     },
     security: [{ token: [] }],
     paths,

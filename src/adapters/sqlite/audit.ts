@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { Fault } from '../../faults/fault.ts'
-import { type Damage, damageIn, type StoredRow } from '../../runelog/damage.ts'
+import { type Damage, damageIn, type StoredRow, unreadable } from '../../runelog/damage.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 import { readRegular } from '../../runelog/read-regular.ts'
@@ -107,7 +107,7 @@ async function* segments(db: DatabaseSync, reader: Reader): AsyncGenerator<Damag
         yield { what, problem: 'the order of its commits was changed.' }
     } catch (error) {
       if (error instanceof Fault) yield error.details as Damage
-      else yield { what, problem: `it cannot be read (${(error as Error).message}).` }
+      else yield { what, problem: unreadable(error) }
     }
   }
 }

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import type { Damage } from '../../runelog/damage.ts'
+import { type Damage, unreadable } from '../../runelog/damage.ts'
 import type { Stray } from '../../runelog/stray.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem, readCheckpoint } from '../../runes/checkpoint.ts'
@@ -157,7 +157,7 @@ async function verifySession(
       }
     } catch (error) {
       // Bytes that cannot even be read are a finding, not a failure of the command.
-      return { event_id: verifier.head().event_id + 1, problem: `it cannot be read (${(error as Error).message}).` }
+      return { event_id: verifier.head().event_id + 1, problem: unreadable(error) }
     }
     return verifier.end()
   }

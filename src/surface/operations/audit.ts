@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import { unreadable } from '../../runelog/damage.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
 import { createVerifier } from '../../runes/verify.ts'
@@ -102,7 +103,7 @@ async function audit({ runelog, sha256, check, publicKey }: Desk, session_id: st
       }
     } catch (error) {
       // Bytes that cannot even be read are a finding, not a failure of the audit.
-      return { event_id: verifier.head().event_id + 1, problem: `it cannot be read (${(error as Error).message}).` }
+      return { event_id: verifier.head().event_id + 1, problem: unreadable(error) }
     }
     return verifier.end()
   }
