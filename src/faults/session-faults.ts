@@ -7,6 +7,16 @@ function wayBack({ session_id, by }: { session_id: string; by: 'budget' | 'error
     : `look at its errors and reset it (statewright resume ${session_id})`
 }
 
+/** What goes on with the content of an event, and what to do. */
+function restsOn({ what, id, run_id = id }: { what: 'call' | 'run' | 'goal'; id: string; run_id?: string }): string {
+  if (what === 'run')
+    return `${id} was told it and has not answered yet. Wait until ${id} has answered, or cancel ${id}`
+  const wait = `Wait until ${id} is over, or cancel ${run_id}`
+  return what === 'call'
+    ? `the call ${id} of ${run_id} rests on it and is not over. ${wait}`
+    : `${id} works by it and is not over. ${wait}`
+}
+
 /** What a session answers. A part of the catalogue. */
 export const sessionFaults = {
   session_over: {
@@ -46,6 +56,12 @@ export const sessionFaults = {
     retry: 'later',
     says: (d: { session_id: string; run_id: string; asked: string }) =>
       `Session ${d.session_id} has ${d.run_id} under way; to ${d.asked}, wait until it rests, or cancel it.`,
+  },
+  content_in_use: {
+    http: 409,
+    retry: 'later',
+    says: (d: { session_id: string; event_id: number; what: 'call' | 'run' | 'goal'; id: string; run_id?: string }) =>
+      `Event ${d.event_id} of ${d.session_id} was not redacted: ${restsOn(d)}; then redact it.`,
   },
   budget_too_small: {
     http: 422,

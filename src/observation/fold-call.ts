@@ -14,6 +14,7 @@ export function foldCall(state: SessionState, rune: Rune): void {
         name: rune.payload.tool_name,
         arguments: rune.payload.arguments,
         definition_sha256: rune.payload.definition_sha256,
+        is_erased: rune.redacted === true,
         tool: toolMachine.initial,
       })
       return
@@ -92,6 +93,7 @@ function contractOpened(state: SessionState, rune: Rune<'contract.opened'>) {
     name: String(action_detail.name ?? ''),
     arguments: (action_detail.arguments ?? null) as Json,
   }
+  call.is_erased ||= rune.redacted === true
   call.execution_id = rune.execution_id ?? null
   call.contract = 'pending'
   call.irreversible = irreversible
@@ -113,6 +115,7 @@ function blankCall(rune: Rune, call_id: string, action_type: CallView['action_ty
     name: '',
     arguments: null,
     definition_sha256: null,
+    is_erased: false,
     execution_id: null,
     tool: null,
     contract: null,

@@ -87,6 +87,7 @@ function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
     cancel: null,
     cancel_reason: '',
     steers: [],
+    is_input_erased: rune.redacted === true,
     requeues_without_progress: 0,
     tries: 0,
     result: null,
@@ -126,9 +127,11 @@ function onlyWaits(state: SessionState, { run_id }: RunView): boolean {
   return underWay.length > 0 && underWay.every(({ call_id }) => handedOn.has(call_id))
 }
 
-function requested(run: RunView, { payload }: Rune<'run.requested'>) {
-  if (payload.request === 'steer') run.steers.push(payload.input ?? null)
-  else {
+function requested(run: RunView, { payload, redacted }: Rune<'run.requested'>) {
+  if (payload.request === 'steer') {
+    run.steers.push(payload.input ?? null)
+    run.is_input_erased ||= redacted === true
+  } else {
     // A cancel outranks an interrupt: it does not wait for effects under way.
     if (run.cancel !== 'cancel') run.cancel = payload.request
     run.cancel_reason = payload.reason
@@ -153,6 +156,7 @@ function started(state: SessionState, rune: Rune<'turn.started'>, run: RunView |
   if (run.has_begun && rune.payload.input !== null) run.steers.shift()
   run.turn_id = turn_id
   run.has_begun = true
+  run.is_input_erased ||= rune.redacted === true && rune.payload.input !== null
 }
 
 function ended(state: SessionState, rune: Rune, run: RunView | undefined) {
@@ -178,5 +182,6 @@ function forgetCalls(state: SessionState, turn: TurnView) {
 function progressed(state: SessionState, run: RunView) {
   run.requeues_without_progress = 0
   run.tries = 0
+  run.is_input_erased = false
   state.turn_errors_in_a_row = 0
 }

@@ -111,6 +111,8 @@ export interface RunView {
   cancel: 'cancel' | 'interrupt' | null
   cancel_reason: string
   readonly steers: Json[]
+  /** Something that it was told and has not answered yet is erased. */
+  is_input_erased: boolean
   requeues_without_progress: number
   tries: number
   result: Json | null
@@ -142,6 +144,8 @@ export interface CallView {
   readonly name: string
   readonly arguments: Json
   readonly definition_sha256: string | null
+  /** What it was called with is erased: it must neither begin nor be repeated. */
+  is_erased: boolean
   execution_id: string | null
   tool: ToolState | null
   contract: ContractStatus | null

@@ -88,7 +88,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
 
     async redact(session_id, event_id, reason, by = {}) {
       const asked = { session_id, event_id, reason }
-      const { original, rune, payload, blobs } = redaction(log(session_id)[event_id - 1], asked, by, ports)
+      const { original, rune, payload, blobs } = redaction(log(session_id), asked, by, ports)
       record(prepare({ session_id, runes: [rune] }, preparing, true))
       const records = log(session_id).map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
       logs.set(session_id, records)

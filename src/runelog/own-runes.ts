@@ -7,6 +7,7 @@ import type { Kind } from '../runes/kinds.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import { signRedaction } from '../runes/redaction.ts'
 import type { Draft } from '../runes/rune.ts'
+import { whatRestsOn } from './in-use.ts'
 import type { ArchivedBy, Head, RedactedBy } from './port.ts'
 import type { Ports } from './ports.ts'
 
@@ -22,19 +23,23 @@ export interface Redaction {
   readonly blobs: readonly string[]
 }
 
+/** Refused while unfinished work rests on the content. `records` are all that the session has. */
 export function redaction(
-  record: StoredRecord | undefined,
+  records: readonly StoredRecord[],
   asked: { readonly session_id: string; readonly event_id: number; readonly reason: string },
   { actor = 'human', principal = actor, request_id }: RedactedBy,
   { now, sha256, signer }: Ports,
 ): Redaction {
   const { session_id, event_id, reason } = asked
+  const record = records[event_id - 1]
   if (record === undefined) throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
   const refuse = (problem: string) => faults.not_redactable({ session_id, event_id, problem })
   if (record.salt === null) throw refuse('it is redacted already.')
   const { kind } = JSON.parse(record.header) as { kind: Kind }
   if (kind === 'rune.redacted' || kind === 'session.archived')
     throw refuse(`a ${kind} vouches for what was done to the log, and holds no content of its own.`)
+  const inUse = whatRestsOn(records, event_id)
+  if (inUse !== undefined) throw faults.content_in_use({ session_id, event_id, ...inUse })
 
   const content = JSON.parse(record.payload) as Readonly<Record<string, Json>>
   const payload = canonicalJson(erasedPayload(kind, content))

@@ -64,7 +64,8 @@ export interface Runelog {
   records(session_id: string, after?: number): AsyncIterable<StoredRecord>
 
   /**
-   * Erases the content of one payload and its salt, and records that. The chain still verifies. Where several
+   * Erases the content of one payload and its salt, and records that. The chain still verifies. `content_in_use` while
+   * a call, run or goal that rests on that content is not over. Where several
    * processes share the store, `session_busy` while a run of the session is held or can be taken: its worker may have
    * read what is to be erased.
    */

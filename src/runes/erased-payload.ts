@@ -45,7 +45,8 @@ export function erasedPayload(kind: Kind, payload: Readonly<Record<string, Json>
   const shape = kinds[kind].shape as Readonly<Record<string, z.ZodType>>
   return Object.fromEntries(
     Object.entries(payload).map(([name, value]) => {
-      if (isKept(name)) return [name, value]
+      // There is nothing in it, and a fold may go by that: a turn without an input uses up no steer.
+      if (isKept(name) || value === null) return [name, value]
       if (name === 'config') return [name, limitsIn(value as Readonly<Record<string, Json>>)]
       const least = [erased, null, [], {}].find((candidate) => shape[name]?.safeParse(candidate).success)
       return [name, least === undefined ? value : least]

@@ -27,3 +27,9 @@ test('free text and free values are gone; what a fold needs is not', () => {
   })
   expect(erasedPayload('run.moved', { epoch: 3, result: { secret: 1 } })).toEqual({ epoch: 3, result: '[redacted]' })
 })
+
+test('a field that is null stays null: a turn without an input uses up no steer', () => {
+  const started = { turn_id: 'trn_1', agent_id: 'agt_1' }
+  expect(erasedPayload('turn.started', { ...started, input: null })).toEqual({ ...started, input: null })
+  expect(erasedPayload('turn.started', { ...started, input: 'hello' })).toEqual({ ...started, input: '[redacted]' })
+})

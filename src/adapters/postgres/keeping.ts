@@ -38,7 +38,7 @@ export async function redactIn(
   const { place, records } = await locked(transaction, session_id, segments)
   const [busy] = await transaction.connection.send<{ run_id: string }>('underWay', session_id)
   if (busy !== undefined) throw faults.session_busy({ session_id, ...busy, asked: 'redact something in it' })
-  const { original, rune, payload, blobs } = redaction(records[event_id - 1], asked, by, ports)
+  const { original, rune, payload, blobs } = redaction(records, asked, by, ports)
   const result = await transaction.record(prepare({ session_id, runes: [rune] }, ports, true))
   if (result instanceof Fault) return result
 

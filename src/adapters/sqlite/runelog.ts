@@ -235,7 +235,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           const segment = reader.segmentOf(session)
           const records = [...(await reader.cold(session)), ...reader.positioned(session)]
           const asked = { session_id, event_id, reason }
-          const { original, rune, payload, blobs } = redaction(records[event_id - 1], asked, by, ports)
+          const { original, rune, payload, blobs } = redaction(records, asked, by, ports)
           const erased = records.map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
           const isCold = segment !== undefined && event_id <= segment.runes
           const written = isCold ? await segments.write(session_id, erased.slice(0, segment.runes)) : undefined

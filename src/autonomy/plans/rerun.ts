@@ -4,6 +4,7 @@ import type { TapeEntry } from '../../coordinator/schemas/run-tape.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { erased } from '../../runes/erased-payload.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { inputOf, type Recorded } from './recorded.ts'
 
@@ -17,6 +18,8 @@ export function rerun(recorded: Recorded, ports: Ports): Progress {
   const { coordination_id, received, moves, rounds } = recorded
   const refuse = (problem: string) => faults.coordination_diverged({ coordination_id, problem })
   if (received.redacted === true) throw refuse('what was asked of it is redacted.')
+  if (rounds.some((round) => 'answer_pack' in round && round.answer_pack === erased))
+    throw refuse('an answer to its questions is redacted.')
   let progress = arrive(begin(inputOf(recorded), ports), rounds, ports)
   for (const [i, move] of moves.entries()) {
     progress = nextMove(progress, ports)

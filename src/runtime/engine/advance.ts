@@ -120,9 +120,10 @@ function advanceWaiting(engine: Engine, hold: Hold, batch: Batch, call: CallView
   }
   if (question.answered === null) return endings.approvalLapsed(batch, call, at)
 
-  const reply = question.answered.reply as { decision: 'approve' | 'deny'; reason?: string }
+  const reply = question.answered.reply as { decision?: 'approve' | 'deny'; reason?: string }
   const by = question.answered.replied_by
   if (reply.decision === 'deny') return endings.denied(batch, call, reply.reason ?? `Denied by ${by}.`, 'human', at)
+  if (reply.decision !== 'approve') return endings.denied(batch, call, answerErased, 'policy', at)
 
   // What was approved is what runs: the digest is taken anew, of the tool and the policy as they are now.
   const judged = judgeCall(engine, hold, call)
@@ -141,9 +142,13 @@ function advanceWaiting(engine: Engine, hold: Hold, batch: Batch, call: CallView
   all.begin.push(call)
 }
 
+/** It was checked before it was recorded, so a reply without a decision is what a redaction left. */
+const answerErased = 'The answer was redacted before it was used. Ask again.'
+
 function advanceStep(engine: Engine, hold: Hold, batch: Batch, call: CallView, status: string | null, all: Advance) {
   const at = engine.clock.now()
   if (status === 'pending') {
+    if (call.is_erased) return endings.stepDeclined(batch, call, 'What was to be asked was redacted.', at)
     if (hold.run.mode === 'interactive') {
       all.ask.push(() => openings.stepAsked(batch, call, engine.ids.next('int'), stepQuestion(engine, hold, call)))
       return
@@ -165,8 +170,9 @@ function advanceStep(engine: Engine, hold: Hold, batch: Batch, call: CallView, s
 
 function takeAnswer(batch: Batch, call: CallView, question: InteractionView, at: number) {
   if (question.answered !== null) {
-    const reply = question.answered.reply as { action: 'approve' | 'edit' | 'reject'; data?: Json; reason?: string }
+    const reply = question.answered.reply as { action?: 'approve' | 'edit' | 'reject'; data?: Json; reason?: string }
     if (reply.action === 'reject') endings.stepRefused(batch, call, reply.reason ?? 'The person refused.', at)
+    else if (reply.action === undefined) endings.stepRefused(batch, call, answerErased, at)
     else endings.stepTaken(batch, call, { result: reply.data ?? {}, decided_by: 'human' }, at)
     return
   }

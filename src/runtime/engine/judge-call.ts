@@ -49,6 +49,7 @@ const gone = ({ name }: CallView) => `There is no tool ${name} any more.`
 export function outdated({ definition: { registry } }: Hold, call: CallView): string | undefined {
   const tool = registry.find(call.name)
   if (tool === undefined) return gone(call)
+  if (call.is_erased) return `The arguments of ${call.name} were redacted.`
   if (call.definition_sha256 === registry.digestOf(call.name)) return undefined
   const changed = (['irreversible', 'idempotent', 'read_only'] as const).find((flag) => tool[flag] !== call[flag])
   if (changed !== undefined)

@@ -22,6 +22,8 @@ import { stopBefore, stopSpent } from './stop-before.ts'
 /** Lets the model answer once, and records what it said. */
 export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
   if (hold.run.cancel !== null) return cancelHeld(engine, hold)
+  if (hold.run.is_input_erased)
+    return failRun(engine, hold, 'INPUT_REDACTED', 'What it was told was redacted before it answered. Submit it again.')
   const stop = await stopBefore(engine, hold, 0, { partial: '' })
   if (stop !== undefined) return stop
 

@@ -243,6 +243,7 @@ function blank(engine: Engine, hold: Hold, name: string, args: Json): openings.P
     name,
     arguments: args,
     definition_sha256: null,
+    is_erased: false,
     tool: 'pending_call',
     contract: 'pending',
     reason: null,

@@ -7,9 +7,13 @@ export interface Settlement {
   readonly reason: string
 }
 
-/** Reads back what a person said about an unknown outcome. It was checked before it was recorded. */
+/** Reads back what a person said about an unknown outcome. It was checked before it was recorded; an erased one says nothing. */
 export function readSettlement({ reply }: Payload<'interaction.answered'>): Settlement {
-  const { outcome, result, reason } = reply as { outcome: Settlement['outcome']; result?: Json; reason?: string }
+  const {
+    outcome = 'leave',
+    result,
+    reason,
+  } = reply as { outcome?: Settlement['outcome']; result?: Json; reason?: string }
   return {
     outcome,
     ...(result === undefined ? {} : { result }),

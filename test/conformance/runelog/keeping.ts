@@ -57,6 +57,37 @@ export function describeKeeping(open: OpenStore): void {
       expect(await runelog.head('ses_1')).toMatchObject({ event_id: 3 })
     })
 
+    test('the content that a call rests on stays until the call or its run is over', async () => {
+      const { runelog, write } = await withSession(open)
+      const run = { run_id: 'run_1' }
+      const ids = { ...run, call_id: 'cal_1', execution_id: 'exe_1' }
+      await write({ ...opening('run', 'run_1'), ...run })
+      await write({ ...move('run', 'run_1', ['queued', 'turn.started']), ...run })
+      await write({ ...opening('tool', 'cal_1'), ...ids }, { ...opening('contract', 'exe_1'), ...ids })
+      await write({ ...move('run', 'run_1', ['running', 'turn.needs_input']), ...run })
+      const before = await runelog.read('ses_1')
+      for (const event_id of [4, 5])
+        expect(await refusal(runelog.redact('ses_1', event_id, 'r'))).toMatchObject({
+          code: 'content_in_use',
+          details: { what: 'call', id: 'cal_1', run_id: 'run_1' },
+        })
+      expect(await runelog.read('ses_1')).toEqual(before)
+      await write({ ...move('run', 'run_1', ['waiting_user', 'run.canceled']), ...run })
+      await runelog.redact('ses_1', 4, 'r')
+    })
+
+    test('the content that a goal rests on stays until the goal is over', async () => {
+      const { runelog, write } = await withSession(open)
+      const about = { goal_id: 'goal_1' }
+      await write({ ...opening('goal', 'goal_1'), ...about })
+      expect(await refusal(runelog.redact('ses_1', 2, 'r'))).toMatchObject({
+        code: 'content_in_use',
+        details: { what: 'goal', id: 'goal_1' },
+      })
+      await write({ ...move('goal', 'goal_1', ['goal_received', 'user_cancel']), ...about })
+      await runelog.redact('ses_1', 2, 'r')
+    })
+
     test('a redacted claim still holds its key', async () => {
       const { runelog, write } = await withSession(open)
       const key = { irreversible: true, idempotency_key: 'k', key_scope: 'session' }

@@ -53,6 +53,15 @@ describe('the record, run again', () => {
     expect(changed).toBeGreaterThan(20)
   })
 
+  test('is refused where an answer was erased before it was used', async () => {
+    const { coordination_id, runes } = await played()
+    const n = runes.findIndex(({ kind }) => kind === 'interaction.answered')
+    const answered = runes[n] as Rune<'interaction.answered'>
+    const left = { ...answered, payload: { ...answered.payload, reply: '[redacted]' }, redacted: true as const }
+    const recorded = recordedIn([...runes.slice(0, n), left], coordination_id)
+    expect(() => recorded && rerun(recorded, ports)).toThrow('an answer to its questions is redacted')
+  })
+
   test('a plan whose intent was redacted stays listed and is not taken up', async () => {
     world = await planWorld()
     const { coordination_id, session_id, waits_for } = await world.sw.plans.submit(asking(whereTo))

@@ -65,11 +65,13 @@ test('what is erased while another process works on the session would be shown: 
 test('nothing is erased while a run can be taken: whoever is about to take it has read the session already', async () => {
   const office = await createOffice({ agents: { a: payer([]) } })
   await office.worker.close()
-  const { session_id } = await office.desk.submit({ agent: 'a', input: wish })
+  const { session_id, run_id } = await office.desk.submit({ agent: 'a', input: wish })
   const { event_id } = (await office.desk.runelog.read(session_id)).find((r) => r.kind === 'run.submitted') ?? {}
   const redact = () => office.desk.redact(session_id, event_id ?? 0, 'asked for')
   await expect(redact()).rejects.toMatchObject({ code: 'session_busy' })
   await office.desk.pause(session_id)
+  await expect(redact()).rejects.toMatchObject({ code: 'content_in_use', details: { what: 'run', id: run_id } })
+  await office.desk.cancel(run_id)
   await redact()
   await office.desk.close()
 })
