@@ -30,9 +30,15 @@ async function named(url: string | undefined): Promise<string> {
   return storeOf({ store: url, server: undefined, config: undefined })
 }
 
-function onInterrupt(listener: () => void): () => void {
-  process.on('SIGINT', listener)
-  return () => void process.off('SIGINT', listener)
+function onInterrupt(listener: (asked?: 'leave') => void): () => void {
+  const pressed = () => listener()
+  const told = () => listener('leave')
+  process.on('SIGINT', pressed)
+  process.on('SIGTERM', told)
+  return () => {
+    process.off('SIGINT', pressed)
+    process.off('SIGTERM', told)
+  }
 }
 
 function everySecond(listener: () => void): () => void {

@@ -83,8 +83,11 @@ export interface Host {
   /** Reaches the plans of a store, which need no config. What judges them, unless a server does, may be named. */
   readonly openPlans: (where: Where, asked: PlanAsked) => Promise<Client>
   readonly playDemo: (io: Io, options: DemoOptions) => Promise<number>
-  /** Calls back each time someone presses Ctrl-C, instead of ending the process. Returns the way to stop listening. */
-  readonly onInterrupt: (listener: () => void) => () => void
+  /**
+   * Calls back each time someone presses Ctrl-C, or asks the process to leave (SIGTERM), instead of ending it. Returns
+   * the way to stop listening.
+   */
+  readonly onInterrupt: (listener: (asked?: 'leave') => void) => () => void
   /** Calls back once a second. Returns the way to stop. */
   readonly everySecond: (listener: () => void) => () => void
   /** Serves a store over HTTP as a config file says. */

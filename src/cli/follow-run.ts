@@ -61,10 +61,12 @@ export async function followRun(
   let brings_back: string | null = null
   let told = ''
 
-  const deaf = io.host.onInterrupt(() => {
+  const deaf = io.host.onInterrupt((asked) => {
     presses += 1
     for (const question of asking.values()) question.abort()
-    if (!owns || presses > 1) return leave.abort()
+    if (owns && asked === 'leave')
+      viewer.say('Leaving: what is under way comes to its end first; the run can go on later.')
+    if (!owns || presses > 1 || asked === 'leave') return leave.abort()
     viewer.say('Interrupting: what is under way comes to its end first. Again to leave it running.')
     client.call(interruptRun, { params: { run_id: run.run_id }, body: {} }).catch(() => leave.abort())
   })

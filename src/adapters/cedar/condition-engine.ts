@@ -30,18 +30,19 @@ export function createCedarConditionEngine(): ConditionEngine {
 /** The line break keeps a comment at the end of the rule from hiding the brace. */
 const policyOf = (rule: string) => `permit (principal, action, resource) when { ${rule}\n};`
 
-/** Cedar has neither null nor fractions, so they are left out: a rule that reads one fails. */
-function cedarValue(value: Json): Json | undefined {
-  if (value === null || (typeof value === 'number' && !Number.isSafeInteger(value))) return undefined
-  if (Array.isArray(value)) return value.flatMap((one) => cedarValue(one) ?? [])
+/**
+ * Cedar has neither null nor fractions. A name stands for each: it is there for `has` and `isEmpty()`, and a rule that
+ * computes with it fails.
+ */
+function cedarValue(value: Json): Json {
+  if (value === null || (typeof value === 'number' && !Number.isSafeInteger(value)))
+    return { __entity: { type: 'Unreadable', id: String(value) } }
+  if (Array.isArray(value)) return value.map(cedarValue)
   return typeof value === 'object' ? recordOf(value) : value
 }
 
 /** A key that Cedar reads as an escape, such as `__entity`, is left out: results are data. */
 function recordOf(record: object): Json {
-  const known = Object.entries(record).flatMap(([key, value]) => {
-    const read = key.startsWith('__') ? undefined : cedarValue(value as Json)
-    return read === undefined ? [] : [[key, read] as const]
-  })
-  return Object.fromEntries(known)
+  const known = Object.entries(record).filter(([key]) => !key.startsWith('__'))
+  return Object.fromEntries(known.map(([key, value]) => [key, cedarValue(value as Json)]))
 }

@@ -332,6 +332,20 @@ describe('F-41 conditions: the rule language and old records', () => {
     expect(engine.evaluate('context.tasks has tz && context.tasks.tz.json == 6', { tasks })).toEqual({ holds: false })
   })
 
+  test('what Cedar cannot read is there, and a rule that computes with it is undecided', () => {
+    const engine = createCedarConditionEngine()
+    const json = { none: null, half: 0.5, huge: 1e300, list: [1.5], mixed: [1, null] }
+    const evaluate = (rule: string) => engine.evaluate(rule, { tasks: { ta: { state: 'completed', json } } })
+    const ta = 'context.tasks.ta.json'
+    for (const name of ['none', 'half', 'huge']) expect(evaluate(`${ta} has ${name}`), name).toEqual({ holds: true })
+    for (const name of ['list', 'mixed']) expect(evaluate(`${ta}.${name}.isEmpty()`), name).toEqual({ holds: false })
+    for (const rule of ['half > 0', 'half < 1', 'none < 1', 'huge > 5'])
+      expect(evaluate(`${ta}.${rule}`), rule).toHaveProperty('problem')
+    for (const rule of ['half == 0', 'none == 0', 'none == ""', 'none == false', 'list == []'])
+      expect(evaluate(`${ta}.${rule}`), rule).toEqual({ holds: false })
+    expect(evaluate(`${ta}.list.contains(1)`)).toEqual({ holds: false })
+  })
+
   test('a task that was recorded before conditions were decided has none', () => {
     const task = { key: 'ta', depends_on: ['tsk_1'] }
     const now = { ...task, needs: ['tsk_1'], condition: null }

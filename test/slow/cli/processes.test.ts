@@ -91,26 +91,32 @@ test('an auto run whose outcome nobody can know exits 8, and its question stays'
   expect(witnessOf(project)).toEqual(['paid'])
 })
 
-test('Ctrl-C lets the tool finish, records that it did, and exits 130', async () => {
-  const project = dyingProject()
-  const child = spawn(process.execPath, [launcher, 'run', 'wait', '--config', project.config], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const over = once(child, 'exit')
-  let said = ''
-  child.stderr.on('data', (piece) => (said += piece))
-  const says = (what: RegExp) => eventually(`${what}`, async () => what.test(said) || undefined, 60_000)
-  await says(/It calls wait\.long/)
-  await eventually('it waits', async () => existsSync(join(project.folder, 'witness.log')) || undefined)
-  child.kill('SIGINT')
-  await says(/Interrupting/)
-  writeFileSync(join(project.folder, 'go-on'), '')
-  expect(await over).toEqual([130, null])
-  const session_id = idIn((await project.cli(['ps', '--json'])).out, 'ses')
-  const { out } = await project.cli(['show', session_id, '--events'])
-  expect(out).toMatch(/contract\.moved .* running → completed on succeed/)
-  expect(out).toMatch(/run\.moved .* → canceled/)
-})
+test.each([
+  { signal: 'SIGINT', says: /Interrupting/, becomes: 'canceled' },
+  { signal: 'SIGTERM', says: /Leaving/, becomes: 'queued' },
+] as const)(
+  '$signal lets the tool finish, records that it did, and exits 130',
+  async ({ signal, becomes, ...heard }) => {
+    const project = dyingProject()
+    const child = spawn(process.execPath, [launcher, 'run', 'wait', '--config', project.config], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const over = once(child, 'exit')
+    let said = ''
+    child.stderr.on('data', (piece) => (said += piece))
+    const says = (what: RegExp) => eventually(`${what}`, async () => what.test(said) || undefined, 60_000)
+    await says(/It calls wait\.long/)
+    await eventually('it waits', async () => existsSync(join(project.folder, 'witness.log')) || undefined)
+    child.kill(signal)
+    await says(heard.says)
+    writeFileSync(join(project.folder, 'go-on'), '')
+    expect(await over).toEqual([130, null])
+    const session_id = idIn((await project.cli(['ps', '--json'])).out, 'ses')
+    const { out } = await project.cli(['show', session_id, '--events'])
+    expect(out).toMatch(/contract\.moved .* running → completed on succeed/)
+    expect(out.match(/run\.moved .* → (\w+)/g)?.at(-1)).toMatch(new RegExp(`${becomes}$`))
+  },
+)
 
 test('colours only where someone looks, and not even there with NO_COLOR; nothing is asked without a terminal', () => {
   const project = createProject(scratch.fresh())
