@@ -14,12 +14,12 @@ test('redact() of a tool: what is no text is refused with a sentence', async () 
     run: async (_, { redact }) => {
       for (const given of [undefined, null, 5, {}, ['a']])
         await redact(given as string).catch((error: Error) => said.push(error.message))
-      return redact('pin 123456')
+      return redact('pin 12345678')
     },
   })
   const model = scriptedModel([call('look'), say('done')])
   const agents = { worker: agent({ role: 'worker', model, tools: [look] }) }
-  const world = await createWorld({ agents, secrets: { pin: '123456' } })
+  const world = await createWorld({ agents, secrets: { pin: '12345678' } })
   const { session_id } = await world.sw.submit({ agent: 'worker', input: 'go' })
   const result = await world.until(session_id, ({ kind }) => kind === 'tool.result')
   expect(result.payload).toMatchObject({ status: 'success', output: 'pin [secret:pin]' })
