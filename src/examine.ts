@@ -7,6 +7,7 @@ import { secretFault } from './adapters/host/write-secret.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { workspaceOf } from './adapters/workspace/workspace-tools.ts'
 import type { Finding, Store, Where } from './cli/command.ts'
+import { shownStore } from './cli/shown-store.ts'
 import { Fault } from './faults/fault.ts'
 import { openClient } from './open-client.ts'
 import { unreadable } from './runelog/damage.ts'
@@ -82,7 +83,7 @@ async function theStore(url: string): Promise<readonly Finding[]> {
   const what = 'store'
   const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
   if (path !== undefined && !existsSync(path) && !existsSync(`${path}.segments`))
-    return [good(what, `${url} is not there yet; the first run makes it`)]
+    return [good(what, `${shownStore(url)} is not there yet; the first run makes it`)]
   const opened = await said(() => openStore(url, 'look'))
   if (opened instanceof Fault) {
     const isHeld = opened.code === 'store_locked'
@@ -93,7 +94,7 @@ async function theStore(url: string): Promise<readonly Finding[]> {
   try {
     const sessions = await opened.runelog.sessionIds()
     const size = path === undefined ? '' : `, ${Math.ceil(statSync(path).size / 1024)} kB`
-    const says = `${url} holds ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}${size}; "statewright verify" proves it`
+    const says = `${shownStore(url)} holds ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}${size}; "statewright verify" proves it`
     return [good(what, says), await theRecord(opened, sessions), ...theStrays(await opened.strays())]
   } finally {
     await opened.runelog.close()

@@ -1,11 +1,12 @@
 import type { Arguments, Io } from './command.ts'
+import { shownStore } from './shown-store.ts'
 
 type Printing = Pick<Io, 'program' | 'err'>
 
 /** How the next command would be typed: as this one was, and with the same places that it was given. */
 function typed({ program }: Printing, { values }: Arguments, words: string): string {
   const places = (['server', 'store', 'config'] as const).flatMap((name) =>
-    values[name] === undefined ? [] : [`--${name} ${values[name]}`],
+    values[name] === undefined ? [] : [`--${name} ${shownStore(String(values[name]))}`],
   )
   return [program, words, ...places].join(' ')
 }

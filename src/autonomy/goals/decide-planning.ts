@@ -7,6 +7,7 @@ import { aboutGoal, type Desk } from './desk.ts'
 import { plannerInput } from './prompts.ts'
 import { stopGoal } from './stop-goal.ts'
 import { brief } from './task-ops.ts'
+import { readOnlyTools } from './workers.ts'
 
 const scheduler = 'scheduler' as const
 
@@ -115,7 +116,8 @@ function drafted(desk: Desk, draft: number): Json | undefined {
       const budget = desk.engine.agents.get(config.planner)?.budget ?? null
       const input = plannerInput(goal, registry)
       const submission = { agent: config.planner, input, mode: config.mode, ...(budget === null ? {} : { budget }) }
-      openRun(batch, run_id, goal.agent_id, submission, { actor: scheduler, goal_id: goal.goal_id })
+      const allowed_tools = readOnlyTools(desk, config.planner)
+      openRun(batch, run_id, goal.agent_id, submission, { actor: scheduler, goal_id: goal.goal_id, allowed_tools })
       brief(desk, notesForReplan(goal), { run_id, agent_id: goal.agent_id })
     }
     return undefined

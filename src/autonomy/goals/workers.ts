@@ -9,7 +9,7 @@ export function dismiss({ state, batch }: Desk, { agent_id }: Pick<TaskView, 'ag
   batch.move('agent', agent_id, 'kill', 'agent.terminated', { actor: 'scheduler', payload }, { agent_id })
 }
 
-/** A critic looks; what changes something is for tasks that were judged. */
+/** A planner and a critic look; what changes something is for tasks that were judged. */
 export function readOnlyTools({ engine }: Desk, agent: string) {
   const { registry } = engine.agents.get(agent) ?? {}
   return (registry?.names ?? []).filter((name) => registry?.find(name)?.read_only === true).map((name) => ({ name }))

@@ -1,12 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import type { GoalSubmission } from '../../../src/autonomy/goals/set-goal.ts'
 import type { ExecutionIntent } from '../../../src/coordinator/schemas/intent.ts'
-import type { Agent } from '../../../src/runtime/agents/define-agent.ts'
+import { type Agent, agent } from '../../../src/runtime/agents/define-agent.ts'
+import { call, say, scriptedModel, together } from '../../../src/runtime/scripted-model.ts'
+import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { critic, note, planner, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { command, intentOf, openQuestion, rule } from '../../support/coordinator.ts'
 import { goalContent, registryIn } from '../../support/goal-registry.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
-import { createWorld, type World } from '../../support/world.ts'
+import { createWorld, type World, type WorldOptions } from '../../support/world.ts'
 
 /** The small registry, with a command that costs something, one that is risky, and one that is reviewed. */
 const registry = registryIn(scratchFolder('bound-by-goal').fresh(), [
@@ -21,9 +24,13 @@ let world: World
 afterEach(() => world.end())
 
 /** Sets a goal and lets it come to rest. */
-async function setGoal(submission: GoalSubmission, agents: Readonly<Record<string, Agent>> = {}) {
-  const warn = () => {}
-  world = await createWorld({ agents: { worker: worker(), critic: critic({}), ...agents }, plans: { registry }, warn })
+async function setGoal(
+  submission: GoalSubmission,
+  agents: Readonly<Record<string, Agent>> = {},
+  more: Partial<WorldOptions> = {},
+) {
+  const cast = { worker: worker(), critic: critic({}), ...agents }
+  world = await createWorld({ agents: cast, plans: { registry }, warn: () => {}, ...more })
   const { goal_id, session_id } = await world.sw.goals.start(submission)
   await world.sw.idle()
   const report = await world.sw.goals.show(goal_id)
@@ -64,6 +71,26 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
     const plan = planOf({ ...note('ta'), command: 'cmd_risky' })
     const { report } = await setGoal({ goal: 'Risky', mode: 'auto', plan })
     expect(report).toMatchObject({ state: 'stopped', reason: expect.stringContaining('full_auto_risk') })
+  })
+
+  test('a planner changes nothing before its plan is judged: it gets only tools that look', async () => {
+    const done: string[] = []
+    const tools = ['look', 'pay'].map((name) =>
+      tool({
+        name: `shop.${name}`,
+        input: z.strictObject({}),
+        read_only: name === 'look',
+        irreversible: name === 'pay',
+        run: () => done.push(name),
+      }),
+    )
+    const draft = say(JSON.stringify(planOf(note('ta'))))
+    const model = scriptedModel([together(call('shop.look', {}), call('shop.pay', {})), draft])
+    const eager = agent({ role: 'planner', model, tools })
+    const policy = { mode: 'full_access' } as const
+    const { report } = await setGoal({ goal: 'Plan', auto: true, planner: 'eager' }, { eager }, { policy })
+    expect(done).toEqual(['look'])
+    expect(report.state).toBe('goal_met')
   })
 
   test('the question budget of a goal is that of its plan', async () => {

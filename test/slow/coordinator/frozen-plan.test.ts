@@ -225,6 +225,21 @@ describe('Tampering', () => {
     expect(problemsWith(files, 'statement.dsse.json', text)).toMatchObject([{ check: 'signature' }])
   })
 
+  test('without a key, an envelope that does not hold the statement is found all the same', () => {
+    const envelope = JSON.parse(files['statement.dsse.json'] ?? '')
+    const changes = [
+      { payload: btoa('{"hello":1}') },
+      { payloadType: 'text/plain' },
+      { signatures: [] },
+      { signatures: [...envelope.signatures, ...envelope.signatures] },
+      { more: 1 },
+    ]
+    for (const change of changes) {
+      const changed = { ...files, 'statement.dsse.json': canonicalJson({ ...envelope, ...change }) }
+      expect(verifyPlan(changed, ports)).toMatchObject([{ file: 'statement.dsse.json', check: 'signature' }])
+    }
+  })
+
   test('what has not ended cannot be frozen', () => {
     expect(() => freeze(plan({ intent, registry }), input, ports)).toThrow(
       expect.objectContaining({ code: 'coordination_not_over' }),
