@@ -21,10 +21,12 @@ import { checkSigningKey, openPlans, type PlanOptions, type PlansOfStore } from 
 import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
 import type { Runelog } from './runelog/port.ts'
 import type { Ports as StorePorts } from './runelog/ports.ts'
+import { runesOf } from './runelog/runes-of.ts'
 import { type Agent, type AgentDefinition, checkedAgent, equip } from './runtime/agents/define-agent.ts'
 import { refuseUnknownAgent } from './runtime/agents/refuse-unknown.ts'
 import { type Asked, type Assignment, createAssignment } from './runtime/assignment.ts'
 import type { Submission, Submitted } from './runtime/commands/submit.ts'
+import type { Question } from './runtime/contracts/openings.ts'
 import { delegateTool } from './runtime/delegation.ts'
 import type { Engine, Settings } from './runtime/engine/engine.ts'
 import type { AnyModel, Model } from './runtime/model.ts'
@@ -36,7 +38,9 @@ import type { Policy } from './runtime/tools/policy.ts'
 import type { Limits } from './server/limits.ts'
 import { usualSettings } from './settings.ts'
 import type { AgentCard } from './surface/desk.ts'
+import { cardOf as questionCard } from './surface/interaction-card.ts'
 import type { Scope } from './surface/operation.ts'
+import type { InteractionCard } from './surface/shapes/interaction.ts'
 import { warnOnStderr } from './warn-on-stderr.ts'
 
 export interface StatewrightOptions {
@@ -76,11 +80,13 @@ export interface ServerConfig {
   readonly limits?: Partial<Limits>
 }
 
-export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine' | 'workOn'> {
+export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine' | 'workOn' | 'interaction'> {
   /** Queues a run; resolves once it is recorded. */
   submit(submission: Submission): Promise<RunHandle & Submitted>
   /** A run that was submitted before, perhaps by another process. */
   run(run_id: string): Promise<RunHandle>
+  /** All that a person has to see before they answer, and what became of it; as HTTP shows it, but the prompt word for word. */
+  interaction(interaction_id: string): Promise<InteractionCard & Question>
   readonly runelog: Runelog
   /** Intents that are judged before anything runs. */
   readonly plans: PlansOfStore
@@ -269,6 +275,15 @@ async function openWith(
       await refuseUnknownAgent(runelog, session_id, query?.agent_id)
       const runes = await runelog.read(session_id)
       return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, query) ?? [])
+    },
+    async interaction(interaction_id) {
+      const question = await commands.interaction(interaction_id)
+      const own = await runesOf(runelog, interaction_id)
+      const [{ session_id, call_id, execution_id } = {}] = own
+      const about = [call_id, execution_id].flatMap((id) => (id === undefined ? [] : [runesOf(runelog, id)]))
+      const state = await runtime.engine.sessions.load(session_id ?? '')
+      const steps = [own, ...(await Promise.all(about))].flat()
+      return { ...questionCard({ state, steps }, interaction_id), ...question }
     },
     async submit(submission) {
       const submitted = await submit(submission)

@@ -28,7 +28,7 @@ export function answering({ desk, kept }: Context, operation: Operation) {
       known = { body, etag: `"${hash('sha256', body).slice(0, 32)}"` }
       frozen.set(place, known)
     }
-    void reply.header('cache-control', 'public, max-age=3600').header('etag', known.etag)
+    void reply.header('cache-control', 'private, max-age=3600').header('etag', known.etag)
     return isKnown(request, known.etag) ? reply.code(304).send() : known.body
   }
 

@@ -24,7 +24,7 @@ import { pageRoutes, readPages } from './pages.ts'
 import { readJson } from './read-json.ts'
 import { createReadiness } from './ready.ts'
 import { answerErrors, sendProblem } from './refusals.ts'
-import type { StreamRoute } from './stream-route.ts'
+import { refuseUnknown, type StreamRoute } from './stream-route.ts'
 import { streamHeaders } from './streams/streams.ts'
 import type { Token } from './tokens.ts'
 
@@ -106,15 +106,17 @@ export function createServer(options: ServerOptions): FastifyInstance {
       handler: answering({ desk, kept }, operation),
     })
   }
-  for (const { path, name, scope, open } of streams)
+  for (const { path, name, scope, query, open } of streams)
     app.route({
       method: 'GET',
       url: urlOf(path),
       config: { name, access: scope },
       async handler(request, reply) {
+        const given = request.query as Record<string, string | undefined>
+        refuseUnknown(name, Object.keys(query), Object.keys(given))
         const begin = await open({
           params: request.params as Record<string, string>,
-          query: request.query as Record<string, string | undefined>,
+          query: given,
           last_event_id: [request.headers['last-event-id'] ?? []].flat()[0],
         })
         if (begin === undefined) return reply.code(204).send()
@@ -127,7 +129,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     })
 
   app.get(urlOf(getOpenApi.path), declared(getOpenApi), async (_request, reply) =>
-    reply.type(jsonType).header('cache-control', 'public, max-age=3600').send(document),
+    reply.type(jsonType).header('cache-control', 'private, max-age=3600').send(document),
   )
   app.get<{ Params: { session_id: string } }>(
     urlOf(exportBundle.path),

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net'
 import type { z } from 'zod'
+import { faults } from '../faults/catalogue.ts'
+import { pointerTo } from '../kernel/problem.ts'
 import type { Scope } from '../surface/operation.ts'
 
 /** A path that is answered with a stream. The server checks who asks; the stream writes on the socket itself. */
@@ -23,3 +25,14 @@ export interface StreamRequest {
 }
 
 export type BeginStream = (socket: Socket, headers: Readonly<Record<string, string>>) => void
+
+/** As operations do: a field that is misspelled would be read as not given. */
+export function refuseUnknown(operation: string, known: readonly string[], given: readonly string[]): void {
+  const unknown = given.filter((field) => !known.includes(field))
+  if (unknown.length === 0) return
+  const problem = `There is no such field; there is ${known.join(', ') || 'none'}.`
+  const problems = unknown.slice(0, mostTold).map((field) => ({ in: 'query', pointer: pointerTo([field]), problem }))
+  throw faults.bad_request({ operation, problems })
+}
+
+const mostTold = 20

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
 import { isLoopback } from '../../wire/loopback.ts'
 import { refuseSecondName } from './one-name.ts'
-import { refuseOrphans, watchFiles } from './open-database.ts'
+import { refuseForeign, refuseName, refuseOrphans, watchFiles } from './open-database.ts'
 
 /** Who holds a store, for whoever comes second. `address` is where a server can be asked instead. */
 export interface Holder {
@@ -33,6 +33,7 @@ const readers_ms = 2_000
  * file, which is read only while the lock is taken.
  */
 export function takeLock(given: string): Lock {
+  refuseName(given)
   const path = realPath(given)
   const holderPath = `${path}.lock`
   makeGuard(given, path)
@@ -91,6 +92,7 @@ function realPath(given: string): string {
  * can be made, on media that cannot be written to, no writer can come either.
  */
 export function shareLock(given: string): { release(): void } {
+  refuseName(given)
   const path = realPath(given)
   try {
     makeGuard(given, path)
@@ -116,6 +118,7 @@ function makeGuard(given: string, path: string): void {
   if (existsSync(`${path}.guard`)) return
   refuseOrphans(given)
   refuseSecondName(given)
+  refuseForeign(given)
   try {
     closeSync(openSync(`${path}.guard`, 'wx', 0o600))
   } catch (error) {

@@ -9,9 +9,11 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { faults } from '../../faults/catalogue.ts'
+import { printableName } from '../../kernel/printable.ts'
 import { refuseSecondName } from './one-name.ts'
 import { applicationId, schema, schemaNumber } from './schema.ts'
 
@@ -50,6 +52,7 @@ export function openDatabaseToRead(path: string): DatabaseSync {
   try {
     refuseAbsent(path)
     refuseSecondName(path)
+    refuseForeign(path)
     db = readDatabase(path)
     if (isNew(db, path)) throw refused(path, 'it is empty; restore it from a backup, or let the first run make it.')
     return db
@@ -106,6 +109,41 @@ export function refuseOrphans(path: string): void {
     path,
     `the database is missing, and ${folder} holds ${files.length} archived ${files.length === 1 ? 'log' : 'logs'} of it. Restore the database, or move that folder away to begin a new store.`,
   )
+}
+
+/** Refuses what cannot be the name of a store, by the name alone: SQLite reads some names as no path. */
+export function refuseName(path: string): void {
+  const refuse = (problem: string) => refused(printableName(`sqlite:${path}`), problem)
+  if (path === '') throw refuse('it names no file. Name one, such as sqlite:./statewright.db.')
+  if (path.includes('\0')) throw refuse('its name has a NUL character. Name a file without one.')
+  if (path.startsWith(':'))
+    throw refuse(
+      `a name that begins with a colon is none of a file. For a store in memory write memory:, else sqlite:./${path}.`,
+    )
+  if (/^file:/i.test(path))
+    throw refuse('SQLite reads its name as a URL. Write the path itself, such as sqlite:./statewright.db.')
+}
+
+/**
+ * Refuses what is there and is no store, before anything is made beside it. A database with a write-ahead log is left
+ * to be judged when it is opened.
+ */
+export function refuseForeign(path: string): void {
+  const there = statSync(path, { throwIfNoEntry: false })
+  if (there === undefined) return
+  if (there.isDirectory())
+    throw refused(path, `it is a folder. Name a file in it, such as sqlite:${join(path, 'statewright.db')}.`)
+  if (!there.isFile()) throw refused(path, 'it is not a file. Name a file, or one that is not there yet.')
+  if (there.size === 0 || hasLog(path)) return
+  let db: DatabaseSync | undefined
+  try {
+    db = readDatabase(path)
+    isNew(db, path)
+  } catch (error) {
+    throw explain(error, path)
+  } finally {
+    db?.close()
+  }
 }
 
 /** Whether there is nothing in it. A database that is no store of this version is refused. */
@@ -179,6 +217,7 @@ export function causeOf(error: unknown): string {
   if (primary === 11) return 'the database is damaged'
   if (primary === 5) return 'another process is writing to it'
   if (primary === 10) return `the disk reported an error: ${message}`
+  if (code === 'EISDIR') return 'it is a folder; name a file in it'
   if (code === 'ENOENT') return 'its folder does not exist'
   return message ?? String(error)
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
+import { flag } from '../../surface/shapes/page.ts'
 import { runeShape } from '../../surface/shapes/rune.ts'
 import { summaryShape } from '../../surface/shapes/session.ts'
 import { fcmpEvent } from '../../wire/fcmp.ts'
@@ -16,7 +18,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
       summary: 'Everything that happens in a session, live, and from where a reader was cut off.',
       query: {
         after: 'Only what comes after the event with this id. `Last-Event-ID` outranks it.',
-        runes: '1 sends the runes themselves, too.',
+        runes: '`1` or `true` sends the runes themselves, too; `0` or `false` does not.',
       },
       events: {
         ...byType(sessionEvent.options),
@@ -26,7 +28,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
         streams.session({
           session_id,
           cursor: readCursor('stream_session', { last_event_id, after }),
-          view: runes === '1' ? 'events_and_runes' : 'events',
+          view: readRunes(runes) ? 'events_and_runes' : 'events',
         }),
     },
     {
@@ -53,6 +55,13 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
       open: () => streams.summaries(),
     },
   ]
+}
+
+function readRunes(given: string | undefined): boolean {
+  const read = flag.default(false).safeParse(given)
+  if (read.success) return read.data
+  const problem = 'It is 1 or true to send the runes, 0 or false not to.'
+  throw faults.bad_request({ operation: 'stream_session', problems: [{ in: 'query', pointer: '/runes', problem }] })
 }
 
 /** Events that say their name in their data, too. */

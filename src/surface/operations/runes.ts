@@ -4,6 +4,7 @@ import type { SubjectAt } from '../../observation/state-at.ts'
 import { movesIn, type SubjectMove } from '../../observation/subject-moves.ts'
 import { isShown } from '../../observation/visible.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
+import { kinds } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -36,7 +37,7 @@ export const listRunes = defineOperation({
     limit: count(z.int().min(1).max(1_000)).prefault(200),
     backward: flag.default(false),
     /** Kinds, separated by commas; `tool.` stands for all that begin so. */
-    kinds: z.string().max(2_000).optional(),
+    kinds: z.string().max(2_000).superRefine(refuseUnknownKinds).optional(),
   }),
   body: null,
   returns: z.object({
@@ -51,7 +52,7 @@ export const listRunes = defineOperation({
     const { after, before, limit, backward, kinds } = query
     const head = await runelog.head(session_id)
     if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const wanted = kinds?.split(',').filter((kind) => kind !== '')
+    const wanted = kinds === undefined ? undefined : namesIn(kinds)
     const most = wanted === undefined ? limit : lookedThrough
     const items: Rune[] = []
     let last: number | undefined
@@ -88,7 +89,21 @@ function sizeOf({ payload }: Rune): number {
 }
 
 function isWanted({ kind }: Rune, wanted: readonly string[] | undefined): boolean {
-  return wanted === undefined || wanted.some((w) => kind === w || (w.endsWith('.') && kind.startsWith(w)))
+  return wanted === undefined || wanted.some((name) => fits(kind, name))
+}
+
+const fits = (kind: string, name: string) => kind === name || (name.endsWith('.') && kind.startsWith(name))
+
+const namesIn = (given: string) => given.split(',').filter((name) => name !== '')
+
+/** A misspelled kind would fit nothing, and the list would look as if nothing had been recorded. */
+function refuseUnknownKinds(given: string, context: z.RefinementCtx): void {
+  const names = namesIn(given)
+  const known = Object.keys(kinds)
+  const unknown = names.find((name) => !known.some((kind) => fits(kind, name)))
+  if (names.length > 0 && unknown === undefined) return
+  const shown = unknown === undefined ? 'It names no kind.' : `There is no kind ${JSON.stringify(unknown)}.`
+  context.addIssue(`${shown} A kind, or the beginning of one with its full stop, is of ${known.join(', ')}.`)
 }
 
 export const stateAt = defineOperation({

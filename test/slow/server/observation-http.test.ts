@@ -79,7 +79,7 @@ scenario(
     expect(first.status).toBe(200)
     expect(first.json).toEqual(JSON.parse(JSON.stringify(topology(contractMachine))))
     // AND caches may keep it: it has a name for its content, and whoever has that content is told so without a body
-    expect(first.headers.get('cache-control')).toBe('public, max-age=3600')
+    expect(first.headers.get('cache-control')).toBe('private, max-age=3600')
     const etag = first.headers.get('etag') ?? ''
     expect(etag).toMatch(/^"[0-9a-f]{32}"$/)
     const second = await ask('/api/execution/topology', { headers: { 'if-none-match': `"other", ${etag}` } })
