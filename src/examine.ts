@@ -4,6 +4,7 @@ import { hostPorts } from './adapters/host/ports.ts'
 import { checkSignature } from './adapters/host/signing-key.ts'
 import { tokenFault } from './adapters/host/token-file.ts'
 import { secretFault } from './adapters/host/write-secret.ts'
+import { refuseName } from './adapters/sqlite/open-database.ts'
 import { systemClock } from './adapters/system/clock.ts'
 import { workspaceOf } from './adapters/workspace/workspace-tools.ts'
 import type { Finding, Store, Where } from './cli/command.ts'
@@ -82,6 +83,8 @@ function theFolder(store: string): Finding {
 async function theStore(url: string): Promise<readonly Finding[]> {
   const what = 'store'
   const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  const named = await said(async () => path !== undefined && refuseName(path))
+  if (named instanceof Fault) return [bad(what, named.message, 'name another --store')]
   if (path !== undefined && !existsSync(path) && !existsSync(`${path}.segments`))
     return [good(what, `${shownStore(url)} is not there yet; the first run makes it`)]
   const opened = await said(() => openStore(url, 'look'))

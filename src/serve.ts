@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { hostPorts } from './adapters/host/ports.ts'
 import { forgetToken, newToken, openToken } from './adapters/host/token-file.ts'
+import { refuseName } from './adapters/sqlite/open-database.ts'
 import { createIds } from './adapters/system/ids.ts'
 import { systemTimers } from './adapters/system/timers.ts'
 import type { Serving, ServingOptions, WorkingIo } from './cli/command.ts'
@@ -163,6 +164,7 @@ function withTokens(config: Config, own: string) {
 /** Beside the store where that is a file; one that ends with the process has a token that does, too. */
 function ownToken(store: string): { token: string; isNew: boolean; file: string | null } {
   if (store === 'memory:') return { token: newToken(), isNew: true, file: null }
+  if (store.startsWith('sqlite:')) refuseName(store.slice('sqlite:'.length))
   const file = tokenFileOf(store)
   return { ...openToken(file), file }
 }

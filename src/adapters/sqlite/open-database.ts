@@ -94,6 +94,7 @@ function sizeOf(file: string): number {
 
 /** Only work makes a store: who looks at one that is not there is told so, and whether it was lost. */
 export function refuseAbsent(path: string, store = path): void {
+  refuseName(path)
   if (existsSync(path)) return
   refuseOrphans(path)
   throw refused(store, 'there is no such file; the first run makes it.')
