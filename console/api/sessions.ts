@@ -25,7 +25,7 @@ export interface SessionSummary {
   readonly state: string
   readonly since: number
   readonly updated_at: number
-  readonly event_id: number
+  readonly updated_event_id: number
   /** Of the most urgent run that is open, or of the last one. */
   readonly status: string | null
   readonly run_id: string | null
@@ -40,6 +40,7 @@ export interface SessionSummary {
 }
 
 export interface SessionView extends SessionSummary {
+  readonly event_id: number
   readonly is_sealed: boolean
   readonly spine: readonly SpineEntry[]
   readonly waiting_on: readonly Waiting[]

@@ -22,7 +22,7 @@ export function GoalPage({ goal_id }: { goal_id: string }) {
   const { changed } = useLive()
   const { value: goal, problem, again } = useAsked(`goal ${goal_id}`, (signal) => getGoal(goal_id, signal))
   const [chosen, setChosen] = useState<string>()
-  const version = changed.get(goal?.session_id ?? '')?.event_id
+  const version = changed.get(goal?.session_id ?? '')?.updated_event_id
   // Another version is a reason to look again.
   useEffect(() => again(), [again, version])
   const act = useAct()

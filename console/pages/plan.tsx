@@ -37,7 +37,7 @@ export function PlanPage({ coordination_id }: { coordination_id: string }) {
     again,
   } = useAsked(`plan ${coordination_id}`, (signal) => getPlan(coordination_id, signal))
   const version = String(plan?.moves.length)
-  const event_id = changed.get(plan?.session_id ?? '')?.event_id
+  const event_id = changed.get(plan?.session_id ?? '')?.updated_event_id
   // Another event is a reason to look again.
   useEffect(() => {
     if (event_id !== undefined) again()

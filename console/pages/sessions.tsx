@@ -142,7 +142,7 @@ function useSessions(filter: SessionFilter) {
     const listed = [...(first.value?.items ?? []), ...(isMine ? later.rows : [])]
     return listed.map((row) => {
       const now = changed.get(row.session_id)
-      return now !== undefined && now.event_id > row.event_id ? now : row
+      return now !== undefined && now.updated_event_id > row.updated_event_id ? now : row
     })
   }, [first.value, later, isMine, changed])
 

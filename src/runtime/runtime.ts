@@ -257,7 +257,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     /** Cancels open runs, terminates the agents and seals the log. */
     closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason, settled),
     archiveSession: (session_id: string) => archive(engine, session_id),
-    /** Every session there is, also the archived ones, the one where something last happened at the end. */
+    /** Every session there is, also the archived ones, the one where something last changed its state at the end. */
     sessions: (query: SessionQuery = {}) => listSessions(runelog, query),
 
     spawnAgent: (session_id: string, agent: string, how?: Spawn) => spawnAgent(engine, session_id, agent, how),

@@ -8,12 +8,13 @@ import type { SummaryCard } from './shapes/session.ts'
 
 /** A row of the list, as of now. It is made of the row alone: a list of thousands reads no log. */
 export function summaryCard(session_id: string, row: Summary, now: number, left?: Left): SummaryCard {
-  const { open_runs, waiting, last_run: _, ...rest } = row
+  const { open_runs, waiting, last_run: _, event_id: updated_event_id, ...rest } = row
   const run = urgentRun(row)
   const abandoned = abandonedBy(left)
   return {
     session_id,
     ...rest,
+    updated_event_id,
     status: run?.status ?? null,
     run_id: run?.run_id ?? null,
     status_since: run?.since ?? null,

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
-import { breakOff, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
-import { listSessions } from '../../src/surface/operations/sessions.ts'
+import { ask, breakOff, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { getSession, listSessions } from '../../src/surface/operations/sessions.ts'
 import { createDeskWorld } from '../support/desk.ts'
 
 /** Forty sessions of two agents: some paused, some failed, some without a message. */
@@ -27,6 +27,52 @@ async function crowd(store: 'memory' | 'sqlite') {
 }
 
 describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
+  test('list_sessions: a steer and a redaction bring a session to the top, and the session itself says the same', async () => {
+    const form = ask({ title: 'Which one?', fields: [{ name: 'choice', required: true }] })
+    const agents = {
+      asks: agent({ role: 'asks', model: scriptedModel([form, say('Fine.')]) }),
+      well: agent({ role: 'well', model: scriptedModel(() => say('Fine.')) }),
+    }
+    const { world, client } = await createDeskWorld(agents, { store })
+    onTestFinished(() => world.end())
+    const { sw, hand } = world
+    const asking = await sw.submit({ agent: 'asks', input: 'Go.' })
+    await sw.idle()
+    const other = async () => {
+      await hand.advance(2_000)
+      const { session_id } = await sw.submit({ agent: 'well', input: 'Go.' })
+      await sw.idle()
+      await hand.advance(2_000)
+      return session_id
+    }
+    const top = async () => {
+      const { items } = await client.call(listSessions, { query: { limit: 10 } })
+      for (const item of items) {
+        const { session_id } = item
+        const alone = await client.call(getSession, { params: { session_id } })
+        expect(alone).toMatchObject({ ...item, current_line: alone.current_line })
+        expect(item.updated_at).toBe((await world.runes(session_id))[item.updated_event_id - 1]?.at)
+      }
+      return items[0]
+    }
+
+    expect(await top()).toMatchObject({ session_id: asking.session_id })
+    const second = await other()
+    expect(await top()).toMatchObject({ session_id: second })
+    await sw.steer(asking.run_id, 'Another one.')
+    const steered = (await world.runes(asking.session_id)).findLast(({ kind }) => kind === 'run.requested')
+    expect(await top()).toMatchObject({ session_id: asking.session_id, updated_event_id: steered?.event_id })
+
+    const third = await other()
+    expect(await top()).toMatchObject({ session_id: third })
+    const answered = (await world.runes(second)).find(({ kind }) => kind === 'turn.completed')
+    await sw.redact(second, answered?.event_id ?? 0, 'private')
+    const redacted = { session_id: second, updated_event_id: (await world.runes(second)).length }
+    expect(await top()).toMatchObject(redacted)
+    await sw.runelog.rebuild()
+    expect(await top()).toMatchObject(redacted)
+  })
+
   test('F-54 list_sessions: every filter finds exactly the sessions that fit, page by page', async () => {
     const { client } = await crowd(store)
     const list = async (filter: object, limit: number) => {

@@ -13,6 +13,7 @@ import { refoldSession } from '../../runelog/refold.ts'
 import { createSegments } from '../../runelog/segment.ts'
 import type { Stray } from '../../runelog/stray.ts'
 import { createTail } from '../../runelog/tail.ts'
+import type { StoredRecord } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createCache } from './cache.ts'
 import { createErasures, doomedDamage, readDoomed } from './erasures.ts'
@@ -39,6 +40,12 @@ const look_ms = 1_000
 
 /** So many rows may be behind: to write them takes a few milliseconds, and as long to fold them anew after a crash. */
 const rowsBehind = 500
+
+/** A batch that was accepted: what is to be written, and what the log has of it then. */
+interface Inscription extends Decided<readonly Rune[]> {
+  readonly place: Place
+  readonly records: readonly StoredRecord[]
+}
 
 /** The default store: one file, one process, every acknowledged append synced. */
 export async function openSqliteRunelog(
@@ -128,7 +135,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     return place
   }
 
-  function decide(batch: Prepared): (Decided<readonly Rune[]> & { readonly place: Place }) | Fault {
+  function decide(batch: Prepared): Inscription | Fault {
     const { session_id } = batch
     const before = placeOf(session_id)
     const changes = judge(batch, before?.head, rows.look, models)
@@ -145,7 +152,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     for (const { event_id, header, payload, salt, hash } of records)
       steps.push(step('addRune', place.session, event_id, header, payload, salt, hash))
     rows.keep(changes)
-    return { steps, session_id, answer: runes, adds: runes, place }
+    return { steps, session_id, answer: runes, adds: runes, place, records }
   }
 
   /** Redacting and archiving read, work on files, and then write; one at a time, so that none undoes another's work. */
@@ -248,8 +255,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           await submit(() => {
             const decided = decide(prepared)
             if (decided instanceof Fault) return decided
-            const { adds: _adds, ...rest } = decided
-            rows.keep(refoldSession(models, erased, original))
+            const { adds: _adds, records: added, ...rest } = decided
+            rows.keep(refoldSession(models, [...erased, ...added], original))
             const noted = erasures.note({ segments: isCold ? [segment.file] : [], blobs })
             return { ...rest, steps: [...decided.steps, erase, noted, ...rows.write()] }
           })

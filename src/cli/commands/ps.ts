@@ -21,7 +21,7 @@ export const psCommand: Command = {
   name: 'ps',
   usage: 'statewright ps [TEXT] [--waiting | --failed | --running | --queued] [--agent NAME] [--runs] [--limit N]',
   summary:
-    'List sessions, the one where something last happened first: what each is doing and what it waits for. With TEXT, only those that have its words.',
+    'List sessions, the one that was last updated first: what each is doing and what it waits for. With TEXT, only those that have its words.',
   options: {
     waiting: { type: 'boolean', summary: 'only those that wait for a person' },
     failed: { type: 'boolean', summary: 'only those whose last run failed' },

@@ -11,7 +11,7 @@ export type SessionRow = {
 /** A session at work moves many times a second; its row need not. */
 const precision_ms = 1_000
 
-/** The list of sessions: by state, the one where something last happened at the end. */
+/** The list of sessions: by state, the one where something last changed its state at the end. */
 export const sessions: ReadModel = {
   name: 'sessions',
   version: 2,

@@ -14,7 +14,7 @@ export type Summary = {
   /** Since when it is in that state. */
   readonly since: number
   readonly created_at: number
-  /** When something in it last changed its state. Deltas and progress do not count. */
+  /** When something in it last moved, was said or asked for, or was redacted. What a call does in between does not count. */
   readonly updated_at: number
   /** The last rune that changed this row. */
   readonly event_id: number
@@ -43,10 +43,10 @@ const ranks: readonly RunStatus[] = ['waiting_user', 'running', 'queued']
 
 const precision_ms = 1_000
 
-/** Listed under the status of what is most urgent in it, the one where something last happened at the end. */
+/** Listed under the status of what is most urgent in it, the one that was last updated at the end. */
 export const summaries: ReadModel = {
   name: 'summaries',
-  version: 3,
+  version: 4,
   keys: (rune) => (isTold(rune) ? [rune.session_id] : []),
   fold(row, rune, key) {
     const before = (row?.value as Summary | undefined) ?? blank(rune)
@@ -68,13 +68,16 @@ export function statusOf({ open_runs, last_run }: Pick<Summary, 'open_runs' | 'l
 /** Every rune pays for this question, so it is answered from the kind and the machine alone. */
 function isTold({ machine, kind, from, to }: FoldableRune): boolean {
   if (machine === 'session' || machine === 'interaction') return true
-  if (machine === 'run' || machine === 'goal' || machine === 'coordination') return from !== to
+  const isMove = machine === 'run' || machine === 'goal' || machine === 'coordination'
+  if (isMove && from !== to) return true
   switch (kind) {
     case 'tool.call':
     case 'turn.tool_calls_received':
     case 'turn.completed':
     case 'turn.interrupted':
     case 'turn.error':
+    case 'run.requested':
+    case 'rune.redacted':
       return true
     default:
       return false

@@ -73,7 +73,7 @@ export const listSessions = defineOperation({
   path: '/api/sessions',
   scope: 'read',
   summary:
-    'Sessions, the one where something last happened first; by state or agent, the one that last moved or had a run that moved; with words in q, the one that began last, and a page may have few items, or none, and yet a next one.',
+    'Sessions, the one with the latest updated_at first, to the second; by state or agent, the one that last moved or had a run that moved; with words in q, the one that began last, and a page may have few items, or none, and yet a next one.',
   params: nothing,
   query: z.strictObject({
     ...pageQuery,

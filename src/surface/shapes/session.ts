@@ -26,8 +26,13 @@ export const summaryShape = z.object({
   state: sessionState,
   since: z.int(),
   created_at: z.int(),
+  /**
+   * When something in it last counted: it, a run, a goal or a plan moved, a question came or went, an agent answered or
+   * called a tool, someone steered or redacted. What a call does in between, deltas and progress do not count.
+   */
   updated_at: z.int(),
-  event_id: z.int(),
+  /** The event that it was. */
+  updated_event_id: z.int(),
   /** Of the most urgent run that is open, or of the last one; null before the first. */
   status: runStatus.nullable(),
   /** The run that `status` is about. */
@@ -59,6 +64,8 @@ const usedShape = z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms:
 /** A session by itself. `event_id` is where a stream goes on from what stands here. */
 export const sessionShape = z.object({
   ...summaryShape.shape,
+  /** The last event of the session. */
+  event_id: z.int(),
   /** What suspended it; null while it is not suspended. */
   suspension: z.object({ by: z.enum(['budget', 'errors']), reason: z.string() }).nullable(),
   is_sealed: z.boolean(),
