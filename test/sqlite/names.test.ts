@@ -1,10 +1,14 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteReadOnly } from '../../src/adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { examine } from '../../src/examine.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { serveConfig } from '../../src/serve.ts'
 import { refusal } from '../conformance/runelog/store.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
@@ -59,3 +63,19 @@ function textOf(path: string): string {
     return 'a folder'
   }
 }
+
+test('serve and doctor: a store whose name is none of a file is refused before a token is made for it', async () => {
+  const home = temporaryFolder()
+  vi.stubEnv('STATEWRIGHT_HOME', home)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const store = 'sqlite::memory:'
+  const agents = { main: agent({ role: 'main', model: scriptedModel([say('Done.')]) }) }
+  const asked = { host: undefined, port: 0, hosts: [], tls: undefined, is_quiet: true, allow_plain_http: false }
+  const serving = serveConfig({ store, agents }, asked, { tell: () => {}, warn: () => {} })
+  expect(await refusal(serving)).toMatchObject({ code: 'store_unusable' })
+  expect(readdirSync(home)).toEqual([])
+  const findings = await examine({ store, server: undefined, config: undefined })
+  const found = findings.find(({ what }) => what === 'store')
+  expect(JSON.stringify(found)).toContain('For a store in memory write memory:')
+  expect(JSON.stringify(found)).toContain('name another --store')
+})
