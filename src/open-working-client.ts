@@ -42,6 +42,8 @@ export async function openWorkingClient(url: string, { config: file }: Where, us
     output: store.blobs.fetch,
     commands,
     plans: async () => (await commands()).plans,
+    // Before something is to be done, this process only looks.
+    abandoned: async () => (await started)?.abandoned() ?? [],
   })
   return localClient(desk, async () => {
     await (await started)?.close()

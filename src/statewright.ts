@@ -215,7 +215,11 @@ async function openWith(
     idle: goalsIdle,
     stop: stopGoals,
     ...goals
-  } = createGoals({ engine: runtime.engine, plans, registry, conditions }, max_concurrent_runs > 0, assignment)
+  } = createGoals(
+    { engine: runtime.engine, plans, registry, conditions, abandoned: runtime.abandoned },
+    max_concurrent_runs > 0,
+    assignment,
+  )
   const stop = async () => {
     await stopGoals()
     await lifetime.stop()

@@ -25,7 +25,8 @@ export const exitMeanings: Readonly<Record<Exit, string>> = {
   waiting: 'it waits for a person',
   unproved: 'the record does not verify',
   conflict: 'the move is not legal now, or someone else was faster',
-  unreachable: 'the server or the store cannot be reached, another process holds it, or no process carries out the run',
+  unreachable:
+    'the server or the store cannot be reached, another process holds it, or no process carries out the run or the goal',
   unknown: 'the outcome is unknown; look before you repeat it',
   interrupted: 'you interrupted it',
 }

@@ -1,15 +1,16 @@
-import type { GoalReport } from '../autonomy/goals/report.ts'
+import { type GoalReport, isQuestion } from '../autonomy/goals/report.ts'
 import type { Client } from '../surface/client.ts'
 import { getGoal } from '../surface/operations/goals.ts'
 import { getSession } from '../surface/operations/sessions.ts'
 import { askPerson } from './ask-person.ts'
 import type { Arguments, Io } from './command.ts'
 import { exits } from './exits.ts'
-import { bringsBack } from './follow-run.ts'
+import { bringsBack, sayIdle } from './follow-run.ts'
 import { next } from './hint.ts'
 import { goalChanges, goalLines } from './render/goal.ts'
 import { paintFor } from './render/paint.ts'
 import { safeJson } from './render/safe.ts'
+import { verbFor } from './verb-for.ts'
 
 /**
  * Shows a goal until it is over, or until it waits for a person and nobody is
@@ -26,7 +27,11 @@ export async function followGoal(
   const paint = paintFor(io.terminal.hasColor)
   const params = { goal_id }
   const leave = new AbortController()
-  const deaf = io.host.onInterrupt(() => leave.abort())
+  let isInterrupted = false
+  const deaf = io.host.onInterrupt(() => {
+    isInterrupted = true
+    leave.abort()
+  })
   const { session_id } = await client.call(getGoal, { params })
   const { event_id } = await client.call(getSession, { params: { session_id } })
   let last = await client.call(getGoal, { params })
@@ -88,7 +93,7 @@ export async function followGoal(
     deaf()
     leave.abort()
   }
-  if (last.ended_at === null && last.held_up_by !== null && !patient) {
+  if (last.ended_at === null && last.held_up_by !== null && !(patient && isInterrupted)) {
     next(io, args, `goal show ${goal_id}`, await bringsBack(client, session_id))
     return exits.waiting
   }
@@ -96,14 +101,19 @@ export async function followGoal(
     next(io, args, ...answers(last), `goal watch ${goal_id} --work`)
     return exits.waiting
   }
-  if (last.ended_at === null) return exits.interrupted
-  next(io, args, `goal show ${goal_id}`)
+  if (last.ended_at === null && isInterrupted) return exits.interrupted
+  if (last.ended_at === null) {
+    io.err(sayIdle(last.state.replace('_', ' ')))
+    next(io, args, `goal watch ${goal_id} --work`)
+    return exits.unreachable
+  }
+  next(io, args, ...questions(last).map(verbFor), `goal show ${goal_id}`)
   return last.state === 'goal_met' ? exits.ok : exits.failed
 }
 
-/** What a person has to answer; an alert can wait. */
+/** What a person has to answer. */
 function questions({ waits_for }: GoalReport) {
-  return waits_for.filter(({ interaction_kind }) => interaction_kind !== 'notice')
+  return waits_for.filter(isQuestion)
 }
 
 /** Only where tasks are worked on may something still move while a person is asked. */

@@ -149,6 +149,11 @@ export async function followRun(
   return { exit: exit ?? (presses > 0 ? 'interrupted' : 'waiting'), after, open: [...open], brings_back }
 }
 
+/** What a watcher is told of something that no process carries out. */
+export function sayIdle(status: string): string {
+  return `It is ${status}, and nothing carries it out. Start a server or a worker, or watch it with --work.`
+}
+
 /** The command that brings back a session that is paused or suspended. */
 export async function bringsBack(client: Client, session_id: string): Promise<string> {
   const { suspension } = await client.call(getSession, { params: { session_id } })

@@ -1,4 +1,4 @@
-const verbs: Readonly<Record<string, string>> = { approval: 'approve', settlement: 'settle' }
+import { answeredBy } from '../observation/answered-by.ts'
 
 /** The command that a question of this kind is answered with. */
 export function verbFor(asked: {
@@ -10,5 +10,5 @@ export function verbFor(asked: {
   // A pack is answered by name, after a look at its questions: the plan shows them, and says how.
   if (interaction_kind === 'question_pack')
     return coordination_id == null ? `inbox ${interaction_id}` : `plan show ${coordination_id}`
-  return `${verbs[interaction_kind] ?? 'answer'} ${interaction_id}`
+  return answeredBy(interaction_kind, interaction_id)
 }

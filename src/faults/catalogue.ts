@@ -202,10 +202,27 @@ export const faults = defineFaults({
   goal_not_waiting: {
     http: 409,
     retry: 'never',
-    says: (d: { goal_id: string; state: string; asked: string; open: readonly string[] }) =>
-      d.open.length === 0
-        ? `Goal ${d.goal_id} is ${d.state}, and there is nothing to ${d.asked}: it asks no person.`
-        : `Goal ${d.goal_id} is ${d.state}, and the request does not name what to ${d.asked}; name one of these as the task: ${d.open.join(', ')}.`,
+    says: (d: {
+      goal_id: string
+      state: string
+      asked: string
+      /** Open reviews and conditions, and the plan where it waits. */
+      open: readonly string[]
+      /** What was named, and is no task of the goal. */
+      unknown_task?: string
+      tasks?: readonly string[]
+      /** How the questions of its runs are answered, such as `approve int_1`. */
+      answers?: readonly string[]
+    }) => {
+      const { tasks = [], answers = [] } = d
+      const asks = answers.length === 0 ? '' : ` A run of it asks a person: ${answers.join(', ')}.`
+      const known = tasks.length === 0 ? 'it has no tasks yet' : `its tasks are ${tasks.join(', ')}`
+      const named = d.unknown_task === undefined ? '' : `Goal ${d.goal_id} has no task "${d.unknown_task}"; ${known}. `
+      if (d.open.length > 0)
+        return `${named}Goal ${d.goal_id} is ${d.state}, and the request does not name what to ${d.asked}; name one of these as the task: ${d.open.join(', ')}.${asks}`
+      if (asks !== '') return `${named}Goal ${d.goal_id} is ${d.state}, and no plan or review of it is open.${asks}`
+      return `${named}Goal ${d.goal_id} is ${d.state}, and there is nothing to ${d.asked}: it asks no person.`
+    },
   },
   coordination_not_over: {
     http: 409,

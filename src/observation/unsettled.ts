@@ -27,3 +27,32 @@ export function unsettledIn({ session_id, calls }: SessionState, run_ids: Readon
     return [{ session_id, run_id, call_id, execution_id, action_summary, irreversible, since, says }]
   })
 }
+
+/** What a process that is gone left running in a session. */
+export interface Left {
+  readonly run_ids: ReadonlySet<string>
+  /** Calls whose outcome is unknown. */
+  readonly unsettled: readonly Unsettled[]
+}
+
+/** What is left of a session or a goal whose process is gone, as people look at it. */
+export interface Abandoned {
+  readonly run_id: string
+  /** Calls that may have happened or not, until a process that works takes the run. */
+  readonly unsettled: number
+  readonly says: string
+}
+
+/** `watched` is what a person watches with `--work`; without it, the run. Null: no process left anything. */
+export function abandonedBy({ run_ids, unsettled }: Left, watched?: string): Abandoned | null {
+  const [run_id] = unsettled.map((call) => call.run_id).concat(...run_ids)
+  if (run_id === undefined) return null
+  return { run_id, unsettled: unsettled.length, says: sayLeft(watched ?? run_id, unsettled.length) }
+}
+
+/** What became of a run whose process is gone, and what to do. */
+export function sayLeft(watched: string, unsettled: number): string {
+  const unknown = `the outcome of ${unsettled === 1 ? 'a call' : `${unsettled} calls`} is unknown`
+  const stands = unsettled === 0 ? 'nothing carries it out' : unknown
+  return `Its process is gone, and ${stands}. Start a worker or a server, or watch ${watched} with --work.`
+}

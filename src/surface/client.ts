@@ -8,6 +8,8 @@ export interface Client {
   call<P, Q, B, R>(operation: Operation<P, Q, B, R>, given: Given<P, Q, B>): Promise<R>
   /** Everything after a cursor, without gap or duplicate, live; and text that is not durable yet. */
   follow(session_id: string, after: number, signal: AbortSignal): AsyncIterable<Heard>
+  /** A server answers, which works by itself. */
+  readonly isServed: boolean
   /** Where this process works itself: carries out what is asked for, and nothing else. A server works by itself. */
   readonly workOn?: (asked: Asked) => Promise<void>
   close(): Promise<void>

@@ -6,6 +6,7 @@ import { readRequest } from './read-request.ts'
 /** Answers from the store that this process has open, with what a server would have answered. */
 export function localClient(desk: Desk, close: () => Promise<void>): Client {
   return {
+    isServed: false,
     async call(operation, { params = {}, query = {}, body, idempotency_key = null }) {
       const asked = readRequest(operation, { params, query, body, idempotency_key, by: 'human', scope: 'admin' })
       return (await carryOut(operation, desk, asked)).answer

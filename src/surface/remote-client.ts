@@ -32,6 +32,7 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
   }
 
   return {
+    isServed: true,
     async call(operation, { params = {}, query = {}, body, idempotency_key }) {
       const { method } = operation
       const response = await send(pathOf(operation as unknown as Operation, params, query), {

@@ -2,15 +2,15 @@ import { type RunStatus, runMachine } from '../machines/run.ts'
 import { sessionMachine } from '../machines/session.ts'
 import { elapsed } from '../observation/elapsed.ts'
 import { span } from '../observation/span.ts'
+import { abandonedBy, type Left } from '../observation/unsettled.ts'
 import { type RunAt, type Summary, statusOf } from '../runtime/models/summaries.ts'
-import { type Left, sayLeft } from './abandoned.ts'
 import type { SummaryCard } from './shapes/session.ts'
 
 /** A row of the list, as of now. It is made of the row alone: a list of thousands reads no log. */
 export function summaryCard(session_id: string, row: Summary, now: number, left?: Left): SummaryCard {
   const { open_runs, waiting, last_run: _, event_id: updated_event_id, ...rest } = row
   const run = urgentRun(row)
-  const abandoned = abandonedBy(left)
+  const abandoned = left === undefined ? null : abandonedBy(left)
   return {
     session_id,
     ...rest,
@@ -24,13 +24,6 @@ export function summaryCard(session_id: string, row: Summary, now: number, left?
     abandoned,
     current_line: abandoned?.says ?? line(row, run, now),
   }
-}
-
-function abandonedBy(left: Left | undefined): SummaryCard['abandoned'] {
-  if (left === undefined) return null
-  const [run_id = ''] = left.unsettled.map((call) => call.run_id).concat(...left.run_ids)
-  const unsettled = left.unsettled.length
-  return { run_id, unsettled, says: sayLeft(run_id, unsettled) }
 }
 
 function urgentRun(row: Summary): RunAt | null {

@@ -87,7 +87,7 @@ export function exampleProject(folder: string): Project {
 }
 
 /** The first id of a kind in a text. */
-export function idIn(text: string, prefix: 'ses' | 'run' | 'int' | 'exe'): string {
+export function idIn(text: string, prefix: 'ses' | 'run' | 'int' | 'exe' | 'goal'): string {
   const [found] = new RegExp(`${prefix}_[0-9a-f]+`).exec(text) ?? []
   if (found === undefined) throw new Error(`There is no ${prefix}_ in: ${text}`)
   return found

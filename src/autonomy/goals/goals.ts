@@ -2,21 +2,24 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import type { GoalStop } from '../../machines/goal-stops.ts'
+import { answeredBy } from '../../observation/answered-by.ts'
 import type { GoalView } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
+import { type Left, unsettledIn } from '../../observation/unsettled.ts'
 import type { Assignment } from '../../runtime/assignment.ts'
 import { createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
 import { once } from '../../runtime/commands/once.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { onItsOwn } from '../../runtime/requests.ts'
+import type { AbandonedRun } from '../../runtime/shared-store.ts'
 import { decide, isEnded } from './decide.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { createDriver, type Driver } from './driver.ts'
 import { configOf } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 import type { Judging } from './judge-draft.ts'
-import { type GoalReport, isAtWork, reportOf, type WaitReport, waitsOf } from './report.ts'
+import { type GoalReport, isAtWork, isQuestion, reportOf, type WaitReport, waitsOf } from './report.ts'
 import { type GoalSet, type GoalSubmission, setGoal } from './set-goal.ts'
 import { endPlans, stopGoal } from './stop-goal.ts'
 
@@ -75,6 +78,11 @@ export interface GoalLoop extends Goals {
   stop(): Promise<void>
 }
 
+/** Runs that are running and that no process has. */
+interface Looking {
+  readonly abandoned: () => Promise<readonly AbandonedRun[]>
+}
+
 const open = Object.entries(goalMachine.states).flatMap(([name, state]) => ('terminal' in state ? [] : [name]))
 const over = Object.entries(goalMachine.states).flatMap(([name, state]) => ('terminal' in state ? [name] : []))
 
@@ -82,7 +90,7 @@ const over = Object.entries(goalMachine.states).flatMap(([name, state]) => ('ter
  * `drives` says whether this process works; one that only gives commands leaves goals to others. With an assignment it
  * drives the goals that are in it, and those that it starts.
  */
-export function createGoals(ports: Judging, drives: boolean, assignment?: Assignment): GoalLoop {
+export function createGoals(ports: Judging & Looking, drives: boolean, assignment?: Assignment): GoalLoop {
   const { engine } = ports
   const drivers = new Map<string, Driver>()
   let isStopped = !drives
@@ -132,7 +140,13 @@ export function createGoals(ports: Judging, drives: boolean, assignment?: Assign
 
   async function show(goal_id: string): Promise<GoalReport> {
     const { state, goal } = await find(goal_id)
-    return reportOf(state, goal, engine.clock.now())
+    return reportOf(state, goal, engine.clock.now(), isAtWork(state, goal) ? await leftIn(state) : undefined)
+  }
+
+  async function leftIn(state: SessionState): Promise<Left> {
+    const lost = (await ports.abandoned()).filter(({ session_id }) => session_id === state.session_id)
+    const run_ids = new Set(lost.map(({ run_id }) => run_id))
+    return { run_ids, unsettled: unsettledIn(state, run_ids) }
   }
 
   /** What this key answered before. */
@@ -166,13 +180,21 @@ export function createGoals(ports: Judging, drives: boolean, assignment?: Assign
       task === undefined ? isPlan(wait) || asked === 'reject' : task === wait.task_id || task === named(wait.task_id)
     const fits = reviews.filter(isMeant)
     const chosen = fits.find(isPlan) ?? fits[0]
-    if (chosen === undefined || (fits.length > 1 && !isPlan(chosen)))
+    if (chosen === undefined || (fits.length > 1 && !isPlan(chosen))) {
+      const tasks = [...new Set((goal.plan?.tasks ?? []).map(({ key }) => key))]
+      const ids = goal.tasks.map(({ planned }) => planned.task_id)
+      const isUnknown = task !== undefined && ![...tasks, ...ids, 'the plan'].includes(task)
+      const others = waitsOf(state, goal).filter((wait) => isQuestion(wait) && !reviews.some(isSame(wait)))
+      const answers = others.map(({ interaction_kind, interaction_id }) => answeredBy(interaction_kind, interaction_id))
       throw faults.goal_not_waiting({
         goal_id: goal.goal_id,
         state: goal.state,
         asked,
         open: reviews.map(({ task_id }) => named(task_id)),
+        ...(isUnknown && { unknown_task: task, tasks }),
+        ...(answers.length > 0 && { answers }),
       })
+    }
     return chosen.interaction_id
   }
 
@@ -322,6 +344,11 @@ export function createGoals(ports: Judging, drives: boolean, assignment?: Assign
     },
   }
 }
+
+const isSame =
+  (one: WaitReport) =>
+  ({ interaction_id }: WaitReport) =>
+    interaction_id === one.interaction_id
 
 function goalIn({ goals }: SessionState, goal_id: string): GoalView {
   const goal = goals.get(goal_id)

@@ -2,6 +2,7 @@ import type { Json } from '../../kernel/json.ts'
 import { type Decided, type GoalView, type TaskView, worksFor } from '../../observation/goal-state.ts'
 import { type Obstacle, obstacleInSession } from '../../observation/obstacle.ts'
 import type { SessionState } from '../../observation/session-state.ts'
+import { type Abandoned, abandonedBy, type Left } from '../../observation/unsettled.ts'
 import { currentTasks } from './critique.ts'
 import { configOf, type GoalBudget } from './goal-config.ts'
 
@@ -29,10 +30,12 @@ export interface GoalReport {
     readonly wall_time_ms: number
   }
   readonly tasks: readonly TaskReport[]
-  /** Everything that a person has to answer before it can go on, or could. */
+  /** Everything that a person has to answer before it can go on, or could; once it is over, which outcomes to settle. */
   readonly waits_for: readonly WaitReport[]
   /** Its session is paused or suspended, and nothing of the goal is under way. Null: it can go on, or is over. */
   readonly held_up_by: Obstacle | null
+  /** A run of it is running, and its process is gone. Null where a process works on the store. */
+  readonly abandoned: Abandoned | null
 }
 
 export interface TaskReport {
@@ -72,28 +75,24 @@ export interface WaitReport {
   readonly run_id: string | null
 }
 
-export function reportOf(state: SessionState, goal: GoalView, now: number): GoalReport {
-  const {
-    goal_id,
-    goal_description,
-    state: at,
-    reason,
-    cause,
-    received_at,
-    since,
-    ended_at,
-    plan,
-    drafts,
-    critiques,
-  } = goal
+/** `left` is what a process that is gone left running in the session. */
+export function reportOf(state: SessionState, goal: GoalView, now: number, left = nothingLeft): GoalReport {
+  const { goal_id, goal_description, state: at, cause, received_at, since, ended_at, plan, drafts, critiques } = goal
   const config = configOf(goal)
   const { tokens = 0, tool_calls = 0, cost_usd = 0 } = state.agents.get(goal.agent_id)?.used ?? {}
   const tasks = plan === null ? goal.tasks : currentTasks(goal)
+  const waits = waitsOf(state, goal)
+  const held_up_by = ended_at === null && !isAtWork(state, goal, left.run_ids) ? obstacleInSession(state) : null
+  const isAsked = ({ planned, run_ids }: TaskView) =>
+    waits.some(({ task_id }) => task_id === planned.task_id) ||
+    state.runs.get(run_ids.at(-1) ?? '')?.status === 'waiting_user'
+  const isWaiting = held_up_by !== null || waits.some(isQuestion) || goal.tasks.some(isAsked)
+  const reason = at === 'blocked' && !isWaiting ? answered : goal.reason
   // A plan that never started opened no tasks. Where its goal is over, they were given up with it.
   const unopened = ended_at === null ? {} : ({ state: 'cancelled', reason } as const)
   const planned =
     tasks.length > 0
-      ? tasks.map(taskReport)
+      ? tasks.map((task) => taskReport(task, isAsked(task)))
       : (plan?.tasks ?? []).map((task) => ({ ...plannedReport(task), ...unopened }))
   return {
     goal_id,
@@ -111,13 +110,30 @@ export function reportOf(state: SessionState, goal: GoalView, now: number): Goal
     budget: config.budget,
     used: { tokens, tool_calls, cost_usd, wall_time_ms: (ended_at ?? now) - received_at },
     tasks: planned,
-    waits_for: ended_at === null ? waitsOf(state, goal) : [],
-    held_up_by: ended_at === null && !isAtWork(state, goal) ? obstacleInSession(state) : null,
+    waits_for: ended_at === null ? waits : waits.filter(({ interaction_kind }) => interaction_kind === 'settlement'),
+    held_up_by,
+    abandoned: abandonedBy(leftOf(state, goal, left), ended_at === null ? `goal ${goal_id}` : undefined),
   }
 }
 
-function taskReport({ planned, state, agent_id, run_ids, reason, result, condition }: TaskView): TaskReport {
+const nothingLeft: Left = { run_ids: new Set(), unsettled: [] }
+/** It was blocked when it was last decided about, and what it waited for has come since. */
+const answered = 'What it waited for is answered. It goes on when a process works on it.'
+
+/** An alert can wait. */
+export function isQuestion({ interaction_kind }: WaitReport): boolean {
+  return interaction_kind !== 'notice'
+}
+
+function leftOf(state: SessionState, goal: GoalView, { run_ids, unsettled }: Left): Left {
+  const isOwn = (run_id: string) => isOfGoal(state, goal, run_id)
+  return { run_ids: new Set([...run_ids].filter(isOwn)), unsettled: unsettled.filter(({ run_id }) => isOwn(run_id)) }
+}
+
+function taskReport(task: TaskView, isAsked: boolean): TaskReport {
+  const { planned, state, agent_id, run_ids, result, condition } = task
   const run_id = run_ids.at(-1) ?? null
+  const reason = state === 'blocked' && !isAsked ? answered : task.reason
   return { ...plannedReport(planned, condition?.decided ?? null), state, agent_id, run_id, reason, result }
 }
 
@@ -144,10 +160,10 @@ export function waitsOf(state: SessionState, goal: GoalView): readonly WaitRepor
   })
 }
 
-/** A worker has a run of the goal. */
-export function isAtWork(state: SessionState, goal: GoalView): boolean {
+/** A worker has a run of the goal; `lost` are runs whose worker is gone. */
+export function isAtWork(state: SessionState, goal: GoalView, lost = nothingLeft.run_ids): boolean {
   return [...state.openRuns.values()].some(
-    ({ run_id, status }) => status === 'running' && isOfGoal(state, goal, run_id),
+    ({ run_id, status }) => status === 'running' && !lost.has(run_id) && isOfGoal(state, goal, run_id),
   )
 }
 

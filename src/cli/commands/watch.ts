@@ -4,7 +4,7 @@ import { getSession } from '../../surface/operations/sessions.ts'
 import { askPerson } from '../ask-person.ts'
 import type { Arguments, Command, Io } from '../command.ts'
 import { type Exit, exits } from '../exits.ts'
-import { followRun } from '../follow-run.ts'
+import { followRun, sayIdle } from '../follow-run.ts'
 import { next } from '../hint.ts'
 import { createViewer, type Viewer } from '../render/viewer.ts'
 import { resolveId } from '../resolve-id.ts'
@@ -62,7 +62,7 @@ async function watchRun(client: Client, run_id: string, args: Arguments, io: Io,
   if (isWaiting) next(io, args, ...open.map((id) => `inbox ${id}`))
   const { exit } = await followRun(io, client, { session_id, run_id, after: 0 }, viewer, { owns: false, patient: true })
   if (exit !== 'waiting' || isWaiting) return exits[exit]
-  viewer.say(`It is ${run.status}, and nothing carries it out. Start a server or a worker, or watch it with --work.`)
+  viewer.say(sayIdle(run.status))
   return run.held_up_by?.needs_person === true ? exits.waiting : exits.unreachable
 }
 

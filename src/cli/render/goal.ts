@@ -1,4 +1,5 @@
 import type { GoalReport, TaskReport } from '../../autonomy/goals/report.ts'
+import { verbFor } from '../verb-for.ts'
 import { columns, shorten } from './columns.ts'
 import type { Paint } from './paint.ts'
 import { safeLine } from './safe.ts'
@@ -16,7 +17,7 @@ const marks: Readonly<Record<TaskReport['state'], string>> = {
 
 /** The goal, its tasks in the order of the plan with what each comes after, and what it waits for. */
 export function goalLines(report: GoalReport, paint: Paint): readonly string[] {
-  const { goal_id, state, reason, goal, tasks, waits_for, held_up_by, iterations, used } = report
+  const { goal_id, state, reason, goal, tasks, held_up_by, iterations, used } = report
   const keys = new Map(tasks.map(({ task_id, task }) => [task_id, task]))
   const rows = tasks.map((task) => [
     `  ${tint(task.state, paint)(marks[task.state])}`,
@@ -30,14 +31,28 @@ export function goalLines(report: GoalReport, paint: Paint): readonly string[] {
     `${paint.strong(goal_id)}  ${stateWord(report, paint)}  ${shorten(safeLine(goal), 80)}`,
     ...(reason === null ? [] : [paint.faint(`  ${safeLine(reason)}`)]),
     ...columns(rows),
-    ...waits_for.map(
-      ({ interaction_id, prompt }) => `  ${paint.warn('waits')}  ${interaction_id}  ${shorten(safeLine(prompt), 70)}`,
-    ),
+    ...openLines(report, paint),
     ...(held_up_by === null ? [] : [heldUp(report, paint)]),
     paint.faint(
       `  ${iterations === 0 ? '' : `reviewed ${iterations} times, `}${spent}${state === 'goal_met' ? '' : ' so far'}`,
     ),
   ]
+}
+
+/** What a person is asked, and what a process that is gone left. */
+export function openLines({ waits_for, abandoned }: GoalReport, paint: Paint): readonly string[] {
+  return [
+    ...waits_for.map(
+      ({ interaction_id, prompt }) => `  ${paint.warn('waits')}  ${interaction_id}  ${shorten(safeLine(prompt), 70)}`,
+    ),
+    ...(abandoned === null ? [] : [`  ${paint.warn('left')}  ${abandoned.says}`]),
+  ]
+}
+
+/** How the outcomes that outlive a goal are settled. */
+export function settling({ waits_for, abandoned, ended_at }: GoalReport): readonly string[] {
+  if (ended_at === null) return []
+  return [...waits_for.map(verbFor), ...(abandoned === null ? [] : [`watch ${abandoned.run_id} --work`])]
 }
 
 function aboutTask(
@@ -84,6 +99,9 @@ export function goalChanges(before: GoalReport, now: GoalReport, paint: Paint): 
     ...now.waits_for
       .filter(({ interaction_id }) => !open.has(interaction_id))
       .map(({ interaction_id, prompt }) => `  ${paint.warn('waits')}  ${interaction_id}  ${safeLine(prompt)}`),
+    ...(now.abandoned === null || now.abandoned.says === before.abandoned?.says
+      ? []
+      : [`  ${paint.warn('left')}  ${now.abandoned.says}`]),
     ...(now.held_up_by === null || now.held_up_by.says === before.held_up_by?.says ? [] : [heldUp(now, paint)]),
   ]
 }
@@ -98,6 +116,7 @@ export function goalRows(reports: readonly GoalReport[], paint: Paint): readonly
         stateWord(report, paint),
         `${done}/${report.tasks.length}`,
         shorten(safeLine(report.goal), 60),
+        report.abandoned === null ? '' : shorten(report.abandoned.says, 80),
       ]
     }),
   )

@@ -1,10 +1,11 @@
 import { z } from 'zod'
-import { type GoalReport, reportOf } from '../../autonomy/goals/report.ts'
+import { type GoalReport, isAtWork, reportOf } from '../../autonomy/goals/report.ts'
 import type { GoalSubmission } from '../../autonomy/goals/set-goal.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import { jsonValue } from '../../runes/json-value.ts'
+import { leftBehind } from '../abandoned.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -138,7 +139,9 @@ export const cancelGoal = defineOperation({
 /** Looking needs the store alone. */
 async function lookAt(desk: Desk, goal_id: string): Promise<GoalReport> {
   const { state, goal } = await goalIn(desk, goal_id)
-  return reportOf(state, goal, desk.now())
+  const { session_id } = state
+  const left = isAtWork(state, goal) ? (await leftBehind(desk, (id) => id === session_id)).get(session_id) : undefined
+  return reportOf(state, goal, desk.now(), left)
 }
 
 export async function goalIn({ runelog, views }: Desk, goal_id: string) {

@@ -8,6 +8,7 @@ import { taskMachine } from '../../machines/task.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { id } from './id.ts'
 import { obstacleShape } from './run.ts'
+import { abandonedShape } from './session.ts'
 
 export const goalState = z.enum(stateNames(goalMachine))
 
@@ -77,6 +78,8 @@ export const goalShape: z.ZodType<GoalReport> = z.object({
     .readonly(),
   /** Its session is paused or suspended, and nothing of the goal is under way; null if it can go on, or is over. */
   held_up_by: obstacleShape.nullable(),
+  /** A run of it is running, and its process is gone; null where a process works on the store. */
+  abandoned: abandonedShape.nullable(),
 })
 
 /** What a goal is set with: as in the library, by the same names. */

@@ -18,6 +18,14 @@ export const waitingShape = z.object({
   since: z.int(),
 })
 
+/** What a process that is gone left running. */
+export const abandonedShape = z.object({
+  run_id: z.string(),
+  /** Calls that may have happened or not, until a process that works takes the run. */
+  unsettled: z.int(),
+  says: z.string(),
+})
+
 /** A session in a list. */
 export const summaryShape = z.object({
   session_id: z.string(),
@@ -46,14 +54,7 @@ export const summaryShape = z.object({
   budget: budget.nullable(),
   last_error: z.object({ code: z.string(), message: z.string(), at: z.int() }).nullable(),
   /** A run of it is running, and its process is gone; null where a process works on the store. */
-  abandoned: z
-    .object({
-      run_id: z.string(),
-      /** Calls that may have happened or not, until a process that works takes the run. */
-      unsettled: z.int(),
-      says: z.string(),
-    })
-    .nullable(),
+  abandoned: abandonedShape.nullable(),
   current_line: z.string(),
 })
 

@@ -35,6 +35,14 @@ test('a goal waits for its plan, then for a review, and is met: each command say
   expect(set.err).toContain(`Next: statewright goal approve ${goal_id} --config`)
 
   expect(await project.cli(['goal', 'approve', goal_id])).toMatchObject({ exit: 0 })
+  // No process works on it: watching says so, and is not taken for interrupted.
+  expect(await project.cli(['goal', 'watch', goal_id])).toMatchObject({
+    exit: 7,
+    err: expect.stringMatching(
+      /^It is planning, and nothing carries it out\..*\nNext: statewright goal watch goal_\w+ --work/,
+    ),
+  })
+  expect((await project.cli(['goal', 'show', goal_id])).err).toContain(`goal watch ${goal_id} --work`)
   const watched = await project.cli(['goal', 'watch', goal_id.slice(5, 16), '--work'])
   expect(watched.exit).toBe(4)
   expect(watched.out).toMatch(/✓ first {2}completed {2}worker/)

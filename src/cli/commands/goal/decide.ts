@@ -5,7 +5,7 @@ import type { Arguments, Command, Io, Option } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import { next } from '../../hint.ts'
 import { print } from '../../print.ts'
-import { goalLines } from '../../render/goal.ts'
+import { goalLines, openLines, settling } from '../../render/goal.ts'
 import { paintFor } from '../../render/paint.ts'
 import { resolveId } from '../../resolve-id.ts'
 import { jsonOption, whereOptions, withClient } from '../../with-client.ts'
@@ -71,7 +71,9 @@ export const goalCancel: Command = {
         const { accepted, goal } = await client.call(cancelGoal, asked)
         print(io, args, { accepted, goal }, () => [
           accepted ? `${goal_id} is stopped.` : `${goal_id} was ${goal.state} already; nothing was done.`,
+          ...openLines(goal, paintFor(io.terminal.hasColor)),
         ])
+        next(io, args, ...settling(goal))
         return accepted ? exits.ok : exits.conflict
       },
       'act',

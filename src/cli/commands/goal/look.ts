@@ -6,7 +6,7 @@ import { followGoal } from '../../follow-goal.ts'
 import { next } from '../../hint.ts'
 import { print } from '../../print.ts'
 import { critiqueLines } from '../../render/critique.ts'
-import { goalLines, goalRows } from '../../render/goal.ts'
+import { goalLines, goalRows, settling } from '../../render/goal.ts'
 import { paintFor } from '../../render/paint.ts'
 import { resolveId } from '../../resolve-id.ts'
 import { jsonOption, whereOptions, withClient } from '../../with-client.ts'
@@ -24,7 +24,9 @@ export const goalShow: Command = {
       const { id: goal_id } = await resolveId(client, wanted, 'goal')
       const report = await client.call(getGoal, { params: { goal_id } })
       print(io, args, report, () => goalLines(report, paintFor(io.terminal.hasColor)))
-      if (report.ended_at === null) next(io, args, `goal watch ${goal_id}`)
+      const works = report.abandoned === null && client.isServed
+      const watch = report.ended_at === null ? [`goal watch ${goal_id}${works ? '' : ' --work'}`] : []
+      next(io, args, ...settling(report), ...watch)
       return exits.ok
     })
   },
