@@ -74,7 +74,8 @@ async function printExecution(client: Client, execution_id: string, args: Argume
   const { session_id, transitions } = await client.call(getTransitions, { params })
   const execution = { snapshot, consequence, transitions }
   print(io, args, execution, () => executionLines(execution, paintFor(io.terminal.hasColor)))
-  next(io, args, `timeline ${session_id}`)
+  const { abandoned } = snapshot
+  next(io, args, ...(abandoned === null ? [] : [`watch ${abandoned.run_id} --work`]), `timeline ${session_id}`)
 }
 
 async function printOutput(client: Client, ref: string, args: Arguments, io: Io): Promise<number> {
@@ -104,7 +105,8 @@ async function printSession(client: Client, session_id: string, args: Arguments,
 async function printRun(client: Client, run_id: string, args: Arguments, io: Io) {
   const run = await client.call(getRun, { params: { run_id } })
   print(io, args, run, () => runLines(run, paintFor(io.terminal.hasColor)))
-  if (!run.is_terminal && run.pending_interaction_ids.length === 0) next(io, args, `watch ${run_id}`)
+  if (!run.is_terminal && run.pending_interaction_ids.length === 0)
+    next(io, args, `watch ${run_id}${run.is_abandoned ? ' --work' : ''}`)
   else next(io, args, ...run.pending_interaction_ids.map((id) => `inbox ${id}`), `trace ${run_id}`)
 }
 

@@ -17,16 +17,17 @@ export interface Execution {
 
 export function executionLines({ snapshot, consequence, transitions }: Execution, paint: Paint): readonly string[] {
   const { execution_id, action_summary, current_status, duration_in_state_ms, irreversible, idempotency_key } = snapshot
-  const { consequence_label, result, error_message, decided_by, has_side_effects } = consequence
+  const { consequence_label, result, error_message, decided_by } = consequence
   const facts = [
     irreversible ? 'cannot be undone' : 'not declared irreversible',
-    has_side_effects ? 'has side effects' : 'has no side effects',
+    sideEffects(consequence),
     ...(decided_by === null ? [] : [`decided by ${decided_by}`]),
     ...(idempotency_key === null ? [] : [`key ${idempotency_key}`]),
   ]
   return [
     `${paint.strong(safeLine(action_summary))}  ${execution_id}`,
     `${paint.strong(current_status)} for ${span(duration_in_state_ms)}, begun ${fullTime(snapshot.created_at)}; for the model: ${consequence_label}`,
+    ...(snapshot.abandoned === null ? [] : [paint.warn(snapshot.abandoned.says)]),
     facts.join('; '),
     ...(result === null ? [] : ['', safe(asText(result))]),
     ...(error_message === null ? [] : ['', paint.bad(safeLine(error_message))]),
@@ -40,4 +41,10 @@ export function executionLines({ snapshot, consequence, transitions }: Execution
       ]),
     ),
   ]
+}
+
+/** An action that began, and whose end is not on record, may have changed something or not. */
+function sideEffects({ consequence_label, has_side_effects }: Execution['consequence']): string {
+  if (consequence_label === 'IN_PROGRESS' || consequence_label === 'UNKNOWN') return 'its side effects are unknown'
+  return has_side_effects ? 'has side effects' : 'has no side effects'
 }

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { consequenceView, snapshot, transitionRecords } from '../../observation/contract.ts'
+import { type ContractHistory, consequenceView, snapshot, transitionRecords } from '../../observation/contract.ts'
 import { createTimeline } from '../../observation/timeline.ts'
+import { abandonedBy } from '../../observation/unsettled.ts'
 import { inSlices } from '../../runelog/slices.ts'
+import { leftBehind } from '../abandoned.ts'
 import type { Desk } from '../desk.ts'
 import { defineLook } from '../operation.ts'
-import { consequenceShape, snapshotShape, timelineShape, transitionShape } from '../shapes/contract.ts'
+import { consequenceShape, oneSnapshotShape, timelineShape, transitionShape } from '../shapes/contract.ts'
 import { id } from '../shapes/id.ts'
 import { nothing } from '../shapes.ts'
 
@@ -47,11 +49,13 @@ export const getSnapshot = defineLook({
   params: execution,
   query: nothing,
   body: null,
-  returns: snapshotShape,
+  returns: oneSnapshotShape,
   async look(desk, { params: { execution_id } }) {
-    const { revision, history } = await historyOf(desk, execution_id)
+    const { revision, history, session_id } = await historyOf(desk, execution_id)
     const at = desk.now()
-    return { revision: `${revision}-${at}`, answer: () => snapshot(history, at) }
+    const seen = snapshot(history, at)
+    const left = seen.current_status === 'running' ? await leftOf(desk, session_id, history) : null
+    return { revision: `${revision}-${at}`, answer: () => ({ ...seen, abandoned: left && abandonedBy(left) }) }
   },
 })
 
@@ -86,6 +90,14 @@ export const getTransitions = defineLook({
     return { revision, answer: () => ({ execution_id, session_id, transitions: [...transitionRecords(history)] }) }
   },
 })
+
+/** What a process that is gone left of one contract. */
+async function leftOf(desk: Desk, session_id: string, [{ run_id = '', execution_id }]: ContractHistory) {
+  const left = (await leftBehind(desk, (id) => id === session_id)).get(session_id)
+  if (left === undefined || !left.run_ids.has(run_id)) return null
+  const unsettled = left.unsettled.filter((call) => call.execution_id === execution_id)
+  return { run_ids: new Set([run_id]), unsettled }
+}
 
 /** One with a secret rune is in no view. */
 async function historyOf({ views }: Desk, execution_id: string) {

@@ -9,6 +9,7 @@ import type { ExecutionStep } from '../../observation/trace.ts'
 import { actorCategories, actors } from '../../runes/actor.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { deciders, waitingReasons } from '../../runes/kinds/contract.ts'
+import { abandonedShape } from './session.ts'
 
 const status = z.enum(stateNames(contractMachine))
 const trigger = z.enum(triggerNames(contractMachine))
@@ -21,7 +22,7 @@ const actionType = z.enum(['tool_call', 'ecs_request'])
 const moment = z.int()
 const span = z.int().nonnegative()
 
-export const snapshotShape: z.ZodType<ExecutionSnapshot> = z.object({
+const snapshotFields = z.object({
   execution_id: z.string(),
   action_type: actionType,
   action_summary: z.string(),
@@ -42,6 +43,14 @@ export const snapshotShape: z.ZodType<ExecutionSnapshot> = z.object({
   transition_count: z.int().nonnegative(),
   last_actor: z.enum(actors).nullable(),
   last_trigger: trigger.nullable(),
+})
+
+export const snapshotShape: z.ZodType<ExecutionSnapshot> = snapshotFields
+
+/** One contract by itself. */
+export const oneSnapshotShape = snapshotFields.extend({
+  /** It is running, and its process is gone; null where a process works on the store. */
+  abandoned: abandonedShape.nullable(),
 })
 
 export const consequenceShape: z.ZodType<ConsequenceView> = z.object({

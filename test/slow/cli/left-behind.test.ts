@@ -49,7 +49,7 @@ async function whatIsThere(project: Project) {
 // On PostgreSQL it is shown once the lease of the killed process is over.
 const stores = isProof ? ['sqlite', 'postgres'] : ['sqlite']
 const title =
-  'looking on %s: inbox, ps and show name a call of a killed process whose outcome is unknown, and write nothing'
+  'looking on %s: inbox, ps and show (run, session, execution) name a call of a killed process whose outcome is unknown, and write nothing'
 
 test.each(stores)(title, async (store) => {
   const project = killed('payer', store === 'postgres' ? await freshDatabase() : undefined)
@@ -69,9 +69,13 @@ test.each(stores)(title, async (store) => {
 
   expect((await project.cli(['ps'])).out).toMatch(/running .*Its process is gone, and the outcome of a call is unknown/)
   expect((await project.cli(['ps', '--runs'])).out).toMatch(/running .*its process is gone/)
-  expect((await project.cli(['show', idIn(inbox.err, 'run')])).out).toContain(
-    'Its process is gone, and the outcome of a call is unknown.',
-  )
+  const gone = 'Its process is gone, and the outcome of a call is unknown.'
+  const work = /Next: statewright watch run_\w+ --work/
+  const run = await project.cli(['show', idIn(inbox.err, 'run')])
+  expect(run).toMatchObject({ out: expect.stringContaining(gone), err: expect.stringMatching(work) })
+  const execution = await project.cli(['show', unsettled[0].execution_id])
+  expect(execution).toMatchObject({ out: expect.stringContaining(gone), err: expect.stringMatching(work) })
+  expect(execution.out).toContain('cannot be undone; its side effects are unknown')
   expect((await project.cli(['show', unsettled[0].session_id])).out).toContain('the outcome of a call is unknown')
   expect(await whatIsThere(project)).toEqual(before)
 
