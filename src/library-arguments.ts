@@ -87,6 +87,9 @@ const statewright = {
   },
   killAgent: { agent_id: id, how: closedObject({ reason, force: z.boolean().optional() }).optional() },
   redact: { session_id: id, event_id: z.int().min(1), reason: text, principal: person },
+  inbox: {},
+  unsettled: {},
+  abandoned: {},
   interaction: { interaction_id: id },
   graphState: {
     session_id: id,
@@ -100,6 +103,7 @@ const goals = {
   // The rest of a goal is checked where it is set.
   start: { goal: z.looseObject({ session_id: id.optional(), idempotency_key: key }) },
   show: { goal_id: id },
+  list: {},
   approve: { goal_id: id, decision: closedObject(decision).optional() },
   reject: { goal_id: id, rejection: closedObject({ ...decision, plan: anything }).optional() },
   cancel: { goal_id: id, reason },
@@ -165,6 +169,9 @@ function checking<T extends object>(of: string, target: T, shapes: Readonly<Reco
 /** A copy of what was passed, each member read once: a getter may throw, or say something else the next time. */
 function readArguments(operation: string, shapes: Arguments, args: readonly unknown[]): unknown[] {
   const problems: (Problem & { in: string })[] = []
+  // One more argument than a function has is let go by, as where it is passed to `map`. One that has none ignores nothing.
+  if (Object.keys(shapes).length === 0 && args.some((one) => one !== undefined))
+    problems.push({ in: 'arguments', pointer: '', problem: 'It takes none; call it without.' })
   const read = Object.entries(shapes).map(([name, shape], at) => {
     const { value, wrong = [] } = readArgument(shape, args[at])
     problems.push(...wrong.map((problem) => ({ in: name, ...problem })))

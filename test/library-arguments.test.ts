@@ -31,18 +31,7 @@ const hostile: Readonly<Record<string, unknown>> = {
 }
 
 /** Ask for nothing that a value can be wrong for, end the Statewright, or are given functions and signals. */
-const others = [
-  'runelog',
-  'isExclusive',
-  'plans',
-  'goals',
-  'agents',
-  'inbox',
-  'abandoned',
-  'unsettled',
-  'idle',
-  'close',
-]
+const others = ['runelog', 'isExclusive', 'plans', 'goals', 'agents', 'idle', 'close']
 
 async function opened() {
   const warnings: string[] = []
@@ -156,4 +145,21 @@ test('library: a listener that throws is a warning, and the run that it listens 
   expect(heard.join('')).toBe('Done.')
   expect(new Set(warnings)).toEqual(new Set(['planted', 'planted later']))
   expect(() => sw.listen(null as never)).toThrow(expect.objectContaining({ code: 'bad_request' }))
+})
+
+test('library: a function that takes no arguments refuses one, and takes undefined for none', async () => {
+  const { sw } = await opened()
+  const asks: Functions = {
+    inbox: sw.inbox as () => unknown,
+    unsettled: sw.unsettled as () => unknown,
+    abandoned: sw.abandoned as () => unknown,
+    'goals.list': sw.goals.list as () => unknown,
+  }
+  for (const [operation, ask] of Object.entries(asks)) {
+    await expect(ask({ state: 'stopped' }), operation).rejects.toMatchObject({
+      code: 'bad_request',
+      details: { operation, problems: [{ in: 'arguments', problem: 'It takes none; call it without.' }] },
+    })
+    expect(await ask(undefined)).toEqual([])
+  }
 })

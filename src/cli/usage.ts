@@ -7,6 +7,17 @@ export function badUsage(command: Command, problem: string): Fault {
   return faults.bad_usage({ problem, usage: command.usage })
 }
 
+/** The one of these options that was given; refused if there are several. */
+export function onlyOne<const N extends string>(
+  command: Command,
+  { values }: Arguments,
+  names: readonly N[],
+): N | undefined {
+  const chosen = names.filter((name) => values[name] !== undefined && values[name] !== false)
+  if (chosen.length > 1) throw badUsage(command, `Choose one of ${chosen.map((name) => `--${name}`).join(', ')}.`)
+  return chosen[0]
+}
+
 type Bounds = readonly [least: number, most: number]
 
 /** A whole number that was given as an option. */

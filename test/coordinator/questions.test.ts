@@ -222,6 +222,12 @@ describe('AWAITING_ANSWERS', () => {
         'answer_unasked',
         'answers_fit_schema',
       ],
+      [
+        // Its value has not the form of a choice either, which does not matter.
+        broken({ answers: [first, { question_id: 'nope', answer_type: 'choice', value: '1', provided_by: 'human' }] }),
+        'answer_unasked',
+        'answers_fit_schema',
+      ],
       [broken({ answers: [first, first] }), 'answer_repeated', 'answers_fit_schema'],
       [broken({ answers: [] }), 'answer_pack_invalid', 'answers_fit_schema'],
       [broken({ metadata: { nested: [{ shell: 'rm' }] } }), 'execution_payload', 'answers_fit_schema'],

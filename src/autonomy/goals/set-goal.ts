@@ -124,8 +124,11 @@ function checked(goal: string, given: object): GoalConfig {
   return { ...read.data, auto }
 }
 
-function refuseStrangers({ agents }: Engine, goal: string, { planner, critic }: GoalConfig) {
+function refuseStrangers({ agents }: Engine, goal: string, { planner, critic, per_agent }: GoalConfig) {
+  const known = [...agents.keys()].join(', ')
   for (const [role, name] of Object.entries({ planner, critic }))
     if (name !== null && !agents.has(name))
-      throw refused(goal, `Its ${role} is ${name}, which is not configured; there is ${[...agents.keys()].join(', ')}.`)
+      throw refused(goal, `Its ${role} is ${name}, which is not configured; there is ${known}.`)
+  for (const name of Object.keys(per_agent))
+    if (!agents.has(name)) throw refused(goal, `per_agent names ${name}, which is not configured; there is ${known}.`)
 }

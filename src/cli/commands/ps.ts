@@ -11,7 +11,7 @@ import { paintFor } from '../render/paint.ts'
 import { safeLine } from '../render/safe.ts'
 import { sessionRows } from '../render/session.ts'
 import { ago } from '../render/when.ts'
-import { badUsage, countOf } from '../usage.ts'
+import { badUsage, countOf, onlyOne } from '../usage.ts'
 import { jsonOption, whereOptions, withClient } from '../with-client.ts'
 import { take } from '../with-store.ts'
 
@@ -36,9 +36,7 @@ export const psCommand: Command = {
 
   async run(args, io) {
     const [q] = take(this, args, 0, 1)
-    const chosen = (Object.keys(statuses) as (keyof typeof statuses)[]).filter((name) => args.values[name])
-    if (chosen.length > 1) throw badUsage(this, `Choose one of ${chosen.map((name) => `--${name}`).join(', ')}.`)
-    const [first] = chosen
+    const first = onlyOne(this, args, Object.keys(statuses) as (keyof typeof statuses)[])
     const agent = args.values.agent as string | undefined
     if (args.values.runs) {
       if (q !== undefined || agent !== undefined) throw badUsage(this, '--runs takes neither TEXT nor --agent.')

@@ -13,7 +13,7 @@ import { type Followed, followRun } from '../follow-run.ts'
 import { next } from '../hint.ts'
 import { createViewer } from '../render/viewer.ts'
 import { resolveId } from '../resolve-id.ts'
-import { badUsage } from '../usage.ts'
+import { badUsage, onlyOne } from '../usage.ts'
 import { jsonOption, whereOptions, withClient } from '../with-client.ts'
 import { take } from '../with-store.ts'
 
@@ -39,6 +39,7 @@ export const runCommand: Command = {
   async run(args, io) {
     const [input = ''] = take(this, args, 1)
     if (input.trim() === '') throw badUsage(this, 'Say what to do.')
+    onlyOne(this, args, ['auto', 'reply-optional'])
     if (args.values.session !== undefined && args.values['session-budget'] !== undefined)
       throw badUsage(this, 'A session gets its budget when it begins; resume --budget gives a suspended one a larger.')
     const limits = withoutUndefined({

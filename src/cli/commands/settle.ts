@@ -1,7 +1,7 @@
 import { settle } from '../../surface/operations/inbox.ts'
 import { answering, answeringOptions, keyed, signed } from '../answering.ts'
 import type { Command } from '../command.ts'
-import { badUsage, jsonOf } from '../usage.ts'
+import { badUsage, jsonOf, onlyOne } from '../usage.ts'
 
 const outcomes = { happened: 'happened', 'did-not-happen': 'did_not', leave: 'leave' } as const
 
@@ -21,12 +21,10 @@ export const settleCommand: Command = {
   },
 
   run(args, io) {
-    const chosen = (Object.keys(outcomes) as (keyof typeof outcomes)[]).filter((name) => args.values[name])
-    const [first] = chosen
+    const first = onlyOne(this, args, Object.keys(outcomes) as (keyof typeof outcomes)[])
     const done = first === 'leave' ? `not settled; ${whatLeavingDoes}` : 'settled'
     return answering(this, args, io, { done }, async (client, { interaction_id, interaction_kind }) => {
-      if (first === undefined || chosen.length > 1)
-        throw badUsage(this, 'Say one of --happened, --did-not-happen and --leave.')
+      if (first === undefined) throw badUsage(this, 'Say one of --happened, --did-not-happen and --leave.')
       if (interaction_kind !== 'settlement')
         throw badUsage(this, `${interaction_id} is of the kind ${interaction_kind}, not a settlement.`)
       const { result, message } = args.values as Readonly<Record<string, string | undefined>>

@@ -22,7 +22,7 @@ import { sessionLines } from '../render/session.ts'
 import { recordLine } from '../render/story.ts'
 import { clockTime } from '../render/when.ts'
 import { resolveId } from '../resolve-id.ts'
-import { badUsage, countOf } from '../usage.ts'
+import { badUsage, countOf, onlyOne } from '../usage.ts'
 import { verbFor } from '../verb-for.ts'
 import { jsonOption, whereOptions, withClient } from '../with-client.ts'
 import { take } from '../with-store.ts'
@@ -46,6 +46,7 @@ export const showCommand: Command = {
 
   async run(args, io) {
     const [given = ''] = take(this, args, 1)
+    onlyOne(this, args, ['events', 'conversation', 'graph'])
     const at = countOf(this, args, 'at')
     if (at !== undefined && !args.values.graph) throw badUsage(this, '--at goes with --graph.')
     if (given.startsWith('blob_')) return withClient(io.host, args, (client) => printOutput(client, given, args, io))

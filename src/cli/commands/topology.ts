@@ -6,6 +6,7 @@ import { toXState } from '../../kernel/xstate.ts'
 import { machines } from '../../machines/all.ts'
 import type { Command } from '../command.ts'
 import { exits } from '../exits.ts'
+import { onlyOne } from '../usage.ts'
 
 const forms = {
   json: (machine: Machine) => JSON.stringify(topology(machine), null, 2),
@@ -24,13 +25,11 @@ export const topologyCommand: Command = {
     xstate: { type: 'boolean', summary: 'an XState 5 configuration' },
   },
 
-  async run({ positionals, values }, { out }) {
-    const chosen = (['json', 'mermaid', 'xstate'] as const).filter((form) => values[form])
-    if (chosen.length > 1)
-      throw faults.bad_usage({ problem: `Choose one of ${chosen.map((f) => `--${f}`).join(', ')}.`, usage: this.usage })
+  async run(args, { out }) {
+    const { positionals } = args
+    const form = onlyOne(this, args, ['json', 'mermaid', 'xstate']) ?? 'text'
     if (positionals.length > 1)
       throw faults.bad_usage({ problem: `One machine at a time, not ${positionals.join(' ')}.`, usage: this.usage })
-    const form = chosen[0] ?? 'text'
 
     const [name] = positionals
     if (name === undefined) {

@@ -1,6 +1,7 @@
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { isRecord } from '../checksum.ts'
 import { looksLike } from '../look-alikes.ts'
 import type { AcceptedAnswer } from '../progress.ts'
 import { executionPayloads } from '../red-lines.ts'
@@ -19,8 +20,14 @@ export function readAnswers(raw: Json, asked: QuestionPack): ReadAnswers {
     return { taken: false, problems: [{ code: 'answer_pack_invalid', message: `In the answer pack, ${read.problem}` }] }
   const payloads = executionPayloads(read.value)
   const parsed = answerPack.safeParse(read.value)
-  if (!parsed.success)
-    return { taken: false, problems: [...payloads, ...problemsOf(parsed.error, 'answer_pack_invalid')] }
+  if (!parsed.success) {
+    // The form of an answer to a question that is not open does not matter.
+    const strays = unaskedIn(idsIn(read.value), asked)
+    const unread = problemsOf(parsed.error, 'answer_pack_invalid').filter(
+      ({ path = '' }) => !strays.some(({ at }) => path.startsWith(`${at}.`)),
+    )
+    return { taken: false, problems: [...payloads, ...strays.map(({ problem }) => problem), ...unread] }
+  }
   const pack = parsed.data
   const problems = [...payloads, ...strayAnswers(pack, asked), ...claims(pack)]
   const answers = asked.questions.flatMap((question) => {
@@ -101,8 +108,25 @@ function claims({ answers }: AnswerPack): Problem[] {
   })
 }
 
+/** What the answers of a pack are about, whatever else is wrong with it. */
+function idsIn(raw: Json): readonly unknown[] {
+  const { answers } = isRecord(raw) ? raw : {}
+  return Array.isArray(answers) ? answers.map((answer) => (isRecord(answer) ? answer.question_id : undefined)) : []
+}
+
+/** Answers to what is not asked, each with its place in the pack. */
+function unaskedIn(ids: readonly unknown[], { questions }: QuestionPack): { at: string; problem: Problem }[] {
+  const known = questions.map(({ question_id }) => question_id)
+  const open = questions.map(({ key, question_id }) => `${key} (${question_id})`).join(', ')
+  return ids.flatMap((id, i) => {
+    if (typeof id !== 'string' || known.includes(id)) return []
+    const at = `answers[${i}]`
+    const message = `There is no open question ${JSON.stringify(id.slice(0, 200))}; there is ${open}.`
+    return [{ at, problem: { code: 'answer_unasked', message, path: `${at}.question_id` } }]
+  })
+}
+
 function strayAnswers(pack: AnswerPack, asked: QuestionPack): Problem[] {
-  const known = asked.questions.map(({ question_id }) => question_id)
   const ids = pack.answers.map(({ question_id }) => question_id)
   const problems: Problem[] = []
   if (pack.question_pack_id !== asked.pack_id)
@@ -111,9 +135,8 @@ function strayAnswers(pack: AnswerPack, asked: QuestionPack): Problem[] {
       message: `The answers are for ${pack.question_pack_id}; what is asked now is ${asked.pack_id}.`,
       path: 'question_pack_id',
     })
+  problems.push(...unaskedIn(ids, asked).map(({ problem }) => problem))
   ids.forEach((id, i) => {
-    if (!known.includes(id))
-      problems.push({ code: 'answer_unasked', message: `${id} is not asked.`, path: `answers[${i}].question_id` })
     if (ids.indexOf(id) < i)
       problems.push({ code: 'answer_repeated', message: `${id} is answered twice.`, path: `answers[${i}].question_id` })
   })

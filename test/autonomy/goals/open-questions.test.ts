@@ -5,7 +5,7 @@ import { note, payTool, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { createDeskWorld } from '../../support/desk.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
-import type { World } from '../../support/world.ts'
+import { createWorld, type World } from '../../support/world.ts'
 
 const registry = registryIn(scratchFolder('open-questions').fresh())
 let world: World
@@ -83,4 +83,16 @@ test('goal report: a blocked goal whose question is answered while no process wo
   await world.restart()
   await world.sw.idle()
   expect(await show()).toMatchObject({ state: 'goal_met' })
+})
+
+test('goal start: a name in per_agent that no agent has is refused, with the names that exist', async () => {
+  world = await createWorld({ agents: { worker: worker() }, plans: { registry } })
+  const start = (per_agent: Record<string, number>) =>
+    world.sw.goals.start({ goal: 'Write', plan: planOf(note('ta')), per_agent })
+  await expect(start({ worker: 1, wroker: 1 })).rejects.toMatchObject({
+    code: 'bad_definition',
+    message: expect.stringContaining('per_agent names wroker, which is not configured; there is worker.'),
+  })
+  expect(await world.sw.goals.list()).toEqual([])
+  expect(await start({ worker: 1 })).toMatchObject({ goal_id: expect.any(String) })
 })

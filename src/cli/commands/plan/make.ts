@@ -6,7 +6,7 @@ import { keySummary } from './key-summary.ts'
 export const planMake: Command = {
   name: 'plan INTENT',
   usage:
-    'statewright plan INTENT [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--recovers ID|DIR] [-o DIR] [--key FILE] [--store URL | --server URL] [--json]',
+    'statewright plan INTENT [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--recovers ID|DIR] [-o DIR] [--key FILE] [--store URL] [--server URL] [--json]',
   summary: 'Make a plan of an intent: judged, frozen, with a reason for every verdict. Nothing runs.',
   options: {
     ...inputOptions,
