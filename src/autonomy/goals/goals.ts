@@ -131,7 +131,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     return { state, goal: goalIn(state, goal_id) }
   }
 
-  /** No worker has a run of it, and whoever drives it would record and do nothing now. */
+  /** No worker has a run of it, and its driver would record and do nothing now. */
   function isAtRest(state: SessionState, goal: GoalView): boolean {
     const desk = deskFor(state, goal, createBatch(state, engine.clock.now()))
     decide(desk)
