@@ -25,12 +25,12 @@ interface Library {
 /** The arguments of a function, in order, by the names that a refusal calls them. */
 type Arguments = Readonly<Record<string, z.ZodType>>
 
-const text = z
+const said = z
   .string()
-  .min(1)
   .max(10_000)
   .refine((given) => given.isWellFormed(), 'It has half of a surrogate pair.')
-const reason = text.optional()
+const text = said.min(1)
+const reason = said.optional()
 const person = z.string().trim().min(1).max(200).optional()
 /** A server puts the names of operation and sender before the key that it was sent. */
 const key = z.string().min(1).max(1_000).optional()

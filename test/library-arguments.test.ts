@@ -116,6 +116,15 @@ test('library: budgets and keys of submissions, sessions and agents are checked 
   expect(await sw.sessions()).toEqual([])
 })
 
+test('library: an empty reason is taken, as over HTTP', async () => {
+  const { sw } = await opened()
+  const session_id = await sw.createSession({ agent: 'main' })
+  await sw.submit({ agent: 'main', input: 'Go.', session_id })
+  await sw.idle()
+  await sw.pause(session_id, '')
+  expect((await sw.sessions())[0]).toMatchObject({ session_id, state: 'paused' })
+})
+
 test('library: a getter is read once, so that what was checked is what is used', async () => {
   const { sw } = await opened()
   let reads = 0
