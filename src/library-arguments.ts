@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Goals } from './autonomy/goals/goals.ts'
 import { faults } from './faults/catalogue.ts'
-import type { Problem } from './kernel/problem.ts'
+import { mostTold, type Problem } from './kernel/problem.ts'
 import type { PlansOfStore } from './open-plans.ts'
 import { budget } from './runes/kinds/agent.ts'
 import type { Submission, Submitted } from './runtime/commands/submit.ts'
@@ -180,9 +180,6 @@ function readArguments(operation: string, shapes: Arguments, args: readonly unkn
   if (problems.length > 0) throw faults.bad_request({ operation, problems: problems.slice(0, mostTold) })
   return read
 }
-
-/** A list of a hundred thousand mistakes helps no one. */
-const mostTold = 20
 
 function readArgument(shape: z.ZodType, given: unknown): { value?: unknown; wrong?: readonly Problem[] } {
   try {

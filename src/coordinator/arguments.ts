@@ -3,7 +3,7 @@ import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import { boundedJson, type JsonLimits, jsonLimits } from '../kernel/bounded-json.ts'
 import type { Json } from '../kernel/json.ts'
-import { pointerTo } from '../kernel/problem.ts'
+import { mostTold, pointerTo } from '../kernel/problem.ts'
 import type { CoordinationInput, Ports } from './progress.ts'
 import { snapshotOf } from './registry/admission.ts'
 import { recovers } from './schemas/lineage.ts'
@@ -105,9 +105,6 @@ export function pick<T extends object, K extends keyof T & string>(value: T, nam
   const members = names.map((name) => [name, memberOf(value, name)])
   return Object.fromEntries(members.filter(([, member]) => member !== undefined))
 }
-
-/** A list of a hundred thousand mistakes helps no one. */
-const mostTold = 20
 
 function unfit(
   { of, name }: Argument,

@@ -4,6 +4,9 @@ export interface Problem {
   readonly problem: string
 }
 
+/** So many are told at once. A list of a hundred thousand mistakes helps no one. */
+export const mostTold = 20
+
 export function pointerTo(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Problem, pointerTo } from '../kernel/problem.ts'
+import { mostTold, type Problem, pointerTo } from '../kernel/problem.ts'
 import { asItIs } from './thrown.ts'
 
 /** An object with these fields and no others. Whoever misspells one is told which there are. */
@@ -22,12 +22,11 @@ export function fieldProblems(error: z.ZodError): Problem[] {
   )
 }
 
-const named = 20
 const longest = 400
 
-/** The first 20 of them in one sentence, without its full stop. Both texts may be quotations, so each is cleaned and cut. */
+/** The first of them in one sentence, without its full stop. Both texts may be quotations, so each is cleaned and cut. */
 export function problemSentence(problems: readonly Problem[], clean = asItIs): string {
-  const each = problems.slice(0, named).map(({ pointer, problem }) => {
+  const each = problems.slice(0, mostTold).map(({ pointer, problem }) => {
     const says = clean(`${pointer === '' ? '' : `${pointer}: `}${problem}`)
     return says.length <= longest ? says.replace(/\.$/, '') : `${says.slice(0, longest).toWellFormed()}…`
   })

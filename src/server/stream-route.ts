@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
-import { pointerTo } from '../kernel/problem.ts'
+import { mostTold, pointerTo } from '../kernel/problem.ts'
 import type { Scope } from '../surface/operation.ts'
 
 /** A path that is answered with a stream. The server checks who asks; the stream writes on the socket itself. */
@@ -34,5 +34,3 @@ export function refuseUnknown(operation: string, known: readonly string[], given
   const problems = unknown.slice(0, mostTold).map((field) => ({ in: 'query', pointer: pointerTo([field]), problem }))
   throw faults.bad_request({ operation, problems })
 }
-
-const mostTold = 20

@@ -1,4 +1,5 @@
 import { faults } from '../faults/catalogue.ts'
+import { mostTold } from '../kernel/problem.ts'
 import { shapeProblems } from '../runtime/shape-problems.ts'
 import type { Asked, Operation } from './operation.ts'
 
@@ -16,5 +17,5 @@ export function readRequest<P, Q, B>(
   const problems = Object.entries({ params, query, body }).flatMap(([part, read]) =>
     read.success ? [] : shapeProblems(read.error).map((p) => ({ in: part, ...p })),
   )
-  throw faults.bad_request({ operation: operation.name, problems })
+  throw faults.bad_request({ operation: operation.name, problems: problems.slice(0, mostTold) })
 }

@@ -222,6 +222,14 @@ test('surface: every operation refuses a field that it does not know, in the que
   }
 })
 
+test('surface: of many mistakes in one request the first 20 are told', async () => {
+  const { client } = await createDeskWorld({ support: supportAgent([say('Done.')]) })
+  const expected_waiting = Array.from({ length: 50 }, () => 'not an id')
+  const body = { reply: {}, expected_waiting }
+  const refused = client.call(answer, { params: { interaction_id: 'int_1' }, body })
+  await expect(refused).rejects.toMatchObject({ code: 'bad_request', details: { problems: { length: 20 } } })
+})
+
 test('surface: the history of a run can be read page by page, with the next_cursor of each', async () => {
   const { client, world } = await createDeskWorld({ support: supportAgent([refund, form, say('Done.')]) })
   const { run_id } = await client.call(submitRun, { body: { agent: 'support', input: 'Refund order 42.' } })
