@@ -47,7 +47,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^statewright$/, replacement: source('index') },
-      { find: /^statewright\/plans$/, replacement: source('plans') },
+      { find: /^statewright\/plans$/, replacement: source('entry/plans') },
     ],
   },
   test: {

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
+import { serveConfig } from '../src/app/serve.ts'
+import { createStatewright } from '../src/app/statewright.ts'
 import { agent } from '../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel, together } from '../src/runtime/scripted-model.ts'
 import { tool } from '../src/runtime/tools/define-tool.ts'
-import { serveConfig } from '../src/serve.ts'
-import { createStatewright } from '../src/statewright.ts'
 import { buildConsole, openBrowser } from '../test/support/browser.ts'
 
 const events = Number(process.env.EVENTS ?? 50_000)

@@ -12,10 +12,10 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
+import { createStatewright } from '../src/app/statewright.ts'
 import { agent } from '../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../src/runtime/scripted-model.ts'
 import { tool } from '../src/runtime/tools/define-tool.ts'
-import { createStatewright } from '../src/statewright.ts'
 
 const rounds = Number(process.env.ROUNDS ?? 3)
 const folder = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'statewright-bench-'))

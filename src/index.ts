@@ -1,6 +1,7 @@
 /** What people import. Everything else in the package is our own business and may change. */
 export { aiSdkModel, type ModelSettings } from './adapters/ai-sdk/ai-sdk-model.ts'
 export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
+export { createStatewright, defineConfig, type Statewright, type StatewrightOptions } from './app/statewright.ts'
 export type { Goals } from './autonomy/goals/goals.ts'
 export type { GoalReport, TaskReport } from './autonomy/goals/report.ts'
 export type { GoalSet, GoalSubmission } from './autonomy/goals/set-goal.ts'
@@ -18,5 +19,4 @@ export { ask, breakOff, call, say, scriptedModel, together } from './runtime/scr
 export { tool } from './runtime/tools/define-tool.ts'
 export { DidNotHappen } from './runtime/tools/did-not-happen.ts'
 export type { Probed, Tool, ToolContext } from './runtime/tools/tool.ts'
-export { createStatewright, defineConfig, type Statewright, type StatewrightOptions } from './statewright.ts'
 export type { FcmpEvent } from './wire/fcmp.ts'

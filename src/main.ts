@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { dieBy } from './adapters/host/crashes.ts'
+import { systemHost } from './app/system-host.ts'
+import { openTerminal } from './app/terminal.ts'
 import type { Arguments, Io } from './cli/command.ts'
 import { commands } from './cli/commands/all.ts'
 import { exits } from './cli/exits.ts'
@@ -8,8 +10,6 @@ import { next } from './cli/hint.ts'
 import { run } from './cli/run.ts'
 import { printable } from './kernel/printable.ts'
 import { stackOf } from './runtime/thrown.ts'
-import { systemHost } from './system-host.ts'
-import { openTerminal } from './terminal.ts'
 
 /** Wires the rooms together. Nobody imports this file but the launcher. */
 export function main(args: readonly string[]): Promise<number> {

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { claimOwnFile, isOwnFile } from '../../src/adapters/workspace/own-files.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
-import { closeStore, openStore } from '../../src/open-store.ts'
-import { tokenFileOf } from '../../src/secret-files.ts'
+import { closeStore, openStore } from '../../src/app/open-store.ts'
+import { tokenFileOf } from '../../src/app/secret-files.ts'
 import { createTally } from '../support/tally.ts'
 
 const tally = createTally()

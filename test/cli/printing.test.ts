@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { systemHost } from '../../src/app/system-host.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands/all.ts'
 import { paintFor } from '../../src/cli/render/paint.ts'
 import { safeJson } from '../../src/cli/render/safe.ts'
 import { run } from '../../src/cli/run.ts'
-import { systemHost } from '../../src/system-host.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 

@@ -1,4 +1,4 @@
-import type { Store } from '../../src/open-store.ts'
+import type { Store } from '../../src/app/open-store.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Life } from './life.ts'
 import type { Outside } from './outside.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test, vi } from 'vitest'
 import { errorTypes } from '../../src/adapters/ai-sdk/error-types.ts'
-import { createStatewright } from '../../src/statewright.ts'
+import { createStatewright } from '../../src/app/statewright.ts'
 import { evaluate } from '../support/page-example.ts'
 
 const page = readFileSync(new URL('../../docs/models.md', import.meta.url), 'utf8')

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { createStatewright } from '../../src/app/statewright.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
-import { createStatewright } from '../../src/statewright.ts'
 import { evaluate } from '../support/page-example.ts'
 
 const page = readFileSync(new URL('../../docs/tools.md', import.meta.url), 'utf8')

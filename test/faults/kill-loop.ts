@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { openStore } from '../../src/open-store.ts'
+import { openStore } from '../../src/app/open-store.ts'
 import { startBank } from './bank.ts'
 import { createClient } from './client.ts'
 import { createLives } from './lives.ts'

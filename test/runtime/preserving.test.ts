@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { openStore } from '../../src/open-store.ts'
+import { openStore } from '../../src/app/open-store.ts'
 import type { Append } from '../../src/runelog/port.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'

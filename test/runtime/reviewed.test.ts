@@ -216,7 +216,7 @@ test('a checkpoint that cannot be kept harms nobody', async () => {
   const steps = 500
   const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), read_only: true, run: () => 'x' })
   const model = scriptedModel((_, n) => (n < steps ? call('echo.it', { n }) : say('done')))
-  const { openStore } = await import('../../src/open-store.ts')
+  const { openStore } = await import('../../src/app/open-store.ts')
   const { hostPorts } = await import('../../src/adapters/host/ports.ts')
   const store = await openStore('memory:', hostPorts)
   let saves = 0

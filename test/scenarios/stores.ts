@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { type Store as Opened, openStore } from '../../src/open-store.ts'
+import { type Store as Opened, openStore } from '../../src/app/open-store.ts'
 import type { Settings } from '../../src/runtime/engine/engine.ts'
 import type { Through } from '../support/world.ts'
 

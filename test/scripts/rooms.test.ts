@@ -83,7 +83,12 @@ test.each<[string, Readonly<Record<string, readonly string[]>>, string]>([
     'console-sees-only-the-pure-rooms: console/a.ts → src/runelog/b.ts',
   ],
   ['a room that no rule knows', { 'src/attic/a.ts': ['./b.ts'], 'src/attic/b.ts': [] }, 'every-file-has-a-room'],
-  ['an import of main', { 'src/cli/a.ts': ['../main.ts'], 'src/main.ts': [] }, 'nobody-imports-main: src/cli/a.ts'],
+  [
+    'a room that imports the wiring',
+    { 'src/server/a.ts': ['../app/b.ts'], 'src/app/b.ts': [] },
+    'server-touches-only-its-own: src/server/a.ts → src/app/b.ts',
+  ],
+  ['an import of main', { 'src/cli/a.ts': ['../main.ts'], 'src/main.ts': [] }, 'nothing-imports-main: src/cli/a.ts'],
   ['a ring of imports', { 'src/kernel/a.ts': ['./b.ts'], 'src/kernel/b.ts': ['./a.ts'] }, 'no-cycles'],
   ['an import of nothing', { 'src/kernel/a.ts': ['./gone.ts'] }, 'nothing-is-unresolved: src/kernel/a.ts'],
 ])('%s is found', async (_, tree, problem) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
+import type { Statewright } from '../../src/app/statewright.ts'
 import { Fault } from '../../src/faults/fault.ts'
-import type { Statewright } from '../../src/statewright.ts'
 import { concurrently } from '../support/concurrent.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/postgres.ts'

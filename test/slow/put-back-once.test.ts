@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { closeStore, openStore } from '../../src/open-store.ts'
+import { closeStore, openStore } from '../../src/app/open-store.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import { eventually } from '../support/eventually.ts'
 import { createWorkplace } from '../support/workplace.ts'

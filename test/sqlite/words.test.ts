@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { auditSqlite } from '../../src/adapters/sqlite/audit.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
-import { models } from '../../src/open-store.ts'
+import { models } from '../../src/app/open-store.ts'
 import { opening } from '../support/drafts.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 

@@ -1,5 +1,5 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { closeStore, openStore } from '../../src/open-store.ts'
+import { closeStore, openStore } from '../../src/app/open-store.ts'
 import { created } from './drafts.ts'
 
 /** Puts the session `ses_1` into a store, which is made if it is missing, and closes the store. */

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { createCast } from '../../examples/07-goal/cast.ts'
+import { serveConfig } from '../../src/app/serve.ts'
 import type { Json } from '../../src/kernel/json.ts'
-import { serveConfig } from '../../src/serve.ts'
 import { consoleAgents } from './console-agents.ts'
 import { otherToken, ownerToken } from './console-process.ts'
 

@@ -2,9 +2,9 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCast, goal, type Outside } from '../../examples/07-goal/cast.ts'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { closeStore, openStore } from '../../src/app/open-store.ts'
+import { createStatewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
-import { closeStore, openStore } from '../../src/open-store.ts'
-import { createStatewright } from '../../src/statewright.ts'
 
 /** The example in a process that kills itself right after its n-th append, or lives to the end and prints how it stands. */
 const [folder = '.', diesAt = '0'] = process.argv.slice(2)

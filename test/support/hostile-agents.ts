@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import type { StatewrightOptions } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Model, ModelEvent } from '../../src/runtime/model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
-import type { StatewrightOptions } from '../../src/statewright.ts'
 import { hostileSecrets } from './hostile-values.ts'
 
 /** The ways in which a hostile text reaches the runtime. */

@@ -1,6 +1,6 @@
 import { stripTypeScriptTypes } from 'node:module'
 import { expect } from 'vitest'
-import type { StatewrightOptions } from '../../src/statewright.ts'
+import type { StatewrightOptions } from '../../src/app/statewright.ts'
 
 /** Runs a module of an example that exports a config. What it imports from us comes from the sources. */
 export async function evaluate(code: string): Promise<StatewrightOptions> {
@@ -37,5 +37,5 @@ async function linked(code: string) {
 
 const ours: Readonly<Record<string, () => Promise<object>>> = {
   statewright: () => import('../../src/index.ts'),
-  'statewright/plans': () => import('../../src/plans.ts'),
+  'statewright/plans': () => import('../../src/entry/plans.ts'),
 }

@@ -3,8 +3,8 @@
  * append: `plan-program.ts STORE N`. It answers against the rules first.
  */
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { openStore } from '../../src/open-store.ts'
-import { createStatewright } from '../../src/statewright.ts'
+import { openStore } from '../../src/app/open-store.ts'
+import { createStatewright } from '../../src/app/statewright.ts'
 import { asking, bystander, packFor, whereTo } from './plans.ts'
 
 const [url = '', n = '0'] = process.argv.slice(2)

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
+import { openStore } from '../../src/app/stores.ts'
+import { systemHost } from '../../src/app/system-host.ts'
 import type { Command, Host, Terminal } from '../../src/cli/command.ts'
 import { commands as all } from '../../src/cli/commands/all.ts'
 import { run } from '../../src/cli/run.ts'
-import { openStore } from '../../src/stores.ts'
-import { systemHost } from '../../src/system-host.ts'
 
 export interface Outcome {
   readonly exit: number

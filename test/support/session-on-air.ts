@@ -1,5 +1,5 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { models } from '../../src/open-store.ts'
+import { models } from '../../src/app/open-store.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Draft } from '../../src/runes/rune.ts'

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { createStatewright, type StatewrightOptions } from '../../src/app/statewright.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
-import { createStatewright, type StatewrightOptions } from '../../src/statewright.ts'
 import { note, planOf, worker } from '../scenarios/goal-cast.ts'
 import { eventually } from './eventually.ts'
 

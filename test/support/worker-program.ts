@@ -1,12 +1,12 @@
 import { writeSync } from 'node:fs'
 import pg from 'pg'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { closeStore, openStore } from '../../src/app/open-store.ts'
+import { createStatewright } from '../../src/app/statewright.ts'
 import { Fault } from '../../src/faults/fault.ts'
-import { closeStore, openStore } from '../../src/open-store.ts'
 import type { Append, Runelog } from '../../src/runelog/port.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import type { Settings } from '../../src/runtime/engine/engine.ts'
-import { createStatewright } from '../../src/statewright.ts'
 import { workerAgents } from './worker-agents.ts'
 
 /**

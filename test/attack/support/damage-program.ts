@@ -5,13 +5,13 @@
  */
 import { z } from 'zod'
 import { openCheckpoints } from '../../../src/adapters/sqlite/checkpoints.ts'
+import { createStatewright } from '../../../src/app/statewright.ts'
+import { signerOf } from '../../../src/app/store-key.ts'
 import { foldSession, newSessionState } from '../../../src/observation/fold-session.ts'
 import { toParts } from '../../../src/observation/session-parts.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
-import { createStatewright } from '../../../src/statewright.ts'
-import { signerOf } from '../../../src/store-key.ts'
 
 const path = process.argv[2] ?? ''
 const input = z.object({ order: z.string() })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { openStore, type Store } from '../../../src/app/open-store.ts'
 import { faults } from '../../../src/faults/catalogue.ts'
-import { openStore, type Store } from '../../../src/open-store.ts'
 import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
+import { createStatewright, type StatewrightOptions } from '../../../src/app/statewright.ts'
 import { say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
-import { createStatewright, type StatewrightOptions } from '../../../src/statewright.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { closeStore, openStore } from '../../../src/open-store.ts'
+import { closeStore, openStore } from '../../../src/app/open-store.ts'
 import { say } from '../../../src/runtime/scripted-model.ts'
 import { chosen, form, minute } from '../../scenarios/props.ts'
 import { plays } from '../../scenarios/theatre.ts'

@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { keyFileOf } from '../../../src/secret-files.ts'
+import { keyFileOf } from '../../../src/app/secret-files.ts'
 import { addSession } from '../../support/add-session.ts'
 import { lookOn } from '../../support/look-on.ts'
 import { runCli } from '../../support/run-cli.ts'
@@ -75,7 +75,7 @@ test('F-106 export: a disk without room for the bundle keeps no part of it', asy
 
 test('F-106 keys: of several processes that sign first, all have the key that the store notes', async () => {
   const program = `
-    import { keyOf } from ${JSON.stringify(new URL('../../../src/store-key.ts', import.meta.url).href)}
+    import { keyOf } from ${JSON.stringify(new URL('../../../src/app/store-key.ts', import.meta.url).href)}
     console.log(keyOf(process.argv[1]).signer().public_key)
   `
   const runs = Array.from({ length: 6 }, () =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { loadConfig } from '../../../src/load-config.ts'
-import { createStatewright } from '../../../src/statewright.ts'
+import { loadConfig } from '../../../src/app/load-config.ts'
+import { createStatewright } from '../../../src/app/statewright.ts'
 import { createProject, idIn, type Project } from '../../support/cli-project.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { createStatewright } from '../../../src/statewright.ts'
+import { createStatewright } from '../../../src/app/statewright.ts'
 import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
 import { eventually } from '../../support/eventually.ts'

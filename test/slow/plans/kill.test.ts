@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { closeStore, openStore } from '../../../src/open-store.ts'
+import { closeStore, openStore } from '../../../src/app/open-store.ts'
 import { isProof } from '../../support/sampling.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'statewright-plan-kill-'))

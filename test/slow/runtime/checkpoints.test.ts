@@ -5,14 +5,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { openCheckpoints } from '../../../src/adapters/sqlite/checkpoints.ts'
+import { createStatewright } from '../../../src/app/statewright.ts'
+import { signerOf } from '../../../src/app/store-key.ts'
+import { openStore } from '../../../src/app/stores.ts'
 import { foldSession, newSessionState } from '../../../src/observation/fold-session.ts'
 import { fromParts, toParts } from '../../../src/observation/session-parts.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
-import { createStatewright } from '../../../src/statewright.ts'
-import { signerOf } from '../../../src/store-key.ts'
-import { openStore } from '../../../src/stores.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

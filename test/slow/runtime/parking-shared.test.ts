@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { closeStore, openStore } from '../../../src/open-store.ts'
+import { closeStore, openStore } from '../../../src/app/open-store.ts'
 import type { Append, Runelog } from '../../../src/runelog/port.ts'
 import { say } from '../../../src/runtime/scripted-model.ts'
 import { form, minute } from '../../scenarios/props.ts'

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { closeStore, openStore, type Store } from '../../../src/open-store.ts'
+import { closeStore, openStore, type Store } from '../../../src/app/open-store.ts'
+import { createStatewright, type StatewrightOptions } from '../../../src/app/statewright.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
-import { createStatewright, type StatewrightOptions } from '../../../src/statewright.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 

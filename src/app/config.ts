@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { type McpServer, mcpServers } from '../adapters/mcp/server-config.ts'
+import { faults } from '../faults/catalogue.ts'
+import type { Problem } from '../kernel/problem.ts'
+import { shortest_secret } from '../runelog/secret-forms.ts'
+import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
+import { type Policy, permissionPolicy } from '../runtime/tools/policy.ts'
+import { usualLimits } from '../server/limits.ts'
+import { scopes } from '../surface/operation.ts'
+
+const duration = z.int().positive()
+const isFunction = (value: unknown) => typeof value === 'function'
+
+const logFunction = z.custom<unknown>(isFunction, 'Expected a function.')
+
+const store = z.custom<unknown>(
+  (given) => (typeof given === 'string' ? given !== '' : isFunction(Object(Object(given).runelog).append)),
+  'Expected "sqlite:./file.db", "postgres://…", "memory:", or a store that is open already.',
+)
+
+/** What an agent is made of is checked where it is made ready, with the path of each field. */
+const agents = z.record(
+  z.string(),
+  z.custom<object>(
+    (given) => given === undefined || given === Object(given),
+    'Expected an agent; make one with agent({ role, model, … }).',
+  ),
+)
+
+const serverShape = closedObject({
+  host: z.string().min(1).optional(),
+  port: z.int().min(0).max(65_535).optional(),
+  hosts: z.array(z.string().min(1)).optional(),
+  origins: z.array(z.url()).optional(),
+  tokens: z
+    .array(
+      closedObject({
+        name: z.string().regex(/^[\w.@-]{1,100}$/, 'Expected 1 to 100 letters, digits and _ . @ - only.'),
+        token: z.string().regex(/^[\w.~+/=-]{16,500}$/, 'Expected 16 to 500 letters, digits and . ~ + / = - _ only.'),
+        scope: z.enum(scopes),
+      }),
+    )
+    .optional(),
+  limits: closedObject(
+    Object.fromEntries(Object.keys(usualLimits).map((name) => [name, z.int().positive().optional()])),
+  ).optional(),
+})
+
+/** Every part of a config that is data. What an agent or a tool is made of is checked where it is made. */
+const configShape = closedObject({
+  store,
+  agents: agents.refine((given) => Object.keys(given).length > 0, 'Expected at least one agent.'),
+  policy: permissionPolicy.prefault({}),
+  mcp: mcpServers.default({}),
+  plans: closedObject({
+    registry: z.string().min(1),
+    policy: z.json(),
+    signing_key: z.string().min(1),
+  })
+    .partial()
+    .optional(),
+  secrets: z
+    .record(
+      z.string(),
+      z
+        .string()
+        .min(
+          shortest_secret,
+          `Expected at least ${shortest_secret} characters: a shorter secret occurs by chance in ids and numbers.`,
+        ),
+    )
+    .optional(),
+  settings: closedObject({
+    worker: z.string().min(1),
+    lease_ms: z.int().min(100),
+    reply_timeout_ms: duration,
+    cancel_grace_ms: z.int().nonnegative(),
+    late_worker_ms: duration.nullable(),
+    requeue_limit: z.int().nonnegative(),
+    error_threshold: z.int().positive(),
+    max_delegation_depth: z.int().nonnegative().max(64),
+    max_open_delegations: z.int().nonnegative(),
+    max_delegations: z.int().nonnegative(),
+  })
+    .partial()
+    .optional(),
+  max_concurrent_runs: z.int().nonnegative().optional(),
+  warn: logFunction.optional(),
+  log: closedObject({ info: logFunction, debug: logFunction }).partial().optional(),
+  server: serverShape.optional(),
+  ports: z.looseObject({}).optional(),
+})
+
+/** Whoever only gives commands may leave the agents to those who work. */
+const commandingShape = configShape.extend({ agents })
+
+const shapeFor = (config: unknown) => (Object(config).max_concurrent_runs === 0 ? commandingShape : configShape)
+
+/** Everything that is wrong with a config, each with the path of the field and what was expected there. */
+export function configProblems(config: unknown): readonly Problem[] {
+  const read = readConfig(config)
+  return 'problems' in read ? read.problems : []
+}
+
+/** A promise or a map has no fields: it would be read as if nothing had been said. */
+const isPlain = (value: object) => [Object.prototype, null].includes(Object.getPrototypeOf(value))
+
+function readConfig(config: unknown) {
+  const read = shapeFor(config).safeParse(config)
+  if (!read.success) return { problems: fieldProblems(read.error) }
+  const { store: _store, ...parts } = config as Readonly<Record<string, unknown>>
+  const problems = Object.entries(parts).flatMap(([field, part]) =>
+    typeof part !== 'object' || part === null || isPlain(part)
+      ? []
+      : [{ pointer: `/${field}`, problem: 'Expected a plain object. A promise must be awaited first.' }],
+  )
+  return problems.length > 0 ? { problems } : { data: read.data }
+}
+
+/** Refuses a config with a mistake in it before anything is opened or started. */
+export function checkConfig(config: unknown): {
+  readonly policy: Policy
+  readonly servers: Readonly<Record<string, McpServer>>
+} {
+  const read = readConfig(config)
+  if ('data' in read) return { policy: read.data.policy, servers: read.data.mcp }
+  const problem = `${problemSentence(read.problems)}.`
+  throw faults.bad_definition({ what: 'config', name: 'statewright', problem })
+}

@@ -1,0 +1,234 @@
+import { accessSync, constants, existsSync, realpathSync, statfsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { hostPorts } from '../adapters/host/ports.ts'
+import { checkSignature } from '../adapters/host/signing-key.ts'
+import { tokenFault } from '../adapters/host/token-file.ts'
+import { secretFault } from '../adapters/host/write-secret.ts'
+import { refuseName } from '../adapters/sqlite/open-database.ts'
+import { systemClock } from '../adapters/system/clock.ts'
+import { workspaceOf } from '../adapters/workspace/workspace-tools.ts'
+import type { Finding, Store, Where } from '../cli/command.ts'
+import { shownStore } from '../cli/shown-store.ts'
+import { Fault } from '../faults/fault.ts'
+import { unreadable } from '../runelog/damage.ts'
+import { mayGo, type Stray } from '../runelog/stray.ts'
+import { type BadEvent, createVerifier } from '../runes/verify.ts'
+import { listAgents } from '../surface/operations/agents.ts'
+import { openClient } from './open-client.ts'
+import { keyFileOf, tokenFileOf, usualPlaceOf } from './secret-files.ts'
+import { createStatewright } from './statewright.ts'
+import { keyFault } from './store-key.ts'
+import { openStore } from './stores.ts'
+import { configOf, storeOf } from './where.ts'
+
+/** So many events are read in a few seconds. */
+const most_events = 100_000
+
+const least_free_bytes = 200 * 1024 * 1024
+
+/** What could be in the way, looked at one by one. Wiring, like `main`: nothing in a room imports this. */
+export async function examine(where: Where): Promise<readonly Finding[]> {
+  const store = await said(() => storeOf(where))
+  return [
+    theNode(),
+    await theConfig(where),
+    ...(store instanceof Fault
+      ? []
+      : [theFolder(store), ...(await theStore(store)), ...(await theClock(store)), ...theSecrets(store)]),
+    ...(where.server === undefined ? [] : [await theServer(where, where.server)]),
+    theToken(),
+  ]
+}
+
+function theNode(): Finding {
+  const { node } = process.versions
+  const readsTypes = Boolean(process.features.typescript)
+  const says = `Node ${node}${readsTypes ? ' reads TypeScript by itself' : ' cannot read a config in TypeScript'}`
+  return readsTypes
+    ? good('Node', says)
+    : { what: 'Node', verdict: 'odd', says, fix: 'use Node 22.18 or newer, or a config in JavaScript (--config)' }
+}
+
+async function theConfig({ config: named }: Where): Promise<Finding> {
+  const what = 'config'
+  const config = await said(() => configOf(named))
+  if (config instanceof Fault) return bad(what, config.message, 'mend what it names')
+  if (config === undefined)
+    return { what, verdict: 'odd', says: 'there is no ./statewright.config.ts', fix: 'statewright init' }
+  // On a store in memory: everything about agents, tools and models is checked, and nothing is touched.
+  const made = await said(() => createStatewright({ ...config, store: 'memory:', warn: () => {} }))
+  if (made instanceof Fault) return bad(what, made.message, 'mend what it names')
+  await made.close()
+  return good(what, `the agents ${Object.keys(config.agents).join(', ')} can be set up`)
+}
+
+function theFolder(store: string): Finding {
+  const what = 'disk'
+  if (!store.startsWith('sqlite:')) return good(what, 'the store is elsewhere')
+  const folder = dirname(resolve(store.slice('sqlite:'.length)))
+  if (!existsSync(folder)) return bad(what, `there is no folder ${folder}`, `mkdir -p ${folder}`)
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch {
+    const fix = `give yourself write access to ${folder}, or name another --store`
+    return bad(what, `${folder} cannot be written to; a store in it can only be looked at`, fix)
+  }
+  const { bavail, bsize } = statfsSync(folder)
+  const free = `${Math.floor((bavail * bsize) / 1024 / 1024)} MB are free in ${folder}`
+  return bavail * bsize < least_free_bytes
+    ? bad(what, free, 'make room: a log needs a place to grow')
+    : good(what, free)
+}
+
+async function theStore(url: string): Promise<readonly Finding[]> {
+  const what = 'store'
+  const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  const named = await said(async () => path !== undefined && refuseName(path))
+  if (named instanceof Fault) return [bad(what, named.message, 'name another --store')]
+  if (path !== undefined && !existsSync(path) && !existsSync(`${path}.segments`))
+    return [good(what, `${shownStore(url)} is not there yet; the first run makes it`)]
+  const opened = await said(() => openStore(url, 'look'))
+  if (opened instanceof Fault) {
+    const isHeld = opened.code === 'store_locked'
+    if (isHeld) return [theHolder(what, opened)]
+    const fix = opened.code === 'store_unusable' ? 'restore a copy' : 'see that it can be reached'
+    return [bad(what, opened.message, fix)]
+  }
+  try {
+    const sessions = await opened.runelog.sessionIds()
+    const size = path === undefined ? '' : `, ${Math.ceil(statSync(path).size / 1024)} kB`
+    const says = `${shownStore(url)} holds ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}${size}; "statewright verify" proves it`
+    return [good(what, says), await theRecord(opened, sessions), ...theStrays(await opened.strays())]
+  } finally {
+    await opened.runelog.close()
+  }
+}
+
+/** The events of each log, up to a limit. All that lies beside the logs is left to "verify". */
+async function theRecord({ runelog }: Store, sessions: readonly string[]): Promise<Finding> {
+  const what = 'record'
+  let events = 0
+  for (const session_id of sessions) {
+    const verifier = createVerifier(session_id, { ...hostPorts, check: checkSignature, trusted: undefined })
+    let problem: BadEvent | undefined
+    try {
+      for await (const record of runelog.records(session_id)) {
+        problem = verifier.take(record)
+        if (problem !== undefined) break
+        if (++events === most_events) return good(what, `the first ${events} events verify`)
+      }
+      problem ??= verifier.end()
+    } catch (error) {
+      problem = { event_id: verifier.head().event_id + 1, problem: unreadable(error) }
+    }
+    if (problem !== undefined) {
+      const says = `${session_id} event ${problem.event_id}: ${problem.problem}`
+      return bad(what, says, '"statewright verify" names all damage; keep the files, then restore a copy')
+    }
+  }
+  return good(what, `its ${events} events verify`)
+}
+
+/** Files that the store does not refer to. One that holds the only copy of a log points to a lost or older database. */
+function theStrays(strays: readonly Stray[]): readonly Finding[] {
+  if (strays.length === 0) return []
+  const lost = strays.filter((stray) => !mayGo(stray))
+  const says = `${strays.length} ${strays.length === 1 ? 'file' : 'files'} beside the store that it does not refer to`
+  return lost.length === 0
+    ? [{ what: 'files', verdict: 'odd', says, fix: 'statewright clean' }]
+    : [
+        bad(
+          'files',
+          `${says}; ${lost.length} may hold the only copy of a log`,
+          'statewright clean lists them; restore the database that belongs to them',
+        ),
+      ]
+}
+
+/** Processes on PostgreSQL decide by its clock. One that differs confuses readers who compare logs. */
+async function theClock(url: string): Promise<readonly Finding[]> {
+  if (!/^postgres(ql)?:/.test(url)) return []
+  const { measureSkew, noticeable_skew_ms } = await import('../adapters/postgres/clock.ts')
+  const skew_ms = await measureSkew(url, systemClock).catch(() => undefined)
+  // That the store cannot be reached is a finding of its own.
+  if (skew_ms === undefined) return []
+  const what = 'clock'
+  const says = `this machine is ${Math.abs(skew_ms)} ms ${skew_ms < 0 ? 'behind' : 'ahead of'} the database, whose clock counts`
+  return Math.abs(skew_ms) > noticeable_skew_ms
+    ? [{ what, verdict: 'odd', says, fix: 'set the clocks of both machines (NTP)' }]
+    : [good(what, says)]
+}
+
+/** Commands find a server that holds the store by themselves; any other process has to let go of it. */
+function theHolder(what: string, { message, details }: Fault): Finding {
+  const isServer = (details as { address?: string | null }).address != null
+  return isServer
+    ? good(what, message)
+    : { what, verdict: 'odd', says: message, fix: 'wait for that process, or stop it' }
+}
+
+async function theServer(where: Where, url: string): Promise<Finding> {
+  const answered = await said(async () => {
+    const client = await openClient(where, 'look')
+    return client.call(listAgents, {})
+  })
+  if (!(answered instanceof Fault)) return good('server', `${url} answers, with ${answered.items.length} agents`)
+  const fix =
+    answered.code === 'server_unreachable' ? 'statewright serve' : 'set STATEWRIGHT_TOKEN to a token that it knows'
+  return bad('server', answered.message, fix)
+}
+
+/** Where the key and the token of the store are. Both are safest where no workspace and no copy of the store has them. */
+function theSecrets(store: string): readonly Finding[] {
+  if (store === 'memory:') return []
+  return (['key', 'token'] as const).map((secret): Finding => {
+    const what = `${secret} file`
+    const file = resolve(secret === 'key' ? keyFileOf(store) : tokenFileOf(store))
+    const usual = usualPlaceOf(store, secret)
+    const isNamed = secret === 'key' && file === resolve(process.env.STATEWRIGHT_KEY ?? '')
+    const unusable = secret === 'key' ? keyFault(store) : tokenFault(file)
+    if (unusable !== undefined) return bad(what, unusable.message, restore[secret])
+    const unmade = existsSync(file) ? undefined : secretFault(file)
+    if (unmade !== undefined) return bad(what, unmade.message, 'name a folder that can be written to: STATEWRIGHT_HOME')
+    const workspace = workspaceOf(existsSync(file) ? realpathSync(file) : file)
+    const move = `mkdir -p -m 700 ${dirname(usual)} && mv ${file} ${usual}`
+    if (workspace !== undefined) {
+      const stays = isNamed || file === usual || existsSync(usual)
+      const fix = stays ? 'let STATEWRIGHT_HOME and STATEWRIGHT_KEY name a place elsewhere' : move
+      return { what, verdict: 'odd', says: `${file} lies in the workspace ${workspace}`, fix }
+    }
+    if (!existsSync(file)) return good(what, `${file} is made by the first process that needs it`)
+    if (isNamed || file === usual)
+      return good(what, `${file}; where this folder does not last, as in a container, set STATEWRIGHT_HOME`)
+    const says = `${file} lies beside the store`
+    if (!existsSync(usual)) return { what, verdict: 'odd', says, fix: move }
+    const fix = `keep ${usual} under another name if a store needs it; then the key of this store can have its place`
+    return { what, verdict: 'odd', says: `${says} and fits it; ${usual} holds another key`, fix }
+  })
+}
+
+const restore = {
+  key: 'restore the key from a backup, or name the folder that holds it with STATEWRIGHT_HOME',
+  token: 'delete it; the next server makes a new one',
+}
+
+function theToken(): Finding {
+  const isSet = (process.env.STATEWRIGHT_TOKEN ?? '') !== ''
+  return good(
+    'token',
+    isSet ? 'STATEWRIGHT_TOKEN is set' : 'STATEWRIGHT_TOKEN is not set; a server here keeps its own in a file',
+  )
+}
+
+const good = (what: string, says: string): Finding => ({ what, verdict: 'good', says, fix: null })
+const bad = (what: string, says: string, fix: string): Finding => ({ what, verdict: 'bad', says, fix })
+
+/** What came of it, or the fault that refused it. */
+async function said<T>(work: () => Promise<T>): Promise<T | Fault> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Fault) return error
+    throw error
+  }
+}

@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { writePlan } from '../adapters/files/plan-folder.ts'
+import { claimOwnFile } from '../adapters/workspace/own-files.ts'
+import { createPlans } from '../autonomy/plans/create-plans.ts'
+import type { Plans } from '../autonomy/plans/plans.ts'
+import type { PlanPorts } from '../autonomy/plans/ports.ts'
+import type { SignatureCheck } from '../coordinator/outputs/dsse.ts'
+import { withJournal } from '../coordinator/outputs/journal.ts'
+import type { ConditionEngine } from '../coordinator/rules/condition.ts'
+import type { RuleEngine } from '../coordinator/rules/engine.ts'
+import type { RegistrySnapshot } from '../coordinator/schemas/registry.ts'
+import { faults } from '../faults/catalogue.ts'
+import type { Sha256 } from '../kernel/digest.ts'
+import type { Json } from '../kernel/json.ts'
+
+export interface PlanOptions {
+  /** The folder of workflows, agents, commands and rules that plans are made of. */
+  readonly registry?: string
+  /** What every plan and every goal is held to. Without it: ask people, change nothing destructive. */
+  readonly policy?: Json
+  /** A file with an Ed25519 key in PEM: what is frozen is signed with it. */
+  readonly signing_key?: string
+}
+
+export interface PlansOfStore extends Omit<Plans, 'resumeAll' | 'idle' | 'stop'> {
+  /** Writes what an ended coordination left behind to a folder, where `statewright plan verify` checks it. */
+  export(coordination_id: string, folder: string): Promise<void>
+}
+
+export const usualPolicy: Json = { schema_version: '1.0.0', mode: 'interactive' }
+
+let loading: Promise<RuleEngine> | undefined
+
+/** Cedar is a megabyte of WebAssembly: only who makes plans pays for loading it, and only once. */
+export function loadRules(): Promise<RuleEngine> {
+  loading ??= import('../adapters/cedar/rule-engine.ts').then(({ createCedarRuleEngine }) => createCedarRuleEngine())
+  return loading
+}
+
+let loadingConditions: Promise<ConditionEngine> | undefined
+
+/** As the rules: loaded once, by the first plan that has a condition. */
+function loadConditions(): Promise<ConditionEngine> {
+  loadingConditions ??= import('../adapters/cedar/condition-engine.ts').then(({ createCedarConditionEngine }) =>
+    createCedarConditionEngine(),
+  )
+  return loadingConditions
+}
+
+/** Reads a registry as it is now. One bad file refuses it all. */
+export async function readRegistry(folder: string, sha256: Sha256): Promise<RegistrySnapshot> {
+  const { loadRegistry } = await import('../adapters/files/registry-folder.ts')
+  const admission = await loadRegistry(folder, { sha256, rules: await loadRules() }).catch((error: Error) => {
+    throw faults.file_unusable({ file: folder, problem: error.message })
+  })
+  if (admission.admitted) return admission.snapshot
+  throw faults.registry_refused({ registry: folder, problems: admission.problems })
+}
+
+/** Wires plans to a store: the registry folder, Cedar, the key. */
+export function openPlans(
+  { registry, policy = usualPolicy, signing_key }: PlanOptions,
+  { sha256, ...ports }: Pick<PlanPorts, 'engine' | 'blobs'> & { readonly sha256: Sha256 },
+) {
+  if (signing_key !== undefined) claimOwnFile(signing_key)
+  async function registryNow(): Promise<RegistrySnapshot> {
+    if (registry !== undefined) return readRegistry(registry, sha256)
+    const message = 'none is configured; name a folder as plans.registry, or submit the plan with a registry.'
+    throw faults.registry_refused({ registry: 'of plans', problems: [{ message }] })
+  }
+  const { beside, resumeAll, idle, stop, ...plans } = createPlans({
+    ...ports,
+    policy,
+    rules: loadRules,
+    ...(signing_key === undefined ? {} : { signing: () => readKey(signing_key) }),
+    registry: registryNow,
+  })
+  const of_store: PlansOfStore = {
+    ...plans,
+    async export(coordination_id, folder) {
+      const { submitted_at, moves } = await plans.show(coordination_id)
+      const files = await plans.files(coordination_id)
+      await writePlan(folder, withJournal(files, [submitted_at, ...moves.map(({ at }) => at)]))
+    },
+  }
+  return { plans: of_store, registry: registryNow, conditions: loadConditions, beside, resumeAll, idle, stop }
+}
+
+/**
+ * Refuses a signing key of another kind. To be asked before a store is opened, since a plan is signed at its end. A file
+ * that is not there holds up only the plans that end without it: the key may be put back.
+ */
+export async function checkSigningKey({ signing_key }: PlanOptions): Promise<void> {
+  if (signing_key !== undefined && existsSync(signing_key)) await readKey(signing_key)
+}
+
+/** The key signs, and what it signed is checked against it. */
+export async function readKey(file: string) {
+  const { createSigner } = await import('../adapters/signing/ed25519.ts')
+  return { signature: await readPublicKey(file), signer: await fromPem(file, createSigner) }
+}
+
+/** A private key has its public one in it. */
+export async function readPublicKey(file: string): Promise<SignatureCheck> {
+  const { createSignatureCheck } = await import('../adapters/signing/ed25519.ts')
+  return fromPem(file, createSignatureCheck)
+}
+
+async function fromPem<K>(file: string, read: (pem: string) => K): Promise<K> {
+  const pem = await readFile(file, 'utf8').catch((error: Error) => {
+    throw faults.file_unusable({ file, problem: error.message })
+  })
+  try {
+    return read(pem)
+  } catch (error) {
+    const problem = `it holds no Ed25519 key in PEM that fits (${(error as Error).message}). Make one with "openssl genpkey -algorithm ed25519 -out FILE"; "openssl pkey -in FILE -pubout" gives its public half.`
+    throw faults.file_unusable({ file, problem }, { cause: error })
+  }
+}

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { publicKeyIn } from '../adapters/host/signing-key.ts'
+import { readAddress } from '../adapters/postgres/address.ts'
+import { claimOwnFile } from '../adapters/workspace/own-files.ts'
+import { fileRefused } from '../faults/file-refused.ts'
+
+export type Secret = 'key' | 'token'
+
+/** Where the owner's token of a store is, for a server and for a command that asks it. */
+export function tokenFileOf(store: string): string {
+  return firstThere(placesOf(store, 'token'))
+}
+
+/**
+ * Where the key is that signs for a store: of the places for it, the one whose key fits the public half beside the
+ * store. Processes on several machines name one for a PostgreSQL store.
+ */
+export function keyFileOf(store: string): string {
+  const { STATEWRIGHT_KEY: named } = process.env
+  if (named !== undefined && !isFile(store)) {
+    claimOwnFile(named)
+    return named
+  }
+  const places = placesOf(store, 'key')
+  const noted = notedKeyOf(store)
+  return places.find((file) => noted !== undefined && holds(file, noted)) ?? firstThere(places)
+}
+
+/**
+ * Where a new key or token of a store is made: in a folder of the user, which no workspace is in. The folder of a
+ * store is found by its path, or by the address of its database.
+ */
+export function usualPlaceOf(store: string, secret: Secret): string {
+  const [name, whole] = isFile(store) ? fileName(pathOf(store)) : databaseName(store)
+  const digest = createHash('sha256').update(whole).digest('hex').slice(0, 16)
+  return join(secretsFolder(), `${name}-${digest}`, secret)
+}
+
+/** The public half of the key that was made for a store that is a file. It tells a lost key from one that never was. */
+export function publicFileOf(store: string): string | undefined {
+  return isFile(store) ? `${pathOf(store)}.pub` : undefined
+}
+
+/** What the file with the public half says; undefined if the store has no such file. */
+export function notedKeyOf(store: string): string | undefined {
+  const note = publicFileOf(store)
+  if (note === undefined || !existsSync(note)) return undefined
+  try {
+    return readFileSync(note, 'utf8').trim()
+  } catch (error) {
+    throw fileRefused(note, error)
+  }
+}
+
+/** The usual place, then the one beside the store, as earlier versions and backups have it. */
+function placesOf(store: string, secret: Secret): readonly [usual: string, beside: string] {
+  const beside = isFile(store) ? `${pathOf(store)}.${secret}` : `./statewright.${secret}`
+  const places = [usualPlaceOf(store, secret), beside] as const
+  // No tool of a workspace may touch either.
+  for (const file of places) claimOwnFile(file)
+  return places
+}
+
+const firstThere = ([usual, beside]: readonly [usual: string, beside: string]) =>
+  !existsSync(usual) && existsSync(beside) ? beside : usual
+
+function holds(file: string, public_key: string): boolean {
+  try {
+    return publicKeyIn(file) === public_key
+  } catch {
+    return false
+  }
+}
+
+function secretsFolder(): string {
+  const { STATEWRIGHT_HOME: named, XDG_STATE_HOME: state } = process.env
+  if (named !== undefined && named !== '') return resolve(named)
+  return join(state !== undefined && state !== '' ? state : join(homedir(), '.local', 'state'), 'statewright')
+}
+
+const isFile = (store: string) => store.startsWith('sqlite:')
+const pathOf = (store: string) => store.slice('sqlite:'.length)
+
+/** The real path, also of a file that is not there yet. */
+function fileName(path: string): readonly [name: string, whole: string] {
+  const whole = resolve(path)
+  if (existsSync(whole)) return [basename(realpathSync(whole)), realpathSync(whole)]
+  const folder = dirname(whole)
+  return [basename(whole), join(existsSync(folder) ? realpathSync(folder) : folder, basename(whole))]
+}
+
+function databaseName(store: string): readonly [name: string, whole: string] {
+  const { host, pathname } = readAddress(store)
+  const name = pathname.slice(1).replaceAll(/[^\w.-]/g, '_')
+  return [name === '' ? 'postgres' : name, `postgres://${host}${pathname}`]
+}

@@ -1,0 +1,194 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { hostPorts } from '../adapters/host/ports.ts'
+import { forgetToken, newToken, openToken } from '../adapters/host/token-file.ts'
+import { refuseName } from '../adapters/sqlite/open-database.ts'
+import { createIds } from '../adapters/system/ids.ts'
+import { systemTimers } from '../adapters/system/timers.ts'
+import type { Serving, ServingOptions, WorkingIo } from '../cli/command.ts'
+import { faults } from '../faults/catalogue.ts'
+import type { Fault } from '../faults/fault.ts'
+import { fileRefused } from '../faults/file-refused.ts'
+import { type Limits, usualLimits } from '../server/limits.ts'
+import { createLogger } from '../server/log.ts'
+import { createServer } from '../server/server.ts'
+import { streamRoutes } from '../server/streams/stream-routes.ts'
+import { createStreams } from '../server/streams/streams.ts'
+import { type Token, tokenOf } from '../server/tokens.ts'
+import { operations } from '../surface/operations/all.ts'
+import { isLoopback } from '../wire/loopback.ts'
+import { deskOn } from './desk-on.ts'
+import { cleaning, knownSecrets } from './known-secrets.ts'
+import type { Config } from './load-config.ts'
+import { logLevel } from './log-level.ts'
+import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
+import { tokenFileOf } from './secret-files.ts'
+import { hearStrays, telling, workingLog, workingWarn } from './start-worker.ts'
+import { createStatewright } from './statewright.ts'
+import { keyOf } from './store-key.ts'
+import { configAt } from './where.ts'
+
+/** Where it listens unless someone says otherwise; if that is taken, on any port that is free. */
+const usualPort = 4400
+
+const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
+
+/** A server as a config file describes it. Wiring, like `main`: nothing in a room imports this. */
+export async function startServer(asked: ServingOptions, io: WorkingIo): Promise<Serving> {
+  return serveConfig(await configAt(asked), asked, io)
+}
+
+export async function serveConfig(
+  config: Config,
+  asked: Omit<ServingOptions, 'config' | 'store'>,
+  io: WorkingIo,
+): Promise<Serving> {
+  const { settings: { lease_ms = usual_lease_ms } = {}, max_concurrent_runs = 64, server = {} } = config
+  const host = asked.host ?? server.host ?? '127.0.0.1'
+  if (!loopback.has(host) && asked.tls === undefined && !asked.allow_plain_http) throw faults.bind_refused({ host })
+
+  const broken = Promise.withResolvers<Fault>()
+  const warn = workingWarn(config.warn, io, broken.promise)
+  const usualLevel = asked.is_quiet ? 'warn' : 'info'
+  const log = workingLog(config, io, broken.promise, usualLevel)
+  const tls = asked.tls === undefined ? {} : { tls: readTls(asked.tls) }
+  const own = ownToken(config.store)
+  const secrets = withTokens(config, own.token)
+  const undo: (() => unknown)[] = [() => own.isNew && own.file !== null && forgetToken(own.file)]
+  try {
+    const store = await openStore(config.store, hostPorts, secrets, { lease_ms, warn, broken: broken.resolve })
+    undo.unshift(() => closeStore(store))
+    const runelog = telling(store.runelog, io)
+    const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
+    undo.unshift(() => sw.close())
+    const unhear = hearStrays(warn, store.redactor)
+    undo.unshift(unhear)
+    const ids = createIds(hostPorts.random, hostPorts.now)
+    let isLeaving = false
+    let isBroken = false
+    void broken.promise.then(() => {
+      isBroken = true
+    })
+    // The key is made when the server starts, like its token: no request makes one.
+    const key = keyOf(config.store)
+    key.signer()
+    const desk = deskOn(sw, key)
+    const streams = createStreams(
+      { desk, timers: systemTimers, warn: cleaning(secrets, store.redactor).cleanWarn(warn) },
+      streamLimits({ ...usualLimits, ...server.limits }),
+    )
+    const app = createServer({
+      desk,
+      operations,
+      streams: streamRoutes(streams),
+      tokens: tokensOf(own.token, server.tokens),
+      version: versionOfPackage(),
+      newId: () => ids.next('req'),
+      timers: systemTimers,
+      logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }, logLevel(usualLevel)),
+      hosts: [...(server.hosts ?? []), ...asked.hosts],
+      origins: server.origins ?? [],
+      limits: server.limits ?? {},
+      ...tls,
+      ...consoleFolder(),
+      isLeaving: () => isLeaving,
+      isBroken: () => isBroken,
+    })
+    const url = await listen(app, host, asked.port ?? server.port, asked.tls !== undefined)
+    const here = announced(url)
+    if (here !== null) store.announce?.(here)
+    return {
+      agents: Object.keys(config.agents),
+      max_concurrent_runs,
+      is_shared: !store.isExclusive,
+      broken: broken.promise,
+      url,
+      token_file: own.file,
+      new_token: own.isNew ? own.token : null,
+      async stop() {
+        isLeaving = true
+        streams.close()
+        await app.close()
+        await sw.close()
+        await closeStore(store)
+        unhear()
+      },
+    }
+  } catch (error) {
+    // What began to work lets go of it, and a token that nobody was shown is made anew next time.
+    for (const step of undo) await step()
+    throw error
+  }
+}
+
+/** Where commands on this machine reach a server; null if they have to be told by `--server`. */
+function announced(url: string): string | null {
+  const here = new URL(url)
+  if (here.hostname === '0.0.0.0') here.hostname = '127.0.0.1'
+  if (here.hostname === '[::]') here.hostname = '[::1]'
+  return isLoopback(here.origin) ? here.origin : null
+}
+
+async function listen(
+  app: ReturnType<typeof createServer>,
+  host: string,
+  port: number | undefined,
+  isSecure: boolean,
+): Promise<string> {
+  try {
+    await app.listen({ host, port: port ?? usualPort })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'EADDRINUSE' || port !== undefined)
+      throw faults.address_unusable({ address: `${host}:${port ?? usualPort}`, problem: `${message}.` })
+    await app.listen({ host, port: 0 })
+  }
+  const { port: bound } = app.server.address() as AddressInfo
+  return `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${bound}`
+}
+
+function streamLimits({ stream_bytes, streams_bytes, streams }: Limits) {
+  return { waiting_bytes: stream_bytes, total_waiting_bytes: streams_bytes, max_streams: streams }
+}
+
+function tokensOf(own: string, more: NonNullable<Config['server']>['tokens'] = []): readonly Token[] {
+  return [tokenOf('owner', 'admin', own), ...more.map(({ name, scope, token }) => tokenOf(name, scope, token))]
+}
+
+/** No token reaches the disk or a log, whoever writes it into a message. */
+function withTokens(config: Config, own: string) {
+  return { ...knownSecrets(config), 'token of the owner': own }
+}
+
+/** Beside the store where that is a file; one that ends with the process has a token that does, too. */
+function ownToken(store: string): { token: string; isNew: boolean; file: string | null } {
+  if (store === 'memory:') return { token: newToken(), isNew: true, file: null }
+  if (store.startsWith('sqlite:')) refuseName(store.slice('sqlite:'.length))
+  const file = tokenFileOf(store)
+  return { ...openToken(file), file }
+}
+
+function readTls({ cert, key }: { cert: string; key: string }) {
+  const read = (file: string) => {
+    try {
+      return readFileSync(file, 'utf8')
+    } catch (error) {
+      throw fileRefused(file, error)
+    }
+  }
+  return { cert: read(cert), key: read(key) }
+}
+
+/** The built console. The path is the same from `src/app` and from `dist/app`. */
+function consoleFolder(): { console_folder?: string } {
+  const folder = fileURLToPath(new URL('../../dist/console', import.meta.url))
+  return existsSync(`${folder}/index.html`) ? { console_folder: folder } : {}
+}
+
+function versionOfPackage(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  return version
+}

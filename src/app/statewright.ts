@@ -1,0 +1,356 @@
+import { aiSdkModel } from '../adapters/ai-sdk/ai-sdk-model.ts'
+import { hearCrashes } from '../adapters/host/crashes.ts'
+import { hostPorts } from '../adapters/host/ports.ts'
+import { type McpServers, openServers } from '../adapters/mcp/open-servers.ts'
+import { pickTools } from '../adapters/mcp/pick-tools.ts'
+import type { McpServerOptions } from '../adapters/mcp/server-config.ts'
+import { systemClock } from '../adapters/system/clock.ts'
+import { createIds } from '../adapters/system/ids.ts'
+import { systemRandom } from '../adapters/system/random.ts'
+import { systemTimers } from '../adapters/system/timers.ts'
+import { createGoals, type Goals } from '../autonomy/goals/goals.ts'
+import { faults } from '../faults/catalogue.ts'
+import type { Sha256 } from '../kernel/digest.ts'
+import { type MemoryFact, type MemoryQuery, memoryFact } from '../observation/memory.ts'
+import { isShown } from '../observation/visible.ts'
+import type { Runelog } from '../runelog/port.ts'
+import type { Ports as StorePorts } from '../runelog/ports.ts'
+import { runesOf } from '../runelog/runes-of.ts'
+import { type Agent, type AgentDefinition, checkedAgent, equip } from '../runtime/agents/define-agent.ts'
+import { refuseUnknownAgent } from '../runtime/agents/refuse-unknown.ts'
+import { type Asked, type Assignment, createAssignment } from '../runtime/assignment.ts'
+import type { Submission, Submitted } from '../runtime/commands/submit.ts'
+import type { Question } from '../runtime/contracts/openings.ts'
+import { delegateTool } from '../runtime/delegation.ts'
+import type { Engine, Settings } from '../runtime/engine/engine.ts'
+import type { AnyModel, Model } from '../runtime/model.ts'
+import type { Clock, Ids, Log, Random, Timers } from '../runtime/ports.ts'
+import { createRunHandle, type RunHandle } from '../runtime/run-handle.ts'
+import { createRuntime, type Runtime } from '../runtime/runtime.ts'
+import type { SharedStore } from '../runtime/shared-store.ts'
+import type { Policy } from '../runtime/tools/policy.ts'
+import type { Limits } from '../server/limits.ts'
+import type { AgentCard } from '../surface/desk.ts'
+import { cardOf as questionCard } from '../surface/interaction-card.ts'
+import type { Scope } from '../surface/operation.ts'
+import type { InteractionCard } from '../surface/shapes/interaction.ts'
+import { checkConfig } from './config.ts'
+import { cleaning, knownSecrets } from './known-secrets.ts'
+import { checkingArguments } from './library-arguments.ts'
+import { atLevel, logLevel } from './log-level.ts'
+import { checkSigningKey, openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
+import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
+import { usualSettings } from './settings.ts'
+import { warnOnStderr } from './warn-on-stderr.ts'
+
+export interface StatewrightOptions {
+  /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
+  readonly store: string | Store
+  readonly agents: Readonly<Record<string, Agent>>
+  /** What agents may do without asking. */
+  readonly policy?: Partial<Policy>
+  /** Servers whose tools agents may be given, by the name under which their tools appear. */
+  readonly mcp?: Readonly<Record<string, McpServerOptions>>
+  /** What plans are judged by. */
+  readonly plans?: PlanOptions
+  /** Values that never reach the disk, by name. */
+  readonly secrets?: Readonly<Record<string, string>>
+  readonly settings?: Partial<Settings>
+  /** How many runs are worked on at once in this process. With 0 it only gives commands, and others work. */
+  readonly max_concurrent_runs?: number
+  readonly warn?: (message: string, details: object) => void
+  /** What tools, probes and models threw, with the stack (`info`), and each step (`debug`). Else stderr gets what `STATEWRIGHT_LOG` asks for. */
+  readonly log?: Partial<Log>
+  /** How `statewright serve` serves it. */
+  readonly server?: ServerConfig
+  /** Time, timers, names and chance; a test moves them by hand. */
+  readonly ports?: Partial<{ clock: Clock; timers: Timers; ids: Ids; random: Random; store: StorePorts }>
+}
+
+/** Where the server listens, what it is called, and who may ask it for what. */
+export interface ServerConfig {
+  readonly host?: string
+  readonly port?: number
+  /** Names that it answers to, besides those of the machine itself. */
+  readonly hosts?: readonly string[]
+  /** Pages of others that may ask, such as `https://ops.example.com`. */
+  readonly origins?: readonly string[]
+  /** Besides the one that the first start made, which may do everything. */
+  readonly tokens?: readonly { readonly name: string; readonly token: string; readonly scope: Scope }[]
+  readonly limits?: Partial<Limits>
+}
+
+export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine' | 'workOn' | 'interaction'> {
+  /** Queues a run; resolves once it is recorded. */
+  submit(submission: Submission): Promise<RunHandle & Submitted>
+  /** A run that was submitted before, perhaps by another process. */
+  run(run_id: string): Promise<RunHandle>
+  /** All that a person has to see before they answer, and what became of it; as HTTP shows it, but the prompt word for word. */
+  interaction(interaction_id: string): Promise<InteractionCard & Question>
+  readonly runelog: Runelog
+  /** Intents that are judged before anything runs. */
+  readonly plans: PlansOfStore
+  /** Plan, execute, review, until a goal is met. */
+  readonly goals: Goals
+  /** Nobody else writes to the store while it is open. */
+  readonly isExclusive: boolean
+  /** What the agents of a session remember of what they did, oldest first. */
+  memory(session_id: string, query?: MemoryQuery): Promise<readonly MemoryFact[]>
+  /** The agents that can be given work. */
+  agents(): readonly AgentCard[]
+  /** The whole of an output that was too long for the model, by its reference. */
+  output(ref: string): Promise<string | undefined>
+  /** Lets go of every run at its next boundary, and closes the store if it was opened here. */
+  close(): Promise<void>
+}
+
+/** What `statewright.config.ts` exports: the command line and the server make the same Statewright of it. */
+export function defineConfig(options: StatewrightOptions): StatewrightOptions {
+  return options
+}
+
+/** Opens the store, recovers what the last process left behind, and begins to work. */
+export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
+  return (await openStatewright(options)).sw
+}
+
+/** A Statewright that recovers and works on what it is asked for, and nothing else of the store. */
+export function openForCommand(options: StatewrightOptions): Promise<Opened> {
+  return openStatewright(options, createAssignment())
+}
+
+interface Opened {
+  readonly sw: Statewright
+  readonly workOn: (asked: Asked) => Promise<void>
+}
+
+async function openStatewright(options: StatewrightOptions, assignment?: Assignment): Promise<Opened> {
+  // Before anything is opened or started: a config that is refused leaves nothing behind.
+  const { policy, servers } = checkConfig(options)
+  if (options.plans !== undefined) await checkSigningKey(options.plans)
+  const { store } = options
+  const secrets = knownSecrets(options)
+  const { clean, cleanWarn } = cleaning(secrets, typeof store === 'string' ? undefined : store.redactor)
+  const warn = cleanWarn(options.warn ?? warnOnStderr)
+  const { info = () => {}, debug = () => {} } =
+    options.log ?? atLevel(logLevel('warn'), { info: warnOnStderr, debug: warnOnStderr })
+  const log: Log = { info: cleanWarn(info), debug: cleanWarn(debug) }
+  const mcp = await openServers(servers, { warn, clean })
+  try {
+    return await openWith(mcp, policy, { ...options, secrets, warn, log, assignment })
+  } catch (error) {
+    await mcp.close()
+    throw error
+  }
+}
+
+async function openWith(
+  mcp: McpServers,
+  policy: Policy,
+  options: StatewrightOptions &
+    Required<Pick<StatewrightOptions, 'warn'>> & { readonly log: Log; readonly assignment: Assignment | undefined },
+): Promise<Opened> {
+  const storePorts = options.ports?.store ?? hostPorts
+  const { warn, log, assignment } = options
+  // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
+  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn, mcp)
+  const strange = strangeNames(policy, agents)
+  if (strange.length > 0) warn('the policy names tools that no agent here has', { tools: strange })
+  const ids = options.ports?.ids ?? createIds(hostPorts.random, hostPorts.now)
+  const { lease_ms = usual_lease_ms } = options.settings ?? {}
+  const isOurs = typeof options.store === 'string'
+  const store =
+    typeof options.store === 'string'
+      ? await openStore(options.store, storePorts, options.secrets, { lease_ms, warn })
+      : options.store
+  const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
+  const member = shared?.member()
+  const { plans, registry, conditions, beside, ...lifetime } = openPlans(options.plans ?? {}, {
+    engine: () => runtime.engine,
+    blobs,
+    sha256: storePorts.sha256,
+  })
+  const max_concurrent_runs = options.max_concurrent_runs ?? 64
+  const runtime: Runtime = createRuntime(
+    {
+      runelog,
+      beside: {
+        ...beside,
+        async takeUp(session_id) {
+          const isTaken = await beside.takeUp(session_id)
+          return (await takeUp(session_id)) && isTaken
+        },
+        // Goals first: with a goal goes the plan that is judged for it.
+        async end(session_id, reason) {
+          await endAll(session_id, reason)
+          await beside.end(session_id, reason)
+        },
+      },
+      isExclusive,
+      ...(member === undefined ? {} : { member }),
+      clock: options.ports?.clock ?? shared?.clock ?? systemClock,
+      timers: options.ports?.timers ?? systemTimers,
+      random: options.ports?.random ?? systemRandom,
+      ids,
+      sha256: storePorts.sha256,
+      keepWhole: blobs.keep,
+      checkpoints,
+      redactor,
+      assignment,
+      warn,
+      log,
+    },
+    {
+      agents,
+      policy,
+      settings: settingsOn(shared, options.settings, ids),
+      max_concurrent_runs,
+    },
+  )
+  const {
+    begin,
+    takeUp,
+    endAll,
+    steps,
+    idle: goalsIdle,
+    stop: stopGoals,
+    ...goals
+  } = createGoals(
+    { engine: runtime.engine, plans, registry, conditions, abandoned: runtime.abandoned },
+    max_concurrent_runs > 0,
+    assignment,
+  )
+  const stop = async () => {
+    await stopGoals()
+    await lifetime.stop()
+    await runtime.stop()
+    unhear()
+    await mcp.close()
+    if (!isOurs) return
+    // A tool that does not heed its signal may still act. The next process must not take this one for dead.
+    const at_work = runtime.engine.atWork.here()
+    if (isExclusive && at_work.length > 0)
+      return warn('an irreversible action is still under way; the store stays locked until this process ends', {
+        at_work,
+      })
+    if (at_work.length > 0)
+      warn('an irreversible action is still under way; its outcome stays open until it returns or this process ends', {
+        at_work,
+      })
+    return closeStore(store)
+  }
+  const unhear = hearCrashes()
+  let stopped: Promise<void> | undefined
+  const close = () => {
+    stopped ??= stop()
+    return stopped
+  }
+  try {
+    await runtime.start()
+    if (assignment === undefined) {
+      await lifetime.resumeAll()
+      await begin()
+    }
+  } catch (error) {
+    unhear()
+    member?.abandon()
+    if (isOurs) await closeStore(store)
+    throw error
+  }
+  const { engine: _engine, start: _start, stop: _stop, submit, workOn, ...commands } = runtime
+  const sw: Statewright = {
+    ...commands,
+    runelog,
+    plans,
+    goals,
+    async idle() {
+      for (let before = -1; before !== steps(); ) {
+        before = steps()
+        await commands.idle()
+        await lifetime.idle()
+        await goalsIdle()
+      }
+    },
+    isExclusive,
+    agents: () => [...agents].map(([name, definition]) => cardOf(name, definition)),
+    output: blobs.fetch,
+    async memory(session_id, query) {
+      if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
+      await refuseUnknownAgent(runelog, session_id, query?.agent_id)
+      const runes = await runelog.read(session_id)
+      return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, query) ?? [])
+    },
+    async interaction(interaction_id) {
+      const question = await commands.interaction(interaction_id)
+      const own = await runesOf(runelog, interaction_id)
+      const [{ session_id, call_id, execution_id } = {}] = own
+      const about = [call_id, execution_id].flatMap((id) => (id === undefined ? [] : [runesOf(runelog, id)]))
+      const state = await runtime.engine.sessions.load(session_id ?? '')
+      const steps = [own, ...(await Promise.all(about))].flat()
+      return { ...questionCard({ state, steps }, interaction_id), ...question }
+    },
+    async submit(submission) {
+      const submitted = await submit(submission)
+      return { ...createRunHandle(runtime, submitted.session_id, submitted.run_id), ...submitted }
+    },
+    async run(run_id) {
+      const { session_id } = await runtime.find(run_id)
+      return createRunHandle(runtime, session_id, run_id)
+    },
+    close,
+  }
+  return { sw: checkingArguments(sw), workOn }
+}
+
+function cardOf(name: string, { role, model, registry, delegates, budget, may_ask }: AgentDefinition): AgentCard {
+  return { name, role, model: model.id, tools: [...registry.names], delegates, budget, may_ask }
+}
+
+/** On a shared store every process has a name of its own, and one that was stopped may wake while its lease lasts. */
+function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = {}, ids: Ids): Settings {
+  const settings = { ...usualSettings, ...given }
+  if (shared === undefined) return settings
+  const { lease_ms } = shared
+  const { late_worker_ms = lease_ms } = given
+  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms }
+}
+
+/** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */
+function equipAll(
+  agents: Readonly<Record<string, Agent>>,
+  sha256: Sha256,
+  engineOf: () => Engine,
+  warn: NonNullable<StatewrightOptions['warn']>,
+  { tools }: McpServers,
+) {
+  return new Map(
+    Object.entries(agents).map(([name, given]) => {
+      const path = `agents.${name}.`
+      const refused = (problem: string) => faults.bad_definition({ what: 'agent', name, problem })
+      const agent = checkedAgent(given, name, path)
+      for (const other of agent.delegates)
+        if (!Object.hasOwn(agents, other))
+          throw refused(
+            `It delegates to ${other}, which is not configured; there is ${Object.keys(agents).join(', ')}.`,
+          )
+      const model = asModel(agent.model, (message) => warn('a model warns', { agent: name, message }))
+      const problem = model.problem?.()
+      if (problem !== undefined) throw refused(`${path}model: ${problem}`)
+      const delegating = agent.delegates.map((other) => delegateTool(other, engineOf))
+      const more = [...delegating, ...pickTools(name, agent.mcp, tools)]
+      return [name, equip(agent, model, sha256, more)] as const
+    }),
+  )
+}
+
+/** Another process on the store may have agents with these tools, under the same policy; or they are misspelled. */
+function strangeNames({ per_tool_overrides, pre_approved }: Policy, agents: ReadonlyMap<string, AgentDefinition>) {
+  const known = new Set([...agents.values()].flatMap(({ registry }) => registry.names))
+  return known.size === 0
+    ? []
+    : [...Object.keys(per_tool_overrides), ...pre_approved].filter((name) => !known.has(name))
+}
+
+function asModel(model: AnyModel, warn: (message: string) => void): Model {
+  return 'doStream' in model ? aiSdkModel(model, { warn }) : model
+}

@@ -1,0 +1,123 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { configProblems } from '../../src/app/config.ts'
+import { cleaning, knownSecrets } from '../../src/app/known-secrets.ts'
+import { createStatewright, type StatewrightOptions } from '../../src/app/statewright.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+
+const worker = agent({ role: 'worker', model: scriptedModel([say('hello')]) })
+const server = { command: 'true' }
+
+/** What is written, where the mistake is, and what would have been right. */
+const mistakes: [string, object, RegExp][] = [
+  ['a field nobody knows', { polices: {} }, /\/polices: There is no such field; there is store, agents, policy, mcp/],
+  ['no store', { store: undefined }, /\/store: Expected "sqlite:/],
+  ['a store that is empty', { store: '' }, /\/store: Expected "sqlite:/],
+  ['no agents', { agents: undefined }, /\/agents: .*expected record/],
+  ['an empty list of agents', { agents: {} }, /\/agents: Expected at least one agent/],
+  ['an agent that is a text', { agents: { a: 'support' } }, /\/agents\/a: Expected an agent/],
+  ['a mode nobody knows', { policy: { mode: 'yolo' } }, /\/policy\/mode: .*"read_only"\|"auto"\|"full_access"/],
+  ['a policy that is a promise', { policy: Promise.resolve({}) }, /\/policy: Expected a plain object. A promise must/],
+  ['settings that are a map', { settings: new Map([['lease_ms', 5]]) }, /\/settings: Expected a plain object/],
+  ['a field of the policy', { policy: { overrides: {} } }, /\/policy\/overrides: /],
+  ['a duration that is a text', { settings: { lease_ms: '10s' } }, /\/settings\/lease_ms: .*expected number/],
+  ['a setting nobody knows', { settings: { lease: 1 } }, /\/settings\/lease: There is no such field; there is worker/],
+  ['a registry that is a number', { plans: { registry: 1 } }, /\/plans\/registry: .*expected string/],
+  [
+    'a setting of plans nobody knows',
+    { plans: { rules: '.' } },
+    /\/plans\/rules: There is no such field; there is registry/,
+  ],
+  ['a secret that is a number', { secrets: { key: 1 } }, /\/secrets\/key: .*expected string/],
+  ['half a worker', { max_concurrent_runs: 0.5 }, /\/max_concurrent_runs: .*expected int/],
+  ['a server without a command', { mcp: { files: {} } }, /\/mcp\/files\/command: .*expected string/],
+  ['a server with a misspelled command', { mcp: { files: { comand: 'x' } } }, /\/mcp\/files\/comand: There is no such/],
+  ['arguments in one text', { mcp: { files: { ...server, args: '-x' } } }, /\/mcp\/files\/args: .*expected array/],
+  ['both ways at once', { mcp: { files: { ...server, url: 'https://a.test' } } }, /\/mcp\/files\/command: There is no/],
+  ['an address that is none', { mcp: { files: { url: 'file:///x' } } }, /\/mcp\/files\/url: Invalid URL/],
+  ['a hint nobody knows', { mcp: { files: { ...server, relax: ['all'] } } }, /\/mcp\/files\/relax\/0: .*"read_only"/],
+  [
+    'a tool property',
+    { mcp: { f: { ...server, tools: { x: { safe: true } } } } },
+    /\/mcp\/f\/tools\/x\/safe: There is/,
+  ],
+  ['a server name with a dot', { mcp: { 'a.b': server } }, /\/mcp\/a\.b: .*/],
+]
+
+describe('a config with a mistake is refused before anything is opened', () => {
+  test.each(mistakes)('%s', async (_, change, sentence) => {
+    const folder = mkdtempSync(join(tmpdir(), 'statewright-config-'))
+    try {
+      const config = { store: `sqlite:${folder}/store.db`, agents: { worker }, ...change } as StatewrightOptions
+      const refused = await createStatewright(config).catch((error) => error)
+      expect(refused).toMatchObject({ code: 'bad_definition' })
+      expect(refused.message).toMatch(sentence)
+      expect(readdirSync(folder)).toEqual([])
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  test('every mistake is named at once', async () => {
+    const config = { store: '', agents: {}, nonsense: 1 } as unknown as StatewrightOptions
+    await expect(createStatewright(config)).rejects.toThrow(/\/store.*\/agents.*\/nonsense/)
+  })
+
+  test('only who gives commands and takes no runs needs no agents, and misspells nothing either', async () => {
+    const sw = await createStatewright({ store: 'memory:', agents: {}, max_concurrent_runs: 0 })
+    expect(sw.agents()).toEqual([])
+    await sw.close()
+    const config = { store: 'memory:', agents: {}, max_concurrent_runs: 0, polices: {} } as StatewrightOptions
+    await expect(createStatewright(config)).rejects.toThrow('/polices: There is no such field; there is store, agents')
+  })
+
+  test('a tool that no agent has, named by the policy, is no mistake for sure, but worth a word', async () => {
+    const warnings: unknown[] = []
+    const policy = { per_tool_overrides: { 'paymnts.refund': 'always' as const }, pre_approved: ['ask_person'] }
+    const warn = (...said: unknown[]) => void warnings.push(said)
+    await (await createStatewright({ store: 'memory:', agents: { worker }, policy, warn })).close()
+    expect(warnings).toEqual([['the policy names tools that no agent here has', { tools: ['paymnts.refund'] }]])
+  })
+
+  test('an agent that wants a server which is not there', async () => {
+    const lost = agent({ role: 'lost', model: scriptedModel([say('hello')]), mcp: ['files'] })
+    const config = { store: 'memory:', agents: { lost } }
+    await expect(createStatewright(config)).rejects.toThrow(/\/agents\/lost\/mcp: Nothing is called files/)
+  })
+})
+
+test('F-91 config: a short secret is refused at the start with its name and the reason', async () => {
+  const config = { store: 'memory:', agents: { a: {} }, secrets: { pin: '4711' } }
+  expect(configProblems(config)).toMatchObject([
+    { pointer: '/secrets/pin', problem: expect.stringContaining('8 characters') },
+  ])
+})
+
+test('F-91 config: credentials of servers and of the store are known as secrets, and warnings are clean', () => {
+  const secrets = knownSecrets({
+    store: 'postgres://me:db-passw%C3%B6rd@127.0.0.1/x',
+    secrets: { bank: 'bank-pin-1234' },
+    mcp: {
+      a: { command: 'x', env: { API_KEY: 'key-of-the-server', HOME: '/home/someone' } },
+      b: { url: 'https://x.test', headers: { Authorization: 'Bearer bearer-of-the-server' } },
+    },
+    server: { tokens: [{ name: 'watcher', token: 'watcher-0123456789' }] },
+  })
+  expect(Object.keys(secrets).sort()).toEqual([
+    'API_KEY of a',
+    'Authorization of b',
+    'bank',
+    'password of the store',
+    'token of watcher',
+  ])
+  const said: unknown[] = []
+  const warn = cleaning(secrets).cleanWarn((message, details) => said.push(message, details))
+  warn('it failed with bearer-of-the-server', { error: 'db-passwörd', deep: [{ 'bank-pin-1234': 1 }], none: undefined })
+  expect(said).toEqual([
+    'it failed with [secret:Authorization of b]',
+    { error: '[secret:password of the store]', deep: [{ '[secret:bank]': 1 }] },
+  ])
+})

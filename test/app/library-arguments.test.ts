@@ -1,0 +1,174 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { createStatewright, type Statewright } from '../../src/app/statewright.ts'
+import { Fault } from '../../src/faults/fault.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+
+function planted(): never {
+  throw new Error('planted')
+}
+
+const hostile: Readonly<Record<string, unknown>> = {
+  null: null,
+  number: 5,
+  'not a number': Number.NaN,
+  bigint: 10n,
+  symbol: Symbol('s'),
+  function: () => 1,
+  list: [1],
+  'empty text': '',
+  'long text': 'x'.repeat(20_000),
+  'lone surrogate': '\ud800',
+  'an object of another kind': new Map([['agent', 'main']]),
+  'an unknown field': { bogus: 1 },
+  'a getter that throws': Object.defineProperties(
+    {},
+    Object.fromEntries(
+      ['agent', 'reply', 'session_id', 'reason', 'goal'].map((name) => [name, { enumerable: true, get: planted }]),
+    ),
+  ),
+  'a proxy that throws': new Proxy({}, { get: planted, ownKeys: planted }),
+}
+
+/** Ask for nothing that a value can be wrong for, end the Statewright, or are given functions and signals. */
+const others = ['runelog', 'isExclusive', 'plans', 'goals', 'agents', 'idle', 'close']
+
+async function opened() {
+  const warnings: string[] = []
+  const sw = await createStatewright({
+    store: 'memory:',
+    agents: { main: agent({ role: 'main', model: scriptedModel([say('Done.')]) }) },
+    warn: (_, details) => warnings.push((details as { error: string }).error),
+  })
+  onTestFinished(() => sw.close())
+  return { sw, warnings }
+}
+
+type Functions = Readonly<Record<string, (...args: unknown[]) => unknown>>
+
+function functionsOf(sw: Statewright): [string, (...args: unknown[]) => unknown][] {
+  const named = (prefix: string, target: object) =>
+    Object.entries(target as Functions).map(([name, call]) => [`${prefix}${name}`, call] as [string, typeof call])
+  return [...named('', sw), ...named('goals.', sw.goals), ...named('plans.', sw.plans)].filter(
+    ([name, call]) => typeof call === 'function' && !others.includes(name),
+  )
+}
+
+test('library: every function refuses every wrong value with a fault, in each place', async () => {
+  // GIVEN a session and a run that every function can be asked about
+  const { sw } = await opened()
+  const { session_id, run_id } = await sw.submit({ agent: 'main', input: 'Go.' })
+  await sw.idle()
+
+  // WHEN each function gets each wrong value in each of its first three places
+  const bare: string[] = []
+  let refused = 0
+  for (const [name, ask] of functionsOf(sw))
+    for (const [kind, value] of Object.entries(hostile))
+      for (const args of [[value], [session_id, value], [run_id, value], [session_id, 'main', value]])
+        try {
+          const answer = ask(...args)
+          if (name !== 'goals.watch') await answer
+        } catch (error) {
+          refused += 1
+          if (!(error instanceof Fault)) bare.push(`${name} (${kind}): ${error}`)
+        }
+
+  // THEN nothing but faults was thrown
+  expect(bare).toEqual([])
+  expect(refused).toBeGreaterThan(1_000)
+})
+
+test('library: a misspelled field of a submission is refused, and the refusal lists those that exist', async () => {
+  const { sw } = await opened()
+  const submission = { agent: 'main', input: 'Go.', sesion_id: 'ses_1' }
+  await expect(sw.submit(submission)).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringMatching(
+      /^submit .*submission\/sesion_id: There is no such field; there is agent, .*session_id/,
+    ),
+  })
+  expect(await sw.sessions()).toEqual([])
+})
+
+test('library: budgets and keys of submissions, sessions and agents are checked before anything is recorded', async () => {
+  const { sw } = await opened()
+  const wrong: readonly object[] = [
+    ...['abc', 0, [], null, { tool_calls: '5' }, { tool_calls: -1 }, { tokens: 1.5 }, { toolcalls: 1 }].flatMap(
+      (budget) => [{ budget }, { session_budget: budget }],
+    ),
+    ...[{}, ['k'], 5, '', null].map((idempotency_key) => ({ idempotency_key })),
+    { mode: 'bogus' },
+    { interactive_require_user_reply: 'no' },
+    { agent_id: [] },
+  ]
+  for (const more of wrong)
+    await expect(
+      sw.submit({ agent: 'main', input: 'Go.', ...more } as never),
+      JSON.stringify(more),
+    ).rejects.toMatchObject({
+      code: 'bad_request',
+    })
+  for (const session_budget of ['abc', { tokens: -1 }])
+    await expect(sw.createSession({ agent: 'main', session_budget } as never)).rejects.toMatchObject({
+      code: 'bad_request',
+    })
+  expect(await sw.sessions()).toEqual([])
+})
+
+test('library: an empty reason is taken, as over HTTP', async () => {
+  const { sw } = await opened()
+  const session_id = await sw.createSession({ agent: 'main' })
+  await sw.submit({ agent: 'main', input: 'Go.', session_id })
+  await sw.idle()
+  await sw.pause(session_id, '')
+  expect((await sw.sessions())[0]).toMatchObject({ session_id, state: 'paused' })
+})
+
+test('library: a getter is read once, so that what was checked is what is used', async () => {
+  const { sw } = await opened()
+  let reads = 0
+  const submission = {
+    input: 'Go.',
+    get agent() {
+      reads += 1
+      return reads === 1 ? 'main' : 'other'
+    },
+  }
+  expect(await (await sw.submit(submission)).result()).toMatchObject({ status: 'succeeded' })
+  expect(reads).toBe(1)
+})
+
+test('library: a listener that throws is a warning, and the run that it listens to goes on', async () => {
+  const { sw, warnings } = await opened()
+  sw.listen(() => {
+    throw new Error('planted')
+  })
+  sw.listen(async () => {
+    throw new Error('planted later')
+  })
+  const heard: string[] = []
+  sw.listen(({ text }) => heard.push(text))
+  const run = await sw.submit({ agent: 'main', input: 'Go.' })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(heard.join('')).toBe('Done.')
+  expect(new Set(warnings)).toEqual(new Set(['planted', 'planted later']))
+  expect(() => sw.listen(null as never)).toThrow(expect.objectContaining({ code: 'bad_request' }))
+})
+
+test('library: a function that takes no arguments refuses one, and takes undefined for none', async () => {
+  const { sw } = await opened()
+  const asks: Functions = {
+    inbox: sw.inbox as () => unknown,
+    unsettled: sw.unsettled as () => unknown,
+    abandoned: sw.abandoned as () => unknown,
+    'goals.list': sw.goals.list as () => unknown,
+  }
+  for (const [operation, ask] of Object.entries(asks)) {
+    await expect(ask({ state: 'stopped' }), operation).rejects.toMatchObject({
+      code: 'bad_request',
+      details: { operation, problems: [{ in: 'arguments', problem: 'It takes none; call it without.' }] },
+    })
+    expect(await ask(undefined)).toEqual([])
+  }
+})
