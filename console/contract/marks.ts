@@ -1,3 +1,5 @@
+import { isTerminal } from '../../src/kernel/machine.ts'
+import { contractMachine } from '../../src/machines/contract.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 
 export interface WriteAheadMark {
@@ -11,7 +13,7 @@ export function marksOf(runes: readonly Rune[], execution_id: string): readonly 
   const own = runes.filter((rune) => rune.execution_id === execution_id)
   const opened = own.find((rune) => rune.kind === 'contract.opened')
   const started = own.findLast((rune) => rune.kind === 'contract.moved' && isEffectStart(rune, own))
-  const ended = own.find((rune) => rune.kind === 'contract.moved' && isEnd(rune.to))
+  const ended = own.find((rune) => rune.kind === 'contract.moved' && isTerminal(contractMachine, rune.to))
   const lost = runes.find(
     (rune) =>
       rune.kind === 'run.moved' &&
@@ -38,8 +40,4 @@ function isEffectStart(rune: Rune, own: readonly Rune[]): boolean {
   const asks =
     next.kind === 'contract.moved' && next.payload.reason !== undefined && next.payload.reason !== 'outcome_unknown'
   return !asks && next.to !== 'rejected' && !(next.to === 'cancelled' && next.at === rune.at)
-}
-
-function isEnd(status: string | undefined): boolean {
-  return status !== undefined && !['pending', 'running', 'waiting'].includes(status)
 }

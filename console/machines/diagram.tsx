@@ -1,5 +1,5 @@
 import type { Machine } from '../../src/kernel/machine.ts'
-import { familyOf } from '../families.ts'
+import { toneOf } from '../tones.ts'
 import { spoken } from '../words.ts'
 import { boxHeight, layoutOf, type Wire } from './layout.ts'
 
@@ -83,7 +83,7 @@ function wireClass(wire: Wire, current: string | undefined, taken: Path['taken']
 }
 
 function boxClass(machine: Machine, state: string, current: string | undefined, visited: ReadonlySet<string>): string {
-  const marks = [`is-${familyOf(machine.name, state)}`]
+  const marks = [`is-${toneOf(machine.name, state)}`]
   if (state === current) marks.push('is-current')
   if (visited.has(state)) marks.push('is-visited')
   return `box ${marks.join(' ')}`

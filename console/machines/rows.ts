@@ -1,8 +1,8 @@
-import type { Machine } from '../../src/kernel/machine.ts'
+import { isTerminal, type Machine } from '../../src/kernel/machine.ts'
 
 /** The states in rows: each below all that lead to it, except where that would lead back; ends in the last row. */
 export function rowsOf(machine: Machine): readonly (readonly string[])[] {
-  const isEnd = (state: string) => machine.states[state]?.terminal === true
+  const isEnd = (state: string) => isTerminal(machine, state)
   const forward = forwardEdges(machine)
   const depth = new Map(Object.keys(machine.states).map((state) => [state, 0]))
   // No path is longer than there are states.

@@ -52,7 +52,7 @@ export function ContractPage({ execution_id }: { execution_id: string }) {
         <CopyCommand command={`statewright timeline ${session_id ?? 'SESSION'}`} />
       </div>
       <p className="row">
-        <Mark machine="contract" state={status} family={label === 'UNKNOWN' ? 'unknown' : undefined} />
+        <Mark machine="contract" state={status} look={label === 'UNKNOWN' ? 'unknown' : undefined} />
         <span>{contractMachine.states[status].meaning}</span>
       </p>
       <ul className="facts">

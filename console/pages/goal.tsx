@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'react'
 import { goalMachine } from '../../src/machines/goal.ts'
 import { cancelGoal, type Goal, type GoalTask, getGoal } from '../api/goals.ts'
-import { familyOf, shapes } from '../families.ts'
 import { Critiques } from '../goal/critiques.tsx'
 import { InteractionCard } from '../inbox/card.tsx'
 import { useLive } from '../live.ts'
@@ -13,6 +12,7 @@ import { Link } from '../parts/link.tsx'
 import { Mark } from '../parts/mark.tsx'
 import { Loading, Trouble } from '../parts/states.tsx'
 import { LaneGraph } from '../plan/lane-graph.tsx'
+import { looks, toneOf } from '../tones.ts'
 import { useAsked } from '../use-asked.ts'
 import { amount, duration } from '../words.ts'
 import { NotFound } from './not-found.tsx'
@@ -86,12 +86,12 @@ function TaskGraph({ goal, chosen, choose }: { goal: Goal; chosen: string | unde
       nodes={goal.tasks.map(({ task_id, title, state, owner, kind }) => ({
         id: task_id,
         lane: owner ?? kind,
-        className: `is-${familyOf('task', state)}`,
+        className: `is-${toneOf('task', state)}`,
         title: `${title}: ${state}`,
         label: (
           <>
             <span className="lane-kind">
-              {shapes[familyOf('task', state)].sign} {state}
+              {looks[toneOf('task', state)].sign} {state}
               {waiting.has(task_id) && ' · waits for a person'}
             </span>
             <span className="lane-label">{title}</span>

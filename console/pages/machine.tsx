@@ -2,19 +2,19 @@ import { useState } from 'react'
 import type { Machine } from '../../src/kernel/machine.ts'
 import { toMermaid } from '../../src/kernel/mermaid.ts'
 import { topology } from '../../src/kernel/topology.ts'
+import { machineNamed } from '../../src/machines/all.ts'
 import { getOccupancy } from '../api/machines.ts'
 import { Diagram } from '../machines/diagram.tsx'
 import { MachineTables } from '../machines/tables.tsx'
 import { TryIt } from '../machines/try-it.tsx'
 import { Copy, CopyCommand } from '../parts/copy.tsx'
 import { Link } from '../parts/link.tsx'
-import { byName } from '../session/spine.ts'
 import { useAsked } from '../use-asked.ts'
 import { NotFound } from './not-found.tsx'
 
 /** What can ever happen in a machine, what never can and why, and where things are now. */
 export function MachinePage({ name }: { name: string }) {
-  const machine = byName.get(name)
+  const machine = machineNamed(name)
   if (machine === undefined) return <NotFound what={`machine ${name}`} />
   return <Shown machine={machine} />
 }

@@ -14,6 +14,7 @@ import { TimelineView } from '../session/timeline-view.tsx'
 import { TranscriptView } from '../session/transcript-view.tsx'
 import { useLog } from '../session/use-log.ts'
 import { WaitingCards } from '../session/waiting-cards.tsx'
+import { isProblem } from '../tones.ts'
 import { plural } from '../words.ts'
 import { NotFound } from './not-found.tsx'
 
@@ -136,10 +137,4 @@ function widen(by: number) {
   const { style } = document.documentElement
   const width = Number.parseInt(style.getPropertyValue('--details') || '26', 10)
   style.setProperty('--details', `${Math.max(14, Math.min(60, width + by))}rem`)
-}
-
-function isProblem({ kind, to }: { kind: string; to?: string }): boolean {
-  return (
-    kind === 'turn.error' || to === 'failed' || to === 'error_result' || to === 'timeout_result' || to === 'ABORTED'
-  )
 }

@@ -1,8 +1,8 @@
 import type { SessionSummary } from '../api/sessions.ts'
-import type { Family } from '../families.ts'
 import { Link } from '../parts/link.tsx'
 import { Mark } from '../parts/mark.tsx'
 import { Since } from '../parts/time.tsx'
+import type { Look } from '../tones.ts'
 import { amount, shortId } from '../words.ts'
 
 interface Shown {
@@ -24,11 +24,7 @@ export function SessionRow({ row, top, isChosen, position, of }: Shown) {
       aria-posinset={position}
     >
       <span className="session-state">
-        {isStill ? (
-          <Mark machine="session" state={state} />
-        ) : (
-          <Mark machine="run" state={status} family={familyOf(row)} />
-        )}
+        {isStill ? <Mark machine="session" state={state} /> : <Mark machine="run" state={status} look={lookOf(row)} />}
       </span>
       <Link href={`/s/${session_id}`} className="session-title" title={title ?? session_id}>
         {title ?? session_id}
@@ -50,7 +46,7 @@ export function SessionRow({ row, top, isChosen, position, of }: Shown) {
   )
 }
 
-function familyOf({ waiting_for }: SessionSummary): Family | undefined {
+function lookOf({ waiting_for }: SessionSummary): Look | undefined {
   return waiting_for?.interaction_kind === 'settlement' ? 'unknown' : undefined
 }
 

@@ -1,21 +1,21 @@
-import { type Family, familyOf, shapes } from '../families.ts'
+import { type Look, looks, toneOf } from '../tones.ts'
 import { spoken } from '../words.ts'
 
 /** The state of something: shape, word and colour. */
-export function Mark({ machine, state, family }: { machine: string; state: string; family?: Family | undefined }) {
-  const shown = family ?? familyOf(machine, state)
+export function Mark({ machine, state, look }: { machine: string; state: string; look?: Look | undefined }) {
+  const shown = look ?? toneOf(machine, state)
   return (
-    <span className={`mark is-${shown}`} title={`${machine}: ${state} (${shapes[shown].meaning})`}>
-      <Sign family={shown} />
+    <span className={`mark is-${shown}`} title={`${machine}: ${state} (${looks[shown].meaning})`}>
+      <Sign look={shown} />
       {spoken(state)}
     </span>
   )
 }
 
-export function Sign({ family }: { family: Family }) {
+export function Sign({ look }: { look: Look }) {
   return (
-    <span className={`sign is-${family}`} aria-hidden="true">
-      {shapes[family].sign}
+    <span className={`sign is-${look}`} aria-hidden="true">
+      {looks[look].sign}
     </span>
   )
 }

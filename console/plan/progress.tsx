@@ -1,6 +1,6 @@
 import { coordinationMachine } from '../../src/machines/coordination.ts'
 import type { PlanView } from '../api/plans.ts'
-import { shapes } from '../families.ts'
+import { looks } from '../tones.ts'
 import { spoken } from '../words.ts'
 
 /** All states of a coordination with the path that was taken, and how often answers sent it back. */
@@ -20,7 +20,7 @@ export function Progress({ plan }: { plan: PlanView }) {
           const isHere = state === plan.state
           const is = isHere ? 'here' : times > 0 ? 'passed' : isOver?.terminal ? 'skipped' : 'ahead'
           const sign =
-            is === 'passed' ? shapes.good.sign : is === 'here' ? '▸' : is === 'skipped' ? '–' : shapes.not_started.sign
+            is === 'passed' ? looks.good.sign : is === 'here' ? '▸' : is === 'skipped' ? '–' : looks.idle.sign
           return (
             <li key={state} className={`is-${is}`} aria-current={isHere ? 'step' : undefined} title={`${state}: ${is}`}>
               <span aria-hidden="true">{sign}</span> {spoken(state).toLowerCase()}

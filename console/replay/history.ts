@@ -3,6 +3,7 @@ import type { SessionState } from '../../src/observation/session-state.ts'
 import type { SubjectAt } from '../../src/observation/state-at.ts'
 import { movesIn } from '../../src/observation/subject-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'
+import { isProblem } from '../tones.ts'
 
 export interface Moment {
   /** What decisions were made from at that moment. */
@@ -96,6 +97,5 @@ function markOf(rune: Rune): Omit<Mark, 'place'> | undefined {
   if (trigger?.startsWith('restart.')) return { kind: 'restart', text: `${trigger}, event ${event_id}` }
   if (kind === 'interaction.answered' || kind === 'run.requested')
     return { kind: 'person', text: `${kind}, event ${event_id}` }
-  const isBad = kind === 'turn.error' || to === 'failed' || to === 'error_result' || to === 'ABORTED'
-  return isBad ? { kind: 'problem', text: `${kind} → ${to ?? ''}, event ${event_id}` } : undefined
+  return isProblem(rune) ? { kind: 'problem', text: `${kind} → ${to ?? ''}, event ${event_id}` } : undefined
 }

@@ -64,7 +64,7 @@ function ToolCard({ entry }: { entry: ToolEntry }) {
     <details className="tool" open={entry.error !== null || isUnknown}>
       <summary>
         {tool === null || isUnknown ? (
-          <Mark machine="contract" state={contract ?? 'pending'} family={isUnknown ? 'unknown' : undefined} />
+          <Mark machine="contract" state={contract ?? 'pending'} look={isUnknown ? 'unknown' : undefined} />
         ) : (
           <Mark machine="tool" state={tool} />
         )}

@@ -1,11 +1,11 @@
 import { sessionLine } from '../../src/observation/waiting-line.ts'
 import type { SessionView } from '../api/sessions.ts'
 import { useNow } from '../clock.ts'
-import { familyOf } from '../families.ts'
 import { CopyCommand } from '../parts/copy.tsx'
 import { Link } from '../parts/link.tsx'
 import { Sign } from '../parts/mark.tsx'
 import { Since } from '../parts/time.tsx'
+import { toneOf } from '../tones.ts'
 import { count, shortId, spoken } from '../words.ts'
 import { Actions } from './actions.tsx'
 import type { Connection, SessionLog } from './log.ts'
@@ -61,13 +61,13 @@ function SpineLine({ log }: { log: SessionLog }) {
         .spine()
         .entries()
         .map(({ machine, subject_id, state, since }) => (
-          <li key={subject_id} className={`is-${familyOf(machine, state)}`}>
+          <li key={subject_id} className={`is-${toneOf(machine, state)}`}>
             <Link
               href={`/s/${log.session_id}?tab=machines&subject=${encodeURIComponent(subject_id)}`}
               title={`${machine} ${subject_id}`}
             >
               <span className="spine-machine">{machine}</span>
-              <Sign family={familyOf(machine, state)} /> {spoken(state)} <Since at={since} />
+              <Sign look={toneOf(machine, state)} /> {spoken(state)} <Since at={since} />
               <span className="unseen"> {shortId(subject_id)}</span>
             </Link>
           </li>

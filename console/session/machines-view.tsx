@@ -1,4 +1,5 @@
 import type { Machine } from '../../src/kernel/machine.ts'
+import { machineNamed } from '../../src/machines/all.ts'
 import type { SubjectMove } from '../../src/observation/subject-moves.ts'
 import { Diagram } from '../machines/diagram.tsx'
 import { legalMoves } from '../machines/legal.ts'
@@ -8,7 +9,6 @@ import { At } from '../parts/time.tsx'
 import { amend, usePlace } from '../route.ts'
 import { shortId } from '../words.ts'
 import { createPaths, timesTaken } from './paths.ts'
-import { byName } from './spine.ts'
 import { useFold } from './use-log.ts'
 import type { View } from './view.ts'
 
@@ -20,7 +20,7 @@ export function MachinesView({ log, select }: View) {
   const chosen = query.get('subject') ?? live[0]?.subject_id ?? [...moves.keys()][0] ?? ''
   const path = moves.get(chosen) ?? []
   const entry = live.find(({ subject_id }) => subject_id === chosen)
-  const machine = byName.get(entry?.machine ?? path[0]?.machine ?? '')
+  const machine = machineNamed(entry?.machine ?? path[0]?.machine ?? '')
   const state = entry?.state ?? path.at(-1)?.to
   const over = [...moves].filter(([id]) => !live.some(({ subject_id }) => subject_id === id)).slice(-50)
   return (

@@ -1,6 +1,6 @@
+import { machineNamed } from '../../src/machines/all.ts'
 import { movesIn, type SubjectMove } from '../../src/observation/subject-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'
-import { byName } from './spine.ts'
 
 /** What every subject went through, as far as the runes tell. */
 export interface Paths {
@@ -26,7 +26,7 @@ export function createPaths(): Paths {
 
 /** How often each transition of a declaration was taken, by its place in it. */
 export function timesTaken(machine: string, moves: readonly SubjectMove[]): ReadonlyMap<number, number> {
-  const edges = byName.get(machine)?.transitions ?? []
+  const edges = machineNamed(machine)?.transitions ?? []
   const taken = new Map<number, number>()
   for (const { from, to, trigger } of moves) {
     const edge = edges.findIndex((one) => one.from === from && one.to === to && one.on === trigger)

@@ -1,10 +1,7 @@
-import type { Machine } from '../../src/kernel/machine.ts'
-import { type MachineName, machines } from '../../src/machines/all.ts'
+import { declaredState, type MachineName, machines } from '../../src/machines/all.ts'
 import { movesIn } from '../../src/observation/subject-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import type { SpineEntry } from '../api/types.ts'
-
-export const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
 
 /** Where every live subject is, outermost first. */
 export interface Spine {
@@ -45,5 +42,5 @@ export function createSpine(given: readonly SpineEntry[], known = 0): Spine {
 /** A session stays on its spine whatever becomes of it; of the rest only what is not over. */
 function isOver(machine: MachineName, state: string): boolean {
   if (machine === 'session') return false
-  return byName.get(machine)?.states[state]?.terminal === true || (machine === 'turn' && state === 'idle')
+  return declaredState(machine, state)?.terminal === true || (machine === 'turn' && state === 'idle')
 }

@@ -1,3 +1,6 @@
+import { isTerminal } from '../../src/kernel/machine.ts'
+import { contractMachine } from '../../src/machines/contract.ts'
+import { runMachine } from '../../src/machines/run.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 
 /** What a stretch of a bar was spent on. */
@@ -38,8 +41,6 @@ export interface Timeline {
   readonly take: (rune: Rune) => void
 }
 
-const ends = new Set(['succeeded', 'failed', 'canceled', 'completed', 'rejected', 'cancelled'])
-
 /** Who did what when: a lane for the system, one for people, one for each run and, below it, for each of its calls. */
 export function createTimeline(): Timeline {
   const lanes = new Map<string, Lane>()
@@ -73,7 +74,7 @@ export function createTimeline(): Timeline {
     const is = { ...was, ...change }
     runs.set(run_id, is)
     const on = lane(run_id, 'run', run_id, 0)
-    if (ends.has(is.status)) return enter(on, rune, null, is.status)
+    if (isTerminal(runMachine, is.status)) return enter(on, rune, null, is.status)
     if (is.status === 'queued') return enter(on, rune, 'queued', is.status)
     if (is.status === 'waiting_user') return enter(on, rune, 'person', is.status)
     enter(on, rune, is.turn === 'tool_executing' ? 'tool' : 'running', is.turn === 'idle' ? is.status : is.turn)
@@ -100,7 +101,7 @@ export function createTimeline(): Timeline {
     const id = rune.execution_id ?? ''
     const on = lane(id, 'call', rune.kind === 'contract.opened' ? rune.payload.action_summary : id, 1)
     const state = rune.to ?? ''
-    if (ends.has(state)) return enter(on, rune, null, state)
+    if (isTerminal(contractMachine, state)) return enter(on, rune, null, state)
     const isUnknown = rune.kind === 'contract.moved' && rune.payload.reason === 'outcome_unknown'
     const waiting = isUnknown ? 'unknown' : 'person'
     enter(on, rune, state === 'pending' ? 'queued' : state === 'waiting' ? waiting : 'running', state)

@@ -39,10 +39,11 @@ function section(machine: Machine): readonly string[] {
     fenced('mermaid', toMermaid(machine)),
     '### States',
     table(
-      ['state', 'meaning', 'flags'],
-      Object.entries(states).map(([state, { meaning: means, terminal, stable, resumable }]) => [
+      ['state', 'meaning', 'tone', 'flags'],
+      Object.entries(states).map(([state, { meaning: means, tone, terminal, stable, resumable }]) => [
         code(state),
         means,
+        tone,
         [terminal && 'terminal', stable && 'stable', resumable && 'resumable'].filter(Boolean).join(', '),
       ]),
     ),

@@ -1,4 +1,5 @@
-import { isEndOfRun } from '../machines/run.ts'
+import { isTerminal } from '../kernel/machine.ts'
+import { runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
 
 /** A run and the runs of the tasks that it handed on, as their runes tell. */
@@ -37,7 +38,7 @@ export function createFamily(root: string): Family {
       const run = open.get(run_id)
       if (run === undefined) return
       if (kind === 'run.moved' && to !== undefined) run.status = to
-      if (isEndOfRun(run.status)) open.delete(run_id)
+      if (isTerminal(runMachine, run.status)) open.delete(run_id)
       if (machine !== 'contract') return
       const calls = atWork.get(run_id) ?? new Set()
       if (to === 'running') calls.add(call_id)

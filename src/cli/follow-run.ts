@@ -1,4 +1,5 @@
-import { isEndOfRun } from '../machines/run.ts'
+import { isTerminal } from '../kernel/machine.ts'
+import { runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Client } from '../surface/client.ts'
 import { interruptRun } from '../surface/operations/run-commands.ts'
@@ -115,7 +116,7 @@ export async function followRun(
   function hear(rune: Rune): Exit | undefined {
     if (rune.kind === 'interaction.opened') open.add(rune.interaction_id ?? '')
     const isOwn = rune.run_id === run.run_id
-    if (isOwn && rune.kind === 'run.moved' && isEndOfRun(rune.to)) return endOf(rune, presses > 0)
+    if (isOwn && rune.kind === 'run.moved' && isTerminal(runMachine, rune.to)) return endOf(rune, presses > 0)
     if (patient || rune.event_id <= (run.past ?? 0)) return undefined
     const onlyWaits = open.size > 0 && family.onlyWaits()
     if (onlyWaits && ask === undefined) return 'waiting'

@@ -8,7 +8,8 @@ import { type Paint, paintFor } from '../cli/render/paint.ts'
 import { storyLine } from '../cli/render/story.ts'
 import { fileRefused } from '../faults/file-refused.ts'
 import type { Json } from '../kernel/json.ts'
-import { isEndOfRun } from '../machines/run.ts'
+import { isTerminal } from '../kernel/machine.ts'
+import { runMachine } from '../machines/run.ts'
 import { makeFolder } from '../runelog/make-folder.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { BankSays, Payment } from './bank.ts'
@@ -123,7 +124,7 @@ async function follow(setting: Setting, worker: Child<WorkerSays>, book: readonl
 }
 
 function isEnd({ kind, to }: Rune): boolean {
-  return kind === 'run.moved' && isEndOfRun(to)
+  return kind === 'run.moved' && isTerminal(runMachine, to)
 }
 
 function tellOf(rune: Rune, executing: Set<string>, stage: Stage) {

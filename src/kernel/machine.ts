@@ -27,9 +27,17 @@ export interface Machine<
   readonly extension?: string
 }
 
+/**
+ * `good`: it ended as meant. `bad`: it failed or was refused. `active`: work is under way.
+ * `waiting`: it needs an answer or an act from outside. `idle`: not begun, at rest, or stopped by request.
+ */
+export type Tone = 'good' | 'bad' | 'active' | 'waiting' | 'idle'
+
 export interface State {
   /** Shown to operators in the console and in the generated reference. */
   readonly meaning: string
+  /** How the state looks wherever it is shown. Signs, colours and the search for problems follow from it. */
+  readonly tone: Tone
   /** No way out. */
   readonly terminal?: true
   /** May be occupied indefinitely without anyone having to act. */
@@ -71,6 +79,16 @@ export function defineMachine<
 export type StateOf<M> = M extends Machine<infer S, string, string> ? S : never
 export type TriggerOf<M> = M extends Machine<string, infer T, string> ? T : never
 export type GuardOf<M> = M extends Machine<string, string, infer G> ? G : never
+
+/** The declaration of a state, or undefined where the machine has no such state. */
+export function stateOf(machine: Pick<Machine, 'states'>, state: string | undefined): State | undefined {
+  return state !== undefined && Object.hasOwn(machine.states, state) ? machine.states[state] : undefined
+}
+
+/** Whether a subject in this state has come to its end. Every question about an end is this one. */
+export function isTerminal(machine: Pick<Machine, 'states'>, state: string | undefined): boolean {
+  return stateOf(machine, state)?.terminal === true
+}
 
 export function stateNames<S extends string>(machine: Machine<S>): readonly [S, ...S[]] {
   return Object.keys(machine.states) as unknown as readonly [S, ...S[]]

@@ -3,18 +3,18 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Specification 002, Agent Lifecycle. Its moves into and out of `running_turn` are carried by the runes of the turn. */
 export const agentMachine = defineMachine({
   name: 'agent',
-  version: 1,
+  version: 2,
   meaning: 'An actor in a session, with a role, a model, tools and a budget of its own.',
   initial: 'spawning',
   opens: 'agent.spawning',
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    spawning:     { meaning: 'Being set up; it cannot be given work yet.' },
-    idle:         { meaning: 'Ready for work.', stable: true },
-    running_turn: { meaning: 'In a turn; it has at most one.' },
-    terminated:   { meaning: 'Stopped for good; its resources are released.', terminal: true },
-    failed:       { meaning: 'It could not be set up.', terminal: true },
+    spawning:     { tone: 'active', meaning: 'Being set up; it cannot be given work yet.' },
+    idle:         { tone: 'idle',   meaning: 'Ready for work.', stable: true },
+    running_turn: { tone: 'active', meaning: 'In a turn; it has at most one.' },
+    terminated:   { tone: 'idle',   meaning: 'Stopped for good; its resources are released.', terminal: true },
+    failed:       { tone: 'bad',    meaning: 'It could not be set up.', terminal: true },
   },
 
   // biome-ignore format: as above

@@ -1,4 +1,4 @@
-import type { Machine } from '../kernel/machine.ts'
+import { type Machine, type State, stateOf } from '../kernel/machine.ts'
 import { agentMachine } from './agent.ts'
 import { contractMachine } from './contract.ts'
 import { coordinationMachine } from './coordination.ts'
@@ -25,3 +25,16 @@ export const machines = [
 ] as const satisfies readonly Machine[]
 
 export type MachineName = (typeof machines)[number]['name']
+
+const byName: ReadonlyMap<string, Machine> = new Map(machines.map((machine) => [machine.name, machine]))
+
+/** The machine of this name, or undefined where none has it. */
+export function machineNamed(name: string): Machine | undefined {
+  return byName.get(name)
+}
+
+/** The declaration of a state of the machine of this name, or undefined where there is none. */
+export function declaredState(machine: string, state: string | undefined): State | undefined {
+  const declared = byName.get(machine)
+  return declared && stateOf(declared, state)
+}

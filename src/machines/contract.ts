@@ -3,20 +3,20 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Specification 000. The list of forbidden moves is complete: every pair of different states without an edge. */
 export const contractMachine = defineMachine({
   name: 'contract',
-  version: 1,
+  version: 2,
   meaning: 'One attempt to do one action: a tool call, or a step handed to a person.',
   initial: 'pending',
   opens: 'contract.opened',
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    pending:   { meaning: 'Recorded; nobody has begun it.' },
-    running:   { meaning: 'Begun: from here on the action may be happening.' },
-    waiting:   { meaning: 'Suspended until an answer arrives, however long that takes.', stable: true, resumable: true },
-    completed: { meaning: 'It happened, and its result is recorded.', terminal: true },
-    failed:    { meaning: 'It was tried and did not happen; a new attempt is allowed.', terminal: true },
-    rejected:  { meaning: 'Refused by a rule or a person before it had any effect.', terminal: true },
-    cancelled: { meaning: 'Withdrawn, by request or by timeout, with nothing done.', terminal: true },
+    pending:   { tone: 'idle',    meaning: 'Recorded; nobody has begun it.' },
+    running:   { tone: 'active',  meaning: 'Begun: from here on the action may be happening.' },
+    waiting:   { tone: 'waiting', meaning: 'Suspended until an answer arrives, however long that takes.', stable: true, resumable: true },
+    completed: { tone: 'good',    meaning: 'It happened, and its result is recorded.', terminal: true },
+    failed:    { tone: 'bad',     meaning: 'It was tried and did not happen; a new attempt is allowed.', terminal: true },
+    rejected:  { tone: 'bad',     meaning: 'Refused by a rule or a person before it had any effect.', terminal: true },
+    cancelled: { tone: 'idle',    meaning: 'Withdrawn, by request or by timeout, with nothing done.', terminal: true },
   },
 
   // biome-ignore format: as above
@@ -76,8 +76,3 @@ export const contractMachine = defineMachine({
 
 export type ContractStatus = StateOf<typeof contractMachine>
 export type ContractTrigger = TriggerOf<typeof contractMachine>
-
-/** The contract is over: no move leaves its state. */
-export function isEndOfContract(status: string | undefined): boolean {
-  return contractMachine.states[status as ContractStatus]?.terminal === true
-}

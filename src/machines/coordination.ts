@@ -3,26 +3,26 @@ import { defineMachine, type GuardOf, type StateOf, type TriggerOf } from '../ke
 /** Specification 003. Guards are evaluated on leaving a state and recorded with that move. */
 export const coordinationMachine = defineMachine({
   name: 'coordination',
-  version: 2,
+  version: 3,
   meaning: 'One pass of the Coordinator from an intent to frozen outputs. It plans and judges; it never executes.',
   initial: 'RECEIVED',
   opens: 'coordination.received',
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    RECEIVED:          { meaning: 'The intent is taken in and its tape begun.' },
-    PRECHECKED:        { meaning: 'Schema, checksum, red lines, registry references and versions were checked.' },
-    CONTEXT_BUILT:     { meaning: 'Memory, facts and policy are one bundle.' },
-    RULES_EVALUATED:   { meaning: 'Every planned command has a verdict with reasons.' },
-    GRAPH_DRAFTED:     { meaning: 'The plan is a graph; questions may stand in it as placeholders.' },
-    QUESTIONS_EMITTED: { meaning: 'What is uncertain has been put into questions.' },
-    AWAITING_ANSWERS:  { meaning: 'It waits for answers from outside.', stable: true, resumable: true },
-    GRAPH_FINALIZED:   { meaning: 'The graph is complete, with the answers in it.' },
-    REVIEW_PACK_BUILT: { meaning: 'Impact, risk, rollback and review gates are written up.' },
-    FROZEN_OUTPUTS:    { meaning: 'Every output has its checksum and its lineage.' },
-    DONE:              { meaning: 'The plan is frozen and may be executed by others.', terminal: true },
-    BLOCKED:           { meaning: 'A constraint is not met; it can be mended and submitted anew.', terminal: true },
-    ABORTED:           { meaning: 'A red line was crossed; a person has to look.', terminal: true },
+    RECEIVED:          { tone: 'active',  meaning: 'The intent is taken in and its tape begun.' },
+    PRECHECKED:        { tone: 'active',  meaning: 'Schema, checksum, red lines, registry references and versions were checked.' },
+    CONTEXT_BUILT:     { tone: 'active',  meaning: 'Memory, facts and policy are one bundle.' },
+    RULES_EVALUATED:   { tone: 'active',  meaning: 'Every planned command has a verdict with reasons.' },
+    GRAPH_DRAFTED:     { tone: 'active',  meaning: 'The plan is a graph; questions may stand in it as placeholders.' },
+    QUESTIONS_EMITTED: { tone: 'active',  meaning: 'What is uncertain has been put into questions.' },
+    AWAITING_ANSWERS:  { tone: 'waiting', meaning: 'It waits for answers from outside.', stable: true, resumable: true },
+    GRAPH_FINALIZED:   { tone: 'active',  meaning: 'The graph is complete, with the answers in it.' },
+    REVIEW_PACK_BUILT: { tone: 'active',  meaning: 'Impact, risk, rollback and review gates are written up.' },
+    FROZEN_OUTPUTS:    { tone: 'active',  meaning: 'Every output has its checksum and its lineage.' },
+    DONE:              { tone: 'good',    meaning: 'The plan is frozen and may be executed by others.', terminal: true },
+    BLOCKED:           { tone: 'bad',     meaning: 'A constraint is not met; it can be mended and submitted anew.', terminal: true },
+    ABORTED:           { tone: 'bad',     meaning: 'A red line was crossed; a person has to look.', terminal: true },
   },
 
   // biome-ignore format: as above

@@ -3,20 +3,20 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Specification 002, Autonomy Loop. */
 export const goalMachine = defineMachine({
   name: 'goal',
-  version: 2,
+  version: 3,
   meaning: 'One pass of the autonomy loop: plan, execute, review, until the goal is met or the loop stops.',
   initial: 'goal_received',
   opens: 'plan.goal_received',
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    goal_received: { meaning: 'The goal is recorded; no plan exists, or the last one was rejected.' },
-    planning:      { meaning: 'A plan is drafted and judged; nothing of it runs.' },
-    executing:     { meaning: 'Tasks of the judged plan are given to agents.' },
-    reviewing:     { meaning: 'Every task is over; a critic examines the results.' },
-    blocked:       { meaning: 'Every task that could run waits for something from outside.', stable: true, resumable: true },
-    goal_met:      { meaning: 'The critic found nothing that stands in the way.', terminal: true },
-    stopped:       { meaning: 'Ended without being met, and says why.', terminal: true },
+    goal_received: { tone: 'idle',    meaning: 'The goal is recorded; no plan exists, or the last one was rejected.' },
+    planning:      { tone: 'active',  meaning: 'A plan is drafted and judged; nothing of it runs.' },
+    executing:     { tone: 'active',  meaning: 'Tasks of the judged plan are given to agents.' },
+    reviewing:     { tone: 'active',  meaning: 'Every task is over; a critic examines the results.' },
+    blocked:       { tone: 'waiting', meaning: 'Every task that could run waits for something from outside.', stable: true, resumable: true },
+    goal_met:      { tone: 'good',    meaning: 'The critic found nothing that stands in the way.', terminal: true },
+    stopped:       { tone: 'idle',    meaning: 'Ended without being met, and says why.', terminal: true },
   },
 
   // biome-ignore format: as above

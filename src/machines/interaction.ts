@@ -3,7 +3,7 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Our own: no specification draws it, yet reply, deadline and restart race for it, and exactly one may win. */
 export const interactionMachine = defineMachine({
   name: 'interaction',
-  version: 1,
+  version: 2,
   meaning: 'One thing that waits for someone: an approval, a form, a question, a pack of them, or a settlement.',
   initial: 'open',
   opens: 'interaction.opened',
@@ -11,10 +11,10 @@ export const interactionMachine = defineMachine({
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    open:      { meaning: 'It waits for an answer.', stable: true, resumable: true },
-    answered:  { meaning: 'Someone answered; nobody else can.', terminal: true },
-    expired:   { meaning: 'The deadline passed first; what silence does has been done.', terminal: true },
-    withdrawn: { meaning: 'The question is moot: what it concerned is over.', terminal: true },
+    open:      { tone: 'waiting', meaning: 'It waits for an answer.', stable: true, resumable: true },
+    answered:  { tone: 'good',    meaning: 'Someone answered; nobody else can.', terminal: true },
+    expired:   { tone: 'idle',    meaning: 'The deadline passed first; what silence does has been done.', terminal: true },
+    withdrawn: { tone: 'idle',    meaning: 'The question is moot: what it concerned is over.', terminal: true },
   },
 
   // biome-ignore format: as above

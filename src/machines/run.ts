@@ -3,19 +3,19 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Specification 004. The modes interactive and auto are policies of this one machine. */
 export const runMachine = defineMachine({
   name: 'run',
-  version: 2,
+  version: 3,
   meaning: 'One job asked of an agent, from the queue to its only outcome, across restarts.',
   initial: 'queued',
   opens: 'run.submitted',
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    queued:       { meaning: 'Ready for a worker.', stable: true },
-    running:      { meaning: 'A worker holds it.' },
-    waiting_user: { meaning: 'It needs an answer from a person and holds no worker.', stable: true, resumable: true },
-    succeeded:    { meaning: 'Finished with a result.', terminal: true },
-    failed:       { meaning: 'Finished without one, and says why.', terminal: true },
-    canceled:     { meaning: 'Stopped by request.', terminal: true },
+    queued:       { tone: 'idle',    meaning: 'Ready for a worker.', stable: true },
+    running:      { tone: 'active',  meaning: 'A worker holds it.' },
+    waiting_user: { tone: 'waiting', meaning: 'It needs an answer from a person and holds no worker.', stable: true, resumable: true },
+    succeeded:    { tone: 'good',    meaning: 'Finished with a result.', terminal: true },
+    failed:       { tone: 'bad',     meaning: 'Finished without one, and says why.', terminal: true },
+    canceled:     { tone: 'idle',    meaning: 'Stopped by request.', terminal: true },
   },
 
   // biome-ignore format: as above
@@ -62,8 +62,3 @@ export const runMachine = defineMachine({
 
 export type RunStatus = StateOf<typeof runMachine>
 export type RunTrigger = TriggerOf<typeof runMachine>
-
-/** It has had its one outcome. */
-export function isEndOfRun(status: string | undefined): boolean {
-  return runMachine.states[status as RunStatus]?.terminal === true
-}

@@ -3,20 +3,20 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Specification 002, Session (there: conversation). */
 export const sessionMachine = defineMachine({
   name: 'session',
-  version: 1,
+  version: 2,
   meaning: 'The container of agents, runs and one runelog; the unit of isolation.',
   initial: 'created',
   opens: 'session.created',
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    created:   { meaning: 'Its id is allocated, its root agent spawned, its runelog begun.', stable: true },
-    active:    { meaning: 'Runs are taken and turns are run.', stable: true },
-    paused:    { meaning: 'Paused by request: no new turn begins, the one in flight comes to its end.', stable: true, resumable: true },
-    suspended: { meaning: 'Stopped by itself, by budget or by errors; only an explicit act brings it back.', stable: true, resumable: true },
-    closing:   { meaning: 'Runs are cancelled and agents terminated; the last runes are written.' },
-    closed:    { meaning: 'Over. The runelog is sealed.', stable: true },
-    archived:  { meaning: 'Over, and the runelog is in cold storage, still readable and verifiable.', terminal: true },
+    created:   { tone: 'idle',    meaning: 'Its id is allocated, its root agent spawned, its runelog begun.', stable: true },
+    active:    { tone: 'active',  meaning: 'Runs are taken and turns are run.', stable: true },
+    paused:    { tone: 'waiting', meaning: 'Paused by request: no new turn begins, the one in flight comes to its end.', stable: true, resumable: true },
+    suspended: { tone: 'waiting', meaning: 'Stopped by itself, by budget or by errors; only an explicit act brings it back.', stable: true, resumable: true },
+    closing:   { tone: 'active',  meaning: 'Runs are cancelled and agents terminated; the last runes are written.' },
+    closed:    { tone: 'idle',    meaning: 'Over. The runelog is sealed.', stable: true },
+    archived:  { tone: 'idle',    meaning: 'Over, and the runelog is in cold storage, still readable and verifiable.', terminal: true },
   },
 
   // biome-ignore format: as above

@@ -3,7 +3,7 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Our own: the tasks of a goal, which specification 002 names without drawing their lifecycle. */
 export const taskMachine = defineMachine({
   name: 'task',
-  version: 3,
+  version: 4,
   meaning: 'One node of a judged plan, carried out as one run of one agent.',
   initial: 'pending',
   opens: 'task.opened',
@@ -12,14 +12,14 @@ export const taskMachine = defineMachine({
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    pending:   { meaning: 'Planned; it runs when all it depends on has completed and its condition holds.' },
-    assigned:  { meaning: 'Given to an agent that has not begun.' },
-    running:   { meaning: 'The agent works on it.' },
-    blocked:   { meaning: 'It waits for a person, or for an outcome nobody knows.', stable: true, resumable: true },
-    completed: { meaning: 'Done, with evidence.', terminal: true },
-    failed:    { meaning: 'Tried and not done; a retry is a new task.', terminal: true },
-    skipped:   { meaning: 'Never begun: its condition does not hold, something it depends on did not complete, or it is not needed.', terminal: true },
-    cancelled: { meaning: 'Withdrawn with its goal.', terminal: true },
+    pending:   { tone: 'idle',    meaning: 'Planned; it runs when all it depends on has completed and its condition holds.' },
+    assigned:  { tone: 'idle',    meaning: 'Given to an agent that has not begun.' },
+    running:   { tone: 'active',  meaning: 'The agent works on it.' },
+    blocked:   { tone: 'waiting', meaning: 'It waits for a person, or for an outcome nobody knows.', stable: true, resumable: true },
+    completed: { tone: 'good',    meaning: 'Done, with evidence.', terminal: true },
+    failed:    { tone: 'bad',     meaning: 'Tried and not done; a retry is a new task.', terminal: true },
+    skipped:   { tone: 'idle',    meaning: 'Never begun: its condition does not hold, something it depends on did not complete, or it is not needed.', terminal: true },
+    cancelled: { tone: 'idle',    meaning: 'Withdrawn with its goal.', terminal: true },
   },
 
   // biome-ignore format: as above

@@ -3,21 +3,21 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Specification 002, Tool Lifecycle. Every call ends with exactly one `tool.result`. */
 export const toolMachine = defineMachine({
   name: 'tool',
-  version: 1,
+  version: 2,
   meaning: 'One invocation of one tool, from the call to its only result.',
   initial: 'pending_call',
   opens: 'tool.call',
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    pending_call:      { meaning: 'The model asked for it; nothing has been decided.' },
-    awaiting_approval: { meaning: 'A person has to approve it before it may run.', stable: true },
-    executing:         { meaning: 'It may be acting on the world.' },
-    denied:            { meaning: 'Refused by a person or by policy; it never ran.', terminal: true },
-    completed_result:  { meaning: 'It ran and gave a result.', terminal: true },
-    error_result:      { meaning: 'It ended in an error, or nobody can know how it ended.', terminal: true },
-    timeout_result:    { meaning: 'Approval or execution took too long.', terminal: true },
-    cancelled_result:  { meaning: 'Stopped by request.', terminal: true },
+    pending_call:      { tone: 'idle',    meaning: 'The model asked for it; nothing has been decided.' },
+    awaiting_approval: { tone: 'waiting', meaning: 'A person has to approve it before it may run.', stable: true },
+    executing:         { tone: 'active',  meaning: 'It may be acting on the world.' },
+    denied:            { tone: 'bad',     meaning: 'Refused by a person or by policy; it never ran.', terminal: true },
+    completed_result:  { tone: 'good',    meaning: 'It ran and gave a result.', terminal: true },
+    error_result:      { tone: 'bad',     meaning: 'It ended in an error, or nobody can know how it ended.', terminal: true },
+    timeout_result:    { tone: 'bad',     meaning: 'Approval or execution took too long.', terminal: true },
+    cancelled_result:  { tone: 'idle',    meaning: 'Stopped by request.', terminal: true },
   },
 
   // biome-ignore format: as above

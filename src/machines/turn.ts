@@ -3,7 +3,7 @@ import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.t
 /** Specification 002, TurnEngine. A turn that ended is idle again: the fold of its last rune finalizes it. */
 export const turnMachine = defineMachine({
   name: 'turn',
-  version: 1,
+  version: 2,
   meaning: 'One loop of an agent with its model: stream, run tools, stream again, until nothing more is called.',
   initial: 'idle',
   opens: null,
@@ -11,12 +11,12 @@ export const turnMachine = defineMachine({
 
   // biome-ignore format: tables are audited by eye, so their columns line up
   states: {
-    idle:           { meaning: 'No turn is under way.', stable: true },
-    streaming:      { meaning: 'The model is answering.' },
-    tool_executing: { meaning: 'The calls of the answer are being carried out or waited for.' },
-    completed:      { meaning: 'The model had nothing more to call.' },
-    interrupted:    { meaning: 'Stopped at a safe boundary; what was said so far is kept.' },
-    error:          { meaning: 'The stream or a tool broke in a way the turn cannot survive.' },
+    idle:           { tone: 'idle',   meaning: 'No turn is under way.', stable: true },
+    streaming:      { tone: 'active', meaning: 'The model is answering.' },
+    tool_executing: { tone: 'active', meaning: 'The calls of the answer are being carried out or waited for.' },
+    completed:      { tone: 'good',   meaning: 'The model had nothing more to call.' },
+    interrupted:    { tone: 'idle',   meaning: 'Stopped at a safe boundary; what was said so far is kept.' },
+    error:          { tone: 'bad',    meaning: 'The stream or a tool broke in a way the turn cannot survive.' },
   },
 
   // biome-ignore format: as above

@@ -1,7 +1,7 @@
 import { boundedJson, jsonLimits } from '../kernel/bounded-json.ts'
-import { stateNames } from '../kernel/machine.ts'
+import { isTerminal, stateNames } from '../kernel/machine.ts'
 import type { Problem } from '../kernel/problem.ts'
-import { isEndOfRun, type RunStatus, runMachine } from '../machines/run.ts'
+import { type RunStatus, runMachine } from '../machines/run.ts'
 import { changes, type FcmpEvent, readFcmpEvent } from '../wire/fcmp.ts'
 
 type Change = FcmpEvent<'conversation.state.changed'>
@@ -118,7 +118,7 @@ function createWalk(of: string | undefined) {
     if (event.seq !== i + 1) yield ['/seq', `It has number ${event.seq}; ${i + 1} is its place.`]
     if (event.ts < time) yield ['/ts', `Its time ${event.ts} is before ${time}, the time of an event before it.`]
     if (event.ts > time) time = event.ts
-    if (isEndOfRun(at)) yield ['', `It comes after the run was ${at}.`]
+    if (isTerminal(runMachine, at)) yield ['', `It comes after the run was ${at}.`]
     if (event.type === 'conversation.state.changed' && event.data.trigger === 'turn.started' && attempt !== undefined)
       attempt += 1
     attempt ??= event.meta.attempt
@@ -175,7 +175,7 @@ function createWalk(of: string | undefined) {
     if (at !== undefined && from !== at) yield ['/data/from', `It leaves ${from}, and the run was ${at}.`]
     if (!changes.some((t) => t.from === from && t.on === trigger && t.to === to))
       yield ['/data', `${runMachine.name} v${runMachine.version} has no ${from} → ${to} on ${trigger}.`]
-    if (isEndOfRun(to) !== (terminal !== undefined))
+    if (isTerminal(runMachine, to) !== (terminal !== undefined))
       yield ['/data/terminal', terminal ? `${to} is no end.` : `The run ends as ${to} and does not say how.`]
     else if (terminal !== undefined && terminal.status !== to)
       yield ['/data/terminal/status', `It ends as ${terminal.status} and goes to ${to}.`]
@@ -186,7 +186,8 @@ function createWalk(of: string | undefined) {
       if (pending !== undefined) yield ['/data/pending_interaction_id', `${to} waits for nothing.`]
       isSecretive = false
     }
-    if (isEndOfRun(to)) for (const id of open) yield ['', `The run ends, and ${id} was opened and never closed.`]
+    if (isTerminal(runMachine, to))
+      for (const id of open) yield ['', `The run ends, and ${id} was opened and never closed.`]
     else if (mustEnd) yield ['', 'A question was closed as if the run ended, and it does not.']
     mustEnd = false
     put.clear()

@@ -1,4 +1,5 @@
-import { isEndOfRun, type RunStatus } from '../machines/run.ts'
+import { isTerminal } from '../kernel/machine.ts'
+import { type RunStatus, runMachine } from '../machines/run.ts'
 import type { TurnState } from '../machines/turn.ts'
 import type { Rune } from '../runes/rune.ts'
 import { forgetCall } from './fold-call.ts'
@@ -54,7 +55,7 @@ export function foldRun(state: SessionState, rune: Rune): void {
       return
     case 'tool.result':
     case 'interaction.answered':
-      if (run !== undefined && !isEndOfRun(run.status)) run.requeues_without_progress = 0
+      if (run !== undefined && !isTerminal(runMachine, run.status)) run.requeues_without_progress = 0
       return
   }
 }
@@ -105,7 +106,7 @@ function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
 function moved(state: SessionState, run: RunView, { at, to, trigger, payload, actor }: Rune<'run.moved'>) {
   run.status = to as RunStatus
   run.since = at
-  if (isEndOfRun(run.status)) state.openRuns.delete(run.run_id)
+  if (isTerminal(runMachine, run.status)) state.openRuns.delete(run.run_id)
   if (payload.epoch !== undefined) run.epoch = payload.epoch
   if (payload.attempt !== undefined) run.attempt = payload.attempt
   if (payload.result !== undefined) run.result = payload.result

@@ -1,7 +1,7 @@
 import { settled } from '../kernel/audit.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Machine } from '../kernel/machine.ts'
-import { type MachineName, machines } from '../machines/all.ts'
+import { type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'
 import { consequenceLabels } from './contract-status.ts'
@@ -12,8 +12,6 @@ import { foldRun } from './fold-run.ts'
 import { foldSpending } from './fold-spending.ts'
 import { howDecided } from './render-consequence.ts'
 import type { AgentView, SessionState, Used } from './session-state.ts'
-
-const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
 
 export function newSessionState(session_id: string): SessionState {
   return {
@@ -130,7 +128,7 @@ function moveSubjects(state: SessionState, rune: Rune) {
 }
 
 function enter(state: SessionState, machine: string, subject_id: string, to: string) {
-  const at = settled(byName.get(machine) as Machine, to)
+  const at = settled(machineNamed(machine) as Machine, to)
   const subject = state.subjects.get(subject_id)
   if (subject === undefined) state.subjects.set(subject_id, { machine: machine as MachineName, state: at, version: 1 })
   else {

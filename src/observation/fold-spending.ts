@@ -1,4 +1,5 @@
-import { isEndOfRun } from '../machines/run.ts'
+import { isTerminal } from '../kernel/machine.ts'
+import { runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { AgentView, RunView, SessionState, Used } from './session-state.ts'
 
@@ -9,7 +10,7 @@ import type { AgentView, RunView, SessionState, Used } from './session-state.ts'
  */
 export function foldSpending(state: SessionState, rune: Rune): void {
   const run = rune.run_id === undefined ? undefined : state.runs.get(rune.run_id)
-  if (run !== undefined && !isEndOfRun(run.status)) spendTime(state, rune, run)
+  if (run !== undefined && !isTerminal(runMachine, run.status)) spendTime(state, rune, run)
   switch (rune.kind) {
     case 'tool.call':
       spend(state, rune, run, { tokens: 0, tool_calls: 1 })

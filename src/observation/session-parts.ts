@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/json.ts'
+import { isTerminal } from '../kernel/machine.ts'
 import { type AgentState, agentMachine } from '../machines/agent.ts'
-import { isEndOfRun } from '../machines/run.ts'
+import { runMachine } from '../machines/run.ts'
 import type { Message } from './dialogue.ts'
 import { newSessionState } from './fold-session.ts'
 import type { RunView, SessionState } from './session-state.ts'
@@ -109,7 +110,7 @@ export function fromParts(session_id: string, parts: ReadonlyMap<string, string>
   }
   for (const run of runs.sort((a, b) => a.submitted_event_id - b.submitted_event_id)) {
     state.runs.set(run.run_id, run)
-    if (!isEndOfRun(run.status)) state.openRuns.set(run.run_id, run)
+    if (!isTerminal(runMachine, run.status)) state.openRuns.set(run.run_id, run)
   }
   for (const turn of head.turns) state.turns.set(turn.turn_id, turn)
   for (const call of head.calls) state.calls.set(call.call_id, call)

@@ -1,5 +1,4 @@
-import type { Machine } from '../kernel/machine.ts'
-import { type MachineName, machines } from '../machines/all.ts'
+import { type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'
 
@@ -13,8 +12,6 @@ export interface SubjectMove {
   readonly at: number
   readonly event_id: number
 }
-
-const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
 
 /**
  * Every move in the runes of a session, oldest first: those they record, those
@@ -51,7 +48,7 @@ function movesOf(rune: Rune, states: ReadonlyMap<string, string>): readonly Bare
 /** The moves that no rune records and that follow this one at once. */
 function onward(move: Bare): readonly Bare[] {
   const moves: Bare[] = []
-  const { transitions } = byName.get(move.machine) ?? { transitions: [] }
+  const { transitions } = machineNamed(move.machine) ?? { transitions: [] }
   let { to: at } = move
   while (moves.length < transitions.length) {
     const edge = transitions.find((t) => t.from === at && t.rune === null)

@@ -1,5 +1,5 @@
-import type { Machine } from '../kernel/machine.ts'
-import { machines } from '../machines/all.ts'
+import type { State } from '../kernel/machine.ts'
+import { declaredState } from '../machines/all.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { interactionMachine } from '../machines/interaction.ts'
 import { runMachine } from '../machines/run.ts'
@@ -99,7 +99,7 @@ export function createLines(): Lines {
   function obstacle(): readonly string[] {
     const at = subjects.get(session ?? '')
     if (at === undefined || at.state === 'active') return []
-    return [`The session is ${at.state}: ${flagsOf(at).meaning}`]
+    return [`The session is ${at.state}: ${flagsOf(at).meaning ?? ''}`]
   }
 
   function activity(run_id: string, now: number): readonly string[] {
@@ -110,7 +110,7 @@ export function createLines(): Lines {
           `${action_summary} has been running for ${span(duration_in_state_ms)}.`,
       )
     const turn = subjects.get(lastTurn.get(run_id) ?? '')
-    return turn === undefined ? [] : [flagsOf(turn).meaning]
+    return turn === undefined ? [] : [flagsOf(turn).meaning ?? '']
   }
 
   function runLineOf(run_id: string, now: number): string {
@@ -160,13 +160,11 @@ function toggle(set: Set<string>, id: string, isIn: boolean) {
 }
 
 function stateLine(subject: SubjectAt, now: number): string {
-  return `${subject.state} for ${span(elapsed(subject.since, now))}. ${flagsOf(subject).meaning}`
+  return `${subject.state} for ${span(elapsed(subject.since, now))}. ${flagsOf(subject).meaning ?? ''}`
 }
 
-const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
-
-function flagsOf({ machine, state }: SubjectAt) {
-  return byName.get(machine)?.states[state] ?? { meaning: '' }
+function flagsOf({ machine, state }: SubjectAt): Partial<State> {
+  return declaredState(machine, state) ?? {}
 }
 
 function join(sentences: readonly string[]): string {

@@ -1,5 +1,4 @@
-import type { Machine } from '../kernel/machine.ts'
-import { machines } from '../machines/all.ts'
+import { declaredState } from '../machines/all.ts'
 import type { Kind } from '../runes/kinds.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import type { Concerns, RecordedMove } from '../runes/rune.ts'
@@ -28,8 +27,6 @@ const ofRun: ReadonlySet<Kind> = new Set<Kind>(['run.submitted', 'run.briefed', 
 const ofGoal = /^(plan|goal|task|coordination|interaction)\./
 
 const answers: ReadonlySet<Kind> = new Set<Kind>(['turn.tool_calls_received', 'turn.completed'])
-
-const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
 
 type Header = Concerns & Partial<RecordedMove> & { readonly kind: Kind; readonly event_id: number }
 
@@ -72,7 +69,7 @@ function about(records: readonly StoredRecord[], id: string): readonly Read[] {
 /** Whether the last move of such a subject leaves it unfinished. False if there is none. */
 function isOpen(some: readonly Read[], machine: 'call' | 'tool' | 'contract' | 'run' | 'goal'): boolean {
   const { to } = some.findLast(({ header }) => header.machine === machine)?.header ?? {}
-  return to !== undefined && byName.get(machine)?.states[to]?.terminal !== true
+  return to !== undefined && declaredState(machine, to)?.terminal !== true
 }
 
 /** Each input of a run opens a turn: first what was submitted, then each steer. It is used when an answer follows that. */

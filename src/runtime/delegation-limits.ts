@@ -1,5 +1,6 @@
+import { isTerminal } from '../kernel/machine.ts'
+import { runMachine } from '../machines/run.ts'
 import type { RunView, SessionState } from '../observation/session-state.ts'
-import { isOver } from './commands/stop.ts'
 import type { Settings } from './engine/engine.ts'
 
 export type DelegationLimits = Pick<Settings, 'max_delegation_depth' | 'max_open_delegations' | 'max_delegations'>
@@ -16,7 +17,7 @@ const giverOf = (state: SessionState, { parent_run_id }: RunView) => state.runs.
 
 /** A run above was asked to stop, or is over: nothing below it begins any more. */
 export function isStoppedAbove(state: SessionState, run: RunView): boolean {
-  return ancestorsOf(state, run).some((above) => above.cancel !== null || isOver(above))
+  return ancestorsOf(state, run).some((above) => above.cancel !== null || isTerminal(runMachine, above.status))
 }
 
 /** Why this run may hand on no further task now; undefined if it may. */
@@ -31,7 +32,7 @@ export function delegationProblem(state: SessionState, run: RunView, limits: Del
   let total = 0
   for (const other of state.runs.values()) {
     if (other.parent_call_id === null) continue
-    if (!isOver(other) && other.parent_run_id === run.run_id) open += 1
+    if (!isTerminal(runMachine, other.status) && other.parent_run_id === run.run_id) open += 1
     if (ancestorsOf(state, other).at(-1) === root) total += 1
   }
   if (open >= max_open_delegations)

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import { hashedId } from '../kernel/digest.ts'
+import { isTerminal } from '../kernel/machine.ts'
+import { runMachine } from '../machines/run.ts'
 import { prepareAgent, spawn } from './agents/spawn.ts'
 import { createBatch } from './batch.ts'
 import { attempt } from './commands/attempt.ts'
 import { ended } from './commands/ended.ts'
-import { isOver, stop } from './commands/stop.ts'
+import { stop } from './commands/stop.ts'
 import { openRun } from './commands/submit.ts'
 import { ancestorsOf, delegationProblem } from './delegation-limits.ts'
 import type { Engine } from './engine/engine.ts'
@@ -92,7 +94,7 @@ function oneByOne<A>(lines: Map<string, Promise<unknown>>, line: string, work: (
 export async function withdrawOrphans(engine: Engine, session_id: string): Promise<void> {
   const state = await engine.sessions.load(session_id)
   for (const run of [...state.openRuns.values()]) {
-    if (run.parent_call_id === null || isOver(run) || run.cancel !== null) continue
+    if (run.parent_call_id === null || isTerminal(runMachine, run.status) || run.cancel !== null) continue
     if (state.calls.get(run.parent_call_id)?.contract === 'running') continue
     await stop(engine, session_id, run.run_id, 'cancel', 'whoever gave the task is over')
     engine.wake(session_id, run.run_id)

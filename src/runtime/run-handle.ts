@@ -1,6 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Json } from '../kernel/json.ts'
-import { isEndOfRun } from '../machines/run.ts'
+import { isTerminal } from '../kernel/machine.ts'
+import { runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
 import { endedOrStuck } from './commands/ended.ts'
 import type { EphemeralDelta } from './engine/engine.ts'
@@ -65,7 +66,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
       // What came before the run in its session is not read again.
       const from = after ?? run.submitted_event_id - 1
       // Of a run that is over nothing more will come: whoever has seen its end already must not wait for it.
-      const last = isEndOfRun(run.status) ? head : Number.POSITIVE_INFINITY
+      const last = isTerminal(runMachine, run.status) ? head : Number.POSITIVE_INFINITY
       if (from >= last) return
       for await (const rune of runelog.follow(session_id, from, leave.signal)) {
         const isOurs = rune.run_id === run_id
@@ -108,5 +109,5 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
 }
 
 function isEnd(rune: Rune): boolean {
-  return rune.kind === 'run.moved' && isEndOfRun(rune.to)
+  return rune.kind === 'run.moved' && isTerminal(runMachine, rune.to)
 }

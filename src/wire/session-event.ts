@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { stateNames, triggerNames } from '../kernel/machine.ts'
+import { isTerminal, stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
-import { isEndOfRun, runMachine } from '../machines/run.ts'
+import { runMachine } from '../machines/run.ts'
 import { actorCategories } from '../runes/actor.ts'
 import { jsonValue } from '../runes/json-value.ts'
 import { waitingReasons } from '../runes/kinds/contract.ts'
@@ -128,7 +128,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     'A run is over; once for each run, whatever became of it.',
     z.strictObject({
       run_id: z.string(),
-      status: z.enum(stateNames(runMachine).filter(isEndOfRun)),
+      status: z.enum(stateNames(runMachine).filter((status) => isTerminal(runMachine, status))),
       result: jsonValue.nullable(),
       error_code: z.string().nullable(),
       message: z.string().nullable(),

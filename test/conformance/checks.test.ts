@@ -45,13 +45,13 @@ test.each<[string, shape.Check, Machine, string]>([
   [
     'an end that is not called one',
     shape.checkTerminal,
-    withState(contract, 'failed', { meaning: 'Over.' }),
+    withState(contract, 'failed', { tone: 'bad', meaning: 'Over.' }),
     'nothing leaves it',
   ],
   [
     'a trap',
     shape.checkEnding,
-    plusEdge(withState(contract, 'trap', { meaning: 'Stuck.' }), edge('trap', 'stay', 'trap')),
+    plusEdge(withState(contract, 'trap', { tone: 'active', meaning: 'Stuck.' }), edge('trap', 'stay', 'trap')),
     'trap can never come to an end',
   ],
   ['endlessness nobody declared', shape.checkEnding, without(turn, 'endless'), 'idle can never come to an end'],
@@ -114,19 +114,36 @@ test.each<[string, shape.Check, Machine, string]>([
     withEdge(contract, 0, { rune: 'contract.opened' }),
     'opens and moves',
   ],
-  ['a meaning without a period', shape.checkSentences, withState(contract, 'failed', { meaning: 'Over' }), '"Over"'],
+  [
+    'a meaning without a period',
+    shape.checkSentences,
+    withState(contract, 'failed', { tone: 'bad', meaning: 'Over' }),
+    '"Over"',
+  ],
   ['a meaning that is empty', shape.checkSentences, { ...contract, meaning: '' }, 'not a sentence: ""'],
   [
     'a terminal state that can be resumed',
     shape.checkFlags,
-    withState(contract, 'failed', { meaning: 'Over.', terminal: true, resumable: true }),
+    withState(contract, 'failed', { tone: 'bad', meaning: 'Over.', terminal: true, resumable: true }),
     'failed is terminal and has other flags',
   ],
   [
     'a state that can be resumed and does not last',
     shape.checkFlags,
-    withState(contract, 'waiting', { meaning: 'Waiting.', resumable: true }),
+    withState(contract, 'waiting', { tone: 'waiting', meaning: 'Waiting.', resumable: true }),
     'resumable but not stable',
+  ],
+  [
+    'a terminal state with the tone of work',
+    shape.checkTones,
+    withState(contract, 'failed', { tone: 'active', meaning: 'Over.', terminal: true }),
+    'failed is terminal with the tone active',
+  ],
+  [
+    'a resumable state without the tone of waiting',
+    shape.checkTones,
+    withState(contract, 'waiting', { tone: 'idle', meaning: 'Waiting.', stable: true, resumable: true }),
+    'waiting is resumable with the tone idle',
   ],
 ])('%s is found', (_, check, mutant, problem) => {
   expect(check(mutant).join('\n')).toContain(problem)

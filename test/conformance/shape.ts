@@ -133,6 +133,13 @@ export const checkFlags: Check = (machine) =>
     ...(resumable && !stable ? [`${name} is resumable but not stable`] : []),
   ])
 
+/** An end is neither at work nor waiting; a state that an answer brings back is waiting. */
+export const checkTones: Check = (machine) =>
+  Object.entries(machine.states).flatMap(([name, { tone, terminal, resumable }]) => [
+    ...(terminal && (tone === 'active' || tone === 'waiting') ? [`${name} is terminal with the tone ${tone}`] : []),
+    ...(resumable && tone !== 'waiting' ? [`${name} is resumable with the tone ${tone}`] : []),
+  ])
+
 export const checks = {
   checkNames,
   checkReachable,
@@ -145,6 +152,7 @@ export const checks = {
   checkRuneKinds,
   checkSentences,
   checkFlags,
+  checkTones,
 } satisfies Record<string, Check>
 
 /** A carried rune is written by a machine that moves with it on its own account. */

@@ -18,7 +18,10 @@ test('wrong names do not compile where a machine is asked', () => {
 })
 
 test('wrong names do not compile where a machine is declared', () => {
-  const states = { on: { meaning: 'Lit.' }, off: { meaning: 'Dark.', terminal: true } } as const
+  const states = {
+    on: { tone: 'active', meaning: 'Lit.' },
+    off: { tone: 'idle', meaning: 'Dark.', terminal: true },
+  } as const
   const lamp = { name: 'lamp', version: 1, meaning: 'A lamp.', opens: null, states, forbidden: [] } as const
   const edge = { from: 'on', on: 'press', to: 'off', rune: 'lamp.moved' } as const
 

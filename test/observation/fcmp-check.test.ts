@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { isTerminal } from '../../src/kernel/machine.ts'
 import type { RunStatus } from '../../src/machines/run.ts'
-import { isEndOfRun } from '../../src/machines/run.ts'
+import { runMachine } from '../../src/machines/run.ts'
 import { fcmpStream } from '../../src/observation/fcmp.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import { anyDice, randomRun } from '../support/random-run.ts'
@@ -62,7 +63,7 @@ const streams = [
   askedAndWaited(),
 ]
   .map(streamOf)
-  .filter(({ expected }) => isEndOfRun(expected.status))
+  .filter(({ expected }) => isTerminal(runMachine, expected.status))
 
 test('F-24 checkFcmp: it accepts every stream before it is damaged', () => {
   expect(streams.length).toBeGreaterThan(500)

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
-import { isEndOfRun } from '../../src/machines/run.ts'
+import { isTerminal } from '../../src/kernel/machine.ts'
+import { runMachine } from '../../src/machines/run.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import type { ModelRequest } from '../../src/runtime/model.ts'
@@ -257,7 +258,7 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
   let living: readonly (typeof runs)[number][] = runs
   const open = async () => {
     const all = await Promise.all(living.map(async (run) => ({ run, status: await statusOf(run.run_id) })))
-    living = all.filter(({ status }) => !isEndOfRun(status)).map(({ run }) => run)
+    living = all.filter(({ status }) => !isTerminal(runMachine, status)).map(({ run }) => run)
     return living
   }
   async function answer() {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { isEndOfRun, type RunStatus, runMachine } from '../../src/machines/run.ts'
+import { isTerminal } from '../../src/kernel/machine.ts'
+import { type RunStatus, runMachine } from '../../src/machines/run.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import { changes, type FcmpEvent, fcmpEvent } from '../../src/wire/fcmp.ts'
 import { isProof, seed } from '../support/sampling.ts'
@@ -49,7 +50,7 @@ test(
     for (let life = 0; life < lives; life++)
       for (const { run_id, status, heard, history, rounds, facts } of await liveThrough(seed * 1_000 + life, each)) {
         const said = `life ${life}, ${run_id}: ${rounds.join(' ')}`
-        expect(isEndOfRun(status), said).toBe(true)
+        expect(isTerminal(runMachine, status), said).toBe(true)
         expect(heard, said).toEqual(history)
         expect(checkFcmp(heard, { run_id, status: status as RunStatus }), said).toEqual([])
         const events = heard as readonly FcmpEvent[]

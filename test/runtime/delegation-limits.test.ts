@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { isEndOfRun } from '../../src/machines/run.ts'
+import { isTerminal } from '../../src/kernel/machine.ts'
+import { runMachine } from '../../src/machines/run.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { auditRunes } from '../support/audit-runes.ts'
@@ -66,6 +67,6 @@ test('F-93 delegation: after the cancel of the root is recorded, no task below i
   expect(later.filter((rune) => rune.kind === 'run.submitted')).toEqual([])
   expect(later.filter((rune) => rune.kind === 'run.moved' && rune.to === 'running')).toEqual([])
   const all = runes.filter((rune) => rune.kind === 'run.submitted').map((rune) => rune.run_id ?? '')
-  for (const run_id of all) expect(isEndOfRun((await world.sw.find(run_id)).run.status)).toBe(true)
+  for (const run_id of all) expect(isTerminal(runMachine, (await world.sw.find(run_id)).run.status)).toBe(true)
   expect(auditRunes(runes)).toEqual([])
 })

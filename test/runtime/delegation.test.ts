@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
-import { isEndOfRun } from '../../src/machines/run.ts'
+import { isTerminal } from '../../src/kernel/machine.ts'
+import { runMachine } from '../../src/machines/run.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
@@ -115,7 +116,9 @@ describe('delegation', () => {
 
     // THEN both runs end without anything more being done
     const runes = await next.runes(session_id)
-    const ends = runes.flatMap((rune) => (rune.kind === 'run.moved' && isEndOfRun(rune.to) ? [rune.to] : []))
+    const ends = runes.flatMap((rune) =>
+      rune.kind === 'run.moved' && isTerminal(runMachine, rune.to) ? [rune.to] : [],
+    )
     expect(ends).toEqual(['failed', 'canceled'])
     expect(runes.filter((rune) => rune.kind === 'agent.terminated')).toHaveLength(1)
     expect(auditRunes(runes)).toEqual([])

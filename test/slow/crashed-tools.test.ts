@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { createStatewright } from '../../src/app/statewright.ts'
-import { isEndOfRun } from '../../src/machines/run.ts'
+import { isTerminal } from '../../src/kernel/machine.ts'
+import { runMachine } from '../../src/machines/run.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { scriptedModel } from '../../src/runtime/scripted-model.ts'
@@ -154,7 +155,7 @@ test('F-35 worker on PostgreSQL: the crash is recorded, and another worker goes 
   void launch(project, ['worker'])
   const status = async () => (await sw.find(run_id)).run
   const ended = await eventually('the end of the run', async () =>
-    isEndOfRun((await status()).status) ? status() : undefined,
+    isTerminal(runMachine, (await status()).status) ? status() : undefined,
   )
   expect(ended).toMatchObject({ status: 'succeeded', result: expect.stringContaining('FAILED: It crashed') })
   expect(deeds(project)).toEqual(['read'])

@@ -97,7 +97,7 @@ describe.each(Object.keys(drawn) as Drawn[])('a %s machine that departs from its
       (s) => s !== machine.initial && !machine.states[s]?.terminal,
     )
     expect(problemsOf({ ...machine, initial: state })).toHaveLength(1)
-    const ended = { ...machine.states, [state]: { meaning: 'Over.', terminal: true as const } }
+    const ended = { ...machine.states, [state]: { tone: 'idle' as const, meaning: 'Over.', terminal: true as const } }
     expect(problemsOf({ ...machine, states: ended })).toHaveLength(1)
   })
 })

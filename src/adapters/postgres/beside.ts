@@ -1,4 +1,5 @@
-import { isEndOfContract } from '../../machines/contract.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { contractMachine } from '../../machines/contract.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { type Job, type Jobs, jobsFor, type Task } from '../../runtime/dispatch/jobs-for.ts'
 import type { Beside } from './transaction.ts'
@@ -48,7 +49,7 @@ export function jobColumns(jobs: Jobs['add']): readonly unknown[][] {
 /** Whatever tool was at work for them, its outcome is known now. */
 function endedContracts(runes: readonly Rune[]): readonly string[] {
   const ended = runes.flatMap(({ kind, subject_id, to }) =>
-    kind === 'contract.moved' && isEndOfContract(to) ? [subject_id ?? ''] : [],
+    kind === 'contract.moved' && isTerminal(contractMachine, to) ? [subject_id ?? ''] : [],
   )
   return ended.sort()
 }

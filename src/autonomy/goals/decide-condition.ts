@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { readCondition } from '../../coordinator/rules/condition.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import type { Decided, TaskView } from '../../observation/goal-state.ts'
 import type { Actor } from '../../runes/actor.ts'
 import { spawn } from '../../runtime/agents/spawn.ts'
-import { isOver } from '../../runtime/commands/stop.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
 import { problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
 import { contextOf } from './condition-context.ts'
@@ -111,7 +112,7 @@ function askCritic(desk: Desk, task: TaskView, inputs: readonly Input[], problem
       // Another process may have it.
       return engine.isAlone ? undecided(`Its critic ${config.critic} is not configured any more.`) : undefined
     }
-    if (!isOver(run)) return
+    if (!isTerminal(runMachine, run.status)) return
     dismiss(desk, run)
     const read =
       run.status === 'succeeded' ? readVerdict(String(run.result)) : { problem: `Its run was ${run.status}.` }

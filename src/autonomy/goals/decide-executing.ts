@@ -1,8 +1,10 @@
+import { isTerminal } from '../../kernel/machine.ts'
+import { taskMachine } from '../../machines/task.ts'
 import type { TaskView } from '../../observation/goal-state.ts'
 import { currentTasks } from './critique.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { outcomesOf } from './inputs.ts'
-import { isOver, type Op, type Schedule, schedule, type TaskFacts } from './schedule.ts'
+import { type Op, type Schedule, schedule, type TaskFacts } from './schedule.ts'
 import { stopGoal } from './stop-goal.ts'
 import { factsOf } from './task-facts.ts'
 import { applyOp } from './task-ops.ts'
@@ -17,7 +19,7 @@ export function decideExecuting(desk: Desk) {
   const facts = tasks.map((task) => factsOf(state, task, desk.ids))
   const scheduled = schedule(facts, limits)
   const { ops, states, is_moving } = scheduled
-  const allOver = [...states.values()].every(isOver)
+  const allOver = [...states.values()].every((state) => isTerminal(taskMachine, state))
   const ready = ops.filter((op) => isReady(desk, tasks, op))
 
   if (goal.state === 'blocked') {

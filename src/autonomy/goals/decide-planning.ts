@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
-import { isOver } from '../../runtime/commands/stop.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
 import { notesForReplan } from './critique.ts'
 import { aboutGoal, type Desk } from './desk.ts'
@@ -122,7 +123,7 @@ function drafted(desk: Desk, draft: number): Json | undefined {
     }
     return undefined
   }
-  if (!isOver(run)) return undefined
+  if (!isTerminal(runMachine, run.status)) return undefined
   if (run.status === 'succeeded') return run.result
   draftFailed(desk, draft, `The planner did not finish (${run.status}): ${run.message ?? run.error_code ?? ''}`)
   return undefined

@@ -1,6 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import { spawn } from '../../runtime/agents/spawn.ts'
-import { isOver } from '../../runtime/commands/stop.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
 import { type Critique, currentTasks, failuresOf, publicProblems, readCritique, verdictOf } from './critique.ts'
 import { draftsLeft, notConfigured, openTask } from './decide-planning.ts'
@@ -87,7 +88,7 @@ function critiqueOf(desk: Desk): Critique | undefined {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const run = state.runs.get(ids.criticRun(number, attempt))
     if (run === undefined) return askCritic(desk, number, attempt)
-    if (!isOver(run)) return undefined
+    if (!isTerminal(runMachine, run.status)) return undefined
     const read: Critique | { problem: string } =
       run.status === 'succeeded'
         ? readCritique(String(run.result), goal)

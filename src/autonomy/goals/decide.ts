@@ -1,3 +1,4 @@
+import { isTerminal } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import { saySpent } from '../../observation/budget-spent.ts'
 import { decideExecuting } from './decide-executing.ts'
@@ -14,7 +15,7 @@ import { dismiss } from './workers.ts'
  */
 export function decide(desk: Desk) {
   const { goal } = desk
-  if (isEnded(desk.goal)) return tidy(desk)
+  if (isTerminal(goalMachine, desk.goal.state)) return tidy(desk)
   const spent = spentOf(desk)
   if (spent !== undefined) return stopGoal(desk, 'budget', spent, 'policy')
   switch (goal.state) {
@@ -28,10 +29,6 @@ export function decide(desk: Desk) {
     case 'reviewing':
       return decideReviewing(desk)
   }
-}
-
-export function isEnded({ state }: Desk['goal']): boolean {
-  return goalMachine.states[state].terminal === true
 }
 
 /** Nothing that works for it begins a step once its budget is used up; when one of them found out, the goal ends. */

@@ -1,17 +1,19 @@
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import { Fault, isPoisoned } from '../../faults/fault.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { goalMachine } from '../../machines/goal.ts'
+import { taskMachine } from '../../machines/task.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { prepareAgent } from '../../runtime/agents/spawn.ts'
 import { createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
 import type { Cancel } from '../../runtime/ports.ts'
-import { decide, isEnded, workersOf } from './decide.ts'
+import { decide, workersOf } from './decide.ts'
 import type { Desk, Errand, Evaluated, Judgement } from './desk.ts'
 import { configOf } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 import { type Judging, judgeDraft } from './judge-draft.ts'
-import { isOver } from './schedule.ts'
 import { endPlans } from './stop-goal.ts'
 
 export interface Driver {
@@ -127,7 +129,10 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   function rivals(state: SessionState): readonly string[] {
     if (engine.isAlone) return []
     const tasks = state.goals.get(goal_id)?.tasks ?? []
-    return [goal_id, ...tasks.filter((task) => !isOver(task.state)).map(({ planned }) => planned.task_id)]
+    return [
+      goal_id,
+      ...tasks.filter((task) => !isTerminal(taskMachine, task.state)).map(({ planned }) => planned.task_id),
+    ]
   }
 
   /** Nothing to record: it waits for others, or for a moment that only the clock brings. */
@@ -135,7 +140,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     const state = await engine.sessions.load(session_id)
     const goal = state.goals.get(goal_id)
     if (goal === undefined) return
-    if (isEnded(goal)) {
+    if (isTerminal(goalMachine, goal.state)) {
       const left = workersOf({ state, goal }).filter(({ agent_id }) => isPresent(state, agent_id))
       if (left.length === 0) {
         leave()
@@ -188,7 +193,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       }
       case 'judge': {
         const goal = (await engine.sessions.load(session_id)).goals.get(goal_id)
-        if (goal === undefined || isEnded(goal)) return
+        if (goal === undefined || isTerminal(goalMachine, goal.state)) return
         const judging = judgeDraft(ports, session_id, goal, errand)
         const judgement = await refusing(errand.draft, judging)
         if (judgement !== undefined) judged.set(errand.draft, judgement)

@@ -1,5 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import type { GoalStop } from '../../machines/goal-stops.ts'
 import { answeredBy } from '../../observation/answered-by.ts'
@@ -13,7 +14,7 @@ import { once } from '../../runtime/commands/once.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { onItsOwn } from '../../runtime/requests.ts'
 import type { AbandonedRun } from '../../runtime/shared-store.ts'
-import { decide, isEnded } from './decide.ts'
+import { decide } from './decide.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { createDriver, type Driver } from './driver.ts'
 import { configOf } from './goal-config.ts'
@@ -211,7 +212,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     const session_id = await sessionOf(goal_id)
     const stopped = await attempt(engine, session_id, (state) => {
       const goal = state.goals.get(goal_id)
-      if (goal === undefined || isEnded(goal)) return { answer: () => undefined }
+      if (goal === undefined || isTerminal(goalMachine, goal.state)) return { answer: () => undefined }
       const batch = createBatch(state, engine.clock.now())
       stopGoal(deskFor(state, goal, batch), cause, reason, 'human')
       return { batch, read: goal.tasks.map(({ planned }) => planned.task_id), answer: (runes) => runes }
@@ -312,7 +313,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
       const session_id = await sessionOf(goal_id)
       const look = (state: SessionState) => {
         const goal = goalIn(state, goal_id)
-        if (isEnded(goal)) return reportOf(state, goal, engine.clock.now())
+        if (isTerminal(goalMachine, goal.state)) return reportOf(state, goal, engine.clock.now())
         const { suspension } = state
         if (suspension !== null && isAtRest(state, goal))
           throw faults.session_suspended({ session_id, goal_id, ...suspension })
@@ -325,7 +326,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     },
     async takeUp(session_id) {
       const { goals } = await engine.sessions.load(session_id)
-      const ids = [...goals.values()].flatMap((goal) => (isEnded(goal) ? [] : [goal.goal_id]))
+      const ids = [...goals.values()].flatMap((goal) => (isTerminal(goalMachine, goal.state) ? [] : [goal.goal_id]))
       for (const goal_id of ids) drive(session_id, goal_id)
       await Promise.all(ids.map((goal_id) => drivers.get(goal_id)?.idle()))
       return ids.length === 0 || !isStopped
@@ -333,7 +334,8 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     steps: () => steps,
     async endAll(session_id, reason) {
       const { goals } = await engine.sessions.load(session_id)
-      for (const goal of [...goals.values()]) if (!isEnded(goal)) await stopBy(goal.goal_id, 'session_closed', reason)
+      for (const goal of [...goals.values()])
+        if (!isTerminal(goalMachine, goal.state)) await stopBy(goal.goal_id, 'session_closed', reason)
     },
     async idle() {
       await Promise.all([...drivers.values()].map((driver) => driver.idle()))

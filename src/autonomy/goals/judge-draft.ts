@@ -5,10 +5,11 @@ import type { Recovers } from '../../coordinator/schemas/lineage.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import { Fault } from '../../faults/fault.ts'
 import type { Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { coordinationMachine } from '../../machines/coordination.ts'
 import type { GoalView, PlannedTask } from '../../observation/goal-state.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
 import type { Plans, PlanView } from '../plans/plans.ts'
-import { isEnded } from '../plans/recorded.ts'
 import { takenIn } from '../plans/submission.ts'
 import type { DraftGiven, Judgement } from './desk.ts'
 import { readDraft, standInCircle, unknownEvidence } from './draft.ts'
@@ -83,7 +84,7 @@ export async function judgeDraft(
     const earlier = Array.from({ length: draft - 1 }, (_, i) => ids.coordination(i + 1))
     const last = earlier.findLast((id) => {
       const state = subjects.get(id)?.state
-      return state !== undefined && isEnded(state as PlanView['state'])
+      return state !== undefined && isTerminal(coordinationMachine, state as PlanView['state'])
     })
     if (last === undefined) return undefined
     return plans.recovery(last).catch((error) => {

@@ -1,4 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
 import { type TaskState, taskMachine } from '../../machines/task.ts'
 import { type PlannedTask, priorities } from '../../observation/goal-state.ts'
 import { type Gates, gatesOf } from './gates.ts'
@@ -84,12 +85,10 @@ export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule 
 
 const isActive = (state: TaskState) => state === 'assigned' || state === 'running'
 
-export const isOver = (state: TaskState) => taskMachine.states[state].terminal === true
-
 /** What the run or the question of a task makes of it. */
 function outcomeOf({ planned, state, run, question }: TaskFacts): readonly [Op, TaskState][] {
   const { task_id } = planned
-  if (isOver(state) || state === 'pending') return []
+  if (isTerminal(taskMachine, state) || state === 'pending') return []
   if (question !== null) {
     if (question.outcome === 'approved') return [[{ op: 'pass', task_id }, 'completed']]
     return question.outcome === 'denied' ? [[{ op: 'fail', task_id, reason: question.reason }, 'failed']] : []
@@ -151,7 +150,7 @@ function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskS
  * skipped, so that the goal comes to its review.
  */
 function skipStuck(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {
-  const left = [...states].filter(([, state]) => !isOver(state))
+  const left = [...states].filter(([, state]) => !isTerminal(taskMachine, state))
   if (left.some(([, state]) => state !== 'pending')) return
   const standing = standings(tasks.map(placed), states)
   // What can begin once its condition is decided, or once there is a place, is not stuck.
@@ -249,7 +248,7 @@ function runnable(
       if (states.get(task_id) !== 'pending' || undecided.has(gates.behind(task_id)?.task_id ?? '')) return false
       const before = undecided.has(task_id) ? gates.through(depends_on, 'depends_on') : depends_on
       if (!before.every(isClear)) return false
-      return instead_of === null || isOver(states.get(instead_of) ?? 'pending')
+      return instead_of === null || isTerminal(taskMachine, states.get(instead_of) ?? 'pending')
     })
     .map((task, age) => ({ task, age, rank: priorities.indexOf(task.planned.priority) }))
     .sort((a, b) => a.rank - b.rank || a.age - b.age)

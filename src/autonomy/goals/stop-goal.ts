@@ -1,4 +1,6 @@
+import { isTerminal } from '../../kernel/machine.ts'
 import { type GoalStop, goalStops } from '../../machines/goal-stops.ts'
+import { taskMachine } from '../../machines/task.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { cancelAtRest } from '../../runtime/commands/stop.ts'
@@ -7,7 +9,6 @@ import { withdrawQuestions } from '../../runtime/interactions/withdraw.ts'
 import { readThrown } from '../../runtime/thrown.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import type { Judging } from './judge-draft.ts'
-import { isOver as isTaskOver } from './schedule.ts'
 
 /**
  * Ends a goal and everything that is under way for it, in one append, with all
@@ -22,7 +23,7 @@ export function stopGoal(desk: Desk, cause: GoalStop, reason: string, actor: Act
   if (session.subjects.has(judging)) batch.restOn(judging)
   withdrawQuestions(batch, session, ({ goal_id }) => goal_id === goal.goal_id, reason, actor)
   for (const { planned, state } of goal.tasks) {
-    if (isTaskOver(state)) continue
+    if (isTerminal(taskMachine, state)) continue
     const about = aboutGoal(desk, planned.task_id)
     batch.move('task', planned.task_id, 'cancel', 'task.moved', { actor, payload: { reason } }, about)
   }

@@ -1,6 +1,7 @@
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import type { TaskView } from '../../observation/goal-state.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
-import { isOver } from '../../runtime/commands/stop.ts'
 import type { GoalIds } from './goal-ids.ts'
 import type { QuestionFacts, RunFacts, TaskFacts } from './schedule.ts'
 
@@ -23,7 +24,7 @@ function askedIn({ interactions, runs }: SessionState, { planned, condition }: T
   for (let attempt = 1; ; attempt++) {
     const run = runs.get(ids.conditionRun(planned.task_id, attempt))
     if (run === undefined) return null
-    if (!isOver(run)) return 'critic'
+    if (!isTerminal(runMachine, run.status)) return 'critic'
   }
 }
 

@@ -8,7 +8,7 @@ import type { RunTape } from '../../coordinator/schemas/run-tape.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import type { Json } from '../../kernel/json.ts'
-import { stateNames } from '../../kernel/machine.ts'
+import { isTerminal, stateNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
@@ -23,7 +23,7 @@ import { fetchFrozen } from './frozen.ts'
 import type { PlanAnswer, PlanRow, Plans, PlanView } from './plans.ts'
 import type { PlanPorts } from './ports.ts'
 import { receive } from './receive.ts'
-import { isEnded, openPack, type Recorded, recordedIn, stateOf } from './recorded.ts'
+import { openPack, type Recorded, recordedIn, stateOf } from './recorded.ts'
 import { rerun } from './rerun.ts'
 import { viewOf } from './view.ts'
 
@@ -92,7 +92,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
   async function end(session_id: string) {
     for (const coordination_id of openIn(await ports.engine().sessions.load(session_id))) {
       await workOn(coordination_id)
-      const isLeft = isStopping && !isEnded(stateOf(await find(coordination_id)))
+      const isLeft = isStopping && !isTerminal(coordinationMachine, stateOf(await find(coordination_id)))
       if (isLeft) throw faults.session_busy({ session_id, run_id: coordination_id, asked: 'close it' })
     }
   }
@@ -106,7 +106,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
   async function files(coordination_id: string) {
     const recorded = await find(coordination_id)
     const state = stateOf(recorded)
-    if (!isEnded(state)) throw faults.coordination_not_over({ coordination_id, state })
+    if (!isTerminal(coordinationMachine, state)) throw faults.coordination_not_over({ coordination_id, state })
     return fetchFrozen(recorded.files, ports.blobs)
   }
 
@@ -144,7 +144,8 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
 
     async documents(coordination_id) {
       const recorded = await find(coordination_id)
-      if (isEnded(stateOf(recorded))) return documentsIn(await fetchFrozen(recorded.files, ports.blobs))
+      if (isTerminal(coordinationMachine, stateOf(recorded)))
+        return documentsIn(await fetchFrozen(recorded.files, ports.blobs))
       const ours = await core()
       return documentsOf(rerun(recorded, ours), ours)
     },
@@ -171,7 +172,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
 
     async resumeAll() {
       const { runelog, warn } = ports.engine()
-      const open = stateNames(coordinationMachine).filter((state) => !isEnded(state))
+      const open = stateNames(coordinationMachine).filter((state) => !isTerminal(coordinationMachine, state))
       const rows = await Promise.all(open.map((tag) => runelog.rows('coordinations', { tag })))
       for (const session_id of new Set(rows.flat().map(({ value }) => (value as PlanRow).session_id)))
         takeUp(session_id).catch((error) =>
@@ -205,7 +206,7 @@ function readAnswer(given: PlanAnswer): PlanAnswer & { readonly choices: Choices
 
 function openIn({ subjects }: SessionState): string[] {
   return [...subjects].flatMap(([id, { machine, state }]) =>
-    machine === 'coordination' && !isEnded(state as PlanRow['state']) ? [id] : [],
+    machine === 'coordination' && !isTerminal(coordinationMachine, state as PlanRow['state']) ? [id] : [],
   )
 }
 

@@ -1,6 +1,8 @@
 import { isAtRest } from '../../coordinator/engine.ts'
 import type { Ports as CorePorts, Progress } from '../../coordinator/progress.ts'
 import { lasted } from '../../coordinator/tape.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { coordinationMachine } from '../../machines/coordination.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import type { InteractionView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../../runtime/batch.ts'
@@ -10,7 +12,7 @@ import { withdrawQuestions } from '../../runtime/interactions/withdraw.ts'
 import { keepFrozen } from './frozen.ts'
 import type { PlanPorts } from './ports.ts'
 import { type Deadline, type Move, recordMove } from './record-move.ts'
-import { isEnded, openPack, type Recorded, stateOf } from './recorded.ts'
+import { openPack, type Recorded, stateOf } from './recorded.ts'
 import { nextMove, rerun } from './rerun.ts'
 
 export interface DrivePorts extends PlanPorts {
@@ -25,7 +27,7 @@ export interface DrivePorts extends PlanPorts {
 export async function drive(ports: DrivePorts, read: () => Promise<Recorded>): Promise<void> {
   for (;;) {
     const recorded = await read()
-    if (isEnded(stateOf(recorded)) || (await isSealed(ports.engine(), recorded))) return
+    if (isTerminal(coordinationMachine, stateOf(recorded)) || (await isSealed(ports.engine(), recorded))) return
     const isAsked = recorded.asked.some(({ is_open }) => is_open)
     if (isAsked && (await withdrawMoot(ports.engine(), recorded))) continue
     if (openPack(recorded) !== null) return
@@ -44,13 +46,13 @@ async function goOn(ports: DrivePorts, core: CorePorts, recorded: Recorded, from
     if (ports.isStopping() || engine.isStopping()) return 'stopped'
     const next = nextMove(progress, core)
     if (next.entries.length === progress.entries.length) return 'rests'
-    const files = isEnded(next.state) ? await freezeAll(ports, core, next) : []
+    const files = isTerminal(coordinationMachine, next.state) ? await freezeAll(ports, core, next) : []
     const at = await record(engine, recorded, next, { since, files })
     if (at === null) return 'overtaken'
     progress = next
     since = at
   }
-  return progress === from || isEnded(progress.state) ? 'rests' : 'asks'
+  return progress === from || isTerminal(coordinationMachine, progress.state) ? 'rests' : 'asks'
 }
 
 /** Who gave the plan up while it was judged cannot withdraw what was asked only then. True: it asks no more, look again. */

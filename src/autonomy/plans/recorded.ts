@@ -74,10 +74,6 @@ export function stateOf({ moves }: Pick<Recorded, 'moves'>): CoordinationState {
   return (moves.at(-1)?.to ?? coordinationMachine.initial) as CoordinationState
 }
 
-export function isEnded(state: CoordinationState): boolean {
-  return coordinationMachine.states[state].terminal === true
-}
-
 export function inputOf({ received }: Recorded): CoordinationInput {
   return received.payload.input as unknown as CoordinationInput
 }

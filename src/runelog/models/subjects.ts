@@ -4,7 +4,7 @@ import { settled } from '../../kernel/audit.ts'
 import type { Machine } from '../../kernel/machine.ts'
 import { transition } from '../../kernel/transition.ts'
 import { whyRefused } from '../../kernel/why-refused.ts'
-import { type MachineName, machines } from '../../machines/all.ts'
+import { type MachineName, machineNamed, machines } from '../../machines/all.ts'
 import type { FoldableRune, ReadModel, Row } from '../read-model.ts'
 
 export type Subject = {
@@ -15,8 +15,6 @@ export type Subject = {
   readonly session_id: string
   readonly event_id: number
 }
-
-const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
 
 /** These come and go by the thousand. They are listed only where they wait: an index entry costs as much as a rune. */
 const passing: ReadonlySet<string> = new Set<MachineName>(['turn', 'tool', 'contract'])
@@ -77,7 +75,7 @@ export const subjects: ReadModel = {
 
 function ownMove(row: Row | undefined, rune: FoldableRune, key: string): Row | Fault {
   const { from = null, to = '', trigger = null } = rune
-  const machine = byName.get(rune.machine ?? '') as Machine
+  const machine = machineNamed(rune.machine ?? '') as Machine
   const subject = row?.value as Subject | undefined
   if (
     subject !== undefined &&
@@ -111,7 +109,7 @@ function ownMove(row: Row | undefined, rune: FoldableRune, key: string): Row | F
 
 function entered(key: string, move: { machine: MachineName; to: string; version: number }, rune: FoldableRune): Row {
   const { machine, to, version } = move
-  const declared = byName.get(machine) as Machine
+  const declared = machineNamed(machine) as Machine
   const state = settled(declared, to)
   const value: Subject = { machine, state, version, session_id: rune.session_id, event_id: rune.event_id }
   const isListed = !passing.has(machine) || declared.states[state]?.resumable === true

@@ -1,5 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
@@ -7,7 +9,7 @@ import type { Engine } from '../engine/engine.ts'
 import { attempt } from './attempt.ts'
 import { ended } from './ended.ts'
 import { failOrphans } from './orphans.ts'
-import { isOver, stop } from './stop.ts'
+import { stop } from './stop.ts'
 import { refuseOver } from './submit.ts'
 
 export interface Spawn {
@@ -89,7 +91,7 @@ function end(state: SessionState, batch: Batch, agent_id: string, trigger: 'kill
 
 async function cancelRuns(engine: Engine, state: SessionState, agent_id: string, reason: string) {
   for (const run of [...state.openRuns.values()]) {
-    if (run.agent_id !== agent_id || isOver(run)) continue
+    if (run.agent_id !== agent_id || isTerminal(runMachine, run.status)) continue
     await stop(engine, state.session_id, run.run_id, 'cancel', reason)
     engine.wake(state.session_id, run.run_id)
     await ended(engine, state.session_id, run.run_id)

@@ -1,6 +1,8 @@
 import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import { isoTime } from '../../observation/iso-time.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
 import { runesOf } from '../../runelog/runes-of.ts'
@@ -103,7 +105,7 @@ async function decide(
       { actor: 'human', payload: {} },
       aboutRun(run),
     )
-  else if (run !== undefined && isOver(state, run.run_id)) settleLate(batch, question, call, payload, at)
+  else if (run !== undefined && isTerminal(runMachine, run.status)) settleLate(batch, question, call, payload, at)
   const answer = {
     interaction_id,
     session_id: state.session_id,
@@ -202,9 +204,4 @@ function isSame(engine: Engine, opened: Rune | undefined, first: Json, again: Js
   if (opened?.kind !== 'interaction.opened') return false
   const checked = check(engine, opened.payload.interaction_kind, opened.payload.request, again)
   return 'reply' in checked && canonicalJson(checked.reply) === canonicalJson(first)
-}
-
-function isOver(state: SessionState, run_id: string): boolean {
-  const status = state.runs.get(run_id)?.status
-  return status === 'succeeded' || status === 'failed' || status === 'canceled'
 }

@@ -1,4 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import type { SessionTrigger } from '../../machines/session.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
 import { type Batch, createBatch } from '../batch.ts'
@@ -7,7 +9,7 @@ import { withdrawQuestions } from '../interactions/withdraw.ts'
 import { named, recording } from '../requests.ts'
 import { attempt } from './attempt.ts'
 import { once } from './once.ts'
-import { cancelAtRest, isOver, stop } from './stop.ts'
+import { cancelAtRest, stop } from './stop.ts'
 
 export function pause(engine: Engine, session_id: string, reason: string): Promise<void> {
   return attempt(engine, session_id, (state) => {
@@ -109,7 +111,7 @@ export async function finishClosing(
   await engine.beside.end(session_id, reason)
   const state = await engine.sessions.load(session_id)
   for (const run of [...state.openRuns.values()]) {
-    if (isOver(run)) continue
+    if (isTerminal(runMachine, run.status)) continue
     await stop(engine, session_id, run.run_id, 'cancel', reason)
     engine.wake(session_id, run.run_id)
   }

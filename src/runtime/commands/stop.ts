@@ -1,7 +1,8 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
 import { whyRefused } from '../../kernel/why-refused.ts'
-import { isEndOfRun, runMachine } from '../../machines/run.ts'
+import { runMachine } from '../../machines/run.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
 import type { Actor } from '../../runes/actor.ts'
 import { type Batch, createBatch } from '../batch.ts'
@@ -32,7 +33,7 @@ export function stop(
 ): Promise<Stopped> {
   return attempt<Stopped>(engine, session_id, (state) => {
     const run = runOf(state, run_id)
-    if (isOver(run)) return { answer: () => ({ run_id, status: run.status, accepted: false }) }
+    if (isTerminal(runMachine, run.status)) return { answer: () => ({ run_id, status: run.status, accepted: false }) }
     const batch = createBatch(state, engine.clock.now())
     if (run.status === 'running')
       batch.move(
@@ -54,7 +55,7 @@ export function steer(engine: Engine, session_id: string, run_id: string, input:
   refuseMissing('A steer', input)
   return attempt<Stopped>(engine, session_id, (state) => {
     const run = runOf(state, run_id)
-    if (isOver(run))
+    if (isTerminal(runMachine, run.status))
       throw faults.transition_refused({
         machine: 'run',
         id: run_id,
@@ -75,10 +76,6 @@ export function runOf(state: SessionState, run_id: string): RunView {
   const run = state.runs.get(run_id)
   if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
   return run
-}
-
-export function isOver(run: RunView): boolean {
-  return isEndOfRun(run.status)
 }
 
 /** A run that no worker holds: queued or waiting, with or without a turn. */

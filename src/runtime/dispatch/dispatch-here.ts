@@ -1,6 +1,7 @@
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import { expire } from '../commands/expire.ts'
 import { recoverAll } from '../commands/recover-all.ts'
-import { isOver } from '../commands/stop.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { readThrown } from '../thrown.ts'
 import { createDeadlines } from './deadlines.ts'
@@ -48,7 +49,7 @@ export function dispatchHere(
     const run = state.runs.get(run_id)
     if (run === undefined) return
     if (wasHeld && run.status === 'queued') wake(session_id, run_id)
-    if (!isOver(run)) return
+    if (!isTerminal(runMachine, run.status)) return
     await lookAfterOrphans(engine, session_id, [run.agent_id])
     for (const other of state.openRuns.values())
       if (other.status === 'queued' && other.agent_id === run.agent_id) wake(session_id, other.run_id)

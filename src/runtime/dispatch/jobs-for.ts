@@ -1,4 +1,5 @@
-import { isEndOfRun } from '../../machines/run.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import type { Rune } from '../../runes/rune.ts'
 
 /**
@@ -39,7 +40,7 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
         const run_id = rune.subject_id ?? ''
         if (rune.to === 'queued') jobs.set(run_id, runJob(session_id, run_id))
         // Its agent is free again: what waited in line behind it may be taken.
-        else if (isEndOfRun(rune.to)) jobs.set(session_id, sessionJob(session_id))
+        else if (isTerminal(runMachine, rune.to)) jobs.set(session_id, sessionJob(session_id))
         break
       }
       case 'interaction.opened': {

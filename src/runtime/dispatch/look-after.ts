@@ -1,6 +1,8 @@
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import { failOrphans } from '../commands/orphans.ts'
 import { requeue } from '../commands/recover.ts'
-import { isOver, stop } from '../commands/stop.ts'
+import { stop } from '../commands/stop.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Member } from '../shared-store.ts'
@@ -9,7 +11,7 @@ import { readThrown } from '../thrown.ts'
 /** A cancel that came when the run was about to wait, or to be let go of: nobody holds it, so it is stopped here. */
 export async function obeyCancel(engine: Engine, session_id: string, run_id: string): Promise<void> {
   const run = (await engine.sessions.load(session_id)).runs.get(run_id)
-  if (run === undefined || run.cancel === null || isOver(run) || run.status === 'running') return
+  if (run === undefined || run.cancel === null || isTerminal(runMachine, run.status) || run.status === 'running') return
   await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
 }
 

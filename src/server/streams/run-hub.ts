@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { isEndOfRun } from '../../machines/run.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import { createFcmp } from '../../observation/fcmp.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { FcmpEvent } from '../../wire/fcmp.ts'
@@ -52,7 +53,7 @@ export function createRunHub(
           at = rune.event_id
           fresh.push(...fcmp.tell(rune))
           // Of a secret run nothing is told, and yet no reader is left waiting for its end.
-          if (rune.kind === 'run.moved' && rune.subject_id === run_id) isOver ||= isEndOfRun(rune.to)
+          if (rune.kind === 'run.moved' && rune.subject_id === run_id) isOver ||= isTerminal(runMachine, rune.to)
         }
         if (fresh.length > 0) spread(fresh)
         else if (isOver) for (const connection of live) connection.end()

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isOver, type RunFacts, schedule, type TaskFacts } from '../../../src/autonomy/goals/schedule.ts'
+import { type RunFacts, schedule, type TaskFacts } from '../../../src/autonomy/goals/schedule.ts'
+import { isTerminal } from '../../../src/kernel/machine.ts'
 import type { TaskState } from '../../../src/machines/task.ts'
+import { taskMachine } from '../../../src/machines/task.ts'
 import type { PlannedTask, Priority } from '../../../src/observation/goal-state.ts'
 import { seed } from '../../support/sampling.ts'
 
@@ -182,10 +184,13 @@ test('whatever happens to its runs, every task ends, none before what it depends
         const fresh = active.filter(({ task_id }) => runs.get(task_id)?.answered !== true)
         expect(fresh.length).toBeLessThanOrEqual(max_parallel)
         expect(fresh.filter(({ owner }) => owner === 'builder').length).toBeLessThanOrEqual(most)
-        if ([...states.values()].every(isOver)) break
+        if ([...states.values()].every((state) => isTerminal(taskMachine, state))) break
         advance(runs, given)
       }
-      expect([...states.values()].every(isOver), JSON.stringify([...states])).toBe(true)
+      expect(
+        [...states.values()].every((state) => isTerminal(taskMachine, state)),
+        JSON.stringify([...states]),
+      ).toBe(true)
       const isClean = given.every(({ ends }) => ends === 'succeeded')
       if (isClean) expect([...states.values()].every((s) => s === 'completed' || s === 'skipped')).toBe(true)
       for (const { task_id, instead_of } of tasks)

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { Fault } from '../../../src/faults/fault.ts'
 import type { Json } from '../../../src/kernel/json.ts'
-import { isEndOfRun } from '../../../src/machines/run.ts'
+import { isTerminal } from '../../../src/kernel/machine.ts'
+import { runMachine } from '../../../src/machines/run.ts'
 import { foldSession, newSessionState } from '../../../src/observation/fold-session.ts'
 import type { Budget } from '../../../src/observation/session-state.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
@@ -331,7 +332,7 @@ test.each(fastStores)(
               await drain(stage, cast)
               const logs = await Promise.all([...sessions].map((session_id) => stage.runes(session_id)))
               expect(logs.flatMap(untruths)).toEqual([])
-              for (const { run_id } of cast.runs) expect(isEndOfRun(await stage.status(run_id))).toBe(true)
+              for (const { run_id } of cast.runs) expect(isTerminal(runMachine, await stage.status(run_id))).toBe(true)
               for (const { message } of stage.world.warnings)
                 if (message === 'an agent crashed') props.warnings.push(message)
             },
