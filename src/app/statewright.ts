@@ -15,7 +15,7 @@ import { type MemoryFact, type MemoryQuery, memoryFact } from '../observation/me
 import { isShown } from '../observation/visible.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Ports as StorePorts } from '../runelog/ports.ts'
-import { runesOf } from '../runelog/runes-of.ts'
+import { runesOf } from '../runelog/subject-of.ts'
 import { type Agent, type AgentDefinition, checkedAgent, equip } from '../runtime/agents/define-agent.ts'
 import { refuseUnknownAgent } from '../runtime/agents/refuse-unknown.ts'
 import { type Asked, type Assignment, createAssignment } from '../runtime/assignment.ts'

@@ -3,15 +3,15 @@ import { type FoundSession, sessionOfText, type WordQuery } from './words.ts'
 
 /** Goes through the rows of all texts: for a store in memory, and for commands that look once. */
 export function findWords(
-  rows: Iterable<Row>,
+  rows: Iterable<Row<string>>,
   session_ids: readonly string[],
   { words, before = Number.POSITIVE_INFINITY, limit }: WordQuery,
 ): readonly FoundSession[] {
   const whole = words.slice(0, -1)
   const [beginning] = words.slice(-1)
   if (beginning === undefined) return []
-  const has = ({ value }: Row) => {
-    const text = (value as string).split(' ')
+  const has = ({ value }: Row<string>) => {
+    const text = value.split(' ')
     return whole.every((one) => text.includes(one)) && text.some((one) => one.startsWith(beginning))
   }
   const found = new Set<string>()

@@ -1,17 +1,18 @@
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
+import type { Json } from '../kernel/json.ts'
 import { genesis, headerText, link } from '../runes/chain.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import type { Rune } from '../runes/rune.ts'
-import type { Epoch } from './models/epochs.ts'
-import type { Subject } from './models/subjects.ts'
+import { epochs } from './models/epochs.ts'
+import { subjects } from './models/subjects.ts'
 import type { Head } from './port.ts'
 import type { Prepared } from './prepare.ts'
 import type { FoldableRune, ReadModel, Row } from './read-model.ts'
 
 /** A row as of the last commit, or as it will be after the appends that are ahead in the queue. */
-export type Look = (model: string, key: string) => Row | undefined
+export type Look = <V extends Json>(model: ReadModel<V>, key: string) => Row<V> | undefined
 
 /** A row to be written, or to be removed where `row` is undefined. */
 export interface Change {
@@ -48,11 +49,11 @@ export function judge(
       return faults.not_found({ what: 'session', id: session_id })
   }
   if (fence !== undefined) {
-    const actual = (look('epochs', fence.run_id)?.value as Epoch | undefined)?.epoch ?? 0
+    const actual = look(epochs, fence.run_id)?.value.epoch ?? 0
     if (actual !== fence.epoch) return faults.stale_fence({ ...fence, actual })
   }
   for (const [subject_id, expected] of expect) {
-    const actual = (look('subjects', subject_id)?.value as Subject | undefined)?.version ?? 0
+    const actual = look(subjects, subject_id)?.value.version ?? 0
     if (actual !== expected) return faults.stale_write({ subject_id, expected, actual })
   }
 
@@ -116,7 +117,7 @@ function foldOf(model: ReadModel, look: Look): ModelFold {
     overlay: undefined,
     current(key) {
       const row = folding.overlay?.get(key)
-      return row !== undefined || folding.overlay?.has(key) ? row : look(model.name, key)
+      return row !== undefined || folding.overlay?.has(key) ? row : look(model, key)
     },
   }
   return folding

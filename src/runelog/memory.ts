@@ -1,5 +1,6 @@
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
+import type { Json } from '../kernel/json.ts'
 import { genesis } from '../runes/chain.ts'
 import { type StoredRecord, toRune } from '../runes/record.ts'
 import { createBell } from './bell.ts'
@@ -11,7 +12,7 @@ import { archival, redaction } from './own-runes.ts'
 import type { Append, Head, Range, Runelog } from './port.ts'
 import type { Ports, RunelogOptions } from './ports.ts'
 import { type Prepared, prepare } from './prepare.ts'
-import type { Row } from './read-model.ts'
+import type { ReadModel, Row } from './read-model.ts'
 import { foldRecord, refoldSession } from './refold.ts'
 import { selectRows } from './select-rows.ts'
 import { searchModel } from './words.ts'
@@ -29,7 +30,9 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
 
   let isClosed = false
 
-  const look: Look = (model, key) => tables.get(model)?.get(key)
+  const rowsOf = <V extends Json>({ name }: ReadModel<V>) => tables.get(name) as Map<string, Row<V>> | undefined
+  const texts = tables.get(searchModel) as Map<string, Row<string>> | undefined
+  const look: Look = (model, key) => rowsOf(model)?.get(key)
   const log = (session_id: string) => logs.get(session_id) ?? []
 
   function write(changes: readonly Change[]) {
@@ -70,16 +73,16 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     head: async (session_id) => heads.get(session_id),
     sessionIds: async () => [...heads.keys()],
     row: async (model, key) => look(model, key),
-    rows: async (model, query) => selectRows(tables.get(model)?.values() ?? [], query),
+    rows: async (model, query) => selectRows(rowsOf(model)?.values() ?? [], query),
     async tags(model) {
-      const tags = [...(tables.get(model)?.values() ?? [])].flatMap(({ tag }) => (tag === null ? [] : [tag]))
+      const tags = [...(rowsOf(model)?.values() ?? [])].flatMap(({ tag }) => (tag === null ? [] : [tag]))
       return [...new Set(tags)].sort()
     },
     async count(model, tag, limit) {
-      const rows = selectRows(tables.get(model)?.values() ?? [], { tag, limit })
+      const rows = selectRows(rowsOf(model)?.values() ?? [], { tag, limit })
       return { count: rows.length, first: rows[0]?.sort ?? null }
     },
-    search: async (query) => findWords(tables.get(searchModel)?.values() ?? [], [...heads.keys()], query),
+    search: async (query) => findWords(texts?.values() ?? [], [...heads.keys()], query),
     watch: bell.listen,
 
     async *records(session_id, after = 0) {

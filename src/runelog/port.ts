@@ -1,8 +1,9 @@
+import type { Json } from '../kernel/json.ts'
 import type { Actor } from '../runes/actor.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
 import type { Listener } from './bell.ts'
-import type { ModelQuery, Row } from './read-model.ts'
+import type { ModelQuery, ReadModel, Row } from './read-model.ts'
 import type { FoundSession, WordQuery } from './words.ts'
 
 /**
@@ -40,16 +41,16 @@ export interface Runelog {
   sessionIds(): Promise<readonly string[]>
 
   /** One row of a read model, as of the last commit. */
-  row(model: string, key: string): Promise<Row | undefined>
+  row<V extends Json>(model: ReadModel<V>, key: string): Promise<Row<V> | undefined>
 
   /** Rows of a read model by tag, ordered by `sort` and key. */
-  rows(model: string, query?: ModelQuery): Promise<readonly Row[]>
+  rows<V extends Json>(model: ReadModel<V>, query?: ModelQuery): Promise<readonly Row<V>[]>
 
   /** The tags that rows of a read model are listed under, each once. The work follows from the tags, not from the rows. */
-  tags(model: string): Promise<readonly string[]>
+  tags(model: ReadModel): Promise<readonly string[]>
 
   /** How many rows are listed under a tag, counted up to a limit, and where the first of them stands. */
-  count(model: string, tag: string, limit: number): Promise<Counted>
+  count(model: ReadModel, tag: string, limit: number): Promise<Counted>
 
   /**
    * Sessions in which a text has all these words, the one that began last first. An index finds them, as of the last

@@ -2,7 +2,7 @@ import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import { startFold } from './judge.ts'
-import { type Claim, claimOf, claims } from './models/claims.ts'
+import { claimOf, claims, isClaim } from './models/claims.ts'
 import type { Prepared } from './prepare.ts'
 import type { FoldableRune } from './read-model.ts'
 import { foldRecord } from './refold.ts'
@@ -31,8 +31,8 @@ export function heldInLog(claim: string, histories: Iterable<readonly StoredReco
   for (const history of histories) {
     const folding = startFold([claims], () => undefined)
     for (const record of history) foldRecord(folding, record)
-    const held = folding.changes().find(({ key, row }) => key === claim && row !== undefined)?.row
-    if (held !== undefined) return faults.key_taken({ key: claim, ...(held.value as Claim) })
+    const held = folding.changes().find(({ key, row }) => key === claim && row !== undefined)?.row?.value
+    if (held !== undefined && isClaim(held)) return faults.key_taken({ key: claim, ...held })
   }
   return undefined
 }

@@ -3,41 +3,43 @@ import type { Json } from '../kernel/json.ts'
 import type { Rune } from '../runes/rune.ts'
 
 /**
- * A table that follows from the runes and from nothing else: a reader finds it
- * as of the last commit of runes, and it can be dropped and folded anew at any
- * time with the same bytes as a result.
+ * A table that follows from the runes alone. Readers see it as of the last commit, and it can be dropped and folded
+ * again at any time with the same bytes as a result. The model is also the handle that readers pass to `Runelog.row`:
+ * it types the rows by `V`.
  */
-export interface ReadModel {
+export interface ReadModel<V extends Json = Json> {
   readonly name: string
-  /** Goes up when the fold changes; a store that holds another version rebuilds the models when it opens. */
+  /** Goes up when the fold changes. A store that holds another version rebuilds its models when it opens. */
   readonly version: number
   /**
-   * A row may follow from runes of several sessions. The fold then must not read what a redaction can erase, since a row
-   * is folded anew after one from the runes of its own session only.
+   * A row may follow from runes of several sessions. The fold must then read nothing that a redaction can erase: after
+   * a redaction, a row is folded again from the runes of one session only.
    */
   readonly shared?: true
-  /** The rows that a rune touches. `look` shows rows of this model as they stand before the rune. */
-  readonly keys: (rune: FoldableRune, look: (key: string) => Row | undefined) => readonly string[]
+  /** The rows that a rune touches. `look` shows rows of this model as they are before the rune. */
+  keys(rune: FoldableRune, look: (key: string) => Row<V> | undefined): readonly string[]
   /** The row after the rune; `undefined` removes it; a fault refuses the whole append. Pure. */
-  readonly fold: (row: Row | undefined, rune: FoldableRune, key: string) => Row | undefined | Fault
+  fold(row: Row<V> | undefined, rune: FoldableRune, key: string): Row<V> | undefined | Fault
 }
 
-/** A rune that is judged before its proof is computed: it knows its place, not yet its hash. */
+/** A rune that is judged before its proof is computed: it has its place, but no hash yet. */
 export type FoldableRune = Omit<Rune, 'kind' | 'payload' | 'rune_id' | 'payload_sha256' | 'prev_hash' | 'hash'> &
   { [K in Rune['kind']]: Pick<Rune<K>, 'kind' | 'payload'> }[Rune['kind']]
 
-export interface Row {
+/** One row of a read model. */
+export interface Row<V extends Json = Json> {
   readonly key: string
-  /** What the row is listed under: a state, an owner. */
+  /** The list that the row is in: a state, an owner. */
   readonly tag: string | null
-  /** Where it stands in that list: a time, a priority. */
+  /** Its place in that list: a time, a priority. */
   readonly sort: number | null
-  readonly value: Json
+  readonly value: V
 }
 
+/** Which rows of a model to read, in which order. */
 export interface ModelQuery {
   readonly tag?: string
-  /** Only rows whose key begins like this. */
+  /** Only rows whose key starts with this. */
   readonly prefix?: string
   readonly sort_from?: number
   readonly sort_to?: number
@@ -45,6 +47,6 @@ export interface ModelQuery {
   readonly after?: { readonly sort: number | null; readonly key: string }
   readonly limit?: number
   readonly backward?: boolean
-  /** By key alone, whatever their `sort` is: rows of a prefix are then found by the index, up to the limit. */
+  /** Orders by key alone, so that the index finds the rows of a prefix up to the limit. */
   readonly by_key?: boolean
 }

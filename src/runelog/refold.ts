@@ -22,10 +22,10 @@ export function refoldSession(
   const nameOfRow = (model: string, key: string) => `${model} ${key}`
   const kept = new Set(changes.map(({ model, key }) => nameOfRow(model, key)))
   const rune = toRune(original, '')
-  const gone = own.flatMap(({ name: model, keys }) =>
-    [...keys(rune, () => undefined)].flatMap((key) =>
-      kept.has(nameOfRow(model, key)) ? [] : [{ model, key, row: undefined }],
-    ),
+  const gone = own.flatMap((model) =>
+    model
+      .keys(rune, () => undefined)
+      .flatMap((key) => (kept.has(nameOfRow(model.name, key)) ? [] : [{ model: model.name, key, row: undefined }])),
   )
   return [...changes, ...gone]
 }

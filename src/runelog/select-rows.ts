@@ -1,3 +1,4 @@
+import type { Json } from '../kernel/json.ts'
 import type { ModelQuery, Row } from './read-model.ts'
 
 /** The order of rows in every store: by `sort`, those without one first, then by key. */
@@ -8,7 +9,8 @@ export function rowOrder(a: Pick<Row, 'sort' | 'key'>, b: Pick<Row, 'sort' | 'ke
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
 }
 
-export function selectRows(rows: Iterable<Row>, query: ModelQuery = {}): readonly Row[] {
+/** The rows that a query asks for, in its order. */
+export function selectRows<V extends Json>(rows: Iterable<Row<V>>, query: ModelQuery = {}): readonly Row<V>[] {
   const { tag, prefix = '', sort_from, sort_to, after, limit, backward = false, by_key = false } = query
   const forward = by_key ? (a: Row, b: Row) => (a.key < b.key ? -1 : 1) : rowOrder
   const order = backward ? (a: Row, b: Row) => forward(b, a) : forward

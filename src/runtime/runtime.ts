@@ -8,8 +8,8 @@ import type { Budget, RunView } from '../observation/session-state.ts'
 import { type Unsettled, unsettledIn } from '../observation/unsettled.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
-import { runesOf } from '../runelog/runes-of.ts'
 import { rowOrder } from '../runelog/select-rows.ts'
+import { runesOf, subjectOf } from '../runelog/subject-of.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { AgentDefinition } from './agents/define-agent.ts'
 import type { Asked, Assignment } from './assignment.ts'
@@ -39,7 +39,7 @@ import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
 import { type Hold, nudge, stopEverything } from './engine/hold.ts'
 import { createErasing } from './erasing.ts'
 import { type Leases, leasesOfOneProcess } from './leases.ts'
-import type { OpenInteraction } from './models/interactions.ts'
+import { type OpenInteraction, openInteractions } from './models/interactions.ts'
 import type { Clock, Ids, Log, Random, Timers } from './ports.ts'
 import { createPreserving } from './preserving.ts'
 import { named, onItsOwn, recording } from './requests.ts'
@@ -183,11 +183,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     return { session_id, run: runOf(state, run_id) }
   }
 
-  async function sessionOf(machine: 'run' | 'agent', id: string): Promise<string> {
-    const subject = (await runelog.row('subjects', id))?.value as { machine: string; session_id: string } | undefined
-    if (subject?.machine !== machine) throw faults.not_found({ what: machine, id })
-    return subject.session_id
-  }
+  const sessionOf = async (machine: 'run' | 'agent', id: string) => (await subjectOf(runelog, machine, id)).session_id
 
   /** No worker of this process holds a run of the session any more. */
   async function settled(session_id: string) {
@@ -277,9 +273,9 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
     find,
     async inbox(): Promise<readonly OpenInteraction[]> {
-      const lists = await Promise.all(['open', 'due'].map((tag) => runelog.rows('open_interactions', { tag })))
+      const lists = await Promise.all(['open', 'due'].map((tag) => runelog.rows(openInteractions, { tag })))
       const rows = lists.flat().toSorted(rowOrder)
-      return rows.map((row) => row.value as OpenInteraction)
+      return rows.map((row) => row.value)
     },
     /** Runs that are running and that no process has. A process that works takes them up itself, and answers with none. */
     abandoned,

@@ -2,7 +2,7 @@ import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
-import { fingerprintOf, type RecordedRequest, requestId, requestKeyOf } from '../runelog/models/requests.ts'
+import { fingerprintOf, requestId, requestKeyOf, requests } from '../runelog/models/requests.ts'
 import { onBehalfOf, onItsOwn } from '../runtime/requests.ts'
 import type { Desk } from './desk.ts'
 import type { Asked, Operation } from './operation.ts'
@@ -33,8 +33,8 @@ export async function carryOut<P, Q, B, R>(
   const request_id = requestId(desk.sha256(place), desk.sha256(canonicalJson([place, content])))
 
   async function repeated(): Promise<CarriedOut<R> | undefined> {
-    const row = await desk.runelog.row('requests', requestKeyOf(request_id))
-    const recorded = row?.value as RecordedRequest | undefined
+    const row = await desk.runelog.row(requests, requestKeyOf(request_id))
+    const recorded = row?.value
     if (recorded === undefined) return undefined
     if (recorded.fingerprint !== fingerprintOf(request_id))
       throw faults.key_reused({ idempotency_key: idempotency_key ?? '', what: operation.name })

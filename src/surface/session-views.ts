@@ -5,7 +5,7 @@ import { foldSession, newSessionState } from '../observation/fold-session.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import { visible } from '../observation/visible.ts'
 import { createLines, type Lines } from '../observation/waiting-line.ts'
-import type { Subject } from '../runelog/models/subjects.ts'
+import { subjects } from '../runelog/models/subjects.ts'
 import type { Runelog } from '../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Rune } from '../runes/rune.ts'
@@ -149,7 +149,7 @@ export function createSessionViews(runelog: Runelog, isExclusive: boolean): Sess
       const name = `${machine} ${subject_id}`
       const known = places.get(name)
       if (known !== undefined) return known
-      const subject = (await runelog.row('subjects', subject_id))?.value as Subject | undefined
+      const subject = (await runelog.row(subjects, subject_id))?.value
       if (subject?.machine !== machine)
         throw faults.not_found({ what: machine === 'contract' ? 'execution' : machine, id: subject_id })
       if (places.size >= placed) places.clear()

@@ -1,5 +1,6 @@
 import type { Statewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
+import { subjects } from '../../src/runelog/models/subjects.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import type { OpenInteraction } from '../../src/runtime/models/interactions.ts'
 import { answerTo, type Note, type Outside } from './outside.ts'
@@ -76,7 +77,7 @@ async function submitMissing({ sw, outside }: Stage, roles: readonly Role[]): Pr
 }
 
 async function findRun({ runelog }: Statewright, tag: string) {
-  const rows = await runelog.rows('subjects')
+  const rows = await runelog.rows(subjects)
   const sessions = new Set(rows.map((row) => (row.value as { session_id: string }).session_id))
   for (const session_id of sessions)
     for (const rune of await runelog.read(session_id))

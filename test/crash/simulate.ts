@@ -2,6 +2,7 @@ import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore, type Store } from '../../src/app/open-store.ts'
 import { createStatewright, type Statewright } from '../../src/app/statewright.ts'
 import { Fault } from '../../src/faults/fault.ts'
+import { subjects } from '../../src/runelog/models/subjects.ts'
 import { createHandClock, settled } from '../support/clock.ts'
 import { createDice, type Dice } from '../support/dice.ts'
 import { type Chaos, disturb, drawRoles } from './chaos.ts'
@@ -138,16 +139,16 @@ function hindrances(dice: Dice): Hindrances {
 }
 
 async function begunTags({ runelog }: Store): Promise<readonly string[]> {
-  const rows = await runelog.rows('subjects')
-  const sessions = new Set(rows.map((row) => (row.value as { session_id: string }).session_id))
+  const rows = await runelog.rows(subjects)
+  const sessions = new Set(rows.map((row) => row.value.session_id))
   const logs = await Promise.all([...sessions].map((session_id) => runelog.read(session_id)))
   return logs.flat().flatMap((r) => (r.kind === 'run.submitted' ? [String(r.payload.input)] : []))
 }
 
 /** Lets every session go on that somebody paused, or that was suspended. */
 async function goOn(sw: Statewright) {
-  for (const row of await sw.runelog.rows('subjects')) {
-    const { machine, state } = row.value as { machine: string; state: string }
+  for (const row of await sw.runelog.rows(subjects)) {
+    const { machine, state } = row.value
     if (machine !== 'session') continue
     if (state === 'paused') await sw.resumeSession(row.key)
     if (state !== 'suspended') continue

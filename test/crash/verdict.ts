@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../src/kernel/canonical-json.ts'
+import { subjects } from '../../src/runelog/models/subjects.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { auditRunes } from '../support/audit-runes.ts'
@@ -26,7 +27,7 @@ export async function verdict(disk: Runelog, outside: Outside, roles: readonly R
 }
 
 async function allLogs(disk: Runelog): Promise<readonly (readonly Rune[])[]> {
-  const rows = await disk.rows('subjects')
+  const rows = await disk.rows(subjects)
   const sessions = new Set(rows.map((row) => (row.value as { session_id: string }).session_id))
   return Promise.all([...sessions].map((session_id) => disk.read(session_id)))
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createStatewright, type Statewright } from '../../src/index.ts'
+import { subjects } from '../../src/runelog/models/subjects.ts'
 import { faultAgents, type Kind, lease_ms, type Order, pay_timeout_ms } from './agents.ts'
 import type { startBank } from './bank.ts'
 
@@ -97,12 +98,9 @@ export async function startOperator(url: string, bank: Awaited<ReturnType<typeof
 
   async function look(): Promise<void> {
     for (const job of open()) {
-      const [subject, head] = await Promise.all([
-        sw.runelog.row('subjects', job.run_id),
-        sw.runelog.head(job.session_id),
-      ])
+      const [subject, head] = await Promise.all([sw.runelog.row(subjects, job.run_id), sw.runelog.head(job.session_id)])
       const now = performance.now()
-      job.state = (subject?.value as { state?: string } | undefined)?.state ?? job.state
+      job.state = subject?.value.state ?? job.state
       const length = head?.event_id ?? 0
       if (length > job.length || over.has(job.state)) {
         job.length = length

@@ -4,6 +4,7 @@ import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { isTerminal } from '../../src/kernel/machine.ts'
 import { runMachine } from '../../src/machines/run.ts'
+import { subjects } from '../../src/runelog/models/subjects.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import type { ModelRequest } from '../../src/runtime/model.ts'
@@ -253,8 +254,7 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
   const runs: Awaited<ReturnType<typeof begin>>[] = []
   for (let i = 0; i < count; i++) runs.push(await begin())
 
-  const statusOf = async (run_id: string) =>
-    ((await opened.runelog.row('subjects', run_id))?.value as { state: string } | undefined)?.state ?? ''
+  const statusOf = async (run_id: string) => (await opened.runelog.row(subjects, run_id))?.value.state ?? ''
   let living: readonly (typeof runs)[number][] = runs
   const open = async () => {
     const all = await Promise.all(living.map(async (run) => ({ run, status: await statusOf(run.run_id) })))

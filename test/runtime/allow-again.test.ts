@@ -98,7 +98,7 @@ test('F-92 claims: a repetition behind a lost row is refused with the name of th
   let refusals = 0
   const runelog: typeof store.runelog = {
     ...store.runelog,
-    row: async (model, key) => (model === 'claims' ? undefined : store.runelog.row(model, key)),
+    row: async (model, key) => (model.name === 'claims' ? undefined : store.runelog.row(model, key)),
     append: (batch) =>
       store.runelog.append(batch).catch((error: Fault) => {
         if (error.code === 'key_taken') refusals++

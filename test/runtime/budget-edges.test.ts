@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { summaries } from '../../src/runtime/models/summaries.ts'
 import { ask, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { createWorld } from '../support/world.ts'
@@ -95,7 +96,7 @@ describe('what is left of a budget', () => {
     await sw.idle()
     const { used } = (await sw.find(run_id)).run
     expect(used).toMatchObject({ tool_calls: 1, tokens: 4 })
-    const { value } = (await sw.runelog.row('summaries', session_id)) ?? {}
+    const { value } = (await sw.runelog.row(summaries, session_id)) ?? {}
     expect(value).toMatchObject({ used: { tool_calls: 1, tokens: 4 } })
     await world.end()
   })

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
+import { sessions } from '../../src/runelog/models/sessions.ts'
 import { ask, call, say, together } from '../../src/runtime/scripted-model.ts'
 import { counting, on, play, refundTool } from './stage.ts'
 import type { Store } from './stores.ts'
@@ -28,7 +29,7 @@ export function badInputPlays(store: Store) {
         const { run_id, session_id } = await run()
         await expect(world.sw.reply(run_id, { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
         await expect(world.sw.cancel(session_id)).rejects.toMatchObject({ code: 'not_found' })
-        expect(await world.sw.runelog.rows('sessions')).toHaveLength(1)
+        expect(await world.sw.runelog.rows(sessions)).toHaveLength(1)
       },
     ),
   )

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { sessions } from '../../src/runelog/models/sessions.ts'
 import { breakOff, call, say } from '../../src/runtime/scripted-model.ts'
 import { registryIn } from '../support/goal-registry.ts'
 import { scenario } from '../support/scenario.ts'
@@ -19,7 +20,7 @@ export function goalPlays(store: Store) {
   const goalPlay = (props: Omit<Props, 'plans'>, act: (t: Theatre) => Promise<void>) =>
     on(store, { plans: { registry }, ...props }, async (t) => {
       await act(t)
-      for (const { key } of await t.rows('sessions')) for (const edge of goalMoves(await t.runes(key))) taken.add(edge)
+      for (const { key } of await t.rows(sessions)) for (const edge of goalMoves(await t.runes(key))) taken.add(edge)
     })
   const ended = async (t: Theatre, goal_id: string) => {
     await t.sw.idle()

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
+import { subjects } from '../../src/runelog/models/subjects.ts'
 import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
@@ -57,7 +58,7 @@ async function dies(t: Theatre, at: number) {
 
 /** Waits until each of these runs is at work, and no other. */
 async function areTaken(t: Theatre, { length }: readonly RunHandle[]) {
-  const count = async () => (await t.rows('subjects', { tag: 'run:running' })).length
+  const count = async () => (await t.rows(subjects, { tag: 'run:running' })).length
   await eventually(`${length} runs at work`, async () => (await count()) === length || undefined)
 }
 

@@ -4,6 +4,7 @@ import type { Store as OpenStore } from '../../src/app/open-store.ts'
 import type { StatewrightOptions } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { consequenceView, contractHistories, snapshot } from '../../src/observation/contract.ts'
+import { sessions } from '../../src/runelog/models/sessions.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Kind } from '../../src/runes/kinds.ts'
 import type { Rune } from '../../src/runes/rune.ts'
@@ -66,15 +67,15 @@ export function on<P extends Props>(
     const expected = [...(props.warnings ?? [])].sort()
     const warnings = stage.world.warnings.filter((warning) => !isOfTheDead(warning))
     expect(warnings.map(({ message }) => message).sort(), JSON.stringify(warnings, null, 2)).toEqual(expected)
-    const rows = await dump(runelog, [openInteractions.name, summaries.name])
-    for (const { key } of await runelog.rows('sessions')) {
+    const rows = await dump(runelog, [openInteractions, summaries])
+    for (const { key } of await runelog.rows(sessions)) {
       const runes = await runelog.read(key)
       record(runes)
       expect(streamProblems(runes)).toEqual([])
       expect(await verify(runelog, key)).toBeUndefined()
     }
     await runelog.rebuild()
-    expect(await dump(runelog, [openInteractions.name, summaries.name])).toBe(rows)
+    expect(await dump(runelog, [openInteractions, summaries])).toBe(rows)
     await opened.dispose()
   }
 }

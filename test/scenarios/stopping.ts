@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
+import { sessions } from '../../src/runelog/models/sessions.ts'
 import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import { breakOff, call, say, together } from '../../src/runtime/scripted-model.ts'
 import { createGate, holding } from './gate.ts'
@@ -106,7 +107,7 @@ async function waiting({ world, submit }: Stage, { goOn, held }: Everything) {
 /** Nothing is in the way of a run any more: no pause, no run before it, no tool and no person that takes its time. */
 async function clearTheWay(stage: Stage, { held, goOn }: Everything, run: RunHandle) {
   const { world } = stage
-  const session = await world.sw.runelog.row('sessions', run.session_id)
+  const session = await world.sw.runelog.row(sessions, run.session_id)
   if (session?.tag === 'paused') await world.sw.resumeSession(run.session_id)
   goOn(2)
   let isOver = false

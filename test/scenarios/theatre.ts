@@ -6,6 +6,7 @@ import type { RunStatus } from '../../src/machines/run.ts'
 import { fcmpStream } from '../../src/observation/fcmp.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import { foldSession, newSessionState } from '../../src/observation/fold-session.ts'
+import { sessions } from '../../src/runelog/models/sessions.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Kind } from '../../src/runes/kinds.ts'
 import type { Rune } from '../../src/runes/rune.ts'
@@ -41,7 +42,7 @@ export function on(store: Store, props: Props, act: (theatre: Theatre) => Promis
 
     const expected = new Set(props.warnings ?? [])
     expect(theatre.warnings.filter(({ message }) => !expected.has(message))).toEqual([])
-    for (const { key } of await opened.runelog.rows('sessions')) {
+    for (const { key } of await opened.runelog.rows(sessions)) {
       const runes = await opened.runelog.read(key)
       record(runes)
       expect(runes.map((rune) => rune.event_id)).toEqual(runes.map((_, i) => i + 1))

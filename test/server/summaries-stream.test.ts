@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { summaries } from '../../src/runtime/models/summaries.ts'
 import { listSessions } from '../../src/surface/operations/sessions.ts'
 import { settled } from '../support/clock.ts'
 import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
@@ -56,8 +57,8 @@ test('a session that moves all the time is told of four times a second, and the 
     await hand.advance(10)
   }
   await hand.advance(250)
-  const row = (await runelog.row('summaries', session_id))?.value as { event_id: number }
-  await reader.until('the last', () => told().at(-1)?.updated_event_id === row.event_id)
+  const row = (await runelog.row(summaries, session_id))?.value
+  await reader.until('the last', () => told().at(-1)?.updated_event_id === row?.event_id)
   expect(told().length).toBeLessThanOrEqual(6)
   expect(told().length).toBeGreaterThanOrEqual(4)
 

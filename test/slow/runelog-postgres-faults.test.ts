@@ -69,12 +69,12 @@ describe('two processes on one database', () => {
   })
 
   test('a row that follows from many sessions counts every one of their runes', async () => {
-    const counter: ReadModel = {
+    const counter: ReadModel<number> = {
       name: 'counter',
       version: 1,
       shared: true,
       keys: () => ['all'],
-      fold: (row, _, key) => ({ key, tag: null, sort: null, value: Number(row?.value ?? 0) + 1 }),
+      fold: (row, _, key) => ({ key, tag: null, sort: null, value: (row?.value ?? 0) + 1 }),
     }
     const stores = [
       await open(countedDatabase, { models: [counter] }),
@@ -88,9 +88,9 @@ describe('two processes on one database', () => {
     })
     await Promise.all(written)
     const [left, right] = stores
-    expect((await left?.row('counter', 'all'))?.value).toBe(40 * 6)
+    expect((await left?.row(counter, 'all'))?.value).toBe(40 * 6)
     expect(await right?.rebuild()).toBe(40 * 6)
-    expect((await right?.row('counter', 'all'))?.value).toBe(40 * 6)
+    expect((await right?.row(counter, 'all'))?.value).toBe(40 * 6)
   })
 
   test('a follower whose notices are lost again and again misses nothing', async () => {

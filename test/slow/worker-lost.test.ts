@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { createMembers } from '../../src/adapters/postgres/members.ts'
+import { subjects } from '../../src/runelog/models/subjects.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
@@ -26,7 +27,7 @@ test('a worker is killed: its runs go on with another one within 10 s', async ()
   const killed_at = Date.now()
   alpha.signal('SIGKILL')
   expect(await alpha.over).toBe('SIGKILL')
-  const lost = (await sw.runelog.rows('subjects', { tag: 'run:running' })).map(({ key }) => key)
+  const lost = (await sw.runelog.rows(subjects, { tag: 'run:running' })).map(({ key }) => key)
   expect(lost.toSorted()).toEqual(handles.map(({ run_id }) => run_id).toSorted())
   openGate()
 

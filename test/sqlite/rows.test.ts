@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { subjects } from '../../src/runelog/models/subjects.ts'
 import { dump } from '../conformance/runelog/store.ts'
 import { closed, created, move, opening } from '../support/drafts.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -30,7 +31,7 @@ test('rows that a killed process had not written are folded from the runes, and 
   // GIVEN a store whose table has the first rows, and not what came later
   const { runelog, folder, inTable } = await store()
   await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('contract', 'exe_1')] })
-  await runelog.rows('subjects')
+  await runelog.rows(subjects)
   await runelog.append({ session_id: 'ses_1', runes: [move('contract', 'exe_1', ['pending', 'start'])] })
   await runelog.append({ session_id: 'ses_1', runes: [opening('contract', 'exe_2')] })
   expect(inTable('exe_1')).toContain('pending')
@@ -41,7 +42,7 @@ test('rows that a killed process had not written are folded from the runes, and 
 
   // THEN its rows are those of the last commit, each moved once
   expect(await dump(again.runelog)).toBe(await dump(runelog))
-  expect((await again.runelog.row('subjects', 'exe_1'))?.value).toMatchObject({ state: 'running', version: 2 })
+  expect((await again.runelog.row(subjects, 'exe_1'))?.value).toMatchObject({ state: 'running', version: 2 })
   expect(again.inTable('exe_2')).toContain('pending')
   const rows = await dump(again.runelog)
   await again.runelog.rebuild()
@@ -52,7 +53,7 @@ test('whoever lists rows sees the last commit', async () => {
   const { runelog, inTable } = await store()
   await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('interaction', 'int_1')] })
   expect(inTable('int_1')).toBeUndefined()
-  expect(await runelog.rows('subjects', { tag: 'interaction:open' })).toHaveLength(1)
+  expect(await runelog.rows(subjects, { tag: 'interaction:open' })).toHaveLength(1)
   expect(inTable('int_1')).toContain('open')
 })
 

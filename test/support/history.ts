@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { Fault } from '../../src/faults/fault.ts'
 import type { Machine } from '../../src/kernel/machine.ts'
 import { machines } from '../../src/machines/all.ts'
-import type { Subject } from '../../src/runelog/models/subjects.ts'
+import { type Subject, subjects } from '../../src/runelog/models/subjects.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Row } from '../../src/runelog/read-model.ts'
 import type { Draft } from '../../src/runes/rune.ts'
@@ -27,7 +27,7 @@ export async function writeHistory(
   let thrown = 0
   const pick = <T>(from: readonly T[]): T => from[(dice[thrown++ % dice.length] ?? 0) % from.length] as T
   const ids = Array.from({ length: sessions }, (_, i) => `ses_${i}`)
-  const subjects = new Map<string, string[]>(ids.map((id) => [id, []]))
+  const subjectsOf = new Map<string, string[]>(ids.map((id) => [id, []]))
   let written = 0
   const append = async (session_id: string, runes: readonly Draft[]) => {
     written += (await runelog.append({ session_id, runes })).length
@@ -37,7 +37,7 @@ export async function writeHistory(
     await append(id, [created(id), opening('interaction', `int_${id}`), plain('turn.assistant_delta')])
   for (let i = 0; i < appends; i++) {
     const session_id = pick(ids)
-    const own = subjects.get(session_id) as string[]
+    const own = subjectsOf.get(session_id) as string[]
     const subject_id = own.length > 0 && pick([true, true, false]) ? pick(own) : undefined
     if (subject_id === undefined) {
       const id = `sub_${i}`
@@ -51,7 +51,7 @@ export async function writeHistory(
       }
       continue
     }
-    const { machine: name, state } = ((await runelog.row('subjects', subject_id)) as Row).value as Subject
+    const { machine: name, state } = ((await runelog.row(subjects, subject_id)) as Row<Subject>).value
     const machine = machines.find((m) => m.name === name) as Machine
     const edges = machine.transitions.filter((t) => t.from === state && t.rune !== null && !t.carried)
     if (edges.length === 0) continue

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { systemTimers } from '../../src/adapters/system/timers.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
+import { sessions } from '../../src/runelog/models/sessions.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
@@ -53,7 +54,7 @@ const sw = await createStatewright({
 const { rows, append, head } = sw.runelog
 let isResting = false
 
-const known = (await rows('sessions')).map(({ key }) => key)
+const known = (await rows(sessions)).map(({ key }) => key)
 const session_ids = known.length > 0 ? known : await Promise.all(Array.from({ length: Math.max(1, talking) }, begun))
 const talk = session_ids.slice(0, talking).map(async (session_id) => {
   while (!isResting) {

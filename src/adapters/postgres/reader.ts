@@ -1,12 +1,13 @@
+import type { Json } from '../../kernel/json.ts'
 import type { Counted, Head, Range } from '../../runelog/port.ts'
-import type { ModelQuery, Row } from '../../runelog/read-model.ts'
+import type { ModelQuery, ReadModel, Row } from '../../runelog/read-model.ts'
 import type { ArchivedRecord, Segments } from '../../runelog/segment.ts'
 import type { FoundSession, WordQuery } from '../../runelog/words.ts'
 import { genesis } from '../../runes/chain.ts'
 import { type StoredRecord, toRune } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Connection } from './connection.ts'
-import { readRow } from './transaction.ts'
+import { readRow, type StoredModelRow } from './transaction.ts'
 
 /** Where a session is kept: its head, and what of it is in cold storage. */
 export interface Place extends Head {
@@ -105,14 +106,14 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
     }
   }
 
-  async function row(model: string, key: string): Promise<Row | undefined> {
-    const [found] = await ask<Row & { sort: number; value: string }>('row', model, key)
-    return found === undefined ? undefined : readRow(key, found.tag, found.sort, found.value)
+  async function row<V extends Json>({ name }: ReadModel<V>, key: string): Promise<Row<V> | undefined> {
+    const [found] = await ask<StoredModelRow>('row', name, key)
+    return found === undefined ? undefined : readRow(found)
   }
 
-  async function rows(model: string, query: ModelQuery = {}): Promise<readonly Row[]> {
+  async function rows<V extends Json>({ name }: ReadModel<V>, query: ModelQuery = {}): Promise<readonly Row<V>[]> {
     const { tag, prefix, sort_from, sort_to, after, limit, backward = false, by_key = false } = query
-    const values: unknown[] = [model]
+    const values: unknown[] = [name]
     const value = (v: unknown) => `$${values.push(v)}`
     const conditions = ['model = $1']
     if (tag !== undefined) conditions.push(`tag = ${value(tag)}`)
@@ -124,22 +125,22 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
       conditions.push(`(sort, key) ${backward ? '<' : '>'} ${beyond}`)
     }
     const direction = backward ? 'DESC' : 'ASC'
-    const found = await askText<Row & { sort: number; value: string }>(
+    const found = await askText<StoredModelRow>(
       `SELECT key, tag, sort, value FROM statewright.model_row WHERE ${conditions.join(' AND ')}
        ORDER BY ${by_key ? '' : `sort ${direction}, `}key ${direction} ${limit === undefined ? '' : `LIMIT ${value(limit)}`}`,
       values,
     )
-    return found.map((r) => readRow(r.key, r.tag, r.sort, r.value))
+    return found.map((stored) => readRow<V>(stored))
   }
 
   async function sessionIds(): Promise<readonly string[]> {
     return (await ask<{ session_id: string }>('sessionIds')).map(({ session_id }) => session_id)
   }
 
-  const tags = async (model: string) => (await ask<{ tag: string }>('tags', model)).map(({ tag }) => tag)
+  const tags = async ({ name }: ReadModel) => (await ask<{ tag: string }>('tags', name)).map(({ tag }) => tag)
 
-  async function count(model: string, tag: string, limit: number): Promise<Counted> {
-    const [found] = await ask<{ count: number; first: number | null }>('count', model, tag, limit)
+  async function count({ name }: ReadModel, tag: string, limit: number): Promise<Counted> {
+    const [found] = await ask<{ count: number; first: number | null }>('count', name, tag, limit)
     const first = found?.first ?? null
     return { count: found?.count ?? 0, first: first === Number.NEGATIVE_INFINITY ? null : first }
   }

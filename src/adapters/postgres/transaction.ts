@@ -3,6 +3,9 @@ import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { type Change, type Inscribed, inscribe, judge } from '../../runelog/judge.ts'
+import { claims } from '../../runelog/models/claims.ts'
+import { epochs } from '../../runelog/models/epochs.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
 import type { Head } from '../../runelog/port.ts'
 import type { Ports } from '../../runelog/ports.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
@@ -103,23 +106,23 @@ export async function beginTransaction(
     const asked = [...names].filter(([name]) => !loaded.has(name))
     if (asked.length === 0) return
     for (const [name] of asked) loaded.set(name, undefined)
-    const found = await connection.send<Row & { model: string; sort: number; value: string }>(
+    const found = await connection.send<StoredModelRow & { model: string }>(
       'lockRows',
       asked.map(([, { model }]) => model),
       asked.map(([, { key }]) => key),
     )
-    for (const { model, key, tag, sort, value } of found) loaded.set(nameOf(model, key), readRow(key, tag, sort, value))
+    for (const row of found) loaded.set(nameOf(row.model, row.key), readRow(row))
   }
 
   async function judged(batch: Prepared): Promise<readonly Change[] | Fault> {
     for (;;) {
       const missing: Wanted[] = []
-      const look = (model: string, key: string) => {
+      const look = <V extends Json>({ name: model }: ReadModel<V>, key: string) => {
         const name = nameOf(model, key)
         const noted = rows.get(name)
-        if (noted !== undefined) return noted.row
-        if (!loaded.has(name)) missing.push({ model, key })
-        return loaded.get(name)
+        if (noted === undefined && !loaded.has(name)) missing.push({ model, key })
+        // The name of a model says what its rows hold: only its own fold writes them.
+        return (noted === undefined ? loaded.get(name) : noted.row) as Row<V> | undefined
       }
       const changes = judge(batch, heads.get(batch.session_id), look, models)
       if (missing.length === 0) return changes
@@ -131,7 +134,7 @@ export async function beginTransaction(
     const { session_id } = batch
     const changes = await judged(batch)
     if (changes instanceof Fault) return changes
-    const held = await openings.heldBy(batch, (claim) => rows.has(nameOf('claims', claim)))
+    const held = await openings.heldBy(batch, (claim) => rows.has(nameOf(claims.name, claim)))
     if (held !== undefined) return held
     const result = inscribe(batch, heads.get(session_id), ports.sha256)
     heads.set(session_id, { id: heads.get(session_id)?.id ?? 0, ...result.head })
@@ -208,15 +211,15 @@ export async function beginTransaction(
 
 /** The rows that a batch will look at, as far as that can be known before any is seen. */
 function wantedBy({ runes, expect, fence }: Prepared, models: readonly ReadModel[]): readonly Wanted[] {
-  const wanted: Wanted[] = expect.map(([key]) => ({ model: 'subjects', key }))
-  if (fence !== undefined) wanted.push({ model: 'epochs', key: fence.run_id })
+  const wanted: Wanted[] = expect.map(([key]) => ({ model: subjects.name, key }))
+  if (fence !== undefined) wanted.push({ model: epochs.name, key: fence.run_id })
   for (const { rune } of runes) {
-    for (const { name: model, keys } of models) {
+    for (const model of models) {
       const look = (key: string) => {
-        wanted.push({ model, key })
+        wanted.push({ model: model.name, key })
         return undefined
       }
-      for (const key of keys(rune, look)) wanted.push({ model, key })
+      for (const key of model.keys(rune, look)) wanted.push({ model: model.name, key })
     }
   }
   return wanted
@@ -236,6 +239,14 @@ export function rowColumns(changes: readonly Change[]): readonly unknown[][] {
   return columns(written, ['model', 'key', 'tag', 'sort', 'value'])
 }
 
-export function readRow(key: string, tag: string | null, sort: number, value: string): Row {
-  return { key, tag, sort: sort === Number.NEGATIVE_INFINITY ? null : sort, value: JSON.parse(value) as Json }
+/** A row as its table has it: a missing `sort` is stored as the least number. */
+export interface StoredModelRow {
+  readonly key: string
+  readonly tag: string | null
+  readonly sort: number
+  readonly value: string
+}
+
+export function readRow<V extends Json>({ key, tag, sort, value }: StoredModelRow): Row<V> {
+  return { key, tag, sort: sort === Number.NEGATIVE_INFINITY ? null : sort, value: JSON.parse(value) }
 }

@@ -1,5 +1,5 @@
 import type { Look } from '../../runelog/judge.ts'
-import type { Subject } from '../../runelog/models/subjects.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
 import type { Head } from '../../runelog/port.ts'
 import type { Reader } from './reader.ts'
 
@@ -13,7 +13,7 @@ export function placeIn(reader: Reader, look: Look, session_id: string): Place |
   const session = reader.key(session_id)
   const last = session === undefined ? undefined : reader.lastRune(session)
   if (session === undefined || last === undefined) return undefined
-  const state = (look('subjects', session_id)?.value as Subject | undefined)?.state
+  const state = look(subjects, session_id)?.value.state
   const archived = state === 'archived'
   return { session, head: { session_id, ...last, sealed: archived || state === 'closed', archived } }
 }

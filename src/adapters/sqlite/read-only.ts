@@ -89,7 +89,8 @@ async function readOnly(
     rows: (model, query) => folded().then(() => reader.rows(model, query)),
     tags: (model) => folded().then(() => reader.tags(model)),
     count: (model, tag, limit) => folded().then(() => reader.count(model, tag, limit)),
-    search: (query) => folded().then(() => findWords(reader.rows(searchModel), reader.sessionIds(), query)),
+    search: (query) =>
+      folded().then(() => findWords(reader.rows<string>({ name: searchModel }), reader.sessionIds(), query)),
     watch: bell.listen,
     records: reader.records,
     append: refuse,

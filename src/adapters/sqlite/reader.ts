@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Json } from '../../kernel/json.ts'
 import type { Counted, Range } from '../../runelog/port.ts'
-import type { ModelQuery, Row } from '../../runelog/read-model.ts'
+import type { ModelQuery, ReadModel, Row } from '../../runelog/read-model.ts'
 import type { ArchivedRecord, Segments } from '../../runelog/segment.ts'
 import { genesis } from '../../runes/chain.ts'
 import { type StoredRecord, toRune } from '../../runes/record.ts'
@@ -27,18 +27,20 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     return found === undefined ? undefined : { event_id: found[0], hash: found[1] }
   }
 
-  function row(model: string, rowKey: string): Row | undefined {
-    const found = statements.row.get(model, rowKey) as unknown as [string | null, number | null, string] | undefined
+  function row<V extends Json>(model: ReadModel<V>, rowKey: string): Row<V> | undefined {
+    const found = statements.row.get(model.name, rowKey) as unknown as
+      | [string | null, number | null, string]
+      | undefined
     if (found === undefined) return undefined
-    return { key: rowKey, tag: found[0], sort: found[1], value: JSON.parse(found[2]) as Json }
+    return { key: rowKey, tag: found[0], sort: found[1], value: JSON.parse(found[2]) }
   }
 
-  function rows(model: string, query: ModelQuery = {}): readonly Row[] {
+  function rows<V extends Json>(model: Pick<ReadModel<V>, 'name'>, query: ModelQuery = {}): readonly Row<V>[] {
     const { sql, values } = rowsQuery(model, query)
     const statement = queries.get(sql) ?? prepare(db, sql)
     queries.set(sql, statement)
     const found = statement.all(...values) as unknown as [string, string | null, number | null, string][]
-    return found.map(([rowKey, tag, sort, value]) => ({ key: rowKey, tag, sort, value: JSON.parse(value) as Json }))
+    return found.map(([rowKey, tag, sort, value]) => ({ key: rowKey, tag, sort, value: JSON.parse(value) }))
   }
 
   /** Records in the table, without what is in cold storage. */
@@ -152,9 +154,9 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     }
   }
 
-  const tags = (model: string) => (statements.tags.all(model) as unknown as [string][]).map(([tag]) => tag)
-  function count(model: string, tag: string, limit: number): Counted {
-    const [found, first] = statements.count.get(model, tag, limit) as unknown as [number, number | null]
+  const tags = ({ name }: ReadModel) => (statements.tags.all(name) as unknown as [string][]).map(([tag]) => tag)
+  function count({ name }: ReadModel, tag: string, limit: number): Counted {
+    const [found, first] = statements.count.get(name, tag, limit) as unknown as [number, number | null]
     return { count: found, first }
   }
 

@@ -1,4 +1,4 @@
-import type { ModelQuery } from '../../runelog/read-model.ts'
+import type { ModelQuery, ReadModel } from '../../runelog/read-model.ts'
 import type { Value } from './statements.ts'
 
 /** No key has a character after this one, in the order of bytes. */
@@ -6,11 +6,11 @@ const lastCharacter = '\u{10ffff}'
 
 /** Rows without a `sort` come first, which is also how SQLite orders them. */
 export function rowsQuery(
-  model: string,
+  { name }: Pick<ReadModel, 'name'>,
   query: ModelQuery,
 ): { readonly sql: string; readonly values: readonly Value[] } {
   const { tag, prefix, sort_from, sort_to, after, limit, backward = false, by_key = false } = query
-  const conditions: (readonly [sql: string, ...values: Value[]])[] = [['model = ?', model]]
+  const conditions: (readonly [sql: string, ...values: Value[]])[] = [['model = ?', name]]
   if (tag !== undefined) conditions.push(['tag = ?', tag])
   if (prefix !== undefined) conditions.push(['key >= ? AND key < ?', prefix, `${prefix}${lastCharacter}`])
   if (sort_from !== undefined) conditions.push(['sort >= ?', sort_from])

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Json } from '../../kernel/json.ts'
 import type { Change, Look } from '../../runelog/judge.ts'
-import type { Row } from '../../runelog/read-model.ts'
+import type { ReadModel, Row } from '../../runelog/read-model.ts'
 import { type Cache, createCache } from './cache.ts'
 import { type Step, step } from './statements.ts'
 
@@ -10,7 +11,7 @@ export interface Rows {
   /** Takes over what a batch changes. It is part of the commit that holds the runes of the batch: it follows from them. */
   keep(changes: readonly Change[]): void
   /** This process folded a change of the row that is not in the table yet; the rune may not be, either. */
-  readonly isAhead: (model: string, key: string) => boolean
+  readonly isAhead: (model: ReadModel, key: string) => boolean
   /** So many rows are not in the table yet. */
   readonly behind: () => number
   /** Writes them, and how far the table is. They are in the table once these steps are committed. */
@@ -40,16 +41,19 @@ export function createRows(stored: Look): Rows {
     return model
   }
 
+  function lookUp(wanted: ReadModel, key: string): Row | undefined {
+    const { known, behind } = modelOf(wanted.name)
+    const row = known.get(key)
+    if (row !== undefined || known.has(key)) return row
+    const change = behind.get(key)
+    const found = change === undefined ? stored(wanted, key) : change.row
+    known.set(key, found)
+    return found
+  }
+
   return {
-    look(name, key) {
-      const model = modelOf(name)
-      const row = model.known.get(key)
-      if (row !== undefined || model.known.has(key)) return row
-      const change = model.behind.get(key)
-      const found = change === undefined ? stored(name, key) : change.row
-      model.known.set(key, found)
-      return found
-    },
+    // The cast holds: rows are kept by the name of their model, and only its own fold writes them.
+    look: <V extends Json>(model: ReadModel<V>, key: string) => lookUp(model, key) as Row<V> | undefined,
     keep(changes) {
       for (const { model: name, key, row } of changes) {
         const model = modelOf(name)
@@ -61,7 +65,7 @@ export function createRows(stored: Look): Rows {
         model.behind.set(key, { row, isStored })
       }
     },
-    isAhead: (name, key) => modelOf(name).behind.has(key),
+    isAhead: ({ name }, key) => modelOf(name).behind.has(key),
     behind: () => behind,
     write() {
       const steps: Step[] = []

@@ -4,6 +4,7 @@ import { createBell } from '../../runelog/bell.ts'
 import { follow } from '../../runelog/follow.ts'
 import { inscribe, judge } from '../../runelog/judge.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
+import { claims } from '../../runelog/models/claims.ts'
 import { archival, redaction } from '../../runelog/own-runes.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Ports, RunelogOptions } from '../../runelog/ports.ts'
@@ -141,7 +142,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     const changes = judge(batch, before?.head, rows.look, models)
     if (changes instanceof Fault) return changes
     for (const { claim, idempotency_key } of claimedBy(batch)) {
-      if (rows.isAhead('claims', claim)) continue
+      if (rows.isAhead(claims, claim)) continue
       const held = heldInLog(claim, reader.contractsWith(idempotency_key))
       if (held !== undefined) return held
     }

@@ -7,6 +7,8 @@ import { answeredBy } from '../../observation/answered-by.ts'
 import type { GoalView } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { type Left, unsettledIn } from '../../observation/unsettled.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
+import { subjectOf } from '../../runelog/subject-of.ts'
 import type { Assignment } from '../../runtime/assignment.ts'
 import { createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
@@ -115,17 +117,11 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     assignment !== undefined && !assignment.isAsked({ session_id, goal_id }) && !assignment.isAsked({ session_id })
 
   async function tagged(states: readonly string[]) {
-    const rows = await Promise.all(states.map((state) => engine.runelog.rows('subjects', { tag: `goal:${state}` })))
-    return rows
-      .flat()
-      .map(({ key, value }) => ({ goal_id: key, session_id: (value as { session_id: string }).session_id }))
+    const rows = await Promise.all(states.map((state) => engine.runelog.rows(subjects, { tag: `goal:${state}` })))
+    return rows.flat().map(({ key, value }) => ({ goal_id: key, session_id: value.session_id }))
   }
 
-  async function sessionOf(goal_id: string): Promise<string> {
-    const row = (await engine.runelog.row('subjects', goal_id))?.value as { machine: string; session_id: string }
-    if (row?.machine !== 'goal') throw faults.not_found({ what: 'goal', id: goal_id })
-    return row.session_id
-  }
+  const sessionOf = async (goal_id: string) => (await subjectOf(engine.runelog, 'goal', goal_id)).session_id
 
   async function find(goal_id: string): Promise<{ state: SessionState; goal: GoalView }> {
     const state = await engine.sessions.load(await sessionOf(goal_id))

@@ -5,6 +5,7 @@ import { hashedId } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import type { SessionState } from '../../observation/session-state.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
 import { prepareAgent, spawn } from '../../runtime/agents/spawn.ts'
 import { type Batch, createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
@@ -93,9 +94,9 @@ async function setBefore(
   config: GoalConfig,
   idempotency_key: string | undefined,
 ): Promise<GoalSet | undefined> {
-  const row = idempotency_key === undefined ? undefined : await engine.runelog.row('subjects', goal_id)
+  const row = idempotency_key === undefined ? undefined : await engine.runelog.row(subjects, goal_id)
   if (idempotency_key === undefined || row === undefined) return undefined
-  const { session_id } = row.value as { session_id: string }
+  const { session_id } = row.value
   const state = await engine.sessions.load(session_id)
   if (!state.goals.has(goal_id)) await engine.sessions.refresh(state)
   const known = state.goals.get(goal_id)

@@ -3,12 +3,12 @@ import type { ReadModel } from '../../runelog/read-model.ts'
 import type { PlanRow } from './plans.ts'
 
 /** Every coordination there is, by state, the one that moved last at the end. */
-export const coordinations: ReadModel = {
+export const coordinations: ReadModel<PlanRow> = {
   name: 'coordinations',
   version: 1,
   keys: (rune) => (rune.machine === 'coordination' && rune.subject_id !== undefined ? [rune.subject_id] : []),
   fold(row, rune, key) {
-    const before = row?.value as PlanRow | undefined
+    const before = row?.value
     const state = rune.to as CoordinationState
     const value: PlanRow = {
       coordination_id: key,

@@ -17,6 +17,7 @@ import type { Beside } from '../../runtime/beside.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { readThrown } from '../../runtime/thrown.ts'
 import { checkPack } from './check-pack.ts'
+import { coordinations } from './coordinations.ts'
 import { documentsIn, documentsOf } from './documents.ts'
 import { drive, whyMoot } from './drive.ts'
 import { fetchFrozen } from './frozen.ts'
@@ -43,7 +44,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
 
   async function find(coordination_id: string): Promise<Recorded> {
     const { runelog } = ports.engine()
-    const row = (await runelog.row('coordinations', coordination_id))?.value as PlanRow | undefined
+    const row = (await runelog.row(coordinations, coordination_id))?.value
     const recorded = row && recordedIn(await readWhole(runelog, row.session_id), coordination_id)
     if (recorded === undefined) throw faults.not_found({ what: 'coordination', id: coordination_id })
     return recorded
@@ -153,8 +154,8 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
     async list({ state, limit = 100, after } = {}) {
       const tags = state === undefined ? stateNames(coordinationMachine) : [state]
       const page = { limit, backward: true, ...(after && { after }) }
-      const rows = await mergedRows(ports.engine().runelog, 'coordinations', tags, page)
-      return rows.map(({ value }) => value as PlanRow)
+      const rows = await mergedRows(ports.engine().runelog, coordinations, tags, page)
+      return rows.map(({ value }) => value)
     },
 
     async verify(coordination_id) {
@@ -173,8 +174,8 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
     async resumeAll() {
       const { runelog, warn } = ports.engine()
       const open = stateNames(coordinationMachine).filter((state) => !isTerminal(coordinationMachine, state))
-      const rows = await Promise.all(open.map((tag) => runelog.rows('coordinations', { tag })))
-      for (const session_id of new Set(rows.flat().map(({ value }) => (value as PlanRow).session_id)))
+      const rows = await Promise.all(open.map((tag) => runelog.rows(coordinations, { tag })))
+      for (const session_id of new Set(rows.flat().map(({ value }) => value.session_id)))
         takeUp(session_id).catch((error) =>
           warn('a plan could not be taken up', { session_id, error: readThrown(error).message }),
         )

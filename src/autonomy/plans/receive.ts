@@ -5,6 +5,7 @@ import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
 import { readWhole } from '../../runelog/slices.ts'
 import { type Batch, createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
@@ -65,9 +66,9 @@ async function openAlone(engine: Engine, open: (batch: Batch) => void) {
  */
 async function wasReceived(engine: Engine, coordination_id: string, given: Given): Promise<boolean> {
   const { runelog } = engine
-  const row = await runelog.row('subjects', coordination_id)
+  const row = await runelog.row(subjects, coordination_id)
   if (row === undefined) return false
-  const { machine, session_id } = row.value as { machine: string; session_id: string }
+  const { machine, session_id } = row.value
   if (machine !== 'coordination') throw faults.subject_exists({ subject_id: coordination_id, machine, session_id })
   const recorded = recordedIn(await readWhole(runelog, session_id), coordination_id)
   const before: Partial<CoordinationInput> = recorded === undefined ? {} : inputOf(recorded)

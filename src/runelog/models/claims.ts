@@ -1,4 +1,5 @@
 import { faults } from '../../faults/catalogue.ts'
+import type { Json } from '../../kernel/json.ts'
 import type { ContractStatus } from '../../machines/contract.ts'
 import type { FoldableRune, ReadModel, Row } from '../read-model.ts'
 
@@ -22,7 +23,7 @@ export function claimKey(key_scope: 'session' | 'global', session_id: string, id
  * Idempotency keys of irreversible contracts. A second contract with the same
  * key is refused while the first is pending, running, waiting or completed.
  */
-export const claims: ReadModel = {
+export const claims: ReadModel<Claim | Claimed> = {
   name: 'claims',
   version: 2,
   shared: true,
@@ -30,7 +31,8 @@ export const claims: ReadModel = {
   keys(rune, look) {
     if (rune.machine !== 'contract' || rune.subject_id === undefined) return []
     const opening = claimOf(rune)
-    const claim = opening ?? (look(holder(rune.subject_id))?.value as Claimed | undefined)?.claim
+    const held = opening === undefined ? look(holder(rune.subject_id))?.value : undefined
+    const claim = opening ?? (held !== undefined && !isClaim(held) ? held.claim : undefined)
     return claim === undefined ? [] : [claim, holder(rune.subject_id)]
   },
 
@@ -39,19 +41,22 @@ export const claims: ReadModel = {
     const state = rune.to as ContractStatus
     if (key === holder(execution_id)) return held(row, rune, key)
 
-    if (rune.from === null && row !== undefined) {
-      const holding = row.value as Claim
-      return faults.key_taken({ key, ...holding })
-    }
-    if (releasing.has(state)) return undefined
-    return { key, tag: null, sort: null, value: { execution_id, session_id: rune.session_id, state } satisfies Claim }
+    const claim: Claim = { execution_id, session_id: rune.session_id, state }
+    if (rune.from === null && row !== undefined)
+      return faults.key_taken({ key, ...(isClaim(row.value) ? row.value : claim) })
+    return releasing.has(state) ? undefined : { key, tag: null, sort: null, value: claim }
   },
 }
 
-function held(row: Row | undefined, rune: FoldableRune, key: string): Row | undefined {
+function held(row: Row<Claim | Claimed> | undefined, rune: FoldableRune, key: string) {
   if (releasing.has(rune.to ?? '') || rune.to === 'completed') return undefined
   const claim = claimOf(rune)
-  return claim === undefined ? row : { key, tag: null, sort: null, value: { claim } satisfies Claimed }
+  return claim === undefined ? row : { key, tag: null, sort: null, value: { claim } }
+}
+
+/** Tells who holds a key from the row that leads from a contract to its key. */
+export function isClaim(value: Json): value is Claim {
+  return typeof value === 'object' && value !== null && 'execution_id' in value
 }
 
 /** The key that a rune claims; undefined if it opens nothing irreversible. */

@@ -4,7 +4,7 @@ import type { ReadModel } from '../read-model.ts'
 export type Epoch = { readonly epoch: number }
 
 /** Which holder of a run may write. Taking a run and taking it away both raise the epoch; nothing lowers it. */
-export const epochs: ReadModel = {
+export const epochs: ReadModel<Epoch> = {
   name: 'epochs',
   version: 1,
   keys: (rune) =>
@@ -12,10 +12,10 @@ export const epochs: ReadModel = {
       ? [rune.subject_id]
       : [],
   fold(row, rune, key) {
-    const actual = (row?.value as Epoch | undefined)?.epoch ?? 0
+    const actual = row?.value.epoch ?? 0
     const epoch = rune.kind === 'run.moved' ? rune.payload.epoch : undefined
     if (epoch === undefined) return row
     if (epoch <= actual) return faults.stale_fence({ run_id: key, epoch, actual })
-    return { key, tag: null, sort: null, value: { epoch } satisfies Epoch }
+    return { key, tag: null, sort: null, value: { epoch } }
   },
 }

@@ -29,7 +29,7 @@ export function fingerprintOf(request_id: string): string {
  * of the first rune, so it is recorded with the effect or not at all, and a
  * second append with the same key is refused, from every client.
  */
-export const requests: ReadModel = {
+export const requests: ReadModel<RecordedRequest> = {
   name: 'requests',
   version: 1,
   shared: true,

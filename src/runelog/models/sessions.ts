@@ -12,12 +12,12 @@ export type SessionRow = {
 const precision_ms = 1_000
 
 /** The list of sessions: by state, the one where something last changed its state at the end. */
-export const sessions: ReadModel = {
+export const sessions: ReadModel<SessionRow> = {
   name: 'sessions',
   version: 2,
   keys: (rune) => (rune.machine === undefined || rune.from === rune.to ? [] : [rune.session_id]),
   fold(row, rune, key) {
-    const before = row?.value as SessionRow | undefined
+    const before = row?.value
     const state = rune.machine === 'session' ? (rune.to as SessionState) : before?.state
     if (state === undefined) return row
     if (before?.state === state && rune.at - before.updated_at < precision_ms) return row

@@ -51,7 +51,7 @@ const carriedBy = Map.groupBy(
  * that the subject is not in, or an opening of what exists, is refused here and
  * nowhere else.
  */
-export const subjects: ReadModel = {
+export const subjects: ReadModel<Subject> = {
   name: 'subjects',
   version: 2,
 
@@ -64,7 +64,7 @@ export const subjects: ReadModel = {
 
   fold(row, rune, key) {
     if (key === rune.subject_id) return ownMove(row, rune, key)
-    const subject = row?.value as Subject | undefined
+    const subject = row?.value
     const edge = carriedBy
       .get(rune.kind)
       ?.find((e) => e.subjectOf(rune) === key && e.machine.name === subject?.machine && e.from === subject.state)
@@ -73,10 +73,10 @@ export const subjects: ReadModel = {
   },
 }
 
-function ownMove(row: Row | undefined, rune: FoldableRune, key: string): Row | Fault {
+function ownMove(row: Row<Subject> | undefined, rune: FoldableRune, key: string): Row<Subject> | Fault {
   const { from = null, to = '', trigger = null } = rune
   const machine = machineNamed(rune.machine ?? '') as Machine
-  const subject = row?.value as Subject | undefined
+  const subject = row?.value
   if (
     subject !== undefined &&
     (from === null || subject.machine !== machine.name || subject.session_id !== rune.session_id)
@@ -107,7 +107,11 @@ function ownMove(row: Row | undefined, rune: FoldableRune, key: string): Row | F
   return entered(key, { machine: machine.name as MachineName, to, version: (subject?.version ?? 0) + 1 }, rune)
 }
 
-function entered(key: string, move: { machine: MachineName; to: string; version: number }, rune: FoldableRune): Row {
+function entered(
+  key: string,
+  move: { machine: MachineName; to: string; version: number },
+  rune: FoldableRune,
+): Row<Subject> {
   const { machine, to, version } = move
   const declared = machineNamed(machine) as Machine
   const state = settled(declared, to)

@@ -1,6 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import { contractHistories, statusOf } from '../../observation/contract.ts'
-import { runesOf } from '../../runelog/runes-of.ts'
+import { runesOf, subjectOf } from '../../runelog/subject-of.ts'
 import { createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { saltedKey } from '../tools/policy.ts'
@@ -12,11 +12,7 @@ import { attempt } from './attempt.ts'
  * the scope of its key is global; the one after that is refused again.
  */
 export async function allowAgain(engine: Engine, execution_id: string, allowed_by: string): Promise<void> {
-  const subject = (await engine.runelog.row('subjects', execution_id))?.value as
-    | { machine: string; session_id: string }
-    | undefined
-  if (subject?.machine !== 'contract') throw faults.not_found({ what: 'contract', id: execution_id })
-  const { session_id } = subject
+  const { session_id } = await subjectOf(engine.runelog, 'contract', execution_id)
   const history = contractHistories(await runesOf(engine.runelog, execution_id)).get(execution_id)
   if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })
   const status = statusOf(history)

@@ -1,5 +1,5 @@
 import type { SessionState } from '../../machines/session.ts'
-import type { SessionRow } from '../../runelog/models/sessions.ts'
+import { type SessionRow, sessions } from '../../runelog/models/sessions.ts'
 import type { Runelog } from '../../runelog/port.ts'
 
 export interface SessionQuery {
@@ -18,10 +18,10 @@ export async function listSessions(
   runelog: Runelog,
   { state, after, ...page }: SessionQuery,
 ): Promise<readonly ListedSession[]> {
-  const rows = await runelog.rows('sessions', {
+  const rows = await runelog.rows(sessions, {
     ...page,
     ...(state !== undefined && { tag: state }),
     ...(after !== undefined && { after: { sort: after.updated_at, key: after.session_id } }),
   })
-  return rows.map(({ key, value }) => ({ session_id: key, ...(value as SessionRow) }))
+  return rows.map(({ key, value }) => ({ session_id: key, ...value }))
 }

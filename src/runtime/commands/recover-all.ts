@@ -1,10 +1,11 @@
 import { Fault } from '../../faults/fault.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
 import type { Row } from '../../runelog/read-model.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { Delegated } from '../models/delegated.ts'
-import type { OpenInteraction } from '../models/interactions.ts'
-import type { WaitingRun } from '../models/waiting-runs.ts'
+import { delegated } from '../models/delegated.ts'
+import { openInteractions } from '../models/interactions.ts'
+import { waitingRuns } from '../models/waiting-runs.ts'
 import { runningRuns, runsIn } from '../running-runs.ts'
 import type { AbandonedRun } from '../shared-store.ts'
 import { preserve, requeue, rouse } from './recover.ts'
@@ -35,8 +36,8 @@ export async function recoverAll(
   // Who owns the store knows that nobody holds what runs.
   const running = abandoned ?? (await runningRuns(engine.runelog))
   const queued = await runsIn(engine.runelog, 'queued')
-  const closing = await engine.runelog.rows('subjects', { tag: 'session:closing' })
-  const handedOn = (await engine.runelog.rows('delegated', { tag: 'open' })).map(({ value }) => value as Delegated)
+  const closing = await engine.runelog.rows(subjects, { tag: 'session:closing' })
+  const handedOn = (await engine.runelog.rows(delegated, { tag: 'open' })).map(({ value }) => value)
   const sessions = new Set([...running, ...queued, ...handedOn].map(({ session_id }) => session_id))
   await each([...sessions], (session_id) => withdrawOrphans(engine, session_id))
   const lost = await withoutAgent(engine)
@@ -57,9 +58,9 @@ export async function recoverAll(
 
 /** Waiting runs whose agent is not configured any more. All others go on waiting, and a start does not look at them. */
 async function withoutAgent({ runelog, agents }: Engine): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {
-  const gone = (await runelog.tags('waiting_runs')).filter((agent) => !agents.has(agent))
-  const rows = (await Promise.all(gone.map((tag) => runelog.rows('waiting_runs', { tag })))).flat()
-  return rows.map(({ key: run_id, value }) => ({ run_id, session_id: (value as WaitingRun).session_id }))
+  const gone = (await runelog.tags(waitingRuns)).filter((agent) => !agents.has(agent))
+  const rows = (await Promise.all(gone.map((tag) => runelog.rows(waitingRuns, { tag })))).flat()
+  return rows.map(({ key: run_id, value }) => ({ run_id, session_id: value.session_id }))
 }
 
 /** Where a queue keeps deadlines they are in it already. */
@@ -67,9 +68,9 @@ async function keepDeadlines({ runelog, deadline: keep }: Engine) {
   let after: Pick<Row, 'sort' | 'key'> | undefined
   for (;;) {
     const page = { tag: 'due', limit: pageRows, ...(after !== undefined && { after }) }
-    const rows = await runelog.rows('open_interactions', page)
+    const rows = await runelog.rows(openInteractions, page)
     for (const { value } of rows) {
-      const { interaction_id, session_id, deadline } = value as OpenInteraction
+      const { interaction_id, session_id, deadline } = value
       if (deadline !== null) keep(interaction_id, session_id, deadline)
     }
     after = rows.at(-1)

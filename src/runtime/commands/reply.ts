@@ -5,7 +5,7 @@ import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { isoTime } from '../../observation/iso-time.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
-import { runesOf } from '../../runelog/runes-of.ts'
+import { runesOf, subjectOf } from '../../runelog/subject-of.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { type Batch, createBatch } from '../batch.ts'
@@ -40,7 +40,7 @@ export interface Replied extends Pick<Alignment, 'snapshot' | 'is_aligned'> {
 
 /** An answer reaches exactly the question it was given for; of several, one wins and the others are told who did. */
 export async function reply(engine: Engine, interaction_id: string, given: Reply): Promise<Replied> {
-  const session_id = await sessionOf(engine, interaction_id)
+  const { session_id } = await subjectOf(engine.runelog, 'interaction', interaction_id)
   // A plan may wait in a store without a process, where no timer says that its time is over.
   const asked = (await engine.sessions.load(session_id)).interactions.get(interaction_id)
   if (asked?.opened.interaction_kind === 'question_pack') await expire(engine, session_id, interaction_id)
@@ -48,13 +48,6 @@ export async function reply(engine: Engine, interaction_id: string, given: Reply
   if (answered.run_id !== null) engine.wake(session_id, answered.run_id)
   else takeUp(engine, session_id)
   return answered
-}
-
-async function sessionOf(engine: Engine, interaction_id: string): Promise<string> {
-  const row = await engine.runelog.row('subjects', interaction_id)
-  const subject = row?.value as { machine: string; session_id: string } | undefined
-  if (subject?.machine !== 'interaction') throw faults.not_found({ what: 'interaction', id: interaction_id })
-  return subject.session_id
 }
 
 async function decide(

@@ -1,5 +1,5 @@
-import { faults } from '../../faults/catalogue.ts'
 import type { ExecutionSnapshot } from '../../observation/contract.ts'
+import { subjectOf } from '../../runelog/subject-of.ts'
 import type { Engine } from '../engine/engine.ts'
 import { look, notWaiting } from './alignment.ts'
 import { type Replied, type Reply, reply } from './reply.ts'
@@ -14,11 +14,8 @@ export interface Resumed extends Replied {
  * question that the contract waits for, addressed by the contract.
  */
 export async function resume(engine: Engine, execution_id: string, given: Reply): Promise<Resumed> {
-  const subject = (await engine.runelog.row('subjects', execution_id))?.value as
-    | { machine: string; session_id: string }
-    | undefined
-  if (subject?.machine !== 'contract') throw faults.not_found({ what: 'contract', id: execution_id })
-  const state = await engine.sessions.load(subject.session_id)
+  const { session_id } = await subjectOf(engine.runelog, 'contract', execution_id)
+  const state = await engine.sessions.load(session_id)
   const call = [...state.calls.values()].find((c) => c.execution_id === execution_id)
   if (call?.contract !== 'waiting' || call.interaction_id === null) throw notWaiting(await look(engine, execution_id))
   const replied = await reply(engine, call.interaction_id, given)

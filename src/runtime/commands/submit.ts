@@ -5,6 +5,7 @@ import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Visibility } from '../../runes/rune.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
@@ -97,9 +98,9 @@ function nameOf(engine: Engine, prefix: 'run' | 'ses', { idempotency_key: key }:
 /** The run that this submission made before; refused if the key made another one. */
 async function repeatedRun(engine: Engine, run_id: string, given: Submission): Promise<Submitted | undefined> {
   const { idempotency_key } = given
-  const subject = idempotency_key === undefined ? undefined : await engine.runelog.row('subjects', run_id)
+  const subject = idempotency_key === undefined ? undefined : await engine.runelog.row(subjects, run_id)
   if (idempotency_key === undefined || subject === undefined) return undefined
-  const { session_id } = subject.value as { session_id: string }
+  const { session_id } = subject.value
   const state = await engine.sessions.load(session_id)
   if (!state.runs.has(run_id)) await engine.sessions.refresh(state)
   const run = state.runs.get(run_id)

@@ -4,8 +4,8 @@ import type { Json } from '../../kernel/json.ts'
 import { consequenceView, contractHistories } from '../../observation/contract.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { summary } from '../../observation/summary.ts'
-import { type Claim, claimKey } from '../../runelog/models/claims.ts'
-import { runesOf } from '../../runelog/runes-of.ts'
+import { type Claim, claimKey, claims, isClaim } from '../../runelog/models/claims.ts'
+import { runesOf } from '../../runelog/subject-of.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
 import * as openings from '../contracts/openings.ts'
@@ -150,7 +150,8 @@ async function plan(
   if (!isOneAction(tool)) return { call: planned }
   const claimOn = async (taken: string) => {
     const name = claimKey(tool.key_scope, hold.state.session_id, taken)
-    return ((await engine.runelog.row('claims', name))?.value as Claim | undefined) ?? named.get(name)
+    const claim = (await engine.runelog.row(claims, name))?.value
+    return claim !== undefined && isClaim(claim) ? claim : named.get(name)
   }
   // Each time that a person let it be done again gave it one more key, by the one that was taken.
   let free = key

@@ -16,7 +16,7 @@ export type ToolCalls = {
  * look at the same budget and would together go over it, so the append that
  * makes one call too many is refused. Only those who have a limit have a row.
  */
-export const budgets: ReadModel = {
+export const budgets: ReadModel<ToolCalls> = {
   name: 'budgets',
   version: 2,
 
@@ -42,7 +42,7 @@ export const budgets: ReadModel = {
   },
 
   fold(row, rune, key) {
-    const known = row?.value as ToolCalls | undefined
+    const known = row?.value
     switch (rune.kind) {
       case 'tool.call': {
         if (known === undefined) return row
@@ -67,7 +67,7 @@ export const budgets: ReadModel = {
 }
 
 /** What begins with a limit, or under someone who has one. */
-function opened(rune: FoldableRune, look: (key: string) => Row | undefined): ToolCalls | undefined {
+function opened(rune: FoldableRune, look: (key: string) => Row<ToolCalls> | undefined): ToolCalls | undefined {
   const budget =
     rune.kind === 'session.created'
       ? (rune.payload.config.budget as Budget | undefined)
@@ -92,11 +92,11 @@ function parentOf(rune: FoldableRune): string | null {
 }
 
 /** An agent or a run, and those above it. */
-function lineage(id: string, look: (key: string) => Row | undefined): readonly string[] {
-  const row = look(id)?.value as ToolCalls | undefined
+function lineage(id: string, look: (key: string) => Row<ToolCalls> | undefined): readonly string[] {
+  const row = look(id)?.value
   return row?.parent == null ? [id] : [id, ...lineage(row.parent, look)]
 }
 
-function rowOf(key: string, value: ToolCalls): Row {
+function rowOf(key: string, value: ToolCalls): Row<ToolCalls> {
   return { key, tag: null, sort: null, value }
 }

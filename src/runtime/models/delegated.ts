@@ -3,7 +3,7 @@ import type { ReadModel } from '../../runelog/read-model.ts'
 export type Delegated = { readonly session_id: string }
 
 /** Agents that were spawned for a task that a run handed on, until they are over. */
-export const delegated: ReadModel = {
+export const delegated: ReadModel<Delegated> = {
   name: 'delegated',
   version: 1,
   keys(rune, look) {
@@ -14,6 +14,6 @@ export const delegated: ReadModel = {
   },
   fold(_row, rune, key) {
     if (rune.kind !== 'run.submitted') return undefined
-    return { key, tag: 'open', sort: rune.at, value: { session_id: rune.session_id } satisfies Delegated }
+    return { key, tag: 'open', sort: rune.at, value: { session_id: rune.session_id } }
   },
 }

@@ -22,7 +22,7 @@ export type OpenInteraction = {
 }
 
 /** Those with a deadline are listed apart: a start has to keep these, and only these. */
-export const openInteractions: ReadModel = {
+export const openInteractions: ReadModel<OpenInteraction> = {
   name: 'open_interactions',
   version: 5,
   keys: (rune) => (rune.machine === 'interaction' && rune.subject_id !== undefined ? [rune.subject_id] : []),

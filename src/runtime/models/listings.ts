@@ -1,6 +1,6 @@
 import type { SessionState } from '../../machines/session.ts'
 import { visible } from '../../observation/visible.ts'
-import type { FoldableRune, ReadModel, Row } from '../../runelog/read-model.ts'
+import type { FoldableRune, ReadModel } from '../../runelog/read-model.ts'
 import { blank, moveOf, type Summary, statusOf } from './summaries.ts'
 
 /** What a session is listed under: its state, the status of its most urgent run, and the agent that last got work. */
@@ -13,18 +13,18 @@ const byAgent = ':agent'
  * Sessions by all that a list can be narrowed by, so that a page is read by the index however few sessions fit. Each
  * has two rows, one of them for lists of one agent; the one that last moved, or had a run that moved, is at the end.
  */
-export const listings: ReadModel = {
+export const listings: ReadModel<Listing> = {
   name: 'listings',
   version: 1,
   keys: (rune) => (isListed(rune) ? [rune.session_id, `${rune.session_id}${byAgent}`] : []),
   fold(row, rune, key) {
-    const { state, open_runs, last_run, agent } = (row?.value as Listing | undefined) ?? blank(rune)
+    const { state, open_runs, last_run, agent } = row?.value ?? blank(rune)
     const seen = visible(rune)
     const after =
       seen === undefined ? { state, open_runs, last_run, agent } : moved({ state, open_runs, last_run, agent }, seen)
     const place = { state: after.state, status: statusOf(after) ?? 'none' }
     const tag = key.endsWith(byAgent) ? listingTag({ ...place, agent: after.agent ?? '' }) : listingTag(place)
-    return { key, tag, sort: rune.at, value: after } satisfies Row
+    return { key, tag, sort: rune.at, value: after }
   },
 }
 

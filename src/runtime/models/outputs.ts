@@ -5,7 +5,7 @@ import type { FoldableRune, ReadModel } from '../../runelog/read-model.ts'
  * an output is stored once under its hash, for all producers, so the reference
  * alone does not say who may read it.
  */
-export const outputs: ReadModel = {
+export const outputs: ReadModel<{ event_id: number }> = {
   name: 'outputs',
   version: 1,
   keys: (rune) => refsIn(rune).map((ref) => outputKey(ref, rune.session_id)),

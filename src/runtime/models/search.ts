@@ -4,7 +4,7 @@ import type { FoldableRune, ReadModel } from '../../runelog/read-model.ts'
 import { searchModel, textKey, wordsOf } from '../../runelog/words.ts'
 
 /** What people and agents said in a session, as words. Its rows are listed nowhere: a store has an index of their words. */
-export const search: ReadModel = {
+export const search: ReadModel<string> = {
   name: searchModel,
   version: 1,
   keys: (rune) => (isEmpty(textIn(rune)) ? [] : [textKey(rune.session_id, rune.event_id)]),

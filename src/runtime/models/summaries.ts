@@ -2,7 +2,7 @@ import type { RunStatus } from '../../machines/run.ts'
 import { type SessionState, sessionMachine } from '../../machines/session.ts'
 import { summary } from '../../observation/summary.ts'
 import { visible } from '../../observation/visible.ts'
-import type { FoldableRune, ReadModel, Row } from '../../runelog/read-model.ts'
+import type { FoldableRune, ReadModel } from '../../runelog/read-model.ts'
 import type { Payload } from '../../runes/kinds.ts'
 
 /** What a list shows of a session: where it stands, what it waits for, and what it has spent. */
@@ -44,18 +44,18 @@ const ranks: readonly RunStatus[] = ['waiting_user', 'running', 'queued']
 const precision_ms = 1_000
 
 /** Listed under the status of what is most urgent in it, the one that was last updated at the end. */
-export const summaries: ReadModel = {
+export const summaries: ReadModel<Summary> = {
   name: 'summaries',
   version: 4,
   keys: (rune) => (isTold(rune) ? [rune.session_id] : []),
   fold(row, rune, key) {
-    const before = (row?.value as Summary | undefined) ?? blank(rune)
+    const before = row?.value ?? blank(rune)
     const seen = visible(rune)
     const summed = seen === undefined ? before : told(before, seen)
     const after = { ...summed, updated_at: rune.at, event_id: rune.event_id }
     // A session at work moves many times a second; its place in the list need not.
     const sort = row?.sort != null && rune.at - row.sort < precision_ms ? row.sort : rune.at
-    return { key, tag: statusOf(after) ?? 'none', sort, value: after } satisfies Row
+    return { key, tag: statusOf(after) ?? 'none', sort, value: after }
   },
 }
 

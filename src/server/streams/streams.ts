@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import { faults } from '../../faults/catalogue.ts'
-import type { Subject } from '../../runelog/models/subjects.ts'
-import { runesOf } from '../../runelog/runes-of.ts'
+import { runesOf, subjectOf } from '../../runelog/subject-of.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import { readThrown } from '../../runtime/thrown.ts'
 import type { Desk } from '../../surface/desk.ts'
@@ -147,9 +146,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
     /** The conversation of a run after the event with this number. Undefined if the run is over and there is no more. */
     async run({ run_id, cursor }: { run_id: string; cursor: number }): Promise<BeginStream | undefined> {
       room()
-      const subject = (await runelog.row('subjects', run_id))?.value as Subject | undefined
-      if (subject?.machine !== 'run') throw faults.not_found({ what: 'run', id: run_id })
-      const { session_id } = subject
+      const { session_id } = await subjectOf(runelog, 'run', run_id)
       const empty = () => {
         const of = runs.get(session_id)
         of?.delete(run_id)

@@ -1,5 +1,5 @@
 import type { Runelog } from '../../runelog/port.ts'
-import type { Summary } from '../../runtime/models/summaries.ts'
+import { summaries } from '../../runtime/models/summaries.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import { summaryCard } from '../../surface/summary-card.ts'
 import type { Connection } from './connection.ts'
@@ -61,7 +61,7 @@ export function createSummariesHub({ runelog, now, timers, failed, empty }: Summ
   }
 
   async function tell(session_id: string) {
-    const row = (await runelog.row('summaries', session_id))?.value as Summary | undefined
+    const row = (await runelog.row(summaries, session_id))?.value
     if (row === undefined || toldLast.get(session_id) === row.event_id) return
     toldLast.delete(session_id)
     toldLast.set(session_id, row.event_id)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Subject } from '../../runelog/models/subjects.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
@@ -75,8 +75,8 @@ export const killAgent = defineOperation({
   run: (desk, { params, body }) => kill(desk, params.agent_id, body),
   /** A kill by force may have been cut short after it cancelled a run. */
   async repeat(desk, { params: { agent_id }, body }) {
-    const row = await desk.runelog.row('subjects', agent_id)
-    if ((row?.value as Subject | undefined)?.state !== 'terminated') return kill(desk, agent_id, body)
+    const row = await desk.runelog.row(subjects, agent_id)
+    if (row?.value.state !== 'terminated') return kill(desk, agent_id, body)
     return { agent_id, state: 'terminated' }
   },
 })

@@ -4,6 +4,8 @@ import type { GoalSubmission } from '../../autonomy/goals/set-goal.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
+import { subjectOf } from '../../runelog/subject-of.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { leftBehind } from '../abandoned.ts'
 import type { Desk } from '../desk.ts'
@@ -57,7 +59,7 @@ export const listGoals = defineOperation({
     const open = stateNames(goalMachine).filter((name) => !('terminal' in goalMachine.states[name]))
     const query = { limit: limit + 1, backward: true, ...(after === undefined ? {} : { after }) }
     const tags = (state === undefined ? open : [state]).map((name) => `goal:${name}`)
-    const rows = (await Promise.all(tags.map((tag) => desk.runelog.rows('subjects', { ...query, tag })))).flat()
+    const rows = (await Promise.all(tags.map((tag) => desk.runelog.rows(subjects, { ...query, tag })))).flat()
     const newest = rows.sort((a, b) => (b.sort ?? 0) - (a.sort ?? 0) || (a.key < b.key ? 1 : -1))
     const items = await Promise.all(newest.slice(0, limit).map(({ key }) => lookAt(desk, key)))
     const last = newest[limit - 1]
@@ -145,9 +147,9 @@ async function lookAt(desk: Desk, goal_id: string): Promise<GoalReport> {
 }
 
 export async function goalIn({ runelog, views }: Desk, goal_id: string) {
-  const row = (await runelog.row('subjects', goal_id))?.value as { machine: string; session_id: string } | undefined
-  const state = row?.machine === 'goal' ? (await views.of(row.session_id)).state : undefined
-  const goal = state?.goals.get(goal_id)
-  if (state === undefined || goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
+  const { session_id } = await subjectOf(runelog, 'goal', goal_id)
+  const { state } = await views.of(session_id)
+  const goal = state.goals.get(goal_id)
+  if (goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
   return { state, goal }
 }

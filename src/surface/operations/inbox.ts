@@ -4,8 +4,8 @@ import { printable } from '../../kernel/printable.ts'
 import { notPublic } from '../../observation/visible.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
 import { jsonValue } from '../../runes/json-value.ts'
-import type { OpenInteraction } from '../../runtime/models/interactions.ts'
-import type { Summary } from '../../runtime/models/summaries.ts'
+import { openInteractions } from '../../runtime/models/interactions.ts'
+import { summaries } from '../../runtime/models/summaries.ts'
 import { leftBehind } from '../abandoned.ts'
 import type { Desk } from '../desk.ts'
 import { interactionCard } from '../interaction-card.ts'
@@ -42,14 +42,13 @@ export const listInbox = defineOperation({
   }),
   async run(desk, { query: { limit, cursor }, scope }) {
     const { runelog } = desk
-    const titleOf = async (session_id: string) =>
-      ((await runelog.row('summaries', session_id))?.value as Summary | undefined)?.title ?? null
+    const titleOf = async (session_id: string) => (await runelog.row(summaries, session_id))?.value.title ?? null
     const after = readCursor('list_inbox', cursor)
     const page = { limit: limit + 1, ...(after !== undefined && { after }) }
-    const rows = await mergedRows(runelog, 'open_interactions', ['open', 'due'], page)
+    const rows = await mergedRows(runelog, openInteractions, ['open', 'due'], page)
     const shown = rows.slice(0, limit)
     const items = shown.map(async ({ value }) => {
-      const open = value as OpenInteraction
+      const open = value
       const prompt = open.visibility === 'public' || allows(scope, 'approve') ? printable(open.prompt) : notPublic
       return { ...open, prompt, title: await titleOf(open.session_id) }
     })

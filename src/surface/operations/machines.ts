@@ -4,7 +4,9 @@ import type { Machine, State } from '../../kernel/machine.ts'
 import { type Topology, topology } from '../../kernel/topology.ts'
 import { machines } from '../../machines/all.ts'
 import { contractMachine } from '../../machines/contract.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
 import { othersTurn } from '../../runelog/slices.ts'
+import { summaries } from '../../runtime/models/summaries.ts'
 import { defineOperation } from '../operation.ts'
 import { id } from '../shapes/id.ts'
 import { nothing, topologyShape } from '../shapes.ts'
@@ -90,7 +92,7 @@ export const getOccupancy = defineOperation({
     ),
   }),
   async run({ runelog, views }) {
-    const working = await runelog.rows('summaries', { tag: 'running', limit: lookedInto })
+    const working = await runelog.rows(summaries, { tag: 'running', limit: lookedInto })
     const live: { readonly machine: string; readonly state: string }[] = []
     for (const { key } of working) {
       for (const { machine, state } of (await views.of(key)).state.subjects.values())
@@ -105,7 +107,7 @@ export const getOccupancy = defineOperation({
           const count = live.filter((subject) => subject.machine === machine.name && subject.state === state).length
           return { state, count, is_capped: working.length === lookedInto, oldest_since: null }
         }
-        const { count, first } = await runelog.count('subjects', `${machine.name}:${state}`, countedUpTo)
+        const { count, first } = await runelog.count(subjects, `${machine.name}:${state}`, countedUpTo)
         await othersTurn()
         return { state, count, is_capped: count === countedUpTo, oldest_since: first }
       })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { outputKey } from '../../runtime/models/outputs.ts'
+import { outputKey, outputs } from '../../runtime/models/outputs.ts'
 import { defineOperation } from '../operation.ts'
 import { id } from '../shapes/id.ts'
 import { nothing } from '../shapes.ts'
@@ -16,7 +16,7 @@ export const getOutput = defineOperation({
   body: null,
   returns: z.object({ ref: z.string(), text: z.string() }),
   async run({ output, runelog }, { params: { ref } }) {
-    const known = await runelog.rows('outputs', { prefix: outputKey(ref), limit: 1 })
+    const known = await runelog.rows(outputs, { prefix: outputKey(ref), limit: 1 })
     const text = known.length === 0 ? undefined : await output(ref)
     if (text === undefined) throw faults.not_found({ what: 'output', id: ref })
     return { ref, text }

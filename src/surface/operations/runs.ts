@@ -7,10 +7,10 @@ import { obstacleTo } from '../../observation/obstacle.ts'
 import { type ExecutionStep, executionTrace } from '../../observation/trace.ts'
 import { sayLeft } from '../../observation/unsettled.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
-import type { Subject } from '../../runelog/models/subjects.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
 import { inSlices } from '../../runelog/slices.ts'
-import type { Summary } from '../../runtime/models/summaries.ts'
-import type { WaitingRun } from '../../runtime/models/waiting-runs.ts'
+import { summaries } from '../../runtime/models/summaries.ts'
+import { waitingRuns } from '../../runtime/models/waiting-runs.ts'
 import { leftBehind } from '../abandoned.ts'
 import { interactionCard } from '../interaction-card.ts'
 import { defineOperation } from '../operation.ts'
@@ -40,15 +40,15 @@ export const listRuns = defineOperation({
     const after = readCursor('list_runs', cursor)
     const page = { backward: true, limit: limit + 1, ...(after !== undefined && { after }) }
     const tags = (status === undefined ? stateNames(runMachine) : [status]).map((state) => `run:${state}`)
-    const rows = await mergedRows(runelog, 'subjects', tags, page)
+    const rows = await mergedRows(runelog, subjects, tags, page)
     const shown = rows.slice(0, limit)
-    const isRunning = shown.some(({ value }) => (value as Subject).state === 'running')
+    const isRunning = shown.some(({ value }) => value.state === 'running')
     const abandoned = new Set(isRunning ? (await desk.abandoned()).map(({ run_id }) => run_id) : [])
     const items = shown.map(async ({ key, sort, value }) => {
-      const { session_id, state } = value as Subject
-      const [summary, run] = await Promise.all([runelog.row('summaries', session_id), runelog.row('waiting_runs', key)])
-      const { title = null } = (summary?.value as Summary | undefined) ?? {}
-      const { agent = null } = (run?.value as WaitingRun | undefined) ?? {}
+      const { session_id, state } = value
+      const [summary, run] = await Promise.all([runelog.row(summaries, session_id), runelog.row(waitingRuns, key)])
+      const { title = null } = summary?.value ?? {}
+      const { agent = null } = run?.value ?? {}
       const is_abandoned = abandoned.has(key)
       return { run_id: key, session_id, status: runStatus.parse(state), since: sort ?? 0, title, agent, is_abandoned }
     })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import type { SessionRow } from '../../runelog/models/sessions.ts'
+import { sessions } from '../../runelog/models/sessions.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import type { Desk } from '../desk.ts'
@@ -138,7 +138,7 @@ export const archiveSession = defineOperation({
 })
 
 async function standing({ runelog }: Desk, session_id: string) {
-  const row = (await runelog.row('sessions', session_id))?.value as SessionRow | undefined
+  const row = (await runelog.row(sessions, session_id))?.value
   if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
   return { session_id, state: row.state }
 }

@@ -13,7 +13,7 @@ import { othersTurn } from '../../runelog/slices.ts'
 import { wordsOf } from '../../runelog/words.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import { listings, listingTag, sessionOfListing } from '../../runtime/models/listings.ts'
-import type { Summary } from '../../runtime/models/summaries.ts'
+import { type Summary, summaries } from '../../runtime/models/summaries.ts'
 import { leftBehind } from '../abandoned.ts'
 import { defineLook, defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -94,10 +94,10 @@ export const listSessions = defineOperation({
       words === undefined
         ? await listed(runelog, filter, { limit, after })
         : await foundBy(runelog, words, filter, { limit, after })
-    const running = new Set(found.filter(({ value }) => isRunning(value as Summary)).map(({ key }) => key))
+    const running = new Set(found.filter(({ value }) => isRunning(value)).map(({ key }) => key))
     const left = running.size === 0 ? new Map() : await leftBehind(desk, (session_id) => running.has(session_id))
     return {
-      items: found.map((row) => summaryCard(row.key, row.value as Summary, now(), left.get(row.key))),
+      items: found.map((row) => summaryCard(row.key, row.value, now(), left.get(row.key))),
       next_cursor: next === undefined ? null : cursorAt(next),
     }
   },
@@ -109,7 +109,7 @@ interface Asked {
 }
 
 interface Found {
-  readonly found: readonly Row[]
+  readonly found: readonly Row<Summary>[]
   /** Where the list goes on; undefined if it does not. */
   readonly next: Place | undefined
 }
@@ -118,13 +118,17 @@ interface Found {
 async function listed(runelog: Pick<Runelog, 'row' | 'rows'>, filter: Filter, { limit, after }: Asked): Promise<Found> {
   const page = { backward: true, limit: limit + 1, ...(after && { after }) }
   const isNarrow = filter.state !== undefined || filter.agent !== undefined
-  const rows = isNarrow
-    ? await mergedRows(runelog, listings.name, tagsOf(filter), page)
-    : await mergedRows(runelog, 'summaries', filter.status === undefined ? statuses : [filter.status], page)
+  if (!isNarrow) {
+    const rows = await mergedRows(runelog, summaries, filter.status === undefined ? statuses : [filter.status], page)
+    return { found: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1] : undefined }
+  }
+  const rows = await mergedRows(runelog, listings, tagsOf(filter), page)
   const shown = rows.slice(0, limit)
-  const summaryOf = (row: Row) => (isNarrow ? runelog.row('summaries', sessionOfListing(row.key)) : row)
-  const found = (await Promise.all(shown.map(summaryOf))).filter((row) => row !== undefined)
-  return { found, next: rows.length > limit ? shown.at(-1) : undefined }
+  const found = await Promise.all(shown.map(({ key }) => runelog.row(summaries, sessionOfListing(key))))
+  return {
+    found: found.filter((row) => row !== undefined),
+    next: rows.length > limit ? shown.at(-1) : undefined,
+  }
 }
 
 function tagsOf({ state, status, agent }: Filter): readonly string[] {
@@ -141,15 +145,11 @@ async function foundBy(
   { state, status, agent }: Filter,
   asked: Asked,
 ): Promise<Found> {
-  const fits = ({ value, tag }: Row) => {
-    const row = value as Summary
-    return (
-      (state === undefined || row.state === state) &&
-      (status === undefined || tag === status) &&
-      (agent === undefined || row.agent === agent)
-    )
-  }
-  const found: Row[] = []
+  const fits = ({ value, tag }: Row<Summary>) =>
+    (state === undefined || value.state === state) &&
+    (status === undefined || tag === status) &&
+    (agent === undefined || value.agent === agent)
+  const found: Row<Summary>[] = []
   let { after } = asked
   for (let seen = 0; seen < lookedThrough; seen += atOnce) {
     const rows = await searched(runelog, words, after)
@@ -168,7 +168,7 @@ async function foundBy(
 
 /** A session in a list, and where the list goes on after it. */
 interface Listed {
-  readonly row: Row | undefined
+  readonly row: Row<Summary> | undefined
   readonly place: Place
 }
 
@@ -182,7 +182,7 @@ async function searched(
   const sessions = await runelog.search({ words, limit: atOnce, ...before })
   return Promise.all(
     sessions.map(async ({ session_id, number }) => ({
-      row: await runelog.row('summaries', session_id),
+      row: await runelog.row(summaries, session_id),
       place: { sort: number, key: session_id },
     })),
   )
@@ -200,7 +200,7 @@ export const getSession = defineLook({
   returns: sessionShape,
   async look(desk, { params: { session_id } }) {
     const { state, lines } = await desk.views.of(session_id)
-    const row = (await desk.runelog.row('summaries', session_id))?.value as Summary | undefined
+    const row = (await desk.runelog.row(summaries, session_id))?.value
     if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
     const left = isRunning(row) ? (await leftBehind(desk, (id) => id === session_id)).get(session_id) : undefined
     const card = sessionCard(row, { state, lines, left }, desk.now())

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Subject } from '../../runelog/models/subjects.ts'
+import { subjects } from '../../runelog/models/subjects.ts'
 import { defineOperation } from '../operation.ts'
 import { id } from '../shapes/id.ts'
 import { count } from '../shapes/page.ts'
@@ -23,10 +23,10 @@ export const findSubjects = defineOperation({
     ),
   }),
   async run({ runelog, views }, { query: { prefix, limit } }) {
-    const rows = await runelog.rows('subjects', { prefix, limit, backward: true, by_key: true })
+    const rows = await runelog.rows(subjects, { prefix, limit, backward: true, by_key: true })
     const shown = await Promise.all(
       rows.map(async ({ key, value }) => {
-        const { machine, session_id } = value as Subject
+        const { machine, session_id } = value
         return machine !== 'contract' || !(await views.of(session_id)).hidden.has(key)
       }),
     )
@@ -34,7 +34,7 @@ export const findSubjects = defineOperation({
       items: rows
         .filter((_, i) => shown[i])
         .map(({ key, sort, value }) => {
-          const { machine, state, session_id } = value as Subject
+          const { machine, state, session_id } = value
           return { subject_id: key, machine, state, session_id, at: sort ?? 0 }
         }),
     }

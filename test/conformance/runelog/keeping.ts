@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../../../src/kernel/json.ts'
+import { subjects } from '../../../src/runelog/models/subjects.ts'
 import type { ReadModel } from '../../../src/runelog/read-model.ts'
 import { erased } from '../../../src/runes/erased-payload.ts'
 import { closed, created, move, opening, plain } from '../../support/drafts.ts'
@@ -20,10 +21,10 @@ export function describeKeeping(open: OpenStore): void {
       const { runelog } = await fresh(open, { models: [prompts] })
       const written = await writeHistory(runelog, { sessions: 6, appends: 150, seed: 3 })
       await runelog.redact('ses_0', 3, 'asked to')
-      const before = await dump(runelog, ['prompts'])
+      const before = await dump(runelog, [prompts])
       expect(before.length).toBeGreaterThan(2000)
       expect(await runelog.rebuild()).toBe(written + 1)
-      expect(await dump(runelog, ['prompts'])).toBe(before)
+      expect(await dump(runelog, [prompts])).toBe(before)
     })
   })
 
@@ -40,11 +41,11 @@ export function describeKeeping(open: OpenStore): void {
       expect(first).toEqual(before[0])
       expect(second).toMatchObject({ redacted: true, hash: before[1]?.hash, payload: { prompt: erased, evidence: [] } })
       expect(third).toMatchObject({ kind: 'rune.redacted', payload: { event_id: 2, reason: 'a code was shown' } })
-      expect(await runelog.row('prompts', 'int_1')).toMatchObject({ value: { prompt: erased } })
+      expect(await runelog.row(prompts, 'int_1')).toMatchObject({ value: { prompt: erased } })
       expect(JSON.stringify(await collect(runelog.records('ses_1')))).not.toContain('XY-4711')
-      expect(await dump(runelog, ['prompts'])).not.toContain('XY-4711')
+      expect(await dump(runelog, [prompts])).not.toContain('XY-4711')
       expect(await verify(runelog, 'ses_1')).toBeUndefined()
-      expect(await runelog.row('subjects', 'int_1')).toMatchObject({ tag: 'interaction:open' })
+      expect(await runelog.row(subjects, 'int_1')).toMatchObject({ tag: 'interaction:open' })
     })
 
     test('a rune is redacted once, and what vouches for a redaction stays', async () => {
@@ -198,14 +199,14 @@ export function describeReopening(open: OpenStore): void {
       const runes = [created('ses_1'), opening('interaction', 'int_1', { prompt: 'Yes?' })]
       await runelog.append({ session_id: 'ses_1', runes })
       const added = await reopen({ models: [prompts] })
-      expect(await added.row('prompts', 'int_1')).toMatchObject({ value: { prompt: 'Yes?' } })
+      expect(await added.row(prompts, 'int_1')).toMatchObject({ value: { prompt: 'Yes?' } })
       const changed: ReadModel = {
         ...prompts,
         version: 2,
         fold: (_, __, key) => ({ key, tag: 'v2', sort: null, value: 2 }),
       }
       const second = await reopen({ models: [changed] })
-      expect(await second.row('prompts', 'int_1')).toEqual({ key: 'int_1', tag: 'v2', sort: null, value: 2 })
+      expect(await second.row(prompts, 'int_1')).toEqual({ key: 'int_1', tag: 'v2', sort: null, value: 2 })
     })
   })
 }

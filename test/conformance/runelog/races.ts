@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { sessions } from '../../../src/runelog/models/sessions.ts'
 import { created, move, opening } from '../../support/drafts.ts'
 import { eventIds, type OpenStore, outcomes, verify, withSession } from './store.ts'
 
@@ -60,7 +61,7 @@ export function describeRaces(open: OpenStore): void {
       )
       expect(done).toBe(1)
       for (const fault of refused) expect(fault).toMatchObject({ code: 'key_taken', details: { state: 'pending' } })
-      expect(await runelog.rows('sessions')).toHaveLength(2)
+      expect(await runelog.rows(sessions)).toHaveLength(2)
     })
 
     test('of 16 workers that take one run, one holds it', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { subjects } from '../../../src/runelog/models/subjects.ts'
 import type { Range } from '../../../src/runelog/port.ts'
 import type { ModelQuery } from '../../../src/runelog/read-model.ts'
 import { selectRows } from '../../../src/runelog/select-rows.ts'
@@ -44,7 +45,7 @@ export function describeReading(open: OpenStore): void {
         const runes = [created(session_id), ...(i % 3 === 0 ? [opening('run', `run_${i}`)] : [])]
         await runelog.append({ session_id, runes: runes.map((rune) => ({ ...rune, at: 1000 + (i % 4) })) })
       }
-      const all = await runelog.rows('subjects')
+      const all = await runelog.rows(subjects)
       expect(all).toHaveLength(16)
       const query = fc.record(
         {
@@ -60,12 +61,12 @@ export function describeReading(open: OpenStore): void {
       )
       await fc.assert(
         fc.asyncProperty(query, async (q) => {
-          expect(await runelog.rows('subjects', q as ModelQuery)).toEqual(selectRows(all, q as ModelQuery))
+          expect(await runelog.rows(subjects, q as ModelQuery)).toEqual(selectRows(all, q as ModelQuery))
         }),
         { numRuns: 60, seed: 7 },
       )
-      expect(await runelog.row('subjects', 'run_3')).toEqual(all.find((row) => row.key === 'run_3'))
-      expect(await runelog.row('subjects', 'run_1')).toBeUndefined()
+      expect(await runelog.row(subjects, 'run_3')).toEqual(all.find((row) => row.key === 'run_3'))
+      expect(await runelog.row(subjects, 'run_1')).toBeUndefined()
     })
   })
 

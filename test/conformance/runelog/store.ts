@@ -1,9 +1,13 @@
 import { expect, onTestFinished } from 'vitest'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
+import { claims } from '../../../src/runelog/models/claims.ts'
+import { epochs } from '../../../src/runelog/models/epochs.ts'
+import { sessions } from '../../../src/runelog/models/sessions.ts'
+import { subjects } from '../../../src/runelog/models/subjects.ts'
 import type { Runelog } from '../../../src/runelog/port.ts'
 import type { RunelogOptions } from '../../../src/runelog/ports.ts'
-import type { Row } from '../../../src/runelog/read-model.ts'
+import type { ReadModel, Row } from '../../../src/runelog/read-model.ts'
 import type { Draft, Rune } from '../../../src/runes/rune.ts'
 import type { BadEvent } from '../../../src/runes/verify.ts'
 import { created } from '../../support/drafts.ts'
@@ -46,12 +50,10 @@ export async function verify(runelog: Runelog, session_id: string): Promise<BadE
   return verifier.end()
 }
 
-export const modelNames = ['subjects', 'sessions', 'epochs', 'claims'] as const
-
 /** Every row of every model, as bytes. */
-export async function dump(runelog: Runelog, added: readonly string[] = []): Promise<string> {
+export async function dump(runelog: Runelog, added: readonly ReadModel[] = []): Promise<string> {
   const tables: Record<string, readonly Row[]> = {}
-  for (const model of [...modelNames, ...added]) tables[model] = await runelog.rows(model)
+  for (const model of [subjects, sessions, epochs, claims, ...added]) tables[model.name] = await runelog.rows(model)
   return canonicalJson(tables as unknown as Json)
 }
 

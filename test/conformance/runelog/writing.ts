@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { subjects } from '../../../src/runelog/models/subjects.ts'
 import { createRedactor } from '../../../src/runelog/redactor.ts'
 import { genesis } from '../../../src/runes/chain.ts'
 import type { Draft } from '../../../src/runes/rune.ts'
@@ -96,7 +97,7 @@ export function describeWriting(open: OpenStore): void {
 
     test('the runes of a turn carry its agent along, and a finished turn comes to rest', async () => {
       const { runelog, write } = await withSession(open)
-      const state = async (id: string) => (await runelog.row('subjects', id))?.value
+      const state = async (id: string) => (await runelog.row(subjects, id))?.value
       await write(opening('agent', 'agt_1'), move('agent', 'agt_1', ['spawning', 'init_complete']))
       await write({ ...move('turn', 'trn_1', ['idle', 'start_turn']), agent_id: 'agt_1' })
       expect(await state('agt_1')).toMatchObject({ state: 'running_turn', version: 3 })

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createStatewright } from '../../../src/app/statewright.ts'
+import { subjects } from '../../../src/runelog/models/subjects.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { ask, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -32,7 +33,7 @@ test(`F-110 start: ${waiting} waiting runs cost no rune and no time of their own
   await eventually(
     'all of them wait',
     async () =>
-      (await first.runelog.count('subjects', 'run:waiting_user', 100_000)).count === waiting + 1 ? true : undefined,
+      (await first.runelog.count(subjects, 'run:waiting_user', 100_000)).count === waiting + 1 ? true : undefined,
     isProof ? 300_000 : 30_000,
   )
   const countRunes = async ({ runelog }: typeof first) => {
@@ -73,6 +74,6 @@ test(`F-110 start: ${waiting} waiting runs cost no rune and no time of their own
   // A start without the agent of one run fails that run, and no other.
   const third = await open(['clerk'])
   expect((await (await third.run(gone.run_id)).result()).error_code).toBe('SESSION_RESUME_FAILED')
-  expect((await third.runelog.count('subjects', 'run:waiting_user', 100_000)).count).toBe(waiting - 1)
+  expect((await third.runelog.count(subjects, 'run:waiting_user', 100_000)).count).toBe(waiting - 1)
   await third.close()
 }, 600_000)
