@@ -1,14 +1,40 @@
 import { transition } from '../kernel/transition.ts'
 import { type CoordinationState, coordinationMachine } from '../machines/coordination.ts'
 import { auditLogId, checksumOf } from './checksum.ts'
-import type { AuditDraft, Outcome, Produced, WorkingState } from './handler.ts'
+import type { AuditDraft, Handler, Outcome, Produced, WaitingHandler, WorkingState } from './handler.ts'
 import { artifactId } from './outputs/artifacts.ts'
 import { inputChecksum, originsOf, runIdOf } from './outputs/lineage.ts'
 import type { AnswerRound, Artifacts, CoordinationInput, Ports, Progress } from './progress.ts'
 import type { AuditEntry } from './schemas/audit-log.ts'
-import { handlers } from './states/all.ts'
-import { done } from './states/done.ts'
-import { aborted, blocked } from './states/failed.ts'
+import { awaitingAnswers } from './states/awaiting-answers.ts'
+import { done, failed } from './states/closings.ts'
+import { contextBuilt } from './states/context-built.ts'
+import { frozenOutputs } from './states/frozen-outputs.ts'
+import { graphDrafted } from './states/graph-drafted.ts'
+import { graphFinalized } from './states/graph-finalized.ts'
+import { prechecked } from './states/prechecked.ts'
+import { questionsEmitted } from './states/questions-emitted.ts'
+import { reviewPackBuilt } from './states/review-pack-built.ts'
+import { rulesEvaluated } from './states/rules-evaluated.ts'
+
+/** The handler of each state. */
+const handlers: { readonly [S in WorkingState]: S extends 'AWAITING_ANSWERS' ? WaitingHandler : Handler } = {
+  RECEIVED: () => ({
+    trigger: 'intent_accepted',
+    guards: [],
+    produced: [],
+    audit: [{ event_type: 'run_started', severity: 'info', message: 'The intent was received.', refs: [] }],
+  }),
+  PRECHECKED: prechecked,
+  CONTEXT_BUILT: contextBuilt,
+  RULES_EVALUATED: rulesEvaluated,
+  GRAPH_DRAFTED: graphDrafted,
+  QUESTIONS_EMITTED: questionsEmitted,
+  AWAITING_ANSWERS: awaitingAnswers,
+  GRAPH_FINALIZED: graphFinalized,
+  REVIEW_PACK_BUILT: reviewPackBuilt,
+  FROZEN_OUTPUTS: frozenOutputs,
+}
 
 /** Takes an intent in. Whatever it is, it is checked only after it has been received. */
 export function begin(input: CoordinationInput, ports: Ports): Progress {
@@ -129,7 +155,7 @@ function closingOf(progress: Progress, { failure }: Outcome, to: CoordinationSta
     }
   if (to !== 'BLOCKED' && to !== 'ABORTED') return { produced: [], audit: [] }
   if (failure === undefined) throw new Error(`${progress.state} ends in ${to} and gives no cause.`)
-  const pack = (to === 'BLOCKED' ? blocked : aborted)(progress, failure, ports)
+  const pack = failed(progress, failure, to, ports)
   return {
     produced: [{ type: 'failure_pack', artifact: pack }],
     audit: [

@@ -8,7 +8,10 @@ interface Cause {
 
 const mend = 'Submit the mended intent as a new coordination; its lineage names this one.'
 
-/** Every cause for which a coordination ends without a plan, and the way out of it. */
+/**
+ * Every cause for which a coordination ends without a plan, and how to recover. The order counts: of several causes in
+ * one state the first one listed here names the failure.
+ */
 // biome-ignore format: tables are audited by eye
 export const failureCauses = {
   execution_payload:         { type: 'red_line_violation',   suggestions: ['Find out who put something to execute into an intent, and why.', 'Name registry commands instead of carrying what they do.', 'Re-design the intent so that it proposes and does not act.'] },
@@ -39,9 +42,9 @@ export const failureCauses = {
   budget_exceeded:           { type: 'constraint_violation', suggestions: ['Plan fewer or smaller steps.', 'Raise the budget that is exceeded.', mend] },
   review_unsatisfied:        { type: 'constraint_violation', suggestions: ['Make sure that every category in requires_review has a review gate.'] },
   risk_unjustified:          { type: 'constraint_violation', suggestions: ['Give evidence for every risk factor.', mend] },
+  artifact_schema_violation: { type: 'constraint_violation', suggestions: ['An output does not have its own shape: this is a defect, report it with the tape.'] },
   checksum_failed:           { type: 'constraint_violation', suggestions: ['An output changed after it was recorded: find out where, and coordinate again.'] },
   lineage_incomplete:        { type: 'constraint_violation', suggestions: ['Coordinate again from the intent: the outputs cannot be traced back to it.'] },
-  artifact_schema_violation: { type: 'constraint_violation', suggestions: ['An output does not have its own shape: this is a defect, report it with the tape.'] },
 } as const satisfies Readonly<Record<string, Cause>>
 
 export type FailureCause = keyof typeof failureCauses

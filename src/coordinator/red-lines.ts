@@ -9,7 +9,8 @@ import { type Mode, type RiskLevel, riskLevel } from './schemas/scalars.ts'
 /** What a check of one red line found, or why it could not be made yet. */
 export type RedLineFinding = { readonly problems: readonly Problem[] } | { readonly not_evaluated: string }
 
-const rules: Readonly<Record<RedLineName, string>> = {
+/** Each red line in one sentence. */
+export const redLineRules: Readonly<Record<RedLineName, string>> = {
   RL1: 'An intent carries nothing to execute.',
   RL2: 'full_auto never asks.',
   RL3: 'High or critical risk is never full_auto.',
@@ -19,9 +20,9 @@ const rules: Readonly<Record<RedLineName, string>> = {
 
 /** One entry for each red line. A line that was not checked says so and gives the reason. */
 export function redLinesOf(findings: Readonly<Record<RedLineName, RedLineFinding>>): RedLine[] {
-  return (Object.keys(rules) as RedLineName[]).map((red_line) => {
+  return (Object.keys(redLineRules) as RedLineName[]).map((red_line) => {
     const found = findings[red_line]
-    const rule = rules[red_line]
+    const rule = redLineRules[red_line]
     if ('not_evaluated' in found)
       return { red_line, rule, verdict: 'not_evaluated', reason: found.not_evaluated, problems: [] }
     const problems = [...found.problems]

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { answerGuards } from '../../src/coordinator/guards/awaiting-answers.ts'
+import { readGuards } from '../../src/coordinator/guard-table.ts'
 import { readAnswers } from '../../src/coordinator/questions/answers.ts'
+import { answerGuards } from '../../src/coordinator/states/awaiting-answers.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import {
   answering,
@@ -307,11 +308,10 @@ describe('AWAITING_ANSWERS', () => {
     )
     // THEN the one that cannot fall back is refused
     expect(read).toMatchObject({ taken: false, problems: [{ code: 'question_without_fallback' }] })
-    expect(answerGuards.conflict_rounds_left({ problems: [], unsettled: [], conflicts: [], returns: 2 }).holds).toBe(
-      true,
-    )
-    expect(answerGuards.conflict_rounds_left({ problems: [], unsettled: [], conflicts: [], returns: 3 }).holds).toBe(
-      false,
-    )
+    const isLeftAfter = (returns: number) => {
+      const facts = { problems: [], unsettled: [], withdrawn: false, conflicts: [], all: [], returns }
+      return readGuards(answerGuards, facts).find(({ guard_name }) => guard_name === 'conflict_rounds_left')?.passed
+    }
+    expect([isLeftAfter(2), isLeftAfter(3)]).toEqual([true, false])
   })
 })

@@ -4,18 +4,23 @@ import { adjudicate } from '../rules/adjudicate.ts'
 import { bearsOn, type Settled } from '../rules/answers-in-force.ts'
 import type { RuleDecision } from '../schemas/rule-decision.ts'
 
+/** Answers that arrived and the rule decisions without and with them. */
+interface Compared {
+  readonly fresh: readonly Settled[]
+  /** Answers and defaults that were in force before. */
+  readonly standing: readonly Settled[]
+  readonly before: readonly RuleDecision[]
+  readonly after: readonly RuleDecision[]
+  readonly round: number
+}
+
 /**
- * Answers that the rules do not let stand: with them, a step is denied or can
- * no longer be decided that was not so before. Each answer is tried by itself
- * to find the one at fault; if only several together are, all of them are.
+ * Answers that make the rules deny a step, or leave it undecided, that they let pass before. Each answer is tried alone
+ * to find the one at fault; if none is alone, all of them are.
  */
 export function conflictsOf(
-  fresh: readonly Settled[],
-  standing: readonly Settled[],
-  before: readonly RuleDecision[],
-  after: readonly RuleDecision[],
+  { fresh, standing, before, after, round }: Compared,
   given: Given,
-  round: number,
   ports: Ports,
 ): readonly AnswerConflict[] {
   const accepted = new Set(before.filter(passes).map(({ step_id }) => step_id))

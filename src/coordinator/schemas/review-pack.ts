@@ -15,6 +15,9 @@ const measure = z.strictObject({
   not_estimated: z.array(contentId),
 })
 
+/** The figures of the impact, in the order in which they are shown. */
+export const measures = ['files', 'files_per_commit', 'commits', 'tokens', 'cost_usd'] as const
+
 /** What a reviewer reads before anything runs. */
 export const reviewPack = z.strictObject({
   pack_id: z.string().regex(/^review_[0-9a-f]{16}$/),

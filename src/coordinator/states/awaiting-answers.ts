@@ -1,33 +1,33 @@
 import { idOf } from '../checksum.ts'
-import { answerGuards } from '../guards/awaiting-answers.ts'
+import { type GuardTable, judge, readGuards, unless, unlessProblems } from '../guard-table.ts'
 import type { AuditDraft, Outcome, WaitingHandler } from '../handler.ts'
-import type { AcceptedAnswer, AnswerConflict, Ports, Progress } from '../progress.ts'
+import type { AcceptedAnswer, AnswerConflict, AnswerLedger, Ports, Progress } from '../progress.ts'
 import { defaultAnswers, readAnswers } from '../questions/answers.ts'
 import { conflictsOf } from '../questions/conflicts.ts'
 import { standingOf } from '../questions/standing.ts'
-import { readGuards } from '../reading.ts'
 import { adjudicate } from '../rules/adjudicate.ts'
 import type { Settled } from '../rules/answers-in-force.ts'
 import type { AnswerPack } from '../schemas/answer-pack.ts'
-import type { QuestionPack } from '../schemas/question-pack.ts'
+import type { Problem } from '../schemas/problem.ts'
+import type { Question, QuestionPack } from '../schemas/question-pack.ts'
 
-/** Deals with the next thing that arrived. The engine does not call it while nothing has. */
+/** Handles the next round that arrived. The engine calls it only if one has. */
 export const awaitingAnswers: WaitingHandler = (progress, ports) => {
   const { ledger, artifacts } = progress
   const arrived = ledger.arrived[ledger.read]
   const asked = artifacts.question_pack.at(-1)
   if (arrived === undefined || asked === undefined) throw new Error('Nothing has arrived, or nothing was asked.')
 
-  if ('timed_out' in arrived) return timedOut(progress, asked, ports)
-  if ('withdrawn' in arrived) return withdrawn(progress, asked)
+  if ('withdrawn' in arrived)
+    return unanswered(ledger, asked, { unsettled: asked.questions, withdrawn: true }, 'The questions were withdrawn.')
+  if ('timed_out' in arrived) {
+    const { answers, blocked } = defaultAnswers(asked)
+    if (blocked.length > 0) return unanswered(ledger, asked, { unsettled: blocked }, 'Time ran out.')
+    return weigh(progress, { asked, answers, pack: null }, ports)
+  }
   const read = readAnswers(arrived.answer_pack, asked)
-  if (read.taken) return weigh(progress, asked, read.answers, read.pack, ports)
-  const guards = readGuards(answerGuards, {
-    problems: read.problems,
-    unsettled: [],
-    conflicts: [],
-    returns: ledger.returns,
-  })
+  if (read.taken) return weigh(progress, { asked, answers: read.answers, pack: read.pack }, ports)
+  const guards = readGuards(answerGuards, { ...nothingWrong, problems: read.problems, returns: ledger.returns })
   return {
     stays: true,
     ledger: {
@@ -39,57 +39,25 @@ export const awaitingAnswers: WaitingHandler = (progress, ports) => {
   }
 }
 
-function timedOut(progress: Progress, asked: QuestionPack, ports: Ports): Outcome {
-  const { answers, blocked } = defaultAnswers(asked)
-  if (blocked.length === 0) return weigh(progress, asked, answers, null, ports)
-  const { ledger } = progress
+/** No answer will come: time ran out for questions without a default, or the plan is no longer wanted. */
+function unanswered(ledger: AnswerLedger, asked: QuestionPack, facts: Partial<AnswerFacts>, message: string): Outcome {
   return {
-    trigger: 'timeout_no_fallback',
-    guards: readGuards(answerGuards, { problems: [], unsettled: blocked, conflicts: [], returns: ledger.returns }),
+    ...judge(answerGuards, { ...nothingWrong, ...facts, returns: ledger.returns }, 'answers_received'),
     produced: [],
     ledger: { ...ledger, read: ledger.read + 1 },
-    audit: [received('Time ran out.', 'warning', asked)],
-    failure: {
-      cause: 'timed_out',
-      message: 'Nobody answered in time, and not every question has a default.',
-      problems: blocked.map(({ key, question_id, default_strategy }) => ({
-        code: 'timed_out',
-        message: `${key} has no answer. ${default_strategy.explanation}`,
-        refs: [question_id],
-      })),
-    },
+    audit: [received(message, 'warning', asked)],
   }
 }
 
-/** No default stands in: what the plan was for is over, and a plan for nothing is none. */
-function withdrawn({ ledger }: Progress, asked: QuestionPack): Outcome {
-  const { questions: unsettled } = asked
-  return {
-    trigger: 'timeout_no_fallback',
-    guards: readGuards(answerGuards, { problems: [], unsettled, conflicts: [], returns: ledger.returns }),
-    produced: [],
-    ledger: { ...ledger, read: ledger.read + 1 },
-    audit: [received('The questions were withdrawn.', 'warning', asked)],
-    failure: {
-      cause: 'questions_withdrawn',
-      message: 'The questions were withdrawn: what the plan was for is over.',
-      problems: unsettled.map(({ key, question_id }) => ({
-        code: 'questions_withdrawn',
-        message: `${key} was not answered before it was withdrawn.`,
-        refs: [question_id],
-      })),
-    },
-  }
+interface Answered {
+  readonly asked: QuestionPack
+  readonly answers: readonly AcceptedAnswer[]
+  /** Null: time ran out and the answers are the defaults. */
+  readonly pack: AnswerPack | null
 }
 
-/** Lets the rules look at the plan as the answers would make it. */
-function weigh(
-  progress: Progress,
-  asked: QuestionPack,
-  answers: readonly AcceptedAnswer[],
-  pack: AnswerPack | null,
-  ports: Ports,
-): Outcome {
+/** Evaluates the rules on the plan with the answers in it. */
+function weigh(progress: Progress, { asked, answers, pack }: Answered, ports: Ports): Outcome {
   const { ledger, artifacts } = progress
   const { given, governed } = standingOf(progress, ports)
   const round = artifacts.rule_decisions.length + 1
@@ -97,87 +65,99 @@ function weigh(
     const question = asked.questions.find((one) => one.question_id === question_id)
     return question === undefined ? [] : [{ question, ...answer }]
   })
-  const settled = [...governed.settled, ...fresh]
   const before = artifacts.rule_decisions.at(-1)?.decisions ?? []
-  const after = adjudicate(given.steps, given, settled, round, ports)
-  const conflicts = conflictsOf(fresh, governed.settled, before, after.decisions, given, ledger.returns + 1, ports)
-  const guards = readGuards(answerGuards, { problems: [], unsettled: [], conflicts, returns: ledger.returns })
+  const after = adjudicate(given.steps, given, [...governed.settled, ...fresh], round, ports)
+  const compared = { fresh, standing: governed.settled, before, after: after.decisions, round: ledger.returns + 1 }
+  const conflicts = conflictsOf(compared, given, ports)
+  const all = [...ledger.conflicts, ...conflicts]
+  const facts = { ...nothingWrong, conflicts, all, returns: ledger.returns }
+  const judged = judge(answerGuards, facts, conflicts.length === 0 ? 'answers_received' : 'answer_conflicts')
+
   const guilty = new Set(conflicts.map(({ question_id }) => question_id))
   const standing = answers.filter(({ question_id }) => !guilty.has(question_id))
-  const read = { ...ledger, read: ledger.read + 1, accepted: [...ledger.accepted, ...standing] }
-  const taken = pack === null ? [] : [{ type: 'answer_pack' as const, artifact: pack }]
-  const noted = received(
-    pack === null ? 'Time ran out; the defaults stand.' : `${answers.length} answers arrived.`,
-    'info',
-    asked,
-  )
-
-  if (conflicts.length === 0) {
-    const resolved: AuditDraft[] =
-      ledger.conflicts.length === 0
-        ? []
-        : [
-            {
-              event_type: 'conflict_resolved',
-              severity: 'info',
-              message: 'The rules let the new answers stand.',
-              refs: [asked.pack_id],
-            },
-          ]
-    return {
-      trigger: 'answers_received',
-      guards,
-      produced: [
-        ...taken,
-        {
-          type: 'rule_decisions',
-          artifact: {
-            decisions_id: idOf('decs', [progress.run_id, round], ports.sha256),
-            schema_version: '1.0.0',
-            round,
-            decisions: [...after.decisions],
-          },
-        },
-      ],
-      evaluations: after.evaluations,
-      ledger: read,
-      audit: [noted, ...resolved],
-    }
+  const isSentBack = judged.trigger === 'answer_conflicts'
+  const message = pack === null ? 'Time ran out; the defaults stand.' : `${answers.length} answers arrived.`
+  const isResolved = conflicts.length === 0 && ledger.conflicts.length > 0
+  const decided = {
+    decisions_id: idOf('decs', [progress.run_id, round], ports.sha256),
+    schema_version: '1.0.0' as const,
+    round,
+    decisions: [...after.decisions],
   }
-  const clashing = conflicts.map(
-    (conflict): AuditDraft => ({
-      event_type: 'conflict_detected',
-      severity: 'warning',
-      message: clash(conflict),
-      refs: [conflict.question_id, conflict.step_id],
-    }),
-  )
-  const returned = { ...read, conflicts: [...ledger.conflicts, ...conflicts] }
-  const left = guards.some(({ guard_name, passed }) => guard_name === 'conflict_rounds_left' && passed)
-  if (left)
-    return {
-      trigger: 'answer_conflicts',
-      guards,
-      produced: taken,
-      ledger: { ...returned, returns: ledger.returns + 1 },
-      audit: [noted, ...clashing],
-    }
   return {
-    trigger: 'timeout_no_fallback',
-    guards,
-    produced: taken,
-    ledger: returned,
-    audit: [noted, ...clashing],
-    failure: {
-      cause: 'conflict_limit_reached',
-      message: `The answers have conflicted with the rules ${ledger.returns + 1} times.`,
-      problems: returned.conflicts.map((conflict) => ({
-        code: 'answer_conflict',
-        message: `Round ${conflict.round}: ${clash(conflict)}`,
-        refs: [conflict.question_id, conflict.step_id],
-      })),
+    ...judged,
+    produced: [
+      ...(pack === null ? [] : [{ type: 'answer_pack' as const, artifact: pack }]),
+      ...(conflicts.length > 0 ? [] : [{ type: 'rule_decisions' as const, artifact: decided }]),
+    ],
+    ...(conflicts.length > 0 ? {} : { evaluations: after.evaluations }),
+    ledger: {
+      ...ledger,
+      read: ledger.read + 1,
+      accepted: [...ledger.accepted, ...standing],
+      conflicts: all,
+      returns: ledger.returns + (isSentBack ? 1 : 0),
     },
+    audit: [
+      received(message, 'info', asked),
+      ...conflicts.map((conflict): AuditDraft => {
+        const refs = [conflict.question_id, conflict.step_id]
+        return { event_type: 'conflict_detected', severity: 'warning', message: clash(conflict), refs }
+      }),
+      ...(isResolved ? [resolved(asked)] : []),
+    ],
   }
+}
+
+/** How often answers may send a plan back to the rules. The next conflict blocks it. */
+export const conflictLimit = 3
+
+interface AnswerFacts {
+  /** Why the pack is refused. With any of them the coordination does not move. */
+  readonly problems: readonly Problem[]
+  /** Questions that have no answer and get none. */
+  readonly unsettled: readonly Question[]
+  readonly withdrawn: boolean
+  /** Conflicts of these answers with the rules, and of all rounds so far. */
+  readonly conflicts: readonly AnswerConflict[]
+  readonly all: readonly AnswerConflict[]
+  readonly returns: number
+}
+
+const nothingWrong = { problems: [], unsettled: [], withdrawn: false, conflicts: [], all: [] }
+
+// biome-ignore format: tables are audited by eye
+export const answerGuards: GuardTable<AnswerFacts> = [
+  ['answers_fit_schema', ({ problems }) =>
+    unlessProblems(problems.filter((problem) => !isMissing(problem)), 'The answers have their shape and fit the questions.')],
+
+  ['critical_questions_answered', ({ problems, unsettled }) => unless(
+    [...problems.filter(isMissing).map(({ message }) => message), ...unsettled.map(({ key }) => key)],
+    'Every question is settled.',
+    'Not answered, and no default stands in'),
+    ['timed_out', 'Nobody answered in time, and not every question has a default.', 'timeout_no_fallback',
+      ({ unsettled, withdrawn }) => (withdrawn ? [] : unsettled).map(({ key, question_id, default_strategy: { explanation } }) =>
+        ({ code: 'timed_out', message: `${key} has no answer. ${explanation}`, refs: [question_id] }))],
+    ['questions_withdrawn', 'The questions were withdrawn: what the plan was for is over.', 'timeout_no_fallback',
+      ({ unsettled, withdrawn }) => (withdrawn ? unsettled : []).map(({ key, question_id }) =>
+        ({ code: 'questions_withdrawn', message: `${key} was not answered before it was withdrawn.`, refs: [question_id] }))]],
+
+  ['no_answer_conflicts', ({ conflicts }) => unless(
+    conflicts.map(({ key, value, step_id, reason }) => `${key}=${value} over ${step_id} (${reason})`),
+    'The rules let every answer stand.',
+    'The rules do not let stand')],
+
+  ['conflict_rounds_left', ({ returns }) =>
+    returns < conflictLimit
+      ? { holds: true, because: `Sent back ${returns} of ${conflictLimit} times so far.` }
+      : { holds: false, because: `Sent back ${returns} times already; ${conflictLimit} are allowed.` },
+    ['conflict_limit_reached', `The answers have conflicted with the rules ${conflictLimit + 1} times.`, 'timeout_no_fallback',
+      ({ conflicts, all }) => (conflicts.length === 0 ? [] : all).map((conflict) =>
+        ({ code: 'answer_conflict', message: `Round ${conflict.round}: ${clash(conflict)}`, refs: [conflict.question_id, conflict.step_id] }))]],
+]
+
+function isMissing({ code }: Problem): boolean {
+  return code === 'critical_question_unanswered' || code === 'question_without_fallback'
 }
 
 function clash({ key, value, step_id, reason }: AnswerConflict): string {
@@ -186,4 +166,9 @@ function clash({ key, value, step_id, reason }: AnswerConflict): string {
 
 function received(message: string, severity: AuditDraft['severity'], { pack_id }: QuestionPack): AuditDraft {
   return { event_type: 'answer_received', severity, message, refs: [pack_id] }
+}
+
+function resolved({ pack_id }: QuestionPack): AuditDraft {
+  const message = 'The rules let the new answers stand.'
+  return { event_type: 'conflict_resolved', severity: 'info', message, refs: [pack_id] }
 }

@@ -1,10 +1,9 @@
 import type { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { idOf } from '../checksum.ts'
-import type { Failure, FailureCause } from '../failures.ts'
-import { contextGuards } from '../guards/context-built.ts'
+import type { FailureCause } from '../failures.ts'
+import { type GuardTable, judge, unlessProblems } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
-import { readGuards } from '../reading.ts'
 import { indexOf, type RegistryIndex } from '../registry/references.ts'
 import { effectiveOf } from '../rules/effective.ts'
 import { factPack } from '../schemas/fact-pack.ts'
@@ -16,7 +15,7 @@ import { effects } from '../schemas/scalars.ts'
 
 export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
   const memory = load(memoryPack, input.memory, 'memory_unavailable', 'memory pack')
-  const facts = load(factPack, input.facts, 'facts_unavailable', 'fact pack')
+  const scanned = load(factPack, input.facts, 'facts_unavailable', 'fact pack')
   const policy = load(executionPolicy, input.policy, 'policy_invalid', 'policy')
   if (policy.value !== null) policy.problems.push(...unknownOperations(policy.value, indexOf(input.registry)))
   const wanted = policy.value?.min_memory_items ?? 0
@@ -27,17 +26,15 @@ export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
       message: `The memory pack has ${held} items; the policy asks for ${wanted}.`,
     })
 
-  const findings = { memory: memory.problems, facts: facts.problems, policy: policy.problems }
-  const guards = readGuards(contextGuards, findings)
-  const isComplete = Object.values(findings).every((problems) => problems.length === 0)
-  if (memory.value === null || facts.value === null || policy.value === null || !isComplete)
-    return { trigger: 'memory_pack_unavailable', guards, produced: [], failure: failureOf(findings) }
+  const facts = { memory: memory.problems, facts: scanned.problems, policy: policy.problems }
+  const judged = judge(contextGuards, facts, 'context_ready', 'every')
+  if (memory.value === null || scanned.value === null || policy.value === null || judged.failure !== undefined)
+    return { ...judged, produced: [] }
 
   const intent = executionIntent.parse(input.intent)
   const effective = effectiveOf(intent, policy.value, indexOf(input.registry))
   return {
-    trigger: 'context_ready',
-    guards,
+    ...judged,
     produced: [
       {
         type: 'context_bundle',
@@ -45,7 +42,7 @@ export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
           bundle_id: idOf('ctx', run_id, sha256),
           schema_version: '1.0.0',
           memory_context: memory.value,
-          fact_pack: facts.value,
+          fact_pack: scanned.value,
           policy: policy.value,
           effective,
         },
@@ -68,6 +65,18 @@ export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
     ],
   }
 }
+
+type ContextFacts = Readonly<Record<'memory' | 'facts' | 'policy', readonly Problem[]>>
+
+// biome-ignore format: tables are audited by eye
+export const contextGuards: GuardTable<ContextFacts> = [
+  ['memory_pack_available', ({ memory }) => unlessProblems(memory, 'There is a memory pack.'),
+    ['memory_unavailable', 'The context of the plan is not complete.', 'memory_pack_unavailable', ({ memory }) => memory]],
+  ['fact_pack_available', ({ facts }) => unlessProblems(facts, 'There is a fact pack with evidence.'),
+    ['facts_unavailable', 'The context of the plan is not complete.', 'memory_pack_unavailable', ({ facts }) => facts]],
+  ['policy_loaded', ({ policy }) => unlessProblems(policy, 'The policy is loaded.'),
+    ['policy_invalid', 'The context of the plan is not complete.', 'memory_pack_unavailable', ({ policy }) => policy]],
+]
 
 function load<S extends z.ZodType>(schema: S, value: Json, code: FailureCause, what: string) {
   if (value === null) return { value: null, problems: [{ code, message: `There is no ${what}.` }] as Problem[] }
@@ -94,8 +103,3 @@ function unknownOperations({ constraints }: ExecutionPolicy, index: RegistryInde
 const longestShown = 64
 /** Of the commands in a message. */
 const mostShown = 40
-
-function failureOf({ memory, facts, policy }: { memory: Problem[]; facts: Problem[]; policy: Problem[] }): Failure {
-  const cause = memory.length > 0 ? 'memory_unavailable' : facts.length > 0 ? 'facts_unavailable' : 'policy_invalid'
-  return { cause, message: 'The context of the plan is not complete.', problems: [...memory, ...facts, ...policy] }
-}

@@ -1,46 +1,31 @@
+import type { Sha256 } from '../../kernel/digest.ts'
+import { checksumOf } from '../checksum.ts'
 import { givenOf } from '../given.ts'
-import { failureOf, type GuardCause } from '../guards/failure-of.ts'
-import { frozenGuards } from '../guards/frozen-outputs.ts'
+import { type GuardTable, judge, unless, unlessProblems } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
+import { artifactTypes, listArtifacts } from '../outputs/artifacts.ts'
 import { lineageOf } from '../outputs/lineage.ts'
-import type { Progress } from '../progress.ts'
-import { readGuards } from '../reading.ts'
+import type { Artifacts, Progress } from '../progress.ts'
+import type { Lineage } from '../schemas/lineage.ts'
 import type { RegistryReference } from '../schemas/precheck-report.ts'
+import { problemsOf } from '../schemas/problem.ts'
+import type { OutputProduced } from '../schemas/run-tape.ts'
 import { mustResolve } from '../steps.ts'
 
-export const frozenOutputs: Handler = (progress, ports) => {
-  const lineage = lineageOf(progress, ports)
-  const recorded = progress.entries.flatMap(({ outputs_produced }) => outputs_produced)
-  const findings = {
-    artifacts: progress.artifacts,
-    recorded,
-    lineage,
-    used: usedContent(progress),
-    sha256: ports.sha256,
-  }
-  const guards = readGuards(frozenGuards, findings)
-  const failure = failureOf(guards, causes)
+type Content = Omit<RegistryReference, 'checksum'>
+
+export const frozenOutputs: Handler = (progress, { sha256, rules }) => {
+  const { artifacts, entries } = progress
+  const lineage = lineageOf(progress, { sha256, rules })
+  const recorded = entries.flatMap(({ outputs_produced }) => outputs_produced)
   return {
-    trigger:
-      failure === null
-        ? 'all_outputs_frozen'
-        : failure.cause === 'artifact_schema_violation'
-          ? 'schema_violated'
-          : 'checksum_lineage_failed',
-    guards,
+    ...judge(frozenGuards, { artifacts, recorded, lineage, used: usedContent(progress), sha256 }, 'all_outputs_frozen'),
     produced: [{ type: 'lineage', artifact: lineage }],
-    ...(failure === null ? {} : { failure }),
   }
 }
 
-const causes: readonly GuardCause[] = [
-  ['outputs_fit_schema', 'artifact_schema_violation', 'An output does not have its own shape.'],
-  ['outputs_have_checksums', 'checksum_failed', 'An output is not what was recorded.'],
-  ['lineage_is_complete', 'lineage_incomplete', 'The outputs cannot be traced back.'],
-]
-
-/** Every workflow, agent and command of the plan, and every rule that spoke. */
-function usedContent(progress: Progress): Omit<RegistryReference, 'checksum'>[] {
+/** Every workflow, agent and command of the plan, and every rule that matched. */
+function usedContent(progress: Progress): Content[] {
   const { intent, index, steps } = givenOf(progress)
   const rules = progress.artifacts.rule_decisions.flatMap(({ decisions }) =>
     decisions.flatMap(({ matched_rules }) => matched_rules),
@@ -50,6 +35,51 @@ function usedContent(progress: Progress): Omit<RegistryReference, 'checksum'>[] 
     ...intent.selected_agents.map((a) => mustResolve(index, 'agent', a.agent_id, a.version)),
     ...steps.map(({ command }) => command),
   ]
-    .map(({ kind, id, version }): Omit<RegistryReference, 'checksum'> => ({ kind, id, version }))
+    .map(({ kind, id, version }): Content => ({ kind, id, version }))
     .concat(rules.map(({ rule_id, version }) => ({ kind: 'rule', id: rule_id, version })))
 }
+
+interface FrozenFacts {
+  readonly artifacts: Artifacts
+  /** The outputs that the tape recorded as they were made. */
+  readonly recorded: readonly OutputProduced[]
+  readonly lineage: Lineage
+  /** The content that the plan uses. */
+  readonly used: readonly Content[]
+  readonly sha256: Sha256
+}
+
+// biome-ignore format: tables are audited by eye
+export const frozenGuards: GuardTable<FrozenFacts> = [
+  ['outputs_have_checksums', ({ artifacts, recorded, sha256 }) => unless(
+    listArtifacts(artifacts)
+      .filter(({ type, id, artifact }) => {
+        const checksum = checksumOf(artifact, sha256)
+        return !recorded.some((one) => one.artifact_type === type && one.artifact_id === id && one.checksum === checksum)
+      })
+      .map(({ name }) => name),
+    'Every output has the checksum that was recorded when it was made.',
+    'Changed since they were recorded, or never recorded'),
+    ['checksum_failed', 'An output is not what was recorded.', 'checksum_lineage_failed']],
+
+  ['lineage_is_complete', ({ lineage: { registry_versions, outputs, derived_from_intent }, used, recorded }) => unless(
+    [
+      ...used
+        .filter(({ kind, id, version }) => !registry_versions.some((one) => one.kind === kind && one.id === id && one.version === version))
+        .map(({ kind, id, version }) => `${kind} ${id} ${version}`),
+      ...recorded.filter((one) => !outputs.some(({ checksum }) => checksum === one.checksum)).map(({ artifact_id }) => artifact_id),
+      ...(derived_from_intent === null ? ['the intent'] : []),
+    ],
+    'Everything can be traced back to the intent and the registry.',
+    'Not to be traced back'),
+    ['lineage_incomplete', 'The outputs cannot be traced back.', 'checksum_lineage_failed']],
+
+  ['outputs_fit_schema', ({ artifacts }) => unlessProblems(
+    listArtifacts(artifacts).flatMap(({ type, name, artifact }) => {
+      const { error } = artifactTypes[type].schema.safeParse(artifact)
+      const problems = error === undefined ? [] : problemsOf(error, 'schema', name)
+      return problems.map(({ code, path, message }) => ({ code, message: `${path}: ${message}.` }))
+    }),
+    'Every output has its shape.'),
+    ['artifact_schema_violation', 'An output does not have its own shape.', 'schema_violated']],
+]

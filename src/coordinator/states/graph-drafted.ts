@@ -1,25 +1,29 @@
-import type { Failure } from '../failures.ts'
 import { buildGraph } from '../graph/build.ts'
-import { actionsWithoutEvidence, cycleIn } from '../graph/checks.ts'
+import {
+  actionsWithoutEvidence,
+  agentsWithoutLane,
+  cycleIn,
+  lostSteps,
+  unmappedPhases,
+  unreachableNodes,
+} from '../graph/checks.ts'
 import { shapeOf } from '../graph/shape.ts'
-import { type DraftFindings, draftGuards } from '../guards/graph-drafted.ts'
+import { type GuardTable, judge, unless } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
+import type { Governed } from '../questions/govern.ts'
 import { standingOf } from '../questions/standing.ts'
-import { readGuards } from '../reading.ts'
-import type { GuardReading } from '../schemas/run-tape.ts'
+import type { ExecutionGraph } from '../schemas/execution-graph.ts'
+import { type ExecutionIntent, stepOf } from '../schemas/intent.ts'
+import type { Question } from '../schemas/question-pack.ts'
 
 export const graphDrafted: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
   const shape = shapeOf(given, decisions, governed.settled, governed.ask)
   const graph = { ...buildGraph(shape, given, 'draft', ports.sha256), applied_answers: [] }
-  const findings = { graph, intent: given.intent, governed }
-  const guards = readGuards(draftGuards, findings)
-  const failure = failureOf(findings, guards)
-  const asks = governed.ask.length > 0 || governed.overflow.length > 0
+  const passed = asksSomething(governed) ? 'uncertainties_policy_allows' : 'no_questions_needed'
   return {
-    trigger: failure !== null ? 'graph_invalid' : asks ? 'uncertainties_policy_allows' : 'no_questions_needed',
-    guards,
+    ...judge(draftGuards, { graph, intent: given.intent, governed }, passed),
     produced: [{ type: 'execution_graph_draft', artifact: graph }],
     decisions: [
       {
@@ -34,41 +38,71 @@ export const graphDrafted: Handler = (progress, ports) => {
       message: `${step_id} is left out of the plan. ${reason}`,
       refs: [step_id, ...rule_refs],
     })),
-    ...(failure === null ? {} : { failure }),
   }
 }
 
-function failureOf({ graph, governed }: DraftFindings, guards: readonly GuardReading[]): Failure | null {
-  const broken = (name: string) => guards.find(({ guard_name, passed }) => guard_name === name && !passed)
-  const cyclic = broken('graph_is_acyclic')
-  if (cyclic !== undefined) {
-    const problems = [{ code: 'graph_has_cycle', message: cyclic.reason, refs: [...cycleIn(graph)] }]
-    return { cause: 'graph_has_cycle', message: 'The steps of the plan wait for each other.', problems }
-  }
-  const uncovered = broken('phases_are_mapped') ?? broken('agents_have_swimlanes')
-  if (uncovered !== undefined) {
-    const problems = [{ code: 'graph_not_covered', message: uncovered.reason }]
-    return { cause: 'graph_not_covered', message: 'The graph does not cover the intent.', problems }
-  }
-  const bare = actionsWithoutEvidence(graph)
-  if (bare.length > 0) {
-    const problems = bare.map((node) => {
-      const step = graph.nodes.find(({ node_id }) => node_id === node)?.step_ref ?? node
-      return { code: 'action_without_evidence', message: `${step} has no evidence.`, refs: [node, step] }
-    })
-    return { cause: 'action_without_evidence', message: 'Red line 4: no action without evidence.', problems }
-  }
-  if (governed.stuck.length > 0) {
-    const problems = governed.stuck.map(({ question_id, key, question_text, default_strategy }) => ({
-      code: 'question_without_fallback',
-      message: `${key}: ${question_text} It may not be asked; ${default_strategy.explanation}`,
-      refs: [question_id],
-    }))
-    return {
-      cause: 'question_without_fallback',
-      message: 'Something is open that may not be asked and has no default.',
-      problems,
-    }
-  }
-  return null
+interface DraftFacts {
+  readonly graph: ExecutionGraph
+  readonly intent: ExecutionIntent
+  readonly governed: Governed
+}
+
+const notCovered = (_: DraftFacts, message: string) => [{ code: 'graph_not_covered', message }]
+
+// biome-ignore format: tables are audited by eye
+export const draftGuards: GuardTable<DraftFacts> = [
+  ['graph_is_acyclic', ({ graph }) => unless(cycleIn(graph), 'The graph has no cycle.', 'The graph runs in a circle through'),
+    ['graph_has_cycle', 'The steps of the plan wait for each other.', 'graph_invalid',
+      ({ graph }, message) => [{ code: 'graph_has_cycle', message, refs: [...cycleIn(graph)] }]]],
+
+  ['phases_are_mapped', ({ graph, intent }) => unless(
+    [
+      ...unmappedPhases(graph, intent),
+      ...lostSteps(graph, intent.planned_commands.map(stepOf)),
+      ...(cycleIn(graph).length > 0 ? [] : unreachableNodes(graph)),
+    ],
+    'Every phase and every step has a node that can be reached.',
+    'Not in the graph, or not to be reached'),
+    ['graph_not_covered', 'The graph does not cover the intent.', 'graph_invalid', notCovered]],
+
+  ['agents_have_swimlanes', ({ graph, intent }) => unless(agentsWithoutLane(graph, intent), 'Every agent has a lane.', 'Without a lane'),
+    ['graph_not_covered', 'The graph does not cover the intent.', 'graph_invalid', notCovered]],
+
+  ['actions_have_evidence', ({ graph }) => unless(actionsWithoutEvidence(graph), 'Every action rests on evidence.', 'Without evidence'),
+    ['action_without_evidence', 'Red line 4: no action without evidence.', 'graph_invalid',
+      ({ graph }) => actionsWithoutEvidence(graph).map((node) => {
+        const step = graph.nodes.find(({ node_id }) => node_id === node)?.step_ref ?? node
+        return { code: 'action_without_evidence', message: `${step} has no evidence.`, refs: [node, step] }
+      })]],
+
+  ['uncertainties_exist', ({ governed }) =>
+    openIn(governed).length > 0
+      ? { holds: true, because: `Open: ${keys(openIn(governed))}.` }
+      : { holds: false, because: 'Nothing is open that a default does not settle.' }],
+
+  ['policy_allows_questions', ({ governed }) => {
+    if (governed.stuck.length > 0) return { holds: false, because: `May not be asked: ${keys(governed.stuck)}.` }
+    return asksSomething(governed)
+      ? { holds: true, because: 'The mode, the policy and the budget allow to ask.' }
+      : { holds: false, because: 'Nothing is to be asked.' } },
+    ['question_without_fallback', 'Something is open that may not be asked and has no default.', 'graph_invalid',
+      ({ governed }) => governed.stuck.map(({ question_id, key, question_text, default_strategy: { explanation } }) =>
+        ({ code: 'question_without_fallback', message: `${key}: ${question_text} It may not be asked; ${explanation}`, refs: [question_id] }))]],
+
+  ['nothing_to_ask', ({ governed }) =>
+    openIn(governed).length === 0
+      ? { holds: true, because: 'Nothing is open, or defaults settle it.' }
+      : { holds: false, because: `Open: ${keys(openIn(governed))}.` }],
+]
+
+function openIn({ ask, overflow, stuck }: Governed): readonly Question[] {
+  return [...ask, ...overflow, ...stuck]
+}
+
+function asksSomething({ ask, overflow }: Governed): boolean {
+  return ask.length > 0 || overflow.length > 0
+}
+
+function keys(questions: readonly Question[]): string {
+  return questions.map(({ key, question_id }) => `${key} (${question_id})`).join(', ')
 }

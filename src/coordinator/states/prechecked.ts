@@ -1,60 +1,60 @@
-import type { Failure, FailureCause } from '../failures.ts'
-import { precheckGuards } from '../guards/prechecked.ts'
+import { type GuardTable, judge, unlessProblems } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
 import { precheck } from '../precheck.ts'
-import { readGuards } from '../reading.ts'
 import { redLineChecks } from '../red-lines.ts'
 import type { PrecheckReport } from '../schemas/precheck-report.ts'
-import type { Problem } from '../schemas/problem.ts'
 
+/** Every finding is listed; the gravest names the cause. */
 export const prechecked: Handler = (progress, ports) => {
   const report = precheck(progress, ports)
-  const guards = readGuards(precheckGuards, report)
-  const failure = failureOf(report)
   return {
-    trigger:
-      failure === null
-        ? 'validation_passed'
-        : failure.cause === 'execution_payload'
-          ? 'red_line_crossed'
-          : 'validation_failed',
-    guards,
+    ...judge(precheckGuards, report, 'validation_passed', 'every'),
     produced: [{ type: 'precheck_report', artifact: report }],
     audit: redLineChecks(report.red_lines),
-    ...(failure === null ? {} : { failure }),
   }
 }
 
-/** The gravest finding names the cause; every finding is listed. */
-function failureOf(report: PrecheckReport): Failure | null {
-  const line = (name: string) => report.red_lines.find(({ red_line }) => red_line === name)?.problems ?? []
-  const { declared, computed } = report.checksum
-  const seal: Problem[] =
+// biome-ignore format: tables are audited by eye
+export const precheckGuards: GuardTable<PrecheckReport> = [
+  ['intent_schema_valid', ({ schema_problems, intent_schema_version }) => {
+    const places = schema_problems.map(({ path, message }) => ({ code: 'at', message: `${path}: ${message}.` }))
+    return unlessProblems(places, `The intent has the shape of ${intent_schema_version}.`) },
+    ['schema_invalid', 'The intent does not have the shape of an intent.', 'validation_failed', (report) => report.schema_problems]],
+
+  ['checksum_matches', ({ checksum: { declared, computed } }) =>
     declared === computed
-      ? []
-      : [
-          {
-            code: 'checksum_mismatch',
-            message: `The checksum is ${computed}; the intent declares ${declared ?? 'none'}.`,
-            path: 'audit.checksum',
-          },
-        ]
-  const inactive = report.registry.problems.every(({ code }) => code === 'reference_inactive')
-  const findings: readonly [FailureCause, readonly Problem[], string][] = [
-    ['execution_payload', line('RL1'), 'The intent carries something to execute.'],
-    ['schema_invalid', report.schema_problems, 'The intent does not have the shape of an intent.'],
-    ['checksum_mismatch', seal, 'The intent is not the one that was sealed.'],
-    ['full_auto_risk', line('RL3'), 'A plan of high or critical risk may not be full_auto.'],
-    ['operation_forbidden', report.policy_problems, 'The policy forbids an operation that is planned.'],
-    [
-      inactive ? 'reference_inactive' : 'reference_missing',
-      report.registry.problems,
-      'The intent refers to content that may not be used.',
-    ],
-    ['version_drift', report.registry.drift, 'The registry has moved since the intent was written.'],
-  ]
-  const failed = findings.filter(([, problems]) => problems.length > 0)
-  const first = failed[0]
-  if (first === undefined) return null
-  return { cause: first[0], message: first[2], problems: failed.flatMap(([, problems]) => problems) }
+      ? { holds: true, because: `The checksum is ${computed}, as declared.` }
+      : { holds: false, because: `The checksum is ${computed}; the intent declares ${declared ?? 'none'}.` },
+    ['checksum_mismatch', 'The intent is not the one that was sealed.', 'validation_failed',
+      (_, message) => [{ code: 'checksum_mismatch', message, path: 'audit.checksum' }]]],
+
+  ['red_lines_satisfied', ({ red_lines, policy_problems }) => unlessProblems(
+    [...red_lines.flatMap(({ problems }) => problems), ...policy_problems],
+    `No red line is crossed and the policy forbids nothing in it.${unevaluated(red_lines)}`),
+    ['execution_payload', 'The intent carries something to execute.', 'red_line_crossed', crossing('RL1')],
+    ['full_auto_risk', 'A plan of high or critical risk may not be full_auto.', 'validation_failed', crossing('RL3')],
+    ['operation_forbidden', 'The policy forbids an operation that is planned.', 'validation_failed', (report) => report.policy_problems]],
+
+  ['registry_references_active', ({ registry }) =>
+    unlessProblems(registry.problems, `All ${registry.confirmed.length} pieces of content are active or frozen.`),
+    ['reference_missing', 'The intent refers to content that may not be used.', 'validation_failed', references((areInactive) => !areInactive)],
+    ['reference_inactive', 'The intent refers to content that may not be used.', 'validation_failed', references((areInactive) => areInactive)]],
+
+  ['no_version_drift', ({ registry }) => unlessProblems(registry.drift, 'Every pinned version is the one in the registry.'),
+    ['version_drift', 'The registry has moved since the intent was written.', 'validation_failed', (report) => report.registry.drift]],
+]
+
+function crossing(line: string) {
+  return ({ red_lines }: PrecheckReport) => red_lines.find(({ red_line }) => red_line === line)?.problems ?? []
+}
+
+/** The problems of the references, if the cause applies: content that only is inactive has a cause of its own. */
+function references(applies: (areInactive: boolean) => boolean) {
+  return ({ registry: { problems } }: PrecheckReport) =>
+    applies(problems.every(({ code }) => code === 'reference_inactive')) ? problems : []
+}
+
+function unevaluated(red_lines: PrecheckReport['red_lines']): string {
+  const open = red_lines.filter(({ verdict }) => verdict === 'not_evaluated').map(({ red_line }) => red_line)
+  return open.length === 0 ? '' : ` Not evaluated yet: ${open.join(', ')}.`
 }

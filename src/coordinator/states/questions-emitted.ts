@@ -1,20 +1,17 @@
-import type { Failure } from '../failures.ts'
-import { questionGuards } from '../guards/questions-emitted.ts'
+import type { Given } from '../given.ts'
+import { type GuardTable, judge, unless } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
+import { type Governed, mayAsk } from '../questions/govern.ts'
 import { questionPackOf } from '../questions/pack.ts'
 import { standingOf } from '../questions/standing.ts'
-import { allHold, readGuards } from '../reading.ts'
-import type { GuardReading } from '../schemas/run-tape.ts'
+import type { Question, QuestionPack } from '../schemas/question-pack.ts'
 
 export const questionsEmitted: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const pack = questionPackOf(progress, given, governed, ports)
-  const guards = readGuards(questionGuards, { pack, governed, given })
   const ids = pack.questions.map(({ question_id }) => question_id)
-  const failure = allHold(guards) ? null : failureOf(guards)
   return {
-    trigger: failure === null ? 'questions_emitted' : 'budget_exceeded',
-    guards,
+    ...judge(questionGuards, { pack, governed, given }, 'questions_emitted'),
     produced: pack.questions.length === 0 ? [] : [{ type: 'question_pack', artifact: pack }],
     ledger: { ...progress.ledger, asked: [...new Set([...progress.ledger.asked, ...ids])] },
     decisions: [
@@ -32,16 +29,46 @@ export const questionsEmitted: Handler = (progress, ports) => {
       message: `${key}: ${question_text}`,
       refs: [question_id],
     })),
-    ...(failure === null ? {} : { failure }),
   }
 }
 
-function failureOf(guards: readonly GuardReading[]): Failure {
-  const broken = guards.filter(({ passed }) => !passed)
-  const cause = broken[0]?.guard_name === 'question_budget_kept' ? 'question_budget_exceeded' : 'question_ungoverned'
-  return {
-    cause,
-    message: 'The questions of the plan may not be asked as they are.',
-    problems: broken.map(({ guard_name, reason }) => ({ code: guard_name, message: reason })),
-  }
+interface QuestionFacts {
+  readonly pack: QuestionPack
+  readonly governed: Pick<Governed, 'overflow'>
+  readonly given: Given
+}
+
+// biome-ignore format: tables are audited by eye
+export const questionGuards: GuardTable<QuestionFacts> = [
+  ['question_budget_kept', ({ pack: { policy_constraints: budget }, governed }) => unless(
+    [
+      ...governed.overflow.map(({ key, question_id }) => `${key} (${question_id})`),
+      ...(budget.budget_remaining < 0 ? [`${-budget.budget_remaining} over`] : []),
+    ],
+    `${budget.budget_consumed} of ${budget.question_budget} questions.`,
+    `The budget of ${budget.question_budget} has no room for`),
+    ['question_budget_exceeded', 'The questions of the plan may not be asked as they are.', 'budget_exceeded']],
+
+  ['questions_have_evidence', ({ pack, given: { policy: { question_rules: { min_evidence_count: least } } } }) => unless(
+    pack.questions.filter(({ evidence_refs }) => new Set(evidence_refs).size < least).map(({ key, question_id }) => `${key} (${question_id})`),
+    'Every question rests on evidence.',
+    `With less evidence than the ${least} that the policy asks for`),
+    ['question_ungoverned', 'The questions of the plan may not be asked as they are.', 'budget_exceeded']],
+
+  ['questions_have_defaults', ({ pack }) => unless(
+    pack.questions.filter((question) => !hasDefault(question)).map(({ key }) => key),
+    'Every question says what happens without an answer.',
+    'Without a default'),
+    ['question_ungoverned', 'The questions of the plan may not be asked as they are.', 'budget_exceeded']],
+
+  ['blocking_levels_fit_policy', ({ pack, given }) => unless(
+    pack.questions.filter((question) => !mayAsk(question, given)).map(({ key, type }) => `${key} (${type})`),
+    `${given.context.effective.mode} allows every one of them.`,
+    `${given.context.effective.mode} does not allow`),
+    ['question_ungoverned', 'The questions of the plan may not be asked as they are.', 'budget_exceeded']],
+]
+
+function hasDefault({ default_strategy: fallback, suggested_answers }: Question): boolean {
+  if (fallback.action !== 'use') return fallback.explanation !== ''
+  return suggested_answers.some(({ value }) => value === fallback.value)
 }

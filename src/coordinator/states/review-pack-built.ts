@@ -1,46 +1,67 @@
-import type { Failure, FailureCause } from '../failures.ts'
-import { failureOf, type GuardCause } from '../guards/failure-of.ts'
-import { reviewGuards } from '../guards/review-pack-built.ts'
+import type { FailureCause } from '../failures.ts'
+import { type Cause, type GuardTable, judge, unless } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
-import { readGuards } from '../reading.ts'
-import { redLineChecks } from '../red-lines.ts'
+import { redLineChecks, redLineRules } from '../red-lines.ts'
 import { reviewPackOf } from '../review/pack.ts'
-import type { ReviewPack } from '../schemas/review-pack.ts'
+import type { RedLineName } from '../schemas/red-line.ts'
+import { measures, type ReviewPack } from '../schemas/review-pack.ts'
+import { highestRisk } from '../schemas/scalars.ts'
 
 export const reviewPackBuilt: Handler = (progress, ports) => {
   const graph = progress.artifacts.execution_graph
   if (graph === undefined) throw new Error('There is no review before the graph is final.')
   const pack = reviewPackOf(progress, graph, ports)
-  const guards = readGuards(reviewGuards, pack)
-  const failure = crossedLine(pack) ?? failureOf(guards, causes)
   return {
-    trigger: failure === null ? 'review_pack_ready' : 'budget_violated',
-    guards,
+    ...judge(reviewGuards, pack, 'review_pack_ready'),
     produced: [{ type: 'review_pack', artifact: pack }],
     audit: redLineChecks(pack.red_lines),
-    ...(failure === null ? {} : { failure }),
   }
 }
 
-const causes: readonly GuardCause[] = [
-  ['impact_within_budgets', 'budget_exceeded', 'The plan takes more than it is allowed.'],
-  ['review_categories_satisfied', 'review_unsatisfied', 'A required review has no gate in the plan.'],
-  ['risk_is_justified', 'risk_unjustified', 'The risk of the plan does not rest on evidence.'],
+/** The first red line that an answer crossed names the cause; the problems of all crossed lines are listed. */
+function crossed(line: RedLineName, cause: FailureCause): Cause<ReviewPack> {
+  const problems = ({ red_lines }: ReviewPack) => {
+    const all = red_lines.filter(({ verdict }) => verdict === 'crossed')
+    return all[0]?.red_line === line ? all.flatMap((one) => one.problems) : []
+  }
+  return [cause, `${line} is crossed: ${redLineRules[line]}`, 'budget_violated', problems]
+}
+
+// biome-ignore format: tables are audited by eye
+export const reviewGuards: GuardTable<ReviewPack> = [
+  ['red_lines_satisfied', ({ red_lines }) => unless(
+    red_lines.filter(({ verdict }) => verdict !== 'holds').map(({ red_line, reason }) => `${red_line} (${reason})`),
+    'All five red lines hold on the plan as it will be frozen.',
+    'Crossed, or not evaluated'),
+    crossed('RL1', 'execution_payload'),
+    crossed('RL2', 'question_ungoverned'),
+    crossed('RL3', 'full_auto_risk'),
+    crossed('RL4', 'action_without_evidence'),
+    crossed('RL5', 'reference_missing')],
+
+  ['review_categories_satisfied', ({ requires_review, review_gates }) => unless(
+    requires_review.filter((required) => !review_gates.some(({ category, criteria }) => category === required && criteria.length > 0)),
+    'Every required review has its gate.',
+    'Required and without a gate'),
+    ['review_unsatisfied', 'A required review has no gate in the plan.', 'budget_violated']],
+
+  ['impact_within_budgets', ({ change_impact: impact }) => {
+    const unknown = measures.filter((what) => impact[what].within === 'not_evaluated')
+    const open = unknown.length === 0 ? '' : ` Not every step has an estimate of ${unknown.join(', ')}.`
+    const over = measures.filter((what) => impact[what].within === 'no')
+    return unless(
+      over.map((what) => `${what} ${impact[what].estimated} of ${impact[what].allowed}`),
+      `The estimates keep every budget.${open}`,
+      'Over budget') },
+    ['budget_exceeded', 'The plan takes more than it is allowed.', 'budget_violated']],
+
+  ['risk_is_justified', ({ risk: { overall, justification } }) => {
+    const highest = highestRisk(justification.map(({ level }) => level))
+    if (justification.length === 0 || highest !== overall)
+      return { holds: false, because: `The risk is said to be ${overall}; its factors make it ${highest}.` }
+    return unless(
+      justification.filter(({ evidence_refs }) => evidence_refs.length === 0).map(({ reason }) => reason),
+      `The risk is ${overall}, and every factor rests on evidence.`,
+      'Without evidence') },
+    ['risk_unjustified', 'The risk of the plan does not rest on evidence.', 'budget_violated']],
 ]
-
-const lineCauses: Readonly<Record<ReviewPack['red_lines'][number]['red_line'], FailureCause>> = {
-  RL1: 'execution_payload',
-  RL2: 'question_ungoverned',
-  RL3: 'full_auto_risk',
-  RL4: 'action_without_evidence',
-  RL5: 'reference_missing',
-}
-
-/** The first red line that the answers have led across, with every problem of all of them. */
-function crossedLine({ red_lines }: ReviewPack): Failure | null {
-  const crossed = red_lines.filter(({ verdict }) => verdict === 'crossed')
-  const first = crossed[0]
-  if (first === undefined) return null
-  const problems = crossed.flatMap((line) => line.problems)
-  return { cause: lineCauses[first.red_line], message: `${first.red_line} is crossed: ${first.rule}`, problems }
-}

@@ -1,10 +1,8 @@
 import { idOf } from '../checksum.ts'
-import type { Failure } from '../failures.ts'
 import { shapeOf } from '../graph/shape.ts'
-import { type RuleFindings, ruleGuards } from '../guards/rules-evaluated.ts'
+import { type GuardTable, judge, unless } from '../guard-table.ts'
 import type { AuditDraft, Handler } from '../handler.ts'
 import { standingOf } from '../questions/standing.ts'
-import { readGuards } from '../reading.ts'
 import { adjudicate } from '../rules/adjudicate.ts'
 import { routingBreaches } from '../rules/model-routing.ts'
 import { assessRisk } from '../rules/risk.ts'
@@ -16,18 +14,10 @@ export const rulesEvaluated: Handler = (progress, ports) => {
   const round = progress.artifacts.rule_decisions.length + 1
   const { decisions, evaluations } = adjudicate(given.steps, given, governed.settled, round, ports)
   const breaches = routingBreaches(given)
-  const guards = readGuards(ruleGuards, { decisions, breaches })
-  const failure = failureOf({ decisions, breaches })
   const { placed } = shapeOf(given, decisions, governed.settled, [])
   const risk = assessRisk(given, placed, governed.settled, ports)
   return {
-    trigger:
-      failure === null
-        ? 'rules_adjudicated'
-        : failure.cause === 'rules_undecidable'
-          ? 'rules_undecidable'
-          : 'hard_rule_deny',
-    guards,
+    ...judge(ruleGuards, { decisions, breaches }, 'rules_adjudicated'),
     produced: [
       {
         type: 'rule_decisions',
@@ -62,57 +52,75 @@ export const rulesEvaluated: Handler = (progress, ports) => {
         refs,
       })),
     ],
-    ...(failure === null ? {} : { failure }),
   }
 }
 
-/** What crosses a line comes before what only cannot be decided. */
-function failureOf({ decisions, breaches }: RuleFindings): Failure | null {
-  const problems = (of: readonly RuleDecision[], code: string): Problem[] =>
-    of.map(({ step_id, reason, matched_rules }) => ({
-      code,
-      message: `${step_id}: ${reason}`,
-      refs: [step_id, ...matched_rules.map(({ rule_id }) => rule_id)],
-    }))
-  const conflicting = decisions.filter(({ conflict }) => conflict !== null)
-  const denied = decisions.filter(({ is_hard_deny }) => is_hard_deny)
-  const undecidable = decisions.filter(({ decision }) => decision === null)
-  if (breaches.length > 0)
-    return {
-      cause: 'model_routing_breach',
-      message: 'An agent uses a model that the policy forbids.',
-      problems: breaches,
-    }
-  if (conflicting.length > 0)
-    return {
-      cause: 'rule_conflict',
-      message: 'Rules that may not be overruled contradict each other.',
-      problems: conflicting.map(({ step_id, conflict }) => ({
-        code: 'rule_conflict',
-        message: `${step_id} is allowed by ${conflict?.allowed_by.join(', ')} and denied by ${conflict?.denied_by.join(', ')}.`,
-        refs: [step_id, ...(conflict?.allowed_by ?? []), ...(conflict?.denied_by ?? [])],
-      })),
-    }
-  if (denied.length > 0)
-    return {
-      cause: 'rule_denied',
-      message: 'A rule denies a command that may not be dropped in silence.',
-      problems: problems(denied, 'rule_denied'),
-    }
-  if (undecidable.length > 0)
-    return {
-      cause: 'rules_undecidable',
-      message: 'The rules cannot decide on every command.',
-      problems: problems(undecidable, 'rules_undecidable'),
-    }
-  return null
+interface RuleFacts {
+  readonly decisions: readonly RuleDecision[]
+  readonly breaches: readonly Problem[]
 }
 
-function adjudicated({ step_id, decision, reason, is_hard_deny, matched_rules }: RuleDecision): AuditDraft {
+/** Aborting comes before blocking: `rules_undecidable` is the least grave cause. */
+// biome-ignore format: tables are audited by eye
+export const ruleGuards: GuardTable<RuleFacts> = [
+  ['all_rules_decidable', ({ decisions }) =>
+    unless(withReasons(decisions.filter(isUndecided)), 'Every command has a verdict.', 'The rules cannot decide'),
+    ['rules_undecidable', 'The rules cannot decide on every command.', 'rules_undecidable',
+      ({ decisions }) => decisions.filter(isUndecided).map((one) => problemOf('rules_undecidable', one))]],
+
+  ['no_unresolvable_conflicts', ({ decisions }) => unless(
+    conflictsIn(decisions).map(({ step_id, allowed, denied }) => `${step_id} (${allowed} against ${denied})`),
+    'No rules of severity block contradict each other.',
+    'Rules of severity block contradict each other over'),
+    ['rule_conflict', 'Rules that may not be overruled contradict each other.', 'hard_rule_deny',
+      ({ decisions }) => conflictsIn(decisions).map(({ step_id, allowed, denied, refs }) =>
+        ({ code: 'rule_conflict', message: `${step_id} is allowed by ${allowed} and denied by ${denied}.`, refs }))]],
+
+  ['denies_have_reasons', ({ decisions }) => unless(
+    decisions.filter(({ decision, matched_rules }) => decision === 'deny' && matched_rules.some(({ reason }) => reason.trim() === ''))
+      .map(({ step_id }) => step_id),
+    'Every deny has a reason.',
+    'A deny without a reason stands against')],
+
+  ['no_hard_denies', ({ decisions, breaches }) => unless(
+    [...withReasons(decisions.filter(isHardDeny)), ...breaches.map(({ message }) => message)],
+    'Nothing is denied that the plan cannot do without.',
+    'Denied for good'),
+    ['model_routing_breach', 'An agent uses a model that the policy forbids.', 'hard_rule_deny', ({ breaches }) => breaches],
+    ['rule_denied', 'A rule denies a command that may not be dropped in silence.', 'hard_rule_deny',
+      ({ decisions }) => decisions.filter(isHardDeny).map((one) => problemOf('rule_denied', one))]],
+]
+
+const isUndecided = ({ decision }: RuleDecision) => decision === null
+const isHardDeny = ({ is_hard_deny }: RuleDecision) => is_hard_deny
+
+function withReasons(decisions: readonly RuleDecision[]): string[] {
+  return decisions.map(({ step_id, reason }) => `${step_id} (${reason})`)
+}
+
+function conflictsIn(decisions: readonly RuleDecision[]) {
+  return decisions.flatMap(({ step_id, conflict }) => {
+    if (conflict === null) return []
+    const { allowed_by, denied_by } = conflict
+    const refs = [step_id, ...allowed_by, ...denied_by]
+    return [{ step_id, allowed: allowed_by.join(', '), denied: denied_by.join(', '), refs }]
+  })
+}
+
+function problemOf(code: string, decision: RuleDecision): Problem {
+  return { code, message: `${decision.step_id}: ${decision.reason}`, refs: refsOf(decision) }
+}
+
+function refsOf({ step_id, matched_rules }: RuleDecision): string[] {
+  return [step_id, ...matched_rules.map(({ rule_id }) => rule_id)]
+}
+
+function adjudicated(judged: RuleDecision): AuditDraft {
+  const { step_id, decision, reason, is_hard_deny } = judged
   return {
     event_type: 'rule_adjudication',
     severity: is_hard_deny ? 'critical' : decision === 'allow' ? 'info' : 'warning',
     message: `${step_id}: ${decision ?? 'undecidable'}. ${reason}`,
-    refs: [step_id, ...matched_rules.map(({ rule_id }) => rule_id)],
+    refs: refsOf(judged),
   }
 }

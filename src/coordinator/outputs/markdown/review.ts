@@ -1,8 +1,5 @@
-import type { ReviewPack } from '../../schemas/review-pack.ts'
+import { measures, type ReviewPack } from '../../schemas/review-pack.ts'
 import { bullets, page, plain, table } from './text.ts'
-
-/** In this order, whatever the order of the members. */
-const measures = ['files', 'files_per_commit', 'commits', 'tokens', 'cost_usd'] as const
 
 export function reviewMarkdown(pack: ReviewPack): string {
   const { plan_summary: plan, risk, change_impact: impact } = pack

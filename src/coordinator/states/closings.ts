@@ -1,4 +1,7 @@
-import type { Progress } from '../progress.ts'
+import { idOf, isRecord } from '../checksum.ts'
+import { type Failure, failureCauses } from '../failures.ts'
+import type { Ports, Progress } from '../progress.ts'
+import type { FailurePack } from '../schemas/failure-pack.ts'
 import type { RunSummary } from '../schemas/run-summary.ts'
 
 /** Closes a coordination that has a plan. */
@@ -26,5 +29,33 @@ export function done({ run_id, artifacts, ledger }: Progress): RunSummary {
     conflict_rounds: ledger.returns,
     graph_id: graph.graph_id,
     graph_checksum: graph.checksum,
+  }
+}
+
+/**
+ * Closes a coordination without a plan. BLOCKED: a constraint is not met, and a corrected intent may be submitted.
+ * ABORTED: a red line was crossed, and a person has to look first.
+ */
+export function failed(
+  { run_id, input, state }: Progress,
+  { cause, message, problems }: Failure,
+  outcome: FailurePack['outcome'],
+  { sha256 }: Ports,
+): FailurePack {
+  const id = isRecord(input.intent) ? input.intent.id : undefined
+  const { type, suggestions } = failureCauses[cause]
+  return {
+    failure_id: idOf('failure', [run_id, state, cause, problems], sha256),
+    schema_version: '2.0.0',
+    coordinator_run_id: run_id,
+    intent_id: typeof id === 'string' ? id : null,
+    outcome,
+    failure_type: type,
+    cause,
+    message,
+    failed_at_state: state,
+    problems: [...problems],
+    recovery_suggestions: [...suggestions],
+    needs_person: outcome === 'ABORTED',
   }
 }

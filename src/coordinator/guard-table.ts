@@ -1,0 +1,78 @@
+import type { CoordinationGuard, CoordinationTrigger } from '../machines/coordination.ts'
+import { type Failure, type FailureCause, failureCauses } from './failures.ts'
+import type { Outcome } from './handler.ts'
+import type { Problem } from './schemas/problem.ts'
+import type { GuardReading } from './schemas/run-tape.ts'
+
+/** The result of one guard, with its reason. */
+export interface Finding {
+  readonly holds: boolean
+  readonly because: string
+}
+
+export type Predicate<F> = (facts: F) => Finding
+
+/** What a broken guard means. Without `problems` the failure lists every broken guard; a cause with no problems does not apply. */
+export type Cause<F> = readonly [
+  cause: FailureCause,
+  message: string,
+  trigger: CoordinationTrigger,
+  problems?: (facts: F, because: string) => readonly Problem[],
+]
+
+/** The guards of one state in the order of the tape. A guard without a cause must hold whenever no other one is broken. */
+export type GuardTable<F> = readonly (readonly [guard: CoordinationGuard, Predicate<F>, ...causes: Cause<F>[]])[]
+
+const gravity = Object.keys(failureCauses)
+
+/**
+ * Evaluates a table. The gravest cause that applies, by its place in `failureCauses`, gives the failure and its trigger;
+ * `passed` is the trigger if none does. The failure lists the problems of its own cause, or of every cause that applies.
+ */
+export function judge<F>(
+  table: GuardTable<F>,
+  facts: F,
+  passed: CoordinationTrigger,
+  lists: 'gravest' | 'every' = 'gravest',
+): Pick<Outcome, 'trigger' | 'guards' | 'failure'> {
+  const guards = readGuards(table, facts)
+  const broken = guards.filter((reading) => !reading.passed)
+  const byName = broken.map(({ guard_name, reason }) => ({ code: guard_name, message: reason }))
+  const applying = table
+    .flatMap(([guard, , ...causes]) => {
+      const reading = broken.find(({ guard_name }) => guard_name === guard)
+      if (reading === undefined) return []
+      return causes.map(([cause, message, trigger, problems]) => ({
+        trigger,
+        failure: { cause, message, problems: problems?.(facts, reading.reason) ?? byName } satisfies Failure,
+      }))
+    })
+    .filter(({ failure }) => failure.problems.length > 0)
+    .sort((a, b) => gravity.indexOf(a.failure.cause) - gravity.indexOf(b.failure.cause))
+  const [gravest] = applying
+  if (gravest === undefined) return { trigger: passed, guards }
+  const every = lists === 'every' ? { problems: applying.flatMap(({ failure }) => failure.problems) } : {}
+  return { trigger: gravest.trigger, guards, failure: { ...gravest.failure, ...every } }
+}
+
+/** Evaluates every guard of a table, in order, as the tape records it. */
+export function readGuards<F>(table: GuardTable<F>, facts: F): readonly GuardReading[] {
+  return table.map(([guard_name, predicate]) => {
+    const { holds, because } = predicate(facts)
+    return { guard_name, passed: holds, reason: because }
+  })
+}
+
+/** Holds unless there are offenders; the reason names them. */
+export function unless(offenders: readonly string[], fine: string, wrong: string): Finding {
+  return offenders.length === 0
+    ? { holds: true, because: fine }
+    : { holds: false, because: `${wrong}: ${offenders.join(', ')}.` }
+}
+
+/** Holds unless there are problems; the reason is their messages. */
+export function unlessProblems(problems: readonly Problem[], fine: string): Finding {
+  return problems.length === 0
+    ? { holds: true, because: fine }
+    : { holds: false, because: problems.map(({ message }) => message).join(' ') }
+}
