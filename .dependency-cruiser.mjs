@@ -1,5 +1,5 @@
 /** The rooms that everything which acts is built on. */
-const acting = ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog', 'runtime', 'coordinator']
+const acting = ['kernel', 'machines', 'runes', 'faults', 'wire', 'observation', 'runelog', 'runtime', 'coordinator']
 
 /** What each room may touch. Read it top to bottom: nothing imports from below itself. */
 const rooms = {
@@ -7,15 +7,15 @@ const rooms = {
   faults: [],
   machines: ['kernel'],
   runes: ['kernel', 'machines'],
-  wire: ['kernel', 'machines', 'runes'],
+  coordinator: ['kernel', 'machines', 'runes', 'faults'],
+  wire: ['kernel', 'machines', 'runes', 'coordinator'],
   observation: ['kernel', 'machines', 'runes', 'wire'],
-  coordinator: ['kernel', 'machines', 'runes', 'faults', 'observation'],
   runelog: ['kernel', 'machines', 'runes', 'faults'],
-  runtime: ['kernel', 'machines', 'runes', 'faults', 'observation', 'runelog'],
+  runtime: ['kernel', 'machines', 'runes', 'faults', 'wire', 'observation', 'runelog'],
   autonomy: acting,
-  adapters: [...acting, 'wire'],
-  surface: [...acting, 'autonomy', 'wire'],
-  server: [...acting, 'autonomy', 'surface', 'wire'],
+  adapters: acting,
+  surface: [...acting, 'autonomy'],
+  server: [...acting, 'autonomy', 'surface'],
   cli: [...acting, 'autonomy', 'surface', 'server'],
 }
 

@@ -1,5 +1,4 @@
-import type { ConsequenceView } from '../../src/observation/consequence.ts'
-import type { ExecutionSnapshot, TransitionRecord } from '../../src/observation/contract.ts'
+import type { ConsequenceView, ExecutionSnapshot, TransitionRecord } from '../../src/wire/contract.ts'
 import { get } from './request.ts'
 
 const at = (id: string, what: string) => `/api/execution/${encodeURIComponent(id)}/${what}`

@@ -1,4 +1,4 @@
-import type { ExecutionSnapshot, TransitionRecord } from '../../src/observation/contract.ts'
+import type { ExecutionSnapshot, TransitionRecord } from '../../src/wire/contract.ts'
 import { Mark } from '../parts/mark.tsx'
 import { At, Since } from '../parts/time.tsx'
 import { duration } from '../words.ts'

@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Client } from '../surface/client.ts'
 import { getInteraction } from '../surface/operations/inbox.ts'
-import type { InteractionCard } from '../surface/shapes/interaction.ts'
+import type { InteractionCard } from '../wire/interaction.ts'
 import type { Arguments, Command, Io, Option } from './command.ts'
 import { exits } from './exits.ts'
 import { next } from './hint.ts'

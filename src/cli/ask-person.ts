@@ -1,7 +1,7 @@
 import type { Json } from '../kernel/json.ts'
 import type { Client } from '../surface/client.ts'
 import { answer, approve, deny, getInteraction, settle } from '../surface/operations/inbox.ts'
-import type { InteractionCard } from '../surface/shapes/interaction.ts'
+import type { InteractionCard } from '../wire/interaction.ts'
 import type { Io } from './command.ts'
 import { choicesOf, type Field, fieldsOf, valueFor } from './form-fields.ts'
 import { card, isIrreversible } from './render/card.ts'

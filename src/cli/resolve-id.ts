@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Client } from '../surface/client.ts'
 import { findSubjects } from '../surface/operations/subjects.ts'
-import { id as isId } from '../surface/shapes/id.ts'
+import { id as isId } from '../wire/common.ts'
 
 /** What ids begin with, by what they name. */
 const kinds = {

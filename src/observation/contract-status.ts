@@ -1,6 +1,6 @@
 import type { State } from '../kernel/machine.ts'
 import { type ContractStatus, contractMachine } from '../machines/contract.ts'
-import type { ConsequenceLabel } from './consequence.ts'
+import type { ConsequenceLabel } from '../wire/contract.ts'
 
 /** What a status says about the world. An unknown outcome is a `waiting` with its own label. */
 // biome-ignore format: tables are audited by eye, so their columns line up

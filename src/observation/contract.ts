@@ -1,11 +1,9 @@
-import type { Json } from '../kernel/json.ts'
 import { type ContractStatus, type ContractTrigger, contractMachine } from '../machines/contract.ts'
-import type { WaitingReason } from '../machines/correspondence.ts'
-import { type Actor, type ActorCategory, actorCategory } from '../runes/actor.ts'
+import { actorCategory } from '../runes/actor.ts'
 import type { Decider } from '../runes/kinds/contract.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Draft } from '../runes/rune.ts'
-import type { ConsequenceView } from './consequence.ts'
+import type { ConsequenceView, ExecutionSnapshot, TransitionRecord } from '../wire/contract.ts'
 import { consequenceLabels, hasHappened, statusFlags } from './contract-status.ts'
 import { elapsed } from './elapsed.ts'
 import { summary } from './summary.ts'
@@ -16,54 +14,6 @@ import { summary } from './summary.ts'
  * look at a history that ends with what it is about to append.
  */
 export type ContractHistory = readonly [Draft<'contract.opened'>, ...Draft<'contract.moved' | 'interaction.opened'>[]]
-
-/** What anyone outside may know about a contract. The field names are the wire's. */
-export interface ExecutionSnapshot {
-  readonly execution_id: string
-  readonly action_type: 'tool_call' | 'ecs_request'
-  readonly action_summary: string
-  readonly current_status: ContractStatus
-  readonly created_at: number
-  readonly entered_at: number
-  readonly duration_in_state_ms: number
-  readonly is_terminal: boolean
-  readonly is_stable: boolean
-  readonly is_resumable: boolean
-  /** What it may do: the action is irreversible. What it did is in the consequence view. */
-  readonly has_side_effects: boolean
-  readonly irreversible: boolean
-  readonly idempotency_key: string | null
-  readonly timeout_ms: number | null
-  readonly result: Json | null
-  readonly error_message: string | null
-  /** What kind of failure that is, such as `timeout`. */
-  readonly error_kind: string | null
-  /** Why it waits; null while it does not. */
-  readonly waiting_reason: WaitingReason | null
-  /** The question that was asked about it last. While it waits, an answer to that question lets it go on. */
-  readonly interaction_id: string | null
-  readonly transition_count: number
-  readonly last_actor: Actor | null
-  readonly last_trigger: ContractTrigger | null
-}
-
-export interface TransitionRecord {
-  readonly execution_id: string
-  /** Per contract, from 0. */
-  readonly sequence_number: number
-  readonly from_status: ContractStatus
-  readonly to_status: ContractStatus
-  readonly trigger: ContractTrigger
-  readonly actor: Actor
-  readonly actor_category: ActorCategory
-  readonly timestamp: number
-  readonly is_terminal_transition: boolean
-  /** Why it waits from here on; null if it does not. */
-  readonly waiting_reason: WaitingReason | null
-  readonly error_kind: string | null
-  /** The question that it waits for from here on, or waited for until here. */
-  readonly interaction_id: string | null
-}
 
 /** Why a move was made, as every view of moves tells it. */
 export function causeOf({ payload }: Draft<'contract.moved'>) {

@@ -1,37 +1,12 @@
 import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
-import {
-  type ContractHistory,
-  type ExecutionSnapshot,
-  type GrowingHistories,
-  snapshot,
-  tellHistories,
-} from './contract.ts'
+import type { ExecutionSnapshot, ExecutionStep, GraphState, GraphStatus } from '../wire/contract.ts'
+import { type ContractHistory, type GrowingHistories, snapshot, tellHistories } from './contract.ts'
 import { statusFlags } from './contract-status.ts'
-import { type Message, newDialogue, tell } from './dialogue.ts'
+import { newDialogue, tell } from './dialogue.ts'
 import type { CallView, SessionState } from './session-state.ts'
-import { type ExecutionStep, executionTrace } from './trace.ts'
-
-export const graphStatuses = ['idle', 'processing', 'suspended', 'error'] as const
-
-export type GraphStatus = (typeof graphStatuses)[number]
-
-/** Where reasoning stands: the checkpoint, which is a function of the runes. */
-export interface GraphState {
-  readonly session_id: string
-  /** The last rune that it takes in; 0 before the first. */
-  readonly event_id: number
-  readonly status: GraphStatus
-  readonly dialogue: readonly Message[]
-  /** Recorded or under way. */
-  readonly pending_executions: readonly ExecutionSnapshot[]
-  /** Over, or waiting for an answer. */
-  readonly completed_executions: readonly ExecutionSnapshot[]
-  readonly execution_trace: readonly ExecutionStep[]
-  /** The contracts that a resume has to find waiting. */
-  readonly expected_waiting: readonly string[]
-}
+import { executionTrace } from './trace.ts'
 
 /** What a run in this status means for its graph. */
 // biome-ignore format: tables are audited by eye, so their columns line up

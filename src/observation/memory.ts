@@ -1,15 +1,5 @@
-import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
-
-/** Something that an agent remembers, with where it comes from. */
-export type MemoryFact = Payload<'memory.committed'> & {
-  /** The record of it. */
-  readonly event_id: number
-  readonly at: number
-  readonly session_id: string
-  readonly run_id: string | null
-  readonly agent_id: string | null
-}
+import type { MemoryFact } from '../wire/contract.ts'
 
 /** Which facts are asked for. */
 export interface MemoryQuery {

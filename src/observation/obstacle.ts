@@ -1,15 +1,6 @@
 import { type SessionState as StateOfSession, sessionMachine } from '../machines/session.ts'
+import type { Obstacle } from '../wire/run.ts'
 import type { RunView, SessionState } from './session-state.ts'
-
-/** What keeps a queued run from being taken now. */
-export interface Obstacle {
-  readonly what: 'session' | 'agent' | 'run'
-  readonly id: string
-  readonly state: string
-  /** It does not go away by itself: a person answers a question, or brings the session back. */
-  readonly needs_person: boolean
-  readonly says: string
-}
 
 /**
  * Why a queued run does not begin: its session takes no turns, its agent is

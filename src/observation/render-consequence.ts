@@ -1,4 +1,4 @@
-import type { ConsequenceLabel, ConsequenceView } from './consequence.ts'
+import type { ConsequenceLabel, ConsequenceView } from '../wire/contract.ts'
 import { asText } from './summary.ts'
 
 /** Labels of attempts that ended with an answer. */

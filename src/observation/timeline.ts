@@ -1,31 +1,6 @@
 import type { Draft } from '../runes/rune.ts'
-import {
-  type ContractHistory,
-  consequenceView,
-  contractHistories,
-  type ExecutionSnapshot,
-  snapshot,
-  type TransitionRecord,
-  transitionRecords,
-} from './contract.ts'
-
-/** All contracts of a session and all their moves (specification 001). */
-export interface ExecutionTimeline {
-  readonly session_id: string
-  /** By `created_at`. */
-  readonly contracts: readonly ExecutionSnapshot[]
-  /** By `timestamp`; what happened at the same time stays in the order of the log. */
-  readonly transitions: readonly TransitionRecord[]
-  readonly total_contracts: number
-  readonly terminal_contracts: number
-  readonly active_contracts: number
-  /** Some contract waits now. */
-  readonly has_suspended: boolean
-  readonly has_irreversible_completed: boolean
-  readonly started_at: number | null
-  /** Only when every contract is over. */
-  readonly ended_at: number | null
-}
+import type { ExecutionSnapshot, ExecutionTimeline, TransitionRecord } from '../wire/contract.ts'
+import { type ContractHistory, consequenceView, contractHistories, snapshot, transitionRecords } from './contract.ts'
 
 export function executionTimeline(session_id: string, runes: Iterable<Draft>, now: number): ExecutionTimeline {
   const log = [...runes]

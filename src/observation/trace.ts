@@ -1,28 +1,7 @@
-import type { WaitingReason } from '../machines/correspondence.ts'
 import type { Draft } from '../runes/rune.ts'
+import type { ExecutionStep } from '../wire/contract.ts'
 import { causeOf } from './contract.ts'
 import { summary } from './summary.ts'
-
-/** One entry of the execution trace (specification 000). */
-export interface ExecutionStep {
-  /** Who did it. */
-  readonly node_id: string
-  readonly timestamp: number
-  readonly action: string
-  /** The beginning of the result or of the error; the snapshot has the whole of it. */
-  readonly result: string | null
-  readonly metadata: {
-    readonly trigger: string | null
-    readonly actor: string
-    readonly contract_id: string
-    readonly irreversible: boolean
-    /** Why it waits from here on; null if it does not. */
-    readonly waiting_reason: WaitingReason | null
-    readonly error_kind: string | null
-    /** The question that it waits for from here on, or waited for until here. */
-    readonly interaction_id: string | null
-  }
-}
 
 /** What was done to contracts, oldest first: every opening, every move. */
 export function executionTrace(

@@ -1,3 +1,5 @@
+import type { UnsettledItem } from '../wire/interaction.ts'
+import type { Abandoned } from '../wire/session.ts'
 import type { SessionState } from './session-state.ts'
 
 /**
@@ -5,17 +7,7 @@ import type { SessionState } from './session-state.ts'
  * is unknown until a process that works takes the run: it asks the probe of the
  * tool, or a person.
  */
-export interface Unsettled {
-  readonly session_id: string
-  readonly run_id: string
-  readonly call_id: string
-  readonly execution_id: string
-  readonly action_summary: string
-  readonly irreversible: boolean
-  /** When its action was allowed to begin. */
-  readonly since: number
-  readonly says: string
-}
+export type Unsettled = Omit<UnsettledItem, 'title'>
 
 /** The calls of these runs, which no process holds, that may not simply be repeated. */
 export function unsettledIn({ session_id, calls }: SessionState, run_ids: ReadonlySet<string>): readonly Unsettled[] {
@@ -33,14 +25,6 @@ export interface Left {
   readonly run_ids: ReadonlySet<string>
   /** Calls whose outcome is unknown. */
   readonly unsettled: readonly Unsettled[]
-}
-
-/** What is left of a session or a goal whose process is gone, as people look at it. */
-export interface Abandoned {
-  readonly run_id: string
-  /** Calls that may have happened or not, until a process that works takes the run. */
-  readonly unsettled: number
-  readonly says: string
 }
 
 /** `watched` is what a person watches with `--work`; without it, the run. Null: no process left anything. */

@@ -4,7 +4,7 @@ import { machines } from '../machines/all.ts'
 import { bundleHeader, headerLine, lastLine, recordLine } from '../runes/bundle.ts'
 import { signCheckpoint } from '../runes/checkpoint.ts'
 import type { Desk } from '../surface/desk.ts'
-import { id } from '../surface/shapes/id.ts'
+import { id } from '../wire/common.ts'
 
 /** A session as a file that proves itself: every record up to now, and a signed checkpoint. Refused before it begins. */
 export async function bundleLines(desk: Desk, session_id: string): Promise<AsyncIterable<string>> {

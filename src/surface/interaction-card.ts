@@ -6,10 +6,10 @@ import type { InteractionState } from '../machines/interaction.ts'
 import { withReports } from '../observation/late-evidence.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
+import type { InteractionCard } from '../wire/interaction.ts'
 import type { Desk } from './desk.ts'
 import { allows, type Scope } from './operation.ts'
 import type { SessionView } from './session-views.ts'
-import type { InteractionCard } from './shapes/interaction.ts'
 
 /** What happens if nobody says anything. */
 // biome-ignore format: tables are audited by eye, so their columns line up

@@ -1,5 +1,5 @@
 import type { PlanView } from '../autonomy/plans/plans.ts'
-import type { PlanCard } from './shapes/plan.ts'
+import type { PlanCard } from '../wire/plan.ts'
 
 /** A plan as it is shown: the registry and the files are asked for by themselves. */
 export function planCard({ input, files: _files, ...view }: PlanView): PlanCard {

@@ -1,7 +1,7 @@
 import type { Machine } from '../kernel/machine.ts'
 import { machines } from '../machines/all.ts'
 import type { SubjectAt } from '../observation/state-at.ts'
-import type { SubjectCard } from './shapes/rune.ts'
+import type { SubjectCard } from '../wire/machine.ts'
 
 const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
 

@@ -4,7 +4,7 @@ import { elapsed } from '../observation/elapsed.ts'
 import { span } from '../observation/span.ts'
 import { abandonedBy, type Left } from '../observation/unsettled.ts'
 import { type RunAt, type Summary, statusOf } from '../runtime/models/summaries.ts'
-import type { SummaryCard } from './shapes/session.ts'
+import type { SummaryCard } from '../wire/session.ts'
 
 /** A row of the list, as of now. It is made of the row alone: a list of thousands reads no log. */
 export function summaryCard(session_id: string, row: Summary, now: number, left?: Left): SummaryCard {

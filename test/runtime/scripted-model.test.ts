@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { ConsequenceView } from '../../src/observation/consequence.ts'
 import type { Message } from '../../src/observation/dialogue.ts'
 import { ask, breakOff, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { answer } from '../../src/runtime/turns/answer.ts'
+import type { ConsequenceView } from '../../src/wire/contract.ts'
 import { createHandClock, settled } from '../support/clock.ts'
 
 const { clock } = createHandClock()

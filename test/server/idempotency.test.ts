@@ -7,7 +7,7 @@ import { usualLimits } from '../../src/server/limits.ts'
 import { tokenOf } from '../../src/server/tokens.ts'
 import { defineOperation } from '../../src/surface/operation.ts'
 import { operations } from '../../src/surface/operations/all.ts'
-import { nothing } from '../../src/surface/shapes.ts'
+import { nothing } from '../../src/wire/common.ts'
 import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
 import { startServer } from '../support/server.ts'
 

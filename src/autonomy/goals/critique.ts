@@ -1,14 +1,12 @@
 import { z } from 'zod'
 import type { Finding, GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
 import { closedObject, fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
+import { categories, severities } from '../../wire/goal.ts'
 import { writtenJson } from './draft.ts'
 import { gatesOf } from './gates.ts'
 import type { GoalIds } from './goal-ids.ts'
 import { placed } from './schedule.ts'
 import { standings } from './standing.ts'
-
-export const severities = ['error', 'warning', 'suggestion', 'info'] as const
-export const categories = ['correctness', 'security', 'performance', 'style', 'completeness'] as const
 
 /** Closed, and without a default for its findings: a critic that misspells a name must not be read as content. */
 const critiqueShape = closedObject({

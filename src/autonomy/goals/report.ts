@@ -1,8 +1,10 @@
 import type { Json } from '../../kernel/json.ts'
 import { type Decided, type GoalView, type TaskView, worksFor } from '../../observation/goal-state.ts'
-import { type Obstacle, obstacleInSession } from '../../observation/obstacle.ts'
+import { obstacleInSession } from '../../observation/obstacle.ts'
 import type { SessionState } from '../../observation/session-state.ts'
-import { type Abandoned, abandonedBy, type Left } from '../../observation/unsettled.ts'
+import { abandonedBy, type Left } from '../../observation/unsettled.ts'
+import type { Obstacle } from '../../wire/run.ts'
+import type { Abandoned } from '../../wire/session.ts'
 import { currentTasks } from './critique.ts'
 import { configOf, type GoalBudget } from './goal-config.ts'
 

@@ -1,6 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
 import { answer } from '../../surface/operations/inbox.ts'
-import type { InteractionCard } from '../../surface/shapes/interaction.ts'
+import type { InteractionCard } from '../../wire/interaction.ts'
 import { answering, answeringOptions, keyed, signed } from '../answering.ts'
 import type { Arguments, Command } from '../command.ts'
 import { fieldsOf, valueFor } from '../form-fields.ts'

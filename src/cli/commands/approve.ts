@@ -1,6 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import { approve } from '../../surface/operations/inbox.ts'
-import type { InteractionCard } from '../../surface/shapes/interaction.ts'
+import type { InteractionCard } from '../../wire/interaction.ts'
 import { answering, answeringOptions, keyed, signed } from '../answering.ts'
 import type { Arguments, Command, Io } from '../command.ts'
 import { card, isIrreversible } from '../render/card.ts'

@@ -1,7 +1,7 @@
 import type { Client } from '../../surface/client.ts'
 import { listRuns } from '../../surface/operations/runs.ts'
 import { listSessions } from '../../surface/operations/sessions.ts'
-import type { SummaryCard } from '../../surface/shapes/session.ts'
+import type { SummaryCard } from '../../wire/session.ts'
 import type { Arguments, Command, Io } from '../command.ts'
 import { exits } from '../exits.ts'
 import { next } from '../hint.ts'

@@ -1,4 +1,4 @@
-import type { CritiqueReport } from '../../surface/shapes/critique.ts'
+import type { CritiqueReport } from '../../wire/goal.ts'
 import type { Paint } from './paint.ts'
 import { safeLine } from './safe.ts'
 

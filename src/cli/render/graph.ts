@@ -1,5 +1,4 @@
-import type { ExecutionSnapshot } from '../../observation/contract.ts'
-import type { GraphState } from '../../observation/graph-state.ts'
+import type { ExecutionSnapshot, GraphState } from '../../wire/contract.ts'
 import { columns, shorten } from './columns.ts'
 import type { Paint } from './paint.ts'
 import { safeLine } from './safe.ts'

@@ -1,6 +1,6 @@
 import { span } from '../../observation/span.ts'
 import type { Rune } from '../../runes/rune.ts'
-import type { SessionCard, SummaryCard } from '../../surface/shapes/session.ts'
+import type { SessionCard, SummaryCard } from '../../wire/session.ts'
 import { columns, shorten } from './columns.ts'
 import type { Paint } from './paint.ts'
 import { safeLine } from './safe.ts'

@@ -1,6 +1,6 @@
 import { elapsed } from '../../observation/elapsed.ts'
 import { span } from '../../observation/span.ts'
-import type { ExecutionTimeline } from '../../observation/timeline.ts'
+import type { ExecutionTimeline } from '../../wire/contract.ts'
 import { columns, shorten } from './columns.ts'
 import type { Paint } from './paint.ts'
 import { safeLine } from './safe.ts'

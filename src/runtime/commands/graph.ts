@@ -1,7 +1,8 @@
 import { faults } from '../../faults/catalogue.ts'
-import { createGraph, type GraphState } from '../../observation/graph-state.ts'
+import { createGraph } from '../../observation/graph-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
+import type { GraphState } from '../../wire/contract.ts'
 import { refuseUnknownAgent } from '../agents/refuse-unknown.ts'
 
 export interface GraphOf {

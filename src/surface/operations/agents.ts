@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { subjects } from '../../runelog/models/subjects.ts'
 import { budget } from '../../runes/kinds/agent.ts'
+import { id, nothing } from '../../wire/common.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
-import { id } from '../shapes/id.ts'
-import { nothing } from '../shapes.ts'
 
 export const listAgents = defineOperation({
   name: 'list_agents',

@@ -4,10 +4,9 @@ import { unreadable } from '../../runelog/damage.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
 import { createVerifier } from '../../runes/verify.ts'
+import { id, nothing } from '../../wire/common.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
-import { id } from '../shapes/id.ts'
-import { nothing } from '../shapes.ts'
 
 const one = z.object({ session_id: id })
 

@@ -1,8 +1,6 @@
 import { z } from 'zod'
+import { count, id, nothing } from '../../wire/common.ts'
 import { defineOperation } from '../operation.ts'
-import { id } from '../shapes/id.ts'
-import { count } from '../shapes/page.ts'
-import { nothing } from '../shapes.ts'
 
 export const allowAgain = defineOperation({
   name: 'allow_again',

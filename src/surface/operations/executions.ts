@@ -4,12 +4,11 @@ import { type ContractHistory, consequenceView, snapshot, transitionRecords } fr
 import { createTimeline } from '../../observation/timeline.ts'
 import { abandonedBy } from '../../observation/unsettled.ts'
 import { inSlices } from '../../runelog/slices.ts'
+import { id, nothing } from '../../wire/common.ts'
+import { consequenceShape, oneSnapshotShape, timelineShape, transitionsShape } from '../../wire/contract.ts'
 import { leftBehind } from '../abandoned.ts'
 import type { Desk } from '../desk.ts'
 import { defineLook } from '../operation.ts'
-import { consequenceShape, oneSnapshotShape, timelineShape, transitionShape } from '../shapes/contract.ts'
-import { id } from '../shapes/id.ts'
-import { nothing } from '../shapes.ts'
 
 const execution = z.object({ execution_id: id })
 
@@ -84,10 +83,10 @@ export const getTransitions = defineLook({
   params: execution,
   query: nothing,
   body: null,
-  returns: z.object({ execution_id: z.string(), session_id: z.string(), transitions: z.array(transitionShape) }),
+  returns: transitionsShape,
   async look(desk, { params: { execution_id } }) {
     const { revision, history, session_id } = await historyOf(desk, execution_id)
-    return { revision, answer: () => ({ execution_id, session_id, transitions: [...transitionRecords(history)] }) }
+    return { revision, answer: () => ({ execution_id, session_id, transitions: transitionRecords(history) }) }
   },
 })
 

@@ -3,9 +3,9 @@ import { taskOf } from '../../observation/fold-goal.ts'
 import type { Finding, GoalView } from '../../observation/goal-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Rune } from '../../runes/rune.ts'
+import { nothing } from '../../wire/common.ts'
+import { type CritiqueReport, critiqueShape } from '../../wire/goal.ts'
 import { defineOperation } from '../operation.ts'
-import { type CritiqueReport, critiqueShape } from '../shapes/critique.ts'
-import { nothing } from '../shapes.ts'
 import { goalIn, oneGoal } from './goals.ts'
 
 /**

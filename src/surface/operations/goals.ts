@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { goalConfig } from '../../autonomy/goals/goal-config.ts'
 import { type GoalReport, isAtWork, reportOf } from '../../autonomy/goals/report.ts'
 import type { GoalSubmission } from '../../autonomy/goals/set-goal.ts'
 import { faults } from '../../faults/catalogue.ts'
@@ -7,15 +8,21 @@ import { goalMachine } from '../../machines/goal.ts'
 import { subjects } from '../../runelog/models/subjects.ts'
 import { subjectOf } from '../../runelog/subject-of.ts'
 import { jsonValue } from '../../runes/json-value.ts'
+import { id, nothing, pageOf, pageQuery } from '../../wire/common.ts'
+import { goalShape, goalState } from '../../wire/goal.ts'
 import { leftBehind } from '../abandoned.ts'
+import { cursorAt, readCursor } from '../cursor.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
-import { goalBody, goalShape, goalState } from '../shapes/goal.ts'
-import { id } from '../shapes/id.ts'
-import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
-import { nothing } from '../shapes.ts'
+
+/** What a goal is set with: as in the library, by the same names. */
+const goalBody = z.strictObject({
+  goal: z.string().min(1).max(100_000),
+  session_id: id.optional(),
+  ...goalConfig.partial().shape,
+})
 
 export const oneGoal = z.object({ goal_id: id })
 

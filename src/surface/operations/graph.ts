@@ -3,10 +3,9 @@ import { faults } from '../../faults/catalogue.ts'
 import { createGraph } from '../../observation/graph-state.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { refuseUnknownAgent } from '../../runtime/agents/refuse-unknown.ts'
+import { count, id } from '../../wire/common.ts'
+import { graphShape } from '../../wire/contract.ts'
 import { defineLook } from '../operation.ts'
-import { graphShape } from '../shapes/graph.ts'
-import { id } from '../shapes/id.ts'
-import { count } from '../shapes/page.ts'
 
 export const getGraphState = defineLook({
   name: 'get_graph_state',

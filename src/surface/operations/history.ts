@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { createFcmp } from '../../observation/fcmp.ts'
 import { inSlices } from '../../runelog/slices.ts'
+import { count, id, pageOf } from '../../wire/common.ts'
 import { type FcmpEvent, fcmpEvent } from '../../wire/fcmp.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun } from '../run-view.ts'
-import { id } from '../shapes/id.ts'
-import { count, pageOf } from '../shapes/page.ts'
 
 export const runHistory = defineOperation({
   name: 'run_history',

@@ -6,20 +6,19 @@ import { mergedRows } from '../../runelog/merged-rows.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { openInteractions } from '../../runtime/models/interactions.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
-import { leftBehind } from '../abandoned.ts'
-import type { Desk } from '../desk.ts'
-import { interactionCard } from '../interaction-card.ts'
-import { type Asked, allows, defineOperation } from '../operation.ts'
-import { id } from '../shapes/id.ts'
+import { id, nothing, pageQuery } from '../../wire/common.ts'
 import {
   expectedWaiting,
   interactionShape,
   openInteractionShape,
   repliedShape,
   unsettledShape,
-} from '../shapes/interaction.ts'
-import { cursorAt, pageQuery, readCursor } from '../shapes/page.ts'
-import { nothing } from '../shapes.ts'
+} from '../../wire/interaction.ts'
+import { leftBehind } from '../abandoned.ts'
+import { cursorAt, readCursor } from '../cursor.ts'
+import type { Desk } from '../desk.ts'
+import { interactionCard } from '../interaction-card.ts'
+import { type Asked, allows, defineOperation } from '../operation.ts'
 
 const one = z.object({ interaction_id: id })
 const replied_by = z.string().trim().min(1).max(200).optional()

@@ -7,9 +7,9 @@ import { contractMachine } from '../../machines/contract.ts'
 import { subjects } from '../../runelog/models/subjects.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
+import { id, nothing } from '../../wire/common.ts'
+import { occupancyShape, topologyShape } from '../../wire/machine.ts'
 import { defineOperation } from '../operation.ts'
-import { id } from '../shapes/id.ts'
-import { nothing, topologyShape } from '../shapes.ts'
 
 export const listMachines = defineOperation({
   name: 'list_machines',
@@ -75,22 +75,7 @@ export const getOccupancy = defineOperation({
   params: nothing,
   query: nothing,
   body: null,
-  returns: z.object({
-    machines: z.array(
-      z.object({
-        machine: z.string(),
-        states: z.array(
-          z.object({
-            state: z.string(),
-            count: z.int(),
-            /** There are at least as many. */
-            is_capped: z.boolean(),
-            oldest_since: z.int().nullable(),
-          }),
-        ),
-      }),
-    ),
-  }),
+  returns: occupancyShape,
   async run({ runelog, views }) {
     const working = await runelog.rows(summaries, { tag: 'running', limit: lookedInto })
     const live: { readonly machine: string; readonly state: string }[] = []

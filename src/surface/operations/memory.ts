@@ -1,21 +1,12 @@
 import { z } from 'zod'
-import { type MemoryFact, memoryFact } from '../../observation/memory.ts'
+import { memoryFact } from '../../observation/memory.ts'
 import { isShown } from '../../observation/visible.ts'
 import { inSlices } from '../../runelog/slices.ts'
-import { memoryKinds } from '../../runes/kinds/memory.ts'
 import { refuseUnknownAgent } from '../../runtime/agents/refuse-unknown.ts'
+import { count, id, pageOf } from '../../wire/common.ts'
+import type { MemoryFact } from '../../wire/contract.ts'
+import { memoryFactShape } from '../../wire/contract.ts'
 import { defineOperation } from '../operation.ts'
-import { id } from '../shapes/id.ts'
-import { count, pageOf } from '../shapes/page.ts'
-
-export const memoryFactShape: z.ZodType<MemoryFact> = z.object({
-  event_id: z.int(),
-  at: z.int(),
-  session_id: z.string(),
-  run_id: z.string().nullable(),
-  agent_id: z.string().nullable(),
-  ...memoryKinds['memory.committed'].shape,
-})
 
 export const listMemory = defineOperation({
   name: 'list_memory',

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { outputKey, outputs } from '../../runtime/models/outputs.ts'
+import { id, nothing } from '../../wire/common.ts'
 import { defineOperation } from '../operation.ts'
-import { id } from '../shapes/id.ts'
-import { nothing } from '../shapes.ts'
 
 export const getOutput = defineOperation({
   name: 'get_output',

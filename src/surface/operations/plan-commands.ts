@@ -2,13 +2,12 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { id, nothing } from '../../wire/common.ts'
+import { planShape } from '../../wire/plan.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { planCard } from '../plan-card.ts'
 import { requestKey } from '../request-key.ts'
-import { id } from '../shapes/id.ts'
-import { planShape } from '../shapes/plan.ts'
-import { nothing } from '../shapes.ts'
 
 const choice = z.union([
   z.string().max(200),

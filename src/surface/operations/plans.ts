@@ -8,11 +8,7 @@ import type { RiskAssessment } from '../../coordinator/schemas/risk-assessment.t
 import type { RuleDecisions } from '../../coordinator/schemas/rule-decision.ts'
 import { type RunTape, runTape } from '../../coordinator/schemas/run-tape.ts'
 import { faults } from '../../faults/catalogue.ts'
-import { defineOperation } from '../operation.ts'
-import { withoutUndefined } from '../plain.ts'
-import { planCard } from '../plan-card.ts'
-import { id } from '../shapes/id.ts'
-import { cursorAt, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
+import { id, nothing, pageOf, pageQuery } from '../../wire/common.ts'
 import {
   type PlanQuestionsCard,
   planFilesShape,
@@ -22,8 +18,11 @@ import {
   planRulesShape,
   planShape,
   planState,
-} from '../shapes/plan.ts'
-import { nothing } from '../shapes.ts'
+} from '../../wire/plan.ts'
+import { cursorAt, readCursor } from '../cursor.ts'
+import { defineOperation } from '../operation.ts'
+import { withoutUndefined } from '../plain.ts'
+import { planCard } from '../plan-card.ts'
 
 const params = z.object({ coordination_id: id })
 const about = { method: 'GET', scope: 'read', params, query: nothing, body: null } as const

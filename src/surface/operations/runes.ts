@@ -6,12 +6,12 @@ import { isShown } from '../../observation/visible.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { kinds } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
+import { count, flag, id } from '../../wire/common.ts'
+import { subjectShape } from '../../wire/machine.ts'
+import { runesShape } from '../../wire/rune.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { isHidden } from '../session-views.ts'
-import { id } from '../shapes/id.ts'
-import { count, flag } from '../shapes/page.ts'
-import { runeShape, subjectShape } from '../shapes/rune.ts'
 import { subjectCard } from '../spine.ts'
 
 const one = z.object({ session_id: id })
@@ -40,13 +40,7 @@ export const listRunes = defineOperation({
     kinds: z.string().max(2_000).superRefine(refuseUnknownKinds).optional(),
   }),
   body: null,
-  returns: z.object({
-    items: z.array(runeShape),
-    /** Where the next page begins: `after` this one, or `before` it with backward. Null: there are no more for now. */
-    next: z.int().nullable(),
-    /** The last rune of the session. */
-    event_id: z.int(),
-  }),
+  returns: runesShape,
   async run({ runelog, views }, { params: { session_id }, query }) {
     const { hidden } = await views.of(session_id)
     const { after, before, limit, backward, kinds } = query

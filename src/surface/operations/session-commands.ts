@@ -3,13 +3,12 @@ import { faults } from '../../faults/catalogue.ts'
 import { sessions } from '../../runelog/models/sessions.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/agent.ts'
+import { id, nothing } from '../../wire/common.ts'
+import { sessionState } from '../../wire/session.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
-import { id } from '../shapes/id.ts'
-import { sessionState } from '../shapes/session.ts'
-import { nothing } from '../shapes.ts'
 
 const one = z.object({ session_id: id })
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })

@@ -14,12 +14,7 @@ import { wordsOf } from '../../runelog/words.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import { listings, listingTag, sessionOfListing } from '../../runtime/models/listings.ts'
 import { type Summary, summaries } from '../../runtime/models/summaries.ts'
-import { leftBehind } from '../abandoned.ts'
-import { defineLook, defineOperation } from '../operation.ts'
-import { withoutUndefined } from '../plain.ts'
-import { requestKey } from '../request-key.ts'
-import { id } from '../shapes/id.ts'
-import { cursorAt, type Page, type Place, pageOf, pageQuery, readCursor } from '../shapes/page.ts'
+import { id, nothing, type Page, pageOf, pageQuery } from '../../wire/common.ts'
 import {
   runStatus,
   type SessionCard,
@@ -27,8 +22,12 @@ import {
   sessionShape,
   sessionState,
   summaryShape,
-} from '../shapes/session.ts'
-import { nothing } from '../shapes.ts'
+} from '../../wire/session.ts'
+import { leftBehind } from '../abandoned.ts'
+import { cursorAt, type Place, readCursor } from '../cursor.ts'
+import { defineLook, defineOperation } from '../operation.ts'
+import { withoutUndefined } from '../plain.ts'
+import { requestKey } from '../request-key.ts'
 import { spineOf } from '../spine.ts'
 import { summaryCard } from '../summary-card.ts'
 

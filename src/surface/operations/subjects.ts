@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { subjects } from '../../runelog/models/subjects.ts'
+import { count, id, nothing } from '../../wire/common.ts'
 import { defineOperation } from '../operation.ts'
-import { id } from '../shapes/id.ts'
-import { count } from '../shapes/page.ts'
-import { nothing } from '../shapes.ts'
 
 export const findSubjects = defineOperation({
   name: 'find_subjects',

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
-import type { ConsequenceView } from '../../../src/observation/consequence.ts'
 import type { Message } from '../../../src/observation/dialogue.ts'
 import { isRepeated } from '../../../src/runtime/turns/repeated-calls.ts'
 import { buildRequest } from '../../../src/runtime/turns/request.ts'
 import { retryDelay, usualRetries } from '../../../src/runtime/turns/retry.ts'
+import type { ConsequenceView } from '../../../src/wire/contract.ts'
 
 const view: ConsequenceView = {
   execution_id: 'exe_1',

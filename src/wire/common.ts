@@ -1,6 +1,10 @@
 import { z } from 'zod'
-import { faults } from '../../faults/catalogue.ts'
-import type { ModelQuery, Row } from '../../runelog/read-model.ts'
+
+/** No parameters, no query, or an empty body. */
+export const nothing = z.strictObject({})
+
+/** The names that we give. Nothing else is looked up: no store, no header and no path sees what a stranger thought of. */
+export const id = z.string().regex(/^[\w.:-]{1,200}$/, 'An id is 1 to 200 letters, digits and _ . : - only.')
 
 /**
  * A whole number. A query arrives as text over HTTP and as values in a command; both are read alike. Text is decimal
@@ -27,18 +31,4 @@ export interface Page<T> {
 
 export function pageOf<T>(item: z.ZodType<T>): z.ZodType<Page<T>> {
   return z.object({ items: z.array(item), next_cursor: z.string().nullable() })
-}
-
-export type Place = NonNullable<ModelQuery['after']>
-
-export function cursorAt({ sort, key }: Pick<Row, 'sort' | 'key'>): string {
-  return `${sort ?? ''}_${key}`
-}
-
-export function readCursor(operation: string, cursor: string | undefined): Place | undefined {
-  if (cursor === undefined) return undefined
-  const [, sort = '', key = ''] = /^(-?\d{0,15})_([\w.:-]{1,200})$/.exec(cursor) ?? []
-  if (key !== '') return { sort: sort === '' ? null : Number(sort), key }
-  const problem = 'It is none that a page ended with; give a next_cursor, or nothing for the first page.'
-  throw faults.bad_request({ operation, problems: [{ in: 'query', pointer: '/cursor', problem }] })
 }

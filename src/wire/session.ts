@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { stateNames } from '../../kernel/machine.ts'
-import { runMachine } from '../../machines/run.ts'
-import { sessionMachine } from '../../machines/session.ts'
-import { budget } from '../../runes/kinds/agent.ts'
-import { subjectShape } from './rune.ts'
+import { stateNames } from '../kernel/machine.ts'
+import { runMachine } from '../machines/run.ts'
+import { sessionMachine } from '../machines/session.ts'
+import { budget } from '../runes/kinds/agent.ts'
+import { subjectShape } from './machine.ts'
 
 export const sessionState = z.enum(stateNames(sessionMachine))
 export const runStatus = z.enum(stateNames(runMachine))
@@ -25,6 +25,8 @@ export const abandonedShape = z.object({
   unsettled: z.int(),
   says: z.string(),
 })
+
+export type Abandoned = z.infer<typeof abandonedShape>
 
 /** A session in a list. */
 export const summaryShape = z.object({

@@ -1,12 +1,9 @@
 import { z } from 'zod'
-import { goalConfig } from '../../autonomy/goals/goal-config.ts'
-import type { GoalReport } from '../../autonomy/goals/report.ts'
-import { stateNames } from '../../kernel/machine.ts'
-import { goalMachine } from '../../machines/goal.ts'
-import { goalStopNames } from '../../machines/goal-stops.ts'
-import { taskMachine } from '../../machines/task.ts'
-import { jsonValue } from '../../runes/json-value.ts'
-import { id } from './id.ts'
+import { stateNames } from '../kernel/machine.ts'
+import { goalMachine } from '../machines/goal.ts'
+import { goalStopNames } from '../machines/goal-stops.ts'
+import { taskMachine } from '../machines/task.ts'
+import { jsonValue } from '../runes/json-value.ts'
 import { obstacleShape } from './run.ts'
 import { abandonedShape } from './session.ts'
 
@@ -38,7 +35,7 @@ const taskShape = z.object({
   result: jsonValue,
 })
 
-export const goalShape: z.ZodType<GoalReport> = z.object({
+export const goalShape = z.object({
   goal_id: z.string(),
   session_id: z.string(),
   goal: z.string(),
@@ -57,7 +54,7 @@ export const goalShape: z.ZodType<GoalReport> = z.object({
     wall_time_ms: z.int().optional(),
     cost_usd: z.number().optional(),
     iterations: z.int(),
-  }) as z.ZodType<GoalReport['budget']>,
+  }),
   used: z.object({
     tokens: z.int(),
     tool_calls: z.int(),
@@ -82,9 +79,32 @@ export const goalShape: z.ZodType<GoalReport> = z.object({
   abandoned: abandonedShape.nullable(),
 })
 
-/** What a goal is set with: as in the library, by the same names. */
-export const goalBody = z.strictObject({
-  goal: z.string().min(1).max(100_000),
-  session_id: id.optional(),
-  ...goalConfig.partial().shape,
+export const severities = ['error', 'warning', 'suggestion', 'info'] as const
+export const categories = ['correctness', 'security', 'performance', 'style', 'completeness'] as const
+
+const findingShape = z.object({
+  id: z.string(),
+  severity: z.enum(severities),
+  category: z.enum(categories),
+  title: z.string(),
+  description: z.string(),
+  evidence: z.array(z.string()).readonly(),
+  /** Null: it is about the whole of it. */
+  task_id: z.string().nullable(),
+  /** The same task, as the plan calls it. */
+  task: z.string().nullable(),
+  suggested_fix: z.string().nullable(),
 })
+
+export const critiqueShape = z.object({
+  /** Which review of the goal it was, from 1. */
+  iteration: z.int(),
+  plan_id: z.string(),
+  event_id: z.int(),
+  at: z.int(),
+  /** What was found has been erased since. */
+  is_redacted: z.boolean(),
+  findings: z.array(findingShape).readonly(),
+})
+
+export type CritiqueReport = z.infer<typeof critiqueShape>

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { stateNames } from '../../kernel/machine.ts'
-import { interactionMachine } from '../../machines/interaction.ts'
-import { jsonObject, jsonValue } from '../../runes/json-value.ts'
-import { visibilities } from '../../runes/rune.ts'
+import { stateNames } from '../kernel/machine.ts'
+import { interactionMachine } from '../machines/interaction.ts'
+import { jsonObject, jsonValue } from '../runes/json-value.ts'
+import { visibilities } from '../runes/rune.ts'
+import { id } from './common.ts'
 import { snapshotShape } from './contract.ts'
-import { id } from './id.ts'
 
 /** All that a person has to see before saying yes, and what became of it. Nothing in it is cut. */
 export const interactionShape = z.object({
@@ -77,6 +77,8 @@ export const unsettledShape = z.object({
   since: z.int(),
   says: z.string(),
 })
+
+export type UnsettledItem = z.infer<typeof unsettledShape>
 
 export type InboxItem = z.infer<typeof openInteractionShape>
 

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { answerPack } from '../../coordinator/schemas/answer-pack.ts'
-import { failurePack } from '../../coordinator/schemas/failure-pack.ts'
-import { questionPack } from '../../coordinator/schemas/question-pack.ts'
-import { riskAssessment } from '../../coordinator/schemas/risk-assessment.ts'
-import { ruleDecisions } from '../../coordinator/schemas/rule-decision.ts'
-import { guardReading, outputProduced } from '../../coordinator/schemas/run-tape.ts'
-import { stateNames } from '../../kernel/machine.ts'
-import { coordinationMachine } from '../../machines/coordination.ts'
-import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { answerPack } from '../coordinator/schemas/answer-pack.ts'
+import { failurePack } from '../coordinator/schemas/failure-pack.ts'
+import { questionPack } from '../coordinator/schemas/question-pack.ts'
+import { riskAssessment } from '../coordinator/schemas/risk-assessment.ts'
+import { ruleDecisions } from '../coordinator/schemas/rule-decision.ts'
+import { guardReading, outputProduced } from '../coordinator/schemas/run-tape.ts'
+import { stateNames } from '../kernel/machine.ts'
+import { coordinationMachine } from '../machines/coordination.ts'
+import { jsonObject, jsonValue } from '../runes/json-value.ts'
 
 export const planState = z.enum(stateNames(coordinationMachine))
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { jsonValue } from '../../runes/json-value.ts'
-import { budget } from '../../runes/kinds/agent.ts'
-import { visibilities } from '../../runes/rune.ts'
-import { id } from './id.ts'
+import { jsonValue } from '../runes/json-value.ts'
+import { budget } from '../runes/kinds/agent.ts'
+import { visibilities } from '../runes/rune.ts'
+import { id } from './common.ts'
 import { runStatus } from './session.ts'
 
 /** What a run is submitted with: as in the library, by the same names. */
@@ -32,6 +32,7 @@ export const listedRunShape = z.object({
   is_abandoned: z.boolean(),
 })
 
+/** What keeps a queued run from being taken. */
 export const obstacleShape = z.object({
   what: z.enum(['session', 'agent', 'run']),
   id: z.string(),
@@ -40,6 +41,8 @@ export const obstacleShape = z.object({
   needs_person: z.boolean(),
   says: z.string(),
 })
+
+export type Obstacle = z.infer<typeof obstacleShape>
 
 export const runShape = z.object({
   run_id: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { actorCategories, actors } from '../../runes/actor.ts'
-import { jsonValue } from '../../runes/json-value.ts'
-import { concernNames, type Rune, visibilities } from '../../runes/rune.ts'
+import { actorCategories, actors } from '../runes/actor.ts'
+import { jsonValue } from '../runes/json-value.ts'
+import { concernNames, type Rune, visibilities } from '../runes/rune.ts'
 
 const concerns = Object.fromEntries(concernNames.map((name) => [name, z.string().optional()]))
 
@@ -29,17 +29,13 @@ export const runeShape = z.object({
   redacted: z.literal(true).optional(),
 }) as unknown as z.ZodType<Rune>
 
-/** Where one subject is, and what may become of it from there. */
-export const subjectShape = z.object({
-  machine: z.string(),
-  subject_id: z.string(),
-  state: z.string(),
-  meaning: z.string(),
-  since: z.int(),
-  /** The rune that brought it there. */
+/** A page of the runes of a session. */
+export const runesShape = z.object({
+  items: z.array(runeShape),
+  /** Where the next page begins: `after` this one, or `before` it with backward. Null: there are no more for now. */
+  next: z.int().nullable(),
+  /** The last rune of the session. */
   event_id: z.int(),
-  allowed: z.array(z.object({ trigger: z.string(), to: z.string(), needs: z.array(z.string()).readonly() })).readonly(),
-  forbidden: z.array(z.object({ to: z.string(), because: z.string() })).readonly(),
 })
 
-export type SubjectCard = z.infer<typeof subjectShape>
+export type RunesPage = z.infer<typeof runesShape>

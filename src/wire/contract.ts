@@ -1,0 +1,204 @@
+import { z } from 'zod'
+import { stateNames, triggerNames } from '../kernel/machine.ts'
+import { contractMachine } from '../machines/contract.ts'
+import { actorCategories, actors } from '../runes/actor.ts'
+import { jsonValue } from '../runes/json-value.ts'
+import { deciders, waitingReasons } from '../runes/kinds/contract.ts'
+import { memoryKinds } from '../runes/kinds/memory.ts'
+import { abandonedShape } from './session.ts'
+
+const status = z.enum(stateNames(contractMachine))
+const trigger = z.enum(triggerNames(contractMachine))
+const actionType = z.enum(['tool_call', 'ecs_request'])
+const moment = z.int()
+const span = z.int().nonnegative()
+
+const cause = {
+  /** Why it waits from here on; null if it does not. */
+  waiting_reason: z.enum(waitingReasons).nullable(),
+  /** What kind of failure it is, such as `timeout`. */
+  error_kind: z.string().nullable(),
+  /** The question that it waits for from here on, or waited for until here. */
+  interaction_id: z.string().nullable(),
+}
+
+/** What anyone outside may know about a contract. */
+export const snapshotShape = z.object({
+  execution_id: z.string(),
+  action_type: actionType,
+  action_summary: z.string(),
+  current_status: status,
+  created_at: moment,
+  entered_at: moment,
+  duration_in_state_ms: span,
+  is_terminal: z.boolean(),
+  is_stable: z.boolean(),
+  is_resumable: z.boolean(),
+  /** What it may do: the action is irreversible. What it did is in the consequence view. */
+  has_side_effects: z.boolean(),
+  irreversible: z.boolean(),
+  idempotency_key: z.string().nullable(),
+  timeout_ms: z.int().nullable(),
+  result: jsonValue.nullable(),
+  error_message: z.string().nullable(),
+  ...cause,
+  transition_count: z.int().nonnegative(),
+  last_actor: z.enum(actors).nullable(),
+  last_trigger: trigger.nullable(),
+})
+
+/** One contract as it is now (specification 001). */
+export type ExecutionSnapshot = z.infer<typeof snapshotShape>
+
+/** One contract by itself. */
+export const oneSnapshotShape = snapshotShape.extend({
+  /** It is running, and its process is gone; null where a process works on the store. */
+  abandoned: abandonedShape.nullable(),
+})
+
+export type OneSnapshot = z.infer<typeof oneSnapshotShape>
+
+const labels = [
+  'NOT_STARTED',
+  'IN_PROGRESS',
+  'WAITING',
+  'SUCCESS',
+  'FAILED',
+  'REJECTED',
+  'CANCELLED',
+  'UNKNOWN',
+] as const
+
+export type ConsequenceLabel = (typeof labels)[number]
+
+export const consequenceShape = z.object({
+  execution_id: z.string(),
+  action_type: actionType,
+  action_summary: z.string(),
+  consequence_label: z.enum(labels),
+  result: jsonValue.nullable(),
+  error_message: z.string().nullable(),
+  /** The action is irreversible and it happened. */
+  has_side_effects: z.boolean(),
+  was_suspended: z.boolean(),
+  /** A person, a deadline that took the default, or policy; null where nothing had to be decided. */
+  decided_by: z.enum(deciders).nullable(),
+  is_still_pending: z.boolean(),
+  /** Only once it is over. */
+  total_duration_ms: span.nullable(),
+})
+
+/** What the world looks like after an attempt, in words that reasoning can use (specification 001). */
+export type ConsequenceView = z.infer<typeof consequenceShape>
+
+export const transitionShape = z.object({
+  execution_id: z.string(),
+  /** Per contract, from 0. */
+  sequence_number: z.int().nonnegative(),
+  from_status: status,
+  to_status: status,
+  trigger,
+  actor: z.enum(actors),
+  actor_category: z.enum(actorCategories),
+  timestamp: moment,
+  is_terminal_transition: z.boolean(),
+  ...cause,
+})
+
+/** One move of one contract. */
+export type TransitionRecord = z.infer<typeof transitionShape>
+
+export const transitionsShape = z.object({
+  execution_id: z.string(),
+  session_id: z.string(),
+  transitions: z.array(transitionShape).readonly(),
+})
+
+export type Transitions = z.infer<typeof transitionsShape>
+
+export const timelineShape = z.object({
+  session_id: z.string(),
+  /** By `created_at`. */
+  contracts: z.array(snapshotShape).readonly(),
+  /** By `timestamp`; what happened at the same time stays in the order of the log. */
+  transitions: z.array(transitionShape).readonly(),
+  total_contracts: z.int().nonnegative(),
+  terminal_contracts: z.int().nonnegative(),
+  active_contracts: z.int().nonnegative(),
+  /** Some contract waits now. */
+  has_suspended: z.boolean(),
+  has_irreversible_completed: z.boolean(),
+  started_at: moment.nullable(),
+  /** Only when every contract is over. */
+  ended_at: moment.nullable(),
+})
+
+/** All contracts of a session and all their moves (specification 001). */
+export type ExecutionTimeline = z.infer<typeof timelineShape>
+
+export const stepShape = z.object({
+  /** The actor. */
+  node_id: z.string(),
+  timestamp: moment,
+  action: z.string(),
+  /** The beginning of the result or of the error; the snapshot has the whole of it. */
+  result: z.string().nullable(),
+  metadata: z.object({
+    trigger: z.string().nullable(),
+    actor: z.string(),
+    contract_id: z.string(),
+    irreversible: z.boolean(),
+    ...cause,
+  }),
+})
+
+/** One entry of the execution trace (specification 000). */
+export type ExecutionStep = z.infer<typeof stepShape>
+
+const messageShape = z.discriminatedUnion('role', [
+  z.object({ role: z.literal('user'), content: jsonValue }),
+  z.object({
+    role: z.literal('assistant'),
+    text: z.string(),
+    calls: z.array(z.object({ call_id: z.string(), name: z.string(), arguments: jsonValue })).readonly(),
+    provider_state: jsonValue.exactOptional(),
+    provider_model: z.string().exactOptional(),
+    partial: z.literal(true).exactOptional(),
+  }),
+  z.object({ role: z.literal('tool'), call_id: z.string(), consequence: consequenceShape }),
+])
+
+export const graphStatuses = ['idle', 'processing', 'suspended', 'error'] as const
+
+export type GraphStatus = (typeof graphStatuses)[number]
+
+export const graphShape = z.object({
+  session_id: z.string(),
+  /** The event after which this is so; 0 before the first. */
+  event_id: z.int(),
+  status: z.enum(graphStatuses),
+  dialogue: z.array(messageShape).readonly(),
+  /** Recorded or under way. */
+  pending_executions: z.array(snapshotShape).readonly(),
+  /** Over, or waiting for an answer. */
+  completed_executions: z.array(snapshotShape).readonly(),
+  execution_trace: z.array(stepShape).readonly(),
+  /** The contracts that a resume has to find waiting; `expected_waiting` of an answer. */
+  expected_waiting: z.array(z.string()).readonly(),
+})
+
+/** Where reasoning stands: a function of the runes. */
+export type GraphState = z.infer<typeof graphShape>
+
+export const memoryFactShape = z.object({
+  /** The record of it. */
+  event_id: z.int(),
+  at: z.int(),
+  session_id: z.string(),
+  run_id: z.string().nullable(),
+  agent_id: z.string().nullable(),
+  ...memoryKinds['memory.committed'].shape,
+})
+
+/** What an agent remembers of a contract, with where it comes from. */
+export type MemoryFact = z.infer<typeof memoryFactShape>

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+
+/** A machine as its declaration has it. */
+export const topologyShape = z.object({
+  machine: z.string(),
+  version: z.int(),
+  meaning: z.string(),
+  initial_status: z.string(),
+  nodes: z
+    .array(
+      z.object({
+        status: z.string(),
+        meaning: z.string(),
+        is_terminal: z.boolean(),
+        is_initial: z.boolean(),
+        is_stable: z.boolean(),
+        is_resumable: z.boolean(),
+      }),
+    )
+    .readonly(),
+  edges: z
+    .array(
+      z.object({
+        from_status: z.string(),
+        to_status: z.string(),
+        trigger: z.string(),
+        guards: z.array(z.string()).readonly(),
+        rune: z.string().nullable(),
+        extension: z.string().optional(),
+      }),
+    )
+    .readonly(),
+  forbidden_transitions: z
+    .array(z.object({ from_status: z.string(), to_status: z.string(), reason: z.string() }))
+    .readonly(),
+  terminal_statuses: z.array(z.string()).readonly(),
+  resumable_statuses: z.array(z.string()).readonly(),
+})
+
+/** Where one subject is, and what may become of it from there. */
+export const subjectShape = z.object({
+  machine: z.string(),
+  subject_id: z.string(),
+  state: z.string(),
+  meaning: z.string(),
+  since: z.int(),
+  /** The rune that brought it there. */
+  event_id: z.int(),
+  allowed: z.array(z.object({ trigger: z.string(), to: z.string(), needs: z.array(z.string()).readonly() })).readonly(),
+  forbidden: z.array(z.object({ to: z.string(), because: z.string() })).readonly(),
+})
+
+export type SubjectCard = z.infer<typeof subjectShape>
+
+/** How many subjects are in each state that is not an end. */
+export const occupancyShape = z.object({
+  machines: z.array(
+    z.object({
+      machine: z.string(),
+      states: z.array(
+        z.object({
+          state: z.string(),
+          count: z.int(),
+          /** There are at least as many. */
+          is_capped: z.boolean(),
+          oldest_since: z.int().nullable(),
+        }),
+      ),
+    }),
+  ),
+})
+
+export type Occupancy = z.infer<typeof occupancyShape>
