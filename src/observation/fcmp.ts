@@ -1,8 +1,8 @@
+import { isoTime } from '../kernel/instant.ts'
 import { type RunStatus, type RunTrigger, runMachine } from '../machines/run.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
 import { type FcmpData, type FcmpEvent, type FcmpType, fcmpVersion, type InputKind } from '../wire/fcmp.ts'
-import { isoTime } from './iso-time.ts'
 import { notPublic, visible } from './visible.ts'
 
 export interface Fcmp {

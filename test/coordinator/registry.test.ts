@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { admitRegistry } from '../../src/coordinator/registry/admission.ts'
-import { nearest } from '../../src/coordinator/registry/nearest.ts'
 import type { Json } from '../../src/kernel/json.ts'
+import { nearest } from '../../src/kernel/nearest.ts'
 import { agent, command, content, ports, registryOf, rule, workflow } from '../support/coordinator.ts'
 
 function admit(...entries: readonly Json[]) {

@@ -9,8 +9,8 @@ import {
   reviewCategories,
 } from '../../coordinator/schemas/scalars.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
+import { isoTime } from '../../kernel/instant.ts'
 import type { Json } from '../../kernel/json.ts'
-import { isoTime } from '../../observation/iso-time.ts'
 import type { PlanDraft } from './draft.ts'
 import type { GoalConfig } from './goal-config.ts'
 

@@ -1,4 +1,4 @@
-import { isoTime } from '../../observation/iso-time.ts'
+import { isoTime } from '../../kernel/instant.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Command } from '../command.ts'
 import { untilStopped } from '../until-stopped.ts'

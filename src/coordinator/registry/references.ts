@@ -1,6 +1,6 @@
+import { nearest } from '../../kernel/nearest.ts'
 import type { EntryOf, RegistryEntry, RegistrySnapshot, Rule } from '../schemas/registry.ts'
 import type { ContentKind } from '../schemas/scalars.ts'
-import { nearest } from './nearest.ts'
 
 /** Where content is looked up. Made once per snapshot, since a snapshot never changes. */
 export interface RegistryIndex {

@@ -8,21 +8,12 @@ export function longestPath({ nodes, edges }: ExecutionGraph, durations: Readonl
   const finish = (node: string): number => {
     const known = done.get(node)
     if (known !== undefined) return known
-    let start = 0
-    for (const { from_node } of before.get(node) ?? []) {
-      const ready = finish(from_node)
-      if (ready > start) start = ready
-    }
+    const start = Math.max(0, ...(before.get(node) ?? []).map(({ from_node }) => finish(from_node)))
     const end = start + (durations.get(node) ?? 0)
     done.set(node, end)
     return end
   }
-  let longest = 0
-  for (const { node_id } of nodes) {
-    const end = finish(node_id)
-    if (end > longest) longest = end
-  }
-  return longest
+  return Math.max(0, ...nodes.map(({ node_id }) => finish(node_id)))
 }
 
 /** 0 to 100. Nodes count most; branches and agents that have to meet add to it. */
@@ -32,5 +23,5 @@ export function complexityOf(graph: ExecutionGraph): number {
   const branches = edges.filter(({ edge_type }) => edge_type !== 'sequential').length
   const busy = swimlanes.filter(({ node_refs }) => node_refs.some((node) => !idle.includes(node))).length
   const score = Number(((nodes.length - idle.length) / 4 + branches / 2 + (busy - 1) * 5).toFixed(0))
-  return score < 0 ? 0 : score > 100 ? 100 : score
+  return Math.max(0, Math.min(score, 100))
 }

@@ -33,7 +33,7 @@ export function changeImpact(
     files_per_commit: measure(
       perCommit,
       constraints.allow_bulk_changes ? null : constraints.max_files_per_commit,
-      highest,
+      (amounts) => Math.max(0, ...amounts),
     ),
     commits: measure(known('commits'), budgets.max_commits),
     tokens: measure(known('tokens'), budgets.max_tokens),
@@ -72,8 +72,8 @@ function filesOf(step: PlannedStep, targets: number): Basis | null {
 function countedOnce(files: readonly Basis[], targets: number): Basis[] {
   let uncounted = targets
   return files.map(({ step_id, amount, source }) => {
-    const shared = least(amount, targets)
-    const fresh = least(shared, uncounted)
+    const shared = Math.min(amount, targets)
+    const fresh = Math.min(shared, uncounted)
     uncounted -= fresh
     const again = shared - fresh
     const counted = again === 0 ? source : `${source}; ${again} of them are counted for an earlier step`
@@ -88,9 +88,7 @@ function filesPerCommit(step: PlannedStep, files: readonly Basis[]): Basis | nul
   if (changed === undefined || (commits === undefined && changed.amount > 0)) return null
   if (commits === undefined || commits === 0 || changed.amount === 0)
     return { step_id, amount: 0, source: 'it commits no files' }
-  const rest = changed.amount % commits
-  const amount = (changed.amount - rest) / commits + (rest === 0 ? 0 : 1)
-  return { step_id, amount, source: `${changed.source}, in ${commits} commits` }
+  return { step_id, amount: Math.ceil(changed.amount / commits), source: `${changed.source}, in ${commits} commits` }
 }
 
 function basisOf({ step_id, command }: PlannedStep, amount: keyof Command['estimate']): Basis | null {
@@ -105,12 +103,4 @@ function sourceOf({ id, version }: Command): string {
 /** Sums of decimal fractions drift in the last digits; a millionth of a dollar is exact enough. */
 function sum(amounts: readonly number[]): number {
   return Number(amounts.reduce((total, one) => total + one, 0).toFixed(6))
-}
-
-function highest(amounts: readonly number[]): number {
-  return amounts.reduce((most, one) => (one > most ? one : most), 0)
-}
-
-function least(a: number, b: number): number {
-  return a < b ? a : b
 }

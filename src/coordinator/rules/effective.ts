@@ -21,8 +21,7 @@ export function effectiveOf(intent: ExecutionIntent, policy: ExecutionPolicy | n
   const strictness = (mode: Mode) => modes.indexOf(mode)
   const mode =
     policy !== null && strictness(policy.mode) > strictness(interaction.mode) ? policy.mode : interaction.mode
-  const allowed = policy?.question_budget ?? interaction.question_budget
-  const budget = allowed < interaction.question_budget ? allowed : interaction.question_budget
+  const budget = Math.min(policy?.question_budget ?? interaction.question_budget, interaction.question_budget)
   return {
     mode,
     question_budget: mode === 'full_auto' || interaction.question_policy === 'never' ? 0 : budget,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readDay } from '../../kernel/instant.ts'
 import { withoutInvisible } from '../look-alikes.ts'
 
 /** The words that several artifacts share. Lists are in rising order where the words have one. */
@@ -61,14 +62,10 @@ export type Severity = (typeof severities)[number]
 export type ContentKind = (typeof contentKinds)[number]
 
 function isTimestamp(text: string): boolean {
-  const parts = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:[Zz]|[+-](\d\d):(\d\d))$/.exec(text)
-  if (parts === null) return false
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, ahead = 0, past = 0] = parts
-    .slice(1)
-    .map((part) => Number(part ?? 0))
-  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-  const days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0
-  return day >= 1 && day <= days && hour <= 23 && minute <= 59 && second <= 60 && ahead <= 23 && past <= 59
+  const parts = /^(\d{4}-\d\d-\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|[+-](\d\d):(\d\d))$/i.exec(text)
+  if (parts === null || readDay(parts[1] ?? '') === undefined) return false
+  const [hour = 0, minute = 0, second = 0, ahead = 0, past = 0] = parts.slice(2).map((part) => Number(part ?? 0))
+  return hour <= 23 && minute <= 59 && second <= 60 && ahead <= 23 && past <= 59
 }
 
 export function highestRisk(levels: readonly RiskLevel[]): RiskLevel {

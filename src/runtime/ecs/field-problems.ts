@@ -1,6 +1,6 @@
+import { readDay, readInstant } from '../../kernel/instant.ts'
 import type { Problem } from '../../kernel/problem.ts'
 import { isEmpty, valueProblem } from './field-value.ts'
-import { readDay, readInstant } from './instant.ts'
 import type { Field } from './shapes.ts'
 
 /** What makes the fields of a form impossible to answer: bounds that exclude everything, defaults that do not fit. */

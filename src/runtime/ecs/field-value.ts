@@ -1,5 +1,5 @@
+import { readDay, readInstant } from '../../kernel/instant.ts'
 import type { Json } from '../../kernel/json.ts'
-import { readDay, readInstant } from './instant.ts'
 import type { Field, FieldType } from './shapes.ts'
 
 type Check = (field: Field, value: Json) => string | undefined

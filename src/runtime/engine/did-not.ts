@@ -1,4 +1,4 @@
-import { isoTime } from '../../observation/iso-time.ts'
+import { isoTime } from '../../kernel/instant.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Engine } from './engine.ts'
 

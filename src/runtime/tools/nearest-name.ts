@@ -1,3 +1,5 @@
+import { editDistance } from '../../kernel/nearest.ts'
+
 /**
  * The name that differs least from what was written, if it differs by at most a
  * third of its letters. Case and separators do not count: models like to write
@@ -11,7 +13,7 @@ export function nearestName(written: string, names: readonly string[]): string |
   let least = Number.POSITIVE_INFINITY
   for (const name of names) {
     const candidate = plain(name)
-    const distance = lastPartOf(name) === wanted ? 1 : distanceBetween(wanted, candidate)
+    const distance = lastPartOf(name) === wanted ? 1 : editDistance(wanted, candidate)
     if (distance <= candidate.length / 3 && distance < least) {
       nearest = name
       least = distance
@@ -23,17 +25,3 @@ export function nearestName(written: string, names: readonly string[]): string |
 const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 
 const lastPartOf = (name: string) => plain(name.slice(name.lastIndexOf('.') + 1))
-
-/** Levenshtein: how many letters must be added, dropped or replaced. */
-function distanceBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
-}

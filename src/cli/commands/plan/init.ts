@@ -1,4 +1,4 @@
-import { isoTime } from '../../../observation/iso-time.ts'
+import { isoTime } from '../../../kernel/instant.ts'
 import type { Command } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import { take } from '../../with-store.ts'

@@ -1,4 +1,4 @@
-/** The known name with the fewest letters to change, or null when there is none at all. */
+/** The known name with the fewest letters to change, the first of equals. Null if none is known. */
 export function nearest(name: string, known: readonly string[]): string | null {
   let best: { name: string; distance: number } | null = null
   for (const candidate of known) {
@@ -8,20 +8,16 @@ export function nearest(name: string, known: readonly string[]): string | null {
   return best?.name ?? null
 }
 
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+/** Levenshtein: how many letters must be added, dropped or replaced. */
+export function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
-      const replace = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const change = least((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1)
-      next.push(least(replace, change))
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
     }
     row = next
   }
   return row[b.length] ?? 0
-}
-
-function least(a: number, b: number): number {
-  return a < b ? a : b
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readDay, readInstant } from '../../../src/runtime/ecs/instant.ts'
+import { readDay, readInstant } from '../../src/kernel/instant.ts'
 
 const moment = fc.integer({ min: -62_000_000_000_000, max: 250_000_000_000_000 })
 
