@@ -1,21 +1,18 @@
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { dieBy } from './adapters/host/crashes.ts'
-import { systemHost } from './app/system-host.ts'
-import { openTerminal } from './app/terminal.ts'
-import type { Arguments, Io } from './cli/command.ts'
+import { openTerminal, systemHost } from './app/host.ts'
+import { packageVersion } from './app/package-version.ts'
+import type { Arguments } from './cli/command.ts'
 import { commands } from './cli/commands/all.ts'
 import { exits } from './cli/exits.ts'
 import { next } from './cli/hint.ts'
+import type { Io } from './cli/host.ts'
 import { run } from './cli/run.ts'
 import { printable } from './kernel/printable.ts'
 import { stackOf } from './runtime/thrown.ts'
 
-/** Wires the rooms together. Nobody imports this file but the launcher. */
+/** Runs the command line. Only the launcher imports this file. */
 export function main(args: readonly string[]): Promise<number> {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
   leaveWithReader()
   dieBy(({ thrown, culprit }) => {
     process.stderr.write(`${printable(culprit.describe(thrown))}\n`)
@@ -25,14 +22,14 @@ export function main(args: readonly string[]): Promise<number> {
     next(io(), placesIn(args), `watch ${run_id} --work`, 'inbox')
     process.exit(exits.unknown)
   })
-  return run({ commands, version }, args, io()).catch((error) => {
-    // A bug. Its message may hold what others wrote.
+  return run({ commands, version: packageVersion() }, args, io()).catch((error) => {
+    // A bug. Its message may hold text of others, so it is made printable.
     process.stderr.write(`${printable(stackOf(error))}\n`)
     return 1
   })
 }
 
-/** Where the command was pointed to, for the commands that it names. */
+/** The places that this command was given, for the commands that it suggests. */
 function placesIn(args: readonly string[]): Arguments {
   const place = { type: 'string' } as const
   const options = { server: place, store: place, config: place }
@@ -46,13 +43,13 @@ function io(): Omit<Io, 'command'> {
     err: (text) => process.stderr.write(`${text}\n`),
     write: (text) => process.stdout.write(text),
     terminal: openTerminal(),
-    // Whoever came through npm has no command of this name on his path.
+    // Started by npm, the command is not on the user's path.
     program: process.env.npm_command === undefined ? 'statewright' : 'npx statewright',
     host: systemHost,
   }
 }
 
-/** Whoever read the output has left, as `head` does when it has enough: this process leaves too, in its usual way. */
+/** Ends this process in its usual way when the reader of its output is gone, as `head` is when it has enough. */
 function leaveWithReader(): void {
   let isLeaving = false
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -7,34 +7,32 @@ import { secretFault } from '../adapters/host/write-secret.ts'
 import { refuseName } from '../adapters/sqlite/open-database.ts'
 import { systemClock } from '../adapters/system/clock.ts'
 import { workspaceOf } from '../adapters/workspace/workspace-tools.ts'
-import type { Finding, Store, Where } from '../cli/command.ts'
-import { shownStore } from '../cli/shown-store.ts'
 import { Fault } from '../faults/fault.ts'
 import { unreadable } from '../runelog/damage.ts'
 import { mayGo, type Stray } from '../runelog/stray.ts'
 import { type BadEvent, createVerifier } from '../runes/verify.ts'
 import { listAgents } from '../surface/operations/agents.ts'
-import { openClient } from './open-client.ts'
+import { parseStoreUrl, shownStore } from '../surface/store-url.ts'
+import type { ExistingStore, Finding, Where } from '../surface/wiring.ts'
+import { configOf, storeOf } from './load-config.ts'
+import { openLookingClient } from './open-client.ts'
+import { openExisting } from './open-store.ts'
 import { keyFileOf, tokenFileOf, usualPlaceOf } from './secret-files.ts'
 import { createStatewright } from './statewright.ts'
 import { keyFault } from './store-key.ts'
-import { openStore } from './stores.ts'
-import { configOf, storeOf } from './where.ts'
 
-/** So many events are read in a few seconds. */
+/** A limit on the events that are verified: these take a few seconds. */
 const most_events = 100_000
 
 const least_free_bytes = 200 * 1024 * 1024
 
-/** What could be in the way, looked at one by one. Wiring, like `main`: nothing in a room imports this. */
+/** Checks Node, config, disk, store, clock, secrets and server, one finding each. */
 export async function examine(where: Where): Promise<readonly Finding[]> {
-  const store = await said(() => storeOf(where))
+  const store = await attempt(() => storeOf(where))
   return [
     theNode(),
     await theConfig(where),
-    ...(store instanceof Fault
-      ? []
-      : [theFolder(store), ...(await theStore(store)), ...(await theClock(store)), ...theSecrets(store)]),
+    ...(store instanceof Fault ? [] : await theStoreAt(store)),
     ...(where.server === undefined ? [] : [await theServer(where, where.server)]),
     theToken(),
   ]
@@ -51,21 +49,33 @@ function theNode(): Finding {
 
 async function theConfig({ config: named }: Where): Promise<Finding> {
   const what = 'config'
-  const config = await said(() => configOf(named))
-  if (config instanceof Fault) return bad(what, config.message, 'mend what it names')
+  const config = await attempt(() => configOf(named))
+  if (config instanceof Fault) return bad(what, config.message, 'fix what it names')
   if (config === undefined)
     return { what, verdict: 'odd', says: 'there is no ./statewright.config.ts', fix: 'statewright init' }
-  // On a store in memory: everything about agents, tools and models is checked, and nothing is touched.
-  const made = await said(() => createStatewright({ ...config, store: 'memory:', warn: () => {} }))
-  if (made instanceof Fault) return bad(what, made.message, 'mend what it names')
+  // On a store in memory: checks agents, tools and models, and touches nothing.
+  const made = await attempt(() => createStatewright({ ...config, store: 'memory:', warn: () => {} }))
+  if (made instanceof Fault) return bad(what, made.message, 'fix what it names')
   await made.close()
   return good(what, `the agents ${Object.keys(config.agents).join(', ')} can be set up`)
 }
 
-function theFolder(store: string): Finding {
+async function theStoreAt(url: string): Promise<readonly Finding[]> {
+  const place = await attempt(async () => parseStoreUrl(url))
+  if (place instanceof Fault) return [bad('store', place.message, 'name another --store')]
+  const path = place.kind === 'sqlite' ? place.path : undefined
+  return [
+    theFolder(path),
+    ...(await theStore(url, path)),
+    ...(place.kind === 'postgres' ? await theClock(url) : []),
+    ...(place.kind === 'memory' ? [] : theSecrets(url)),
+  ]
+}
+
+function theFolder(path: string | undefined): Finding {
   const what = 'disk'
-  if (!store.startsWith('sqlite:')) return good(what, 'the store is elsewhere')
-  const folder = dirname(resolve(store.slice('sqlite:'.length)))
+  if (path === undefined) return good(what, 'the store is elsewhere')
+  const folder = dirname(resolve(path))
   if (!existsSync(folder)) return bad(what, `there is no folder ${folder}`, `mkdir -p ${folder}`)
   try {
     accessSync(folder, constants.W_OK)
@@ -80,14 +90,13 @@ function theFolder(store: string): Finding {
     : good(what, free)
 }
 
-async function theStore(url: string): Promise<readonly Finding[]> {
+async function theStore(url: string, path: string | undefined): Promise<readonly Finding[]> {
   const what = 'store'
-  const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
-  const named = await said(async () => path !== undefined && refuseName(path))
+  const named = await attempt(async () => path !== undefined && refuseName(path))
   if (named instanceof Fault) return [bad(what, named.message, 'name another --store')]
   if (path !== undefined && !existsSync(path) && !existsSync(`${path}.segments`))
     return [good(what, `${shownStore(url)} is not there yet; the first run makes it`)]
-  const opened = await said(() => openStore(url, 'look'))
+  const opened = await attempt(() => openExisting(url, 'look'))
   if (opened instanceof Fault) {
     const isHeld = opened.code === 'store_locked'
     if (isHeld) return [theHolder(what, opened)]
@@ -104,8 +113,8 @@ async function theStore(url: string): Promise<readonly Finding[]> {
   }
 }
 
-/** The events of each log, up to a limit. All that lies beside the logs is left to "verify". */
-async function theRecord({ runelog }: Store, sessions: readonly string[]): Promise<Finding> {
+/** Verifies the events of each log, up to a limit. "verify" checks the rest of the store. */
+async function theRecord({ runelog }: ExistingStore, sessions: readonly string[]): Promise<Finding> {
   const what = 'record'
   let events = 0
   for (const session_id of sessions) {
@@ -129,7 +138,7 @@ async function theRecord({ runelog }: Store, sessions: readonly string[]): Promi
   return good(what, `its ${events} events verify`)
 }
 
-/** Files that the store does not refer to. One that holds the only copy of a log points to a lost or older database. */
+/** Files that the store does not refer to. If one holds the only copy of a log, the database is lost or older. */
 function theStrays(strays: readonly Stray[]): readonly Finding[] {
   if (strays.length === 0) return []
   const lost = strays.filter((stray) => !mayGo(stray))
@@ -145,12 +154,11 @@ function theStrays(strays: readonly Stray[]): readonly Finding[] {
       ]
 }
 
-/** Processes on PostgreSQL decide by its clock. One that differs confuses readers who compare logs. */
+/** Processes on PostgreSQL decide by its clock. A machine with another time confuses readers who compare logs. */
 async function theClock(url: string): Promise<readonly Finding[]> {
-  if (!/^postgres(ql)?:/.test(url)) return []
   const { measureSkew, noticeable_skew_ms } = await import('../adapters/postgres/clock.ts')
   const skew_ms = await measureSkew(url, systemClock).catch(() => undefined)
-  // That the store cannot be reached is a finding of its own.
+  // Another finding says that the store cannot be reached.
   if (skew_ms === undefined) return []
   const what = 'clock'
   const says = `this machine is ${Math.abs(skew_ms)} ms ${skew_ms < 0 ? 'behind' : 'ahead of'} the database, whose clock counts`
@@ -159,7 +167,7 @@ async function theClock(url: string): Promise<readonly Finding[]> {
     : [good(what, says)]
 }
 
-/** Commands find a server that holds the store by themselves; any other process has to let go of it. */
+/** Commands ask a server that holds the store. Any other process must release it first. */
 function theHolder(what: string, { message, details }: Fault): Finding {
   const isServer = (details as { address?: string | null }).address != null
   return isServer
@@ -168,8 +176,8 @@ function theHolder(what: string, { message, details }: Fault): Finding {
 }
 
 async function theServer(where: Where, url: string): Promise<Finding> {
-  const answered = await said(async () => {
-    const client = await openClient(where, 'look')
+  const answered = await attempt(async () => {
+    const client = await openLookingClient(where)
     return client.call(listAgents, {})
   })
   if (!(answered instanceof Fault)) return good('server', `${url} answers, with ${answered.items.length} agents`)
@@ -178,9 +186,8 @@ async function theServer(where: Where, url: string): Promise<Finding> {
   return bad('server', answered.message, fix)
 }
 
-/** Where the key and the token of the store are. Both are safest where no workspace and no copy of the store has them. */
+/** The files of the key and the token. They are safest outside every workspace and every copy of the store. */
 function theSecrets(store: string): readonly Finding[] {
-  if (store === 'memory:') return []
   return (['key', 'token'] as const).map((secret): Finding => {
     const what = `${secret} file`
     const file = resolve(secret === 'key' ? keyFileOf(store) : tokenFileOf(store))
@@ -223,8 +230,8 @@ function theToken(): Finding {
 const good = (what: string, says: string): Finding => ({ what, verdict: 'good', says, fix: null })
 const bad = (what: string, says: string, fix: string): Finding => ({ what, verdict: 'bad', says, fix })
 
-/** What came of it, or the fault that refused it. */
-async function said<T>(work: () => Promise<T>): Promise<T | Fault> {
+/** The result, or the fault that refused it. */
+async function attempt<T>(work: () => Promise<T>): Promise<T | Fault> {
   try {
     return await work()
   } catch (error) {

@@ -1,8 +1,7 @@
 import { createRedactor, type Redactor } from '../runelog/redactor.ts'
 import { shortest_secret } from '../runelog/secret-forms.ts'
 import { readThrown } from '../runtime/thrown.ts'
-import type { Warn } from './limited-warn.ts'
-import { warnOnStderr } from './warn-on-stderr.ts'
+import { type Warn, warnOnStderr } from './warnings.ts'
 
 /** The parts of a config that hold secrets. */
 interface Holding {
@@ -13,10 +12,8 @@ interface Holding {
 }
 
 /**
- * Every secret that a config holds, by the name that is read in its place: those
- * it declares, tokens of the server, credentials of MCP servers and the password
- * in the URL of the store. A declared one that is too short is refused later;
- * one that only may be a secret is left out.
+ * Every secret of a config, by the name that replaces it: declared secrets, tokens of the server, credentials of MCP
+ * servers, and the password in the store URL. Undeclared values that are too short to be secrets are left out.
  */
 export function knownSecrets({
   secrets = {},
@@ -33,21 +30,21 @@ export function knownSecrets({
   return { ...Object.fromEntries(found.filter(([, { length }]) => length >= shortest_secret)), ...secrets }
 }
 
-/** Takes secrets out of a text for people, and out of what a warning says. */
+/** Removes secrets from texts and warnings. */
 export function cleaning(secrets: Readonly<Record<string, string>>, given?: Redactor) {
   const redactor = given ?? createRedactor({ secrets: new Map(Object.entries(secrets)) })
   const clean = (text: string) => redactor.redact(text.toWellFormed())
   return {
     clean,
     /**
-     * The function is the developer's, and may be async. That it throws or rejects ends neither what is being done nor
-     * the process: stderr gets a line, the first time.
+     * Wraps a developer's function, which may be async. If it throws or rejects, the work goes on: stderr gets a line,
+     * the first time.
      */
     cleanWarn(warn: Warn): Warn {
-      let isTold = false
+      let isReported = false
       const failed = (thrown: unknown) => {
-        if (isTold) return
-        isTold = true
+        if (isReported) return
+        isReported = true
         const error = readThrown(thrown, redactor.redact).message
         warnOnStderr('a function for warnings or logs failed; what it was told is lost', { error })
       }
@@ -63,7 +60,7 @@ export function cleaning(secrets: Readonly<Record<string, string>>, given?: Reda
   }
 }
 
-/** Details are for people; one that is no JSON is told as text. */
+/** Details that are not JSON become text. */
 function cleanDetails(details: object, redactor: Redactor): object {
   try {
     return redactor.clean(JSON.parse(JSON.stringify(details).toWellFormed())).value as object

@@ -6,19 +6,40 @@ import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import { problemSentence } from '../runtime/shape-problems.ts'
 import { readThrown, stackOf } from '../runtime/thrown.ts'
+import type { Where } from '../surface/wiring.ts'
 import { configProblems } from './config.ts'
+import { defaultConfigFile, defaultStore } from './defaults.ts'
 import type { StatewrightOptions } from './statewright.ts'
 
-/** In a file the store has a name; an open one cannot be written down. */
+/** The options of a config file, which names its store by URL. */
 export type Config = StatewrightOptions & { readonly store: string }
 
-export const usualConfig = './statewright.config.ts'
+/** The URL of the store: from the command line, else the environment, else the config, else the default. */
+export async function storeOf({ store, config }: Where): Promise<string> {
+  return store ?? process.env.STATEWRIGHT_STORE ?? (await configOf(config))?.store ?? defaultStore
+}
 
-/** Reads what a config file exports by default, and refuses it with the path of each field that does not fit. */
-export async function loadConfig(file: string = usualConfig): Promise<Config> {
+/** The config, with the store that the command line or the environment names instead of its own. */
+export async function configAt({ store, config: file }: Pick<Where, 'store' | 'config'>): Promise<Config> {
+  const config = await loadConfig(file)
+  return { ...config, store: store ?? process.env.STATEWRIGHT_STORE ?? config.store }
+}
+
+/** The config that was named, or the default one if it exists. */
+export async function configOf(named: string | undefined): Promise<Config | undefined> {
+  return hasConfig(named) ? loadConfig(named) : undefined
+}
+
+/** Whether a config was named, or the default one exists. */
+export function hasConfig(named: string | undefined): boolean {
+  return named !== undefined || existsSync(defaultConfigFile)
+}
+
+/** Loads the default export of a config file. Refuses it with the path of each field that does not fit. */
+export async function loadConfig(file: string = defaultConfigFile): Promise<Config> {
   const path = resolve(file)
   if (!existsSync(path)) {
-    const more = file === usualConfig ? '; "statewright init" writes one, and --config names another' : ''
+    const more = file === defaultConfigFile ? '; "statewright init" writes one, and --config names another' : ''
     throw faults.file_unusable({ file, problem: `there is no such file${more}.` })
   }
   claimOwnFile(path)
@@ -38,13 +59,13 @@ async function exported(file: string, path: string): Promise<unknown> {
   try {
     return await ((await import(pathToFileURL(path).href)) as { default?: unknown }).default
   } catch (error) {
-    // A tool or an agent in it that is refused says better than we could what is wrong.
+    // The refusal of a tool or an agent names the field already.
     if (error instanceof Fault) throw error
     throw faults.file_unusable({ file, problem: `it cannot be loaded: ${whyNot(error)}` }, { cause: error })
   }
 }
 
-/** What people meet on their first day, and what mends it. */
+/** Frequent errors of a first config, with what to do about each. */
 const remedies: readonly (readonly [RegExp, string])[] = [
   [
     /^Cannot use import statement outside a module|^Unexpected token 'export'/,
@@ -54,16 +75,16 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   [/^Unknown file extension "\.m?ts"/, 'use Node 22.18 or newer, or a config in JavaScript (--config)'],
 ]
 
-/** What was thrown, where in files of the user, and what mends it. */
+/** The error, its place in the user's files, and what to do about it. */
 function whyNot(thrown: unknown): string {
   const { message } = readThrown(thrown)
   const place = placeIn(stackOf(thrown))
   const [match, remedy] = remedies.find(([pattern]) => pattern.test(message)) ?? []
-  const mend = match === undefined ? '' : `; ${remedy?.replace('$1', match.exec(message)?.[1] ?? '')}`
-  return `${message.replace(/\.$/, '')}${place}${mend}.`
+  const fix = match === undefined ? '' : `; ${remedy?.replace('$1', match.exec(message)?.[1] ?? '')}`
+  return `${message.replace(/\.$/, '')}${place}${fix}.`
 }
 
-/** The first line of the stack that is neither of Node nor of a package. */
+/** The first place in the stack that is neither in Node nor in a package. */
 function placeIn(stack: string): string {
   const [, url, line] =
     [...stack.matchAll(/(file:\/\/\S+?):(\d+)(?::\d+)?/g)].find(([, url]) => !/\/node_modules\//.test(url ?? '')) ?? []

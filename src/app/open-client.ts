@@ -1,56 +1,63 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Use, Where } from '../cli/command.ts'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
+import { bundleLines } from '../server/bundle.ts'
 import type { Client } from '../surface/client.ts'
 import { createDesk } from '../surface/desk.ts'
 import { localClient } from '../surface/local-client.ts'
-import { remoteClient } from '../surface/remote-client.ts'
+import { faultOf, remoteClient } from '../surface/remote-client.ts'
+import type { Bundle, SessionFinder, Where } from '../surface/wiring.ts'
 import { isLoopback } from '../wire/loopback.ts'
-import { lookingPorts } from './looking-ports.ts'
+import { lookingPorts } from './desk.ts'
+import { storeOf } from './load-config.ts'
+import { openExisting } from './open-store.ts'
 import { tokenFileOf } from './secret-files.ts'
-import { openStore } from './stores.ts'
-import { storeOf } from './where.ts'
 
-/** How a command reaches the operations. Wiring, like `main`: nothing in a room imports this. */
-export async function openClient(where: Where, use: Use): Promise<Client> {
-  return orThroughServer(where, (url) => (use === 'look' ? looking(url) : openWorking(url, where, use)))
+interface Ways<T> {
+  readonly here: (url: string) => Promise<T>
+  readonly there: (server: string, token: string) => Promise<T>
 }
 
-/** On the store, unless a server is named or holds it. */
-export async function orThroughServer(where: Where, open: (url: string) => Promise<Client>): Promise<Client> {
-  if (where.server !== undefined) return asking(where.server, await tokenFor(where))
+/** On the store itself, or through the server that was named or that holds the store. */
+async function hereOrThere<T>(where: Where, { here, there }: Ways<T>): Promise<T> {
+  if (where.server !== undefined) return there(where.server, await tokenFor(where))
   const url = await storeOf(where)
   try {
-    return await open(url)
+    return await here(url)
   } catch (error) {
-    // A server that holds the store can be asked for anything that could be done on it.
     const address = holderOf(error)
     if (address === null) throw error
-    return asking(address, await tokenFor({ ...where, store: url }))
+    return there(address, await tokenFor({ ...where, store: url }))
   }
 }
 
-/** Whoever only looks does not wait until models, tools and engines are loaded. */
-async function openWorking(url: string, where: Where, use: Use): Promise<Client> {
-  const { openWorkingClient } = await import('./open-working-client.ts')
-  return openWorkingClient(url, where, use)
+/** A client on the store, or of the server that was named or that holds it. */
+export async function orThroughServer(where: Where, here: (url: string) => Promise<Client>): Promise<Client> {
+  return hereOrThere(where, { here, there: async (server, token) => asking(server, token) })
 }
 
-export function asking(server: string, token: string): Client {
+/** A client that only looks: it recovers nothing, and loads neither models nor tools. */
+export async function openLookingClient(where: Where): Promise<Client> {
+  return orThroughServer(where, async (url) => {
+    const { runelog, ...key } = await openExisting(url, 'look')
+    return localClient(createDesk(lookingPorts(runelog, key)), () => runelog.close())
+  })
+}
+
+function asking(server: string, token: string): Client {
   const url = server.replace(/\/+$/, '')
   return remoteClient({ url, token, fetch, pause: (ms, signal) => delay(ms, undefined, { signal }) })
 }
 
-/** Where the server is that holds the store, if this is why it could not be opened. */
-export function holderOf(error: unknown): string | null {
+/** The address of the server that holds the store, if that is why it could not be opened. */
+function holderOf(error: unknown): string | null {
   if (!(error instanceof Fault) || error.code !== 'store_locked') return null
   return (error.details as { address?: string | null }).address ?? null
 }
 
-/** The one in the environment, or the one that a server here wrote down; that one is for a server on this machine only. */
-export async function tokenFor(where: Where): Promise<string> {
+/** The token in the environment, else the one that a server on this machine wrote to its file. */
+async function tokenFor(where: Where): Promise<string> {
   const { STATEWRIGHT_TOKEN: token } = process.env
   if (token !== undefined && token !== '') return token
   if (where.server !== undefined && !isLoopback(where.server))
@@ -66,8 +73,41 @@ export async function tokenFor(where: Where): Promise<string> {
   })
 }
 
-/** On the store alone: nothing is recovered, nothing runs. */
-async function looking(url: string): Promise<Client> {
-  const { runelog, ...key } = await openStore(url, 'look')
-  return localClient(createDesk(lookingPorts(runelog, key)), () => runelog.close())
+/** Exports a session, from the store or from the server that was named or that holds it. */
+export async function openBundle(where: Where, find: SessionFinder): Promise<Bundle> {
+  return hereOrThere(where, {
+    here: (url) => bundleOf(url, find),
+    there: (server, token) => servedBundle(server, token, find),
+  })
+}
+
+async function bundleOf(url: string, { inStore }: SessionFinder): Promise<Bundle> {
+  const store = await openExisting(url, 'look')
+  const close = () => store.runelog.close()
+  try {
+    const session_id = await inStore(store)
+    return { session_id, lines: await bundleLines(createDesk(lookingPorts(store.runelog, store)), session_id), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function servedBundle(server: string, token: string, { onServer }: SessionFinder): Promise<Bundle> {
+  const session_id = await onServer(asking(server, token))
+  const url = `${server.replace(/\/+$/, '')}/api/sessions/${encodeURIComponent(session_id)}/bundle`
+  const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+  if (!response.ok) throw await faultOf(server, response)
+  return { session_id, lines: linesOf(response.body as AsyncIterable<Uint8Array>), close: async () => {} }
+}
+
+async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const part of bytes) {
+    const lines = (rest + decoder.decode(part, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) yield `${line}\n`
+  }
+  if (rest !== '') yield rest
 }

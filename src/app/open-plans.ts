@@ -13,26 +13,27 @@ import type { RegistrySnapshot } from '../coordinator/schemas/registry.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
+import { defaultPlanPolicy } from './defaults.ts'
 
+/** What plans are made of and judged by. */
 export interface PlanOptions {
   /** The folder of workflows, agents, commands and rules that plans are made of. */
   readonly registry?: string
-  /** What every plan and every goal is held to. Without it: ask people, change nothing destructive. */
+  /** The policy of every plan and goal. Default: ask people, change nothing destructive. */
   readonly policy?: Json
-  /** A file with an Ed25519 key in PEM: what is frozen is signed with it. */
+  /** A file with an Ed25519 key in PEM that signs frozen plans. */
   readonly signing_key?: string
 }
 
+/** The plans of a store. */
 export interface PlansOfStore extends Omit<Plans, 'resumeAll' | 'idle' | 'stop'> {
-  /** Writes what an ended coordination left behind to a folder, where `statewright plan verify` checks it. */
+  /** Writes the files of an ended plan to a folder, where `statewright plan verify` checks them. */
   export(coordination_id: string, folder: string): Promise<void>
 }
 
-export const usualPolicy: Json = { schema_version: '1.0.0', mode: 'interactive' }
-
 let loading: Promise<RuleEngine> | undefined
 
-/** Cedar is a megabyte of WebAssembly: only who makes plans pays for loading it, and only once. */
+/** Loads the rule engine once, with the first plan: Cedar is a megabyte of WebAssembly. */
 export function loadRules(): Promise<RuleEngine> {
   loading ??= import('../adapters/cedar/rule-engine.ts').then(({ createCedarRuleEngine }) => createCedarRuleEngine())
   return loading
@@ -40,7 +41,7 @@ export function loadRules(): Promise<RuleEngine> {
 
 let loadingConditions: Promise<ConditionEngine> | undefined
 
-/** As the rules: loaded once, by the first plan that has a condition. */
+/** Loads the condition engine once, with the first plan that has a condition. */
 function loadConditions(): Promise<ConditionEngine> {
   loadingConditions ??= import('../adapters/cedar/condition-engine.ts').then(({ createCedarConditionEngine }) =>
     createCedarConditionEngine(),
@@ -48,7 +49,7 @@ function loadConditions(): Promise<ConditionEngine> {
   return loadingConditions
 }
 
-/** Reads a registry as it is now. One bad file refuses it all. */
+/** Reads a registry folder. One bad file refuses the whole registry. */
 export async function readRegistry(folder: string, sha256: Sha256): Promise<RegistrySnapshot> {
   const { loadRegistry } = await import('../adapters/files/registry-folder.ts')
   const admission = await loadRegistry(folder, { sha256, rules: await loadRules() }).catch((error: Error) => {
@@ -58,9 +59,9 @@ export async function readRegistry(folder: string, sha256: Sha256): Promise<Regi
   throw faults.registry_refused({ registry: folder, problems: admission.problems })
 }
 
-/** Wires plans to a store: the registry folder, Cedar, the key. */
+/** Connects plans to a store: registry folder, Cedar, signing key. */
 export function openPlans(
-  { registry, policy = usualPolicy, signing_key }: PlanOptions,
+  { registry, policy = defaultPlanPolicy, signing_key }: PlanOptions,
   { sha256, ...ports }: Pick<PlanPorts, 'engine' | 'blobs'> & { readonly sha256: Sha256 },
 ) {
   if (signing_key !== undefined) claimOwnFile(signing_key)
@@ -88,20 +89,20 @@ export function openPlans(
 }
 
 /**
- * Refuses a signing key of another kind. To be asked before a store is opened, since a plan is signed at its end. A file
- * that is not there holds up only the plans that end without it: the key may be put back.
+ * Refuses a signing key of another kind. Call it before a store is opened, since a plan is signed at its end. A missing
+ * file is accepted: it only delays plans that end before the key is put back.
  */
 export async function checkSigningKey({ signing_key }: PlanOptions): Promise<void> {
   if (signing_key !== undefined && existsSync(signing_key)) await readKey(signing_key)
 }
 
-/** The key signs, and what it signed is checked against it. */
+/** Reads a private key: its signer, and the check of its signatures. */
 export async function readKey(file: string) {
   const { createSigner } = await import('../adapters/signing/ed25519.ts')
   return { signature: await readPublicKey(file), signer: await fromPem(file, createSigner) }
 }
 
-/** A private key has its public one in it. */
+/** Reads the public key of a PEM file, which may hold the private key. */
 export async function readPublicKey(file: string): Promise<SignatureCheck> {
   const { createSignatureCheck } = await import('../adapters/signing/ed25519.ts')
   return fromPem(file, createSignatureCheck)

@@ -1,5 +1,12 @@
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { fileBlobs } from '../adapters/files/blobs.ts'
-import { openCheckpoints } from '../adapters/sqlite/checkpoints.ts'
+import { hostPorts } from '../adapters/host/ports.ts'
+import { auditSqlite } from '../adapters/sqlite/audit.ts'
+import { auditCheckpoints, openCheckpoints } from '../adapters/sqlite/checkpoints.ts'
+import { copyStore } from '../adapters/sqlite/copy.ts'
+import { refuseAbsent } from '../adapters/sqlite/open-database.ts'
+import { openSqliteReadOnly } from '../adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from '../adapters/sqlite/runelog.ts'
 import { systemClock } from '../adapters/system/clock.ts'
 import { systemTimers } from '../adapters/system/timers.ts'
@@ -21,35 +28,46 @@ import { outputs } from '../runtime/models/outputs.ts'
 import { search } from '../runtime/models/search.ts'
 import { summaries } from '../runtime/models/summaries.ts'
 import { waitingRuns } from '../runtime/models/waiting-runs.ts'
+import { runningRuns } from '../runtime/running-runs.ts'
 import type { SharedStore } from '../runtime/shared-store.ts'
+import { parseStoreUrl } from '../surface/store-url.ts'
+import type { BackedUp, ExistingStore } from '../surface/wiring.ts'
+import { defaultSettings } from './defaults.ts'
 import { cleaning } from './known-secrets.ts'
-import { signerOf } from './store-key.ts'
-import { warnOnStderr } from './warn-on-stderr.ts'
+import { keyFileOf } from './secret-files.ts'
+import { keyFault, keyOf, signerOf } from './store-key.ts'
+import { type Warn, warnOnStderr } from './warnings.ts'
 
+/** A store that a process works on. */
 export interface Store {
   readonly runelog: Runelog
   readonly blobs: Blobs
   readonly checkpoints: Checkpoints
   readonly redactor: Redactor
-  /** Nobody else writes to it while it is open here. */
+  /** No other process writes to the store while it is open here. */
   readonly isExclusive: boolean
-  /** Publishes where this process can be asked, for whoever finds the store taken. */
+  /** Publishes the address of this server for processes that find the store locked. */
   readonly announce?: (address: string) => void
-  /** What several processes need to work on it together. */
+  /** Leases, queue and membership, if several processes may work on the store. */
   readonly shared?: SharedStore
-  /** Lets go of what the store claims beside its log. */
+  /** Releases the files that the store protects from tools. */
   readonly release?: () => void
 }
 
-/** How a process takes part in a store that it does not own. */
-export interface Sharing {
-  readonly lease_ms: number
-  readonly warn: (message: string, details: object) => void
-  /** Hears once that the store takes nothing more. */
+/** How a process opens a store. */
+export interface StoreOptions {
+  /** Hashing, time and randomness; a test moves them by hand. */
+  readonly ports?: Ports
+  /** Values that never reach the disk, by name. */
+  readonly secrets?: Readonly<Record<string, string>>
+  /** How long the process holds a run of a shared store without renewing. */
+  readonly lease_ms?: number
+  readonly warn?: Warn
+  /** Called once, when the store refuses everything from then on. */
   readonly broken?: (fault: Fault) => void
 }
 
-/** The read models that the runtime adds to the log's own. Every process on a store opens it with these. */
+/** The read models that the runtime adds to the log's own. Every process must open a store with these. */
 export const models = [
   openInteractions,
   waitingRuns,
@@ -62,26 +80,14 @@ export const models = [
   coordinations,
 ]
 
-export const usual_lease_ms = 5_000
-
-const usualSharing: Sharing = {
-  lease_ms: usual_lease_ms,
-  warn: warnOnStderr,
-}
-
-/** Opens the store that a URL names. Secrets are taken out of everything before it is written. */
-export async function openStore(
-  url: string,
-  given: Ports,
-  secrets: Readonly<Record<string, string>> = {},
-  sharing: Sharing = usualSharing,
-): Promise<Store> {
+/** Opens the store that a URL names, and makes it if it does not exist. Secrets are removed before anything is written. */
+export async function openStore(url: string, how: StoreOptions = {}): Promise<Store> {
+  const { ports: given = hostPorts, secrets = {}, broken, lease_ms = defaultSettings.lease_ms } = how
+  const place = parseStoreUrl(url)
   const ports = { ...given, signer: signerOf(url) }
   const redactor = createRedactor({ secrets: new Map(Object.entries(secrets)) })
-  const warn = cleaning(secrets, redactor).cleanWarn(sharing.warn)
-  const { broken } = sharing
   const options: RunelogOptions = { models, redactor, ...(broken === undefined ? {} : { broken }) }
-  if (url === 'memory:') {
+  if (place.kind === 'memory') {
     const blobs = withoutSecrets(memoryBlobs(ports.sha256), redactor)
     return {
       runelog: openMemoryRunelog(ports, { ...options, eraseBlobs: blobs.erase }),
@@ -91,8 +97,8 @@ export async function openStore(
       isExclusive: true,
     }
   }
-  if (url.startsWith('sqlite:')) {
-    const path = url.slice('sqlite:'.length)
+  if (place.kind === 'sqlite') {
+    const { path } = place
     const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
     const runelog = await openSqliteRunelog(path, ports, { ...options, eraseBlobs: blobs.erase })
     try {
@@ -104,33 +110,29 @@ export async function openStore(
       throw error
     }
   }
-  if (url.startsWith('postgres://') || url.startsWith('postgresql://')) {
-    // Only who uses PostgreSQL pays for loading its client.
-    const { openPostgresStore } = await import('../adapters/postgres/shared-store.ts')
-    // A lease lasts as long as it lasts: no test moves this time by hand.
-    const time = { clock: systemClock, timers: systemTimers }
-    const kept = { ...options, segments: segmentsFolder() }
-    const { blobs, ...store } = await openPostgresStore(url, ports, kept, { ...sharing, warn, ...time })
-    return {
-      ...store,
-      blobs: withoutSecrets(blobs, redactor),
-      checkpoints: noCheckpoints,
-      redactor,
-      isExclusive: false,
-      release: claimOwnFile(segmentsFolder()),
-    }
+  // Only a process that uses PostgreSQL loads its client.
+  const { openPostgresStore } = await import('../adapters/postgres/shared-store.ts')
+  const warn = cleaning(secrets, redactor).cleanWarn(how.warn ?? warnOnStderr)
+  // Leases always run on the system clock: no test moves this time by hand.
+  const time = { clock: systemClock, timers: systemTimers }
+  const sharing = { lease_ms, warn, ...(broken === undefined ? {} : { broken }), ...time }
+  const { blobs, ...store } = await openPostgresStore(url, ports, { ...options, segments: segmentsFolder() }, sharing)
+  return {
+    ...store,
+    blobs: withoutSecrets(blobs, redactor),
+    checkpoints: noCheckpoints,
+    redactor,
+    isExclusive: false,
+    release: claimOwnFile(segmentsFolder()),
   }
-  throw faults.bad_usage({
-    problem: `The store "${url}" is of no kind we know.`,
-    usage: 'sqlite:./file.db, postgres://… or memory:',
-  })
 }
 
-/** Where the archived sessions of a PostgreSQL store are. Every process of the store must see the same folder. */
+/** The folder of the archived sessions of a PostgreSQL store. Every process of the store must see the same folder. */
 export function segmentsFolder(): string {
   return process.env.STATEWRIGHT_SEGMENTS ?? './statewright.segments'
 }
 
+/** Closes a store that `openStore` opened. */
 export async function closeStore({ runelog, checkpoints, shared, release }: Store): Promise<void> {
   release?.()
   checkpoints.close()
@@ -140,4 +142,88 @@ export async function closeStore({ runelog, checkpoints, shared, release }: Stor
 
 function withoutSecrets(blobs: Blobs, redactor: Redactor): Blobs {
   return { ...blobs, keep: async (text) => blobs.keep(await redactor.redactLong(text)) }
+}
+
+/** Opens a store that exists, for a command that looks at it or changes its record. Makes nothing. */
+export async function openExisting(url: string, use: 'look' | 'change'): Promise<ExistingStore> {
+  const place = parseStoreUrl(url)
+  if (place.kind === 'memory')
+    throw faults.store_unusable({ store: url, problem: 'a store in memory ends with its process.' })
+  if (place.kind === 'postgres') return existingPostgres(url)
+  const { path } = place
+  refuseMissing(url)
+  const key = keyOf(url)
+  async function* damages() {
+    yield* auditSqlite(path, models)
+    const file = keyFileOf(url)
+    // A missing key file is no damage: a copy may have its key elsewhere.
+    if (!existsSync(file)) return
+    const fault = keyFault(url)
+    if (fault === undefined) yield* auditCheckpoints(`${path}.cache`, key.signer)
+    else yield { what: 'key of the store', problem: fault.message }
+  }
+  if (use === 'look') {
+    const { strays, ...runelog } = await openSqliteReadOnly(path, models)
+    const discard = () => Promise.reject(new Error('This store is open for reading only.'))
+    // No other process writes while the store is open here, so every running run is abandoned.
+    return { runelog, ...key, abandoned: () => runningRuns(runelog), damages, strays, discard }
+  }
+  const eraseBlobs = fileBlobs(`${path}.blobs`).erase
+  const { strays, ...runelog } = await openSqliteRunelog(path, { ...hostPorts, ...key }, { models, eraseBlobs })
+  return {
+    runelog: { ...runelog, redact: withoutTrace(runelog, `${path}.cache`, key.signer) },
+    ...key,
+    abandoned: () => runningRuns(runelog),
+    damages,
+    strays,
+    discard: ({ file }) => rm(file),
+  }
+}
+
+/** Removes the session from the fold cache before the redaction, since this process may be killed in between. */
+function withoutTrace({ redact }: Runelog, cache: string, signer: ExistingStore['signer']): Runelog['redact'] {
+  return async (session_id, ...asked) => {
+    if (existsSync(cache)) {
+      const checkpoints = openCheckpoints(cache, signer)
+      checkpoints.forget(session_id)
+      checkpoints.close()
+    }
+    await redact(session_id, ...asked)
+  }
+}
+
+async function existingPostgres(url: string): Promise<ExistingStore> {
+  const segments = segmentsFolder()
+  const { openPostgresRunelog } = await import('../adapters/postgres/runelog.ts')
+  const { abandonedRuns } = await import('../adapters/postgres/abandoned.ts')
+  const key = keyOf(url)
+  const { damages, ...runelog } = await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models })
+  return {
+    runelog,
+    ...key,
+    abandoned: () => abandonedRuns(url),
+    damages,
+    strays: async () => [],
+    discard: async () => {},
+  }
+}
+
+/** Copies a SQLite store. Leaves out a key file that does not hold the key of the store. */
+export async function backUp(url: string, folder: string): Promise<BackedUp> {
+  const place = parseStoreUrl(url)
+  if (place.kind !== 'sqlite')
+    throw faults.store_unusable({
+      store: url,
+      problem: 'only a SQLite file is copied here; use pg_dump for PostgreSQL.',
+    })
+  refuseMissing(url)
+  const fault = keyFault(url)
+  const copy = copyStore(place.path, folder, fault === undefined ? keyFileOf(url) : undefined)
+  return { store: `sqlite:${copy}`, key_problem: fault?.message ?? null }
+}
+
+/** Refuses a SQLite file that does not exist: opening it would make it. */
+export function refuseMissing(url: string): void {
+  const place = parseStoreUrl(url)
+  if (place.kind === 'sqlite') refuseAbsent(place.path, url)
 }

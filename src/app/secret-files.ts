@@ -6,21 +6,23 @@ import { publicKeyIn } from '../adapters/host/signing-key.ts'
 import { readAddress } from '../adapters/postgres/address.ts'
 import { claimOwnFile } from '../adapters/workspace/own-files.ts'
 import { fileRefused } from '../faults/file-refused.ts'
+import { parseStoreUrl } from '../surface/store-url.ts'
 
+/** The two secrets of a store. */
 export type Secret = 'key' | 'token'
 
-/** Where the owner's token of a store is, for a server and for a command that asks it. */
+/** The file of the owner's token, for a server and for a command that asks it. */
 export function tokenFileOf(store: string): string {
   return firstThere(placesOf(store, 'token'))
 }
 
 /**
- * Where the key is that signs for a store: of the places for it, the one whose key fits the public half beside the
- * store. Processes on several machines name one for a PostgreSQL store.
+ * The file of the key that signs for a store: of the possible places, the one whose key fits the public half beside the
+ * store. `STATEWRIGHT_KEY` names it for a PostgreSQL store that several machines share.
  */
 export function keyFileOf(store: string): string {
   const { STATEWRIGHT_KEY: named } = process.env
-  if (named !== undefined && !isFile(store)) {
+  if (named !== undefined && pathOf(store) === undefined) {
     claimOwnFile(named)
     return named
   }
@@ -30,21 +32,23 @@ export function keyFileOf(store: string): string {
 }
 
 /**
- * Where a new key or token of a store is made: in a folder of the user, which no workspace is in. The folder of a
- * store is found by its path, or by the address of its database.
+ * Where a new key or token is made: in the user's state folder, outside every workspace, under a name that follows from
+ * the path of the store or the address of its database.
  */
 export function usualPlaceOf(store: string, secret: Secret): string {
-  const [name, whole] = isFile(store) ? fileName(pathOf(store)) : databaseName(store)
+  const path = pathOf(store)
+  const [name, whole] = path === undefined ? databaseName(store) : fileName(path)
   const digest = createHash('sha256').update(whole).digest('hex').slice(0, 16)
   return join(secretsFolder(), `${name}-${digest}`, secret)
 }
 
-/** The public half of the key that was made for a store that is a file. It tells a lost key from one that never was. */
+/** The file with the public half of a SQLite store's key. It tells a lost key from one that was never made. */
 export function publicFileOf(store: string): string | undefined {
-  return isFile(store) ? `${pathOf(store)}.pub` : undefined
+  const path = pathOf(store)
+  return path === undefined ? undefined : `${path}.pub`
 }
 
-/** What the file with the public half says; undefined if the store has no such file. */
+/** The public key in that file; undefined if the store has no such file. */
 export function notedKeyOf(store: string): string | undefined {
   const note = publicFileOf(store)
   if (note === undefined || !existsSync(note)) return undefined
@@ -57,7 +61,7 @@ export function notedKeyOf(store: string): string | undefined {
 
 /** The usual place, then the one beside the store, as earlier versions and backups have it. */
 function placesOf(store: string, secret: Secret): readonly [usual: string, beside: string] {
-  const beside = isFile(store) ? `${pathOf(store)}.${secret}` : `./statewright.${secret}`
+  const beside = `${pathOf(store) ?? './statewright'}.${secret}`
   const places = [usualPlaceOf(store, secret), beside] as const
   // No tool of a workspace may touch either.
   for (const file of places) claimOwnFile(file)
@@ -81,8 +85,11 @@ function secretsFolder(): string {
   return join(state !== undefined && state !== '' ? state : join(homedir(), '.local', 'state'), 'statewright')
 }
 
-const isFile = (store: string) => store.startsWith('sqlite:')
-const pathOf = (store: string) => store.slice('sqlite:'.length)
+/** The file of a SQLite store; undefined for any other store. */
+function pathOf(store: string): string | undefined {
+  const place = parseStoreUrl(store)
+  return place.kind === 'sqlite' ? place.path : undefined
+}
 
 /** The real path, also of a file that is not there yet. */
 function fileName(path: string): readonly [name: string, whole: string] {

@@ -6,7 +6,6 @@ import { forgetToken, newToken, openToken } from '../adapters/host/token-file.ts
 import { refuseName } from '../adapters/sqlite/open-database.ts'
 import { createIds } from '../adapters/system/ids.ts'
 import { systemTimers } from '../adapters/system/timers.ts'
-import type { Serving, ServingOptions, WorkingIo } from '../cli/command.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import { fileRefused } from '../faults/file-refused.ts'
@@ -17,34 +16,36 @@ import { streamRoutes } from '../server/streams/stream-routes.ts'
 import { createStreams } from '../server/streams/streams.ts'
 import { type Token, tokenOf } from '../server/tokens.ts'
 import { operations } from '../surface/operations/all.ts'
+import { parseStoreUrl } from '../surface/store-url.ts'
+import type { Serving, ServingOptions, WorkingIo } from '../surface/wiring.ts'
 import { isLoopback } from '../wire/loopback.ts'
-import { deskOn } from './desk-on.ts'
+import { defaultPort, withDefaults } from './defaults.ts'
+import { deskOn } from './desk.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
-import type { Config } from './load-config.ts'
-import { logLevel } from './log-level.ts'
-import { closeStore, openStore, usual_lease_ms } from './open-store.ts'
+import { type Config, configAt } from './load-config.ts'
+import { closeStore, openStore } from './open-store.ts'
+import { packageVersion } from './package-version.ts'
 import { tokenFileOf } from './secret-files.ts'
-import { hearStrays, telling, workingLog, workingWarn } from './start-worker.ts'
+import { hearStrays, telling } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { keyOf } from './store-key.ts'
-import { configAt } from './where.ts'
-
-/** Where it listens unless someone says otherwise; if that is taken, on any port that is free. */
-const usualPort = 4400
+import { logLevel, workingLog, workingWarn } from './warnings.ts'
 
 const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
 
-/** A server as a config file describes it. Wiring, like `main`: nothing in a room imports this. */
+/** Starts a server as a config file describes it. */
 export async function startServer(asked: ServingOptions, io: WorkingIo): Promise<Serving> {
   return serveConfig(await configAt(asked), asked, io)
 }
 
+/** Starts a server for a config. If a step fails, it undoes the steps before. */
 export async function serveConfig(
   config: Config,
   asked: Omit<ServingOptions, 'config' | 'store'>,
   io: WorkingIo,
 ): Promise<Serving> {
-  const { settings: { lease_ms = usual_lease_ms } = {}, max_concurrent_runs = 64, server = {} } = config
+  const { server = {} } = config
+  const { lease_ms, max_concurrent_runs } = withDefaults(config)
   const host = asked.host ?? server.host ?? '127.0.0.1'
   if (!loopback.has(host) && asked.tls === undefined && !asked.allow_plain_http) throw faults.bind_refused({ host })
 
@@ -57,20 +58,20 @@ export async function serveConfig(
   const secrets = withTokens(config, own.token)
   const undo: (() => unknown)[] = [() => own.isNew && own.file !== null && forgetToken(own.file)]
   try {
-    const store = await openStore(config.store, hostPorts, secrets, { lease_ms, warn, broken: broken.resolve })
+    const store = await openStore(config.store, { secrets, lease_ms, warn, broken: broken.resolve })
     undo.unshift(() => closeStore(store))
     const runelog = telling(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
     undo.unshift(() => sw.close())
-    const unhear = hearStrays(warn, store.redactor)
-    undo.unshift(unhear)
+    const stopHearing = hearStrays(warn, store.redactor)
+    undo.unshift(stopHearing)
     const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
     let isBroken = false
     void broken.promise.then(() => {
       isBroken = true
     })
-    // The key is made when the server starts, like its token: no request makes one.
+    // The key is made when the server starts, like its token, so that no request makes one.
     const key = keyOf(config.store)
     key.signer()
     const desk = deskOn(sw, key)
@@ -83,7 +84,7 @@ export async function serveConfig(
       operations,
       streams: streamRoutes(streams),
       tokens: tokensOf(own.token, server.tokens),
-      version: versionOfPackage(),
+      version: packageVersion(),
       newId: () => ids.next('req'),
       timers: systemTimers,
       logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }, logLevel(usualLevel)),
@@ -112,17 +113,17 @@ export async function serveConfig(
         await app.close()
         await sw.close()
         await closeStore(store)
-        unhear()
+        stopHearing()
       },
     }
   } catch (error) {
-    // What began to work lets go of it, and a token that nobody was shown is made anew next time.
+    // Also removes a token that was never shown: the next start makes another.
     for (const step of undo) await step()
     throw error
   }
 }
 
-/** Where commands on this machine reach a server; null if they have to be told by `--server`. */
+/** The address for commands on this machine; null if they need `--server`. */
 function announced(url: string): string | null {
   const here = new URL(url)
   if (here.hostname === '0.0.0.0') here.hostname = '127.0.0.1'
@@ -137,11 +138,11 @@ async function listen(
   isSecure: boolean,
 ): Promise<string> {
   try {
-    await app.listen({ host, port: port ?? usualPort })
+    await app.listen({ host, port: port ?? defaultPort })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code !== 'EADDRINUSE' || port !== undefined)
-      throw faults.address_unusable({ address: `${host}:${port ?? usualPort}`, problem: `${message}.` })
+      throw faults.address_unusable({ address: `${host}:${port ?? defaultPort}`, problem: `${message}.` })
     await app.listen({ host, port: 0 })
   }
   const { port: bound } = app.server.address() as AddressInfo
@@ -156,15 +157,16 @@ function tokensOf(own: string, more: NonNullable<Config['server']>['tokens'] = [
   return [tokenOf('owner', 'admin', own), ...more.map(({ name, scope, token }) => tokenOf(name, scope, token))]
 }
 
-/** No token reaches the disk or a log, whoever writes it into a message. */
+/** No token reaches the disk or a log, not even inside a message. */
 function withTokens(config: Config, own: string) {
   return { ...knownSecrets(config), 'token of the owner': own }
 }
 
-/** Beside the store where that is a file; one that ends with the process has a token that does, too. */
+/** The owner's token, from its file. A store in memory has a token that ends with the process. */
 function ownToken(store: string): { token: string; isNew: boolean; file: string | null } {
-  if (store === 'memory:') return { token: newToken(), isNew: true, file: null }
-  if (store.startsWith('sqlite:')) refuseName(store.slice('sqlite:'.length))
+  const place = parseStoreUrl(store)
+  if (place.kind === 'memory') return { token: newToken(), isNew: true, file: null }
+  if (place.kind === 'sqlite') refuseName(place.path)
   const file = tokenFileOf(store)
   return { ...openToken(file), file }
 }
@@ -184,11 +186,4 @@ function readTls({ cert, key }: { cert: string; key: string }) {
 function consoleFolder(): { console_folder?: string } {
   const folder = fileURLToPath(new URL('../../dist/console', import.meta.url))
   return existsSync(`${folder}/index.html`) ? { console_folder: folder } : {}
-}
-
-function versionOfPackage(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
-  return version
 }

@@ -36,13 +36,13 @@ import type { Scope } from '../surface/operation.ts'
 import type { MemoryFact } from '../wire/contract.ts'
 import type { InteractionCard } from '../wire/interaction.ts'
 import { checkConfig } from './config.ts'
+import { defaultSettings, withDefaults } from './defaults.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
 import { checkingArguments } from './library-arguments.ts'
-import { atLevel, logLevel } from './log-level.ts'
 import { checkSigningKey, openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
-import { closeStore, openStore, type Store, usual_lease_ms } from './open-store.ts'
-import { usualSettings } from './settings.ts'
-import { warnOnStderr } from './warn-on-stderr.ts'
+import { closeStore, openStore, type Store } from './open-store.ts'
+import { packageVersion } from './package-version.ts'
+import { atLevel, logLevel, warnOnStderr } from './warnings.ts'
 
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
@@ -132,11 +132,11 @@ async function openStatewright(options: StatewrightOptions, assignment?: Assignm
   const { store } = options
   const secrets = knownSecrets(options)
   const { clean, cleanWarn } = cleaning(secrets, typeof store === 'string' ? undefined : store.redactor)
-  const warn = cleanWarn(options.warn ?? warnOnStderr)
+  const warn = cleanWarn(withDefaults(options).warn)
   const { info = () => {}, debug = () => {} } =
     options.log ?? atLevel(logLevel('warn'), { info: warnOnStderr, debug: warnOnStderr })
   const log: Log = { info: cleanWarn(info), debug: cleanWarn(debug) }
-  const mcp = await openServers(servers, { warn, clean })
+  const mcp = await openServers(servers, { warn, clean, version: packageVersion() })
   try {
     return await openWith(mcp, policy, { ...options, secrets, warn, log, assignment })
   } catch (error) {
@@ -149,7 +149,10 @@ async function openWith(
   mcp: McpServers,
   policy: Policy,
   options: StatewrightOptions &
-    Required<Pick<StatewrightOptions, 'warn'>> & { readonly log: Log; readonly assignment: Assignment | undefined },
+    Required<Pick<StatewrightOptions, 'warn' | 'secrets'>> & {
+      readonly log: Log
+      readonly assignment: Assignment | undefined
+    },
 ): Promise<Opened> {
   const storePorts = options.ports?.store ?? hostPorts
   const { warn, log, assignment } = options
@@ -158,11 +161,11 @@ async function openWith(
   const strange = strangeNames(policy, agents)
   if (strange.length > 0) warn('the policy names tools that no agent here has', { tools: strange })
   const ids = options.ports?.ids ?? createIds(hostPorts.random, hostPorts.now)
-  const { lease_ms = usual_lease_ms } = options.settings ?? {}
+  const { lease_ms, max_concurrent_runs } = withDefaults(options)
   const isOurs = typeof options.store === 'string'
   const store =
     typeof options.store === 'string'
-      ? await openStore(options.store, storePorts, options.secrets, { lease_ms, warn })
+      ? await openStore(options.store, { ports: storePorts, secrets: options.secrets, lease_ms, warn })
       : options.store
   const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
   const member = shared?.member()
@@ -171,7 +174,6 @@ async function openWith(
     blobs,
     sha256: storePorts.sha256,
   })
-  const max_concurrent_runs = options.max_concurrent_runs ?? 64
   const runtime: Runtime = createRuntime(
     {
       runelog,
@@ -309,7 +311,7 @@ function cardOf(name: string, { role, model, registry, delegates, budget, may_as
 
 /** On a shared store every process has a name of its own, and one that was stopped may wake while its lease lasts. */
 function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = {}, ids: Ids): Settings {
-  const settings = { ...usualSettings, ...given }
+  const settings = { ...defaultSettings, ...given }
   if (shared === undefined) return settings
   const { lease_ms } = shared
   const { late_worker_ms = lease_ms } = given

@@ -10,13 +10,13 @@ import { keyFileOf, notedKeyOf, publicFileOf } from './secret-files.ts'
 
 interface FoundKey {
   readonly file: string
-  /** Undefined if the store never had a key: one may be made. */
+  /** Undefined if the store never had a key. */
   readonly signer: Signer | undefined
 }
 
 /**
- * The key of a store. Refuses one that is lost, and one that the public half beside the store does not belong to: what
- * another key signs would count for nothing. Nothing is made.
+ * Finds the key of a store. Refuses a missing key, and one that does not match the public half beside the store: its
+ * signatures would count for nothing. Makes nothing.
  */
 export function findKey(url: string): FoundKey {
   const file = keyFileOf(url)
@@ -29,7 +29,7 @@ export function findKey(url: string): FoundKey {
   }
   const signer = openSigner(file)
   if (noted === undefined || signer.public_key === noted) return { file, signer }
-  const problem = `it holds another key than that of this store, whose public half is in ${publicFileOf(url)}. Put the right key beside the store as ${url.slice('sqlite:'.length)}.key, as a backup has it, or name the folder that holds it with STATEWRIGHT_HOME. To go on with the key that is there, ${goOn}`
+  const problem = `it holds another key than that of this store, whose public half is in ${publicFileOf(url)}. Put the right key beside the store as ${publicFileOf(url)?.replace(/\.pub$/, '.key')}, as a backup has it, or name the folder that holds it with STATEWRIGHT_HOME. To go on with the key that is there, ${goOn}`
   throw faults.file_unusable({ file, problem })
 }
 
@@ -44,7 +44,7 @@ export function keyFault(url: string): Fault | undefined {
   }
 }
 
-/** The key that belongs to a store. Made on first use. */
+/** The signer of a store. Makes its key on first use. */
 export function signerOf(url: string): () => Signer {
   if (url === 'memory:') return hostPorts.signer
   return () => {
@@ -54,9 +54,8 @@ export function signerOf(url: string): () => Signer {
 }
 
 /**
- * Makes a key, and beside the store its public half: both, or neither. The
- * public half is on the disk first, as a draft: where it has no room, no
- * private key appears that another process would sign with.
+ * Makes a key, and its public half beside the store: both, or neither. The public half is written first, as a draft: if
+ * the disk is full, no private key appears that another process would sign with.
  */
 function makeKey(url: string, file: string): Signer {
   const note = publicFileOf(url)
@@ -91,7 +90,7 @@ function notNoted(file: string, cause: unknown): Fault {
   return faults.file_unusable({ file, problem }, { cause })
 }
 
-/** The key of a store. Its public half, to compare signatures with, is undefined if there is no key file: nothing is made. */
+/** The key of a store. The public half is undefined if there is no key file: asking for it makes nothing. */
 export function keyOf(url: string): StoreKey {
   const signer = signerOf(url)
   if (url === 'memory:') return { signer, publicKey: () => signer().public_key }

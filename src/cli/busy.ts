@@ -1,4 +1,4 @@
-import type { Io } from './command.ts'
+import type { Io } from './host.ts'
 
 /** Says once a second what is going on, while it goes on; what is over sooner needs no word. */
 export async function busy<T>(io: Io, what: () => string, work: () => Promise<T>): Promise<T> {

@@ -5,9 +5,9 @@ import type { Client } from '../surface/client.ts'
 import { interruptRun } from '../surface/operations/run-commands.ts'
 import { getRun } from '../surface/operations/runs.ts'
 import { getSession } from '../surface/operations/sessions.ts'
-import type { Io } from './command.ts'
 import type { Exit } from './exits.ts'
 import { createFamily } from './family.ts'
+import type { Io } from './host.ts'
 import type { Viewer } from './render/viewer.ts'
 
 export interface FollowedRun {

@@ -1,6 +1,8 @@
 import { Fault } from '../faults/fault.ts'
 import type { Client } from '../surface/client.ts'
-import type { Arguments, Host, Option, Store } from './command.ts'
+import type { ExistingStore } from '../surface/wiring.ts'
+import type { Arguments, Option } from './command.ts'
+import type { Host } from './host.ts'
 import { whereOptions, withClient } from './with-client.ts'
 import { storeOption, withStore } from './with-store.ts'
 
@@ -15,7 +17,7 @@ export async function hereOrThere<T>(
   args: Arguments,
   ways: {
     readonly use: 'look' | 'change'
-    readonly here: (store: Store) => Promise<T>
+    readonly here: (store: ExistingStore) => Promise<T>
     readonly there: (client: Client) => Promise<T>
   },
 ): Promise<T> {

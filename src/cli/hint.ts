@@ -1,5 +1,6 @@
-import type { Arguments, Io } from './command.ts'
-import { shownStore } from './shown-store.ts'
+import { shownStore } from '../surface/store-url.ts'
+import type { Arguments } from './command.ts'
+import type { Io } from './host.ts'
 
 type Printing = Pick<Io, 'program' | 'err'>
 

@@ -1,4 +1,5 @@
-import type { Arguments, Io } from './command.ts'
+import type { Arguments } from './command.ts'
+import type { Io } from './host.ts'
 import { inOrder } from './render/in-order.ts'
 import { safeJson } from './render/safe.ts'
 

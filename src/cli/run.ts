@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
-import type { Arguments, Command, Io } from './command.ts'
+import type { Arguments, Command } from './command.ts'
 import { exitFor, exits } from './exits.ts'
 import { helpFor, overview } from './help.ts'
+import type { Io } from './host.ts'
 import { guarded, safeJson } from './render/safe.ts'
 
 export interface Cli {

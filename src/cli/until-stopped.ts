@@ -1,6 +1,6 @@
 import type { Fault } from '../faults/fault.ts'
-import type { Io } from './command.ts'
 import { exitFor, exits } from './exits.ts'
+import type { Io } from './host.ts'
 
 /** How long a process whose store is broken takes to let go of what it has. */
 const stop_ms = 3_000
@@ -19,7 +19,7 @@ export async function untilStopped(
   { broken, stop }: Stoppable,
   { host, out, err }: Pick<Io, 'host' | 'out' | 'err'>,
 ): Promise<number> {
-  const why = await Promise.race([host.untilTold(), broken])
+  const why = await Promise.race([host.untilSignal(), broken])
   if (typeof why !== 'string') return leave(why, stop())
   out(`${why}: letting go of what is under way.`)
   const stopping = stop()

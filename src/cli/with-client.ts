@@ -1,5 +1,7 @@
 import type { Client } from '../surface/client.ts'
-import type { Arguments, Host, Option, Use, Where } from './command.ts'
+import type { Use, Where } from '../surface/wiring.ts'
+import type { Arguments, Option } from './command.ts'
+import type { Host } from './host.ts'
 
 export const jsonOption: Readonly<Record<'json', Option>> = {
   json: { type: 'boolean', summary: 'for programs: JSON, one object per line where there are several' },

@@ -1,5 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
-import type { Arguments, Command, Host, Option, Store } from './command.ts'
+import type { ExistingStore } from '../surface/wiring.ts'
+import type { Arguments, Command, Option } from './command.ts'
+import type { Host } from './host.ts'
 
 export const storeOption: Readonly<Record<'store', Option>> = {
   store: {
@@ -13,7 +15,7 @@ export async function withStore<T>(
   host: Host,
   { values }: Arguments,
   use: 'look' | 'change',
-  work: (store: Store) => Promise<T>,
+  work: (store: ExistingStore) => Promise<T>,
 ): Promise<T> {
   const store = await host.openStore(values.store as string | undefined, use)
   try {
@@ -24,7 +26,7 @@ export async function withStore<T>(
 }
 
 /** The session whose id this is, or begins with this; where there is none, what was given. */
-export async function sessionNamed({ runelog }: Store, given: string): Promise<string> {
+export async function sessionNamed({ runelog }: ExistingStore, given: string): Promise<string> {
   if ((await runelog.head(given)) !== undefined) return given
   const prefix = given.startsWith('ses_') ? given : `ses_${given}`
   const found = (await runelog.sessionIds()).filter((id) => id.startsWith(prefix))

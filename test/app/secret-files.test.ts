@@ -4,7 +4,6 @@ import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSyn
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { withoutPassword } from '../../src/adapters/postgres/connection.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
@@ -24,7 +23,7 @@ beforeEach(async () => {
   home = scratch.fresh()
   vi.stubEnv('STATEWRIGHT_HOME', home)
   store = `sqlite:${join(folder, 'app.db')}`
-  await closeStore(await openStore(store, hostPorts))
+  await closeStore(await openStore(store))
 })
 afterEach(() => vi.unstubAllEnvs())
 

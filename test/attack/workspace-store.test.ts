@@ -2,7 +2,6 @@ import { chownSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, syml
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { claimOwnFile, isOwnFile } from '../../src/adapters/workspace/own-files.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
@@ -17,7 +16,7 @@ let store: Awaited<ReturnType<typeof openStore>>
 
 /** The workspace is the folder of the store, as the first version documented it. */
 beforeAll(async () => {
-  store = await openStore(`sqlite:${project}/app.db`, hostPorts)
+  store = await openStore(`sqlite:${project}/app.db`)
   for (const file of ['app.db.key', 'app.db.token']) writeFileSync(join(project, file), canary, { mode: 0o600 })
   for (const folder of ['app.db.blobs', 'app.db.segments']) {
     mkdirSync(join(project, folder), { recursive: true })

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemHost } from '../../src/app/system-host.ts'
+import { systemHost } from '../../src/app/host.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands/all.ts'
 import { paintFor } from '../../src/cli/render/paint.ts'

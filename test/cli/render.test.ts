@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Io } from '../../src/cli/command.ts'
+import type { Io } from '../../src/cli/host.ts'
 import { type Asking, card } from '../../src/cli/render/card.ts'
 import { columns, shorten } from '../../src/cli/render/columns.ts'
 import { paintFor } from '../../src/cli/render/paint.ts'

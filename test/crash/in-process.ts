@@ -46,7 +46,7 @@ export async function playThrough(
   const roles = plays.flatMap((play) => play.roles)
   const outside = createOutside()
   let now = 1_700_000_000_000
-  const disk = await openStore('memory:', { ...hostPorts, now: () => now })
+  const disk = await openStore('memory:', { ports: { ...hostPorts, now: () => now } })
   let names = 0
   const ids = { next: (prefix: string) => `${prefix}_${String(++names).padStart(4, '0')}` }
   const points: number[] = []

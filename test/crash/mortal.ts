@@ -1,5 +1,4 @@
 import { writeSync } from 'node:fs'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { createHandClock } from '../support/clock.ts'
@@ -41,7 +40,7 @@ function createLife(): Life {
 const life = createLife()
 const { outside, pending, end } = connectOutside(folder, world)
 const hand = createHandClock(Date.now())
-const disk = await openStore(`sqlite:${folder}/${world}.db`, hostPorts)
+const disk = await openStore(`sqlite:${folder}/${world}.db`)
 const roles = plays.flatMap((play) => play.roles)
 const sw = await createStatewright({
   store: dyingStore(disk, life, outside),

@@ -32,7 +32,7 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
   const roles = drawRoles(dice)
   const outside = createOutside()
   let now = 1_700_000_000_000
-  const disk = await openStore('memory:', { ...hostPorts, now: () => now })
+  const disk = await openStore('memory:', { ports: { ...hostPorts, now: () => now } })
   let names = 0
   const ids = { next: (prefix: string) => `${prefix}_${String(++names).padStart(4, '0')}` }
   const problems: string[] = []

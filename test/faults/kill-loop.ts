@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { startBank } from './bank.ts'
 import { createClient } from './client.ts'
@@ -101,7 +100,7 @@ export async function playKills({ folder, kills, runs, chance, tell = () => {} }
 
   /** What was acknowledged against what is recorded. */
   async function compare() {
-    const { runelog } = await openStore(store, hostPorts)
+    const { runelog } = await openStore(store)
     const recorded = new Set<string>()
     const answered = new Set<string>()
     for (const session_id of await runelog.sessionIds())

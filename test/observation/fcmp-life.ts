@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { isTerminal } from '../../src/kernel/machine.ts'
@@ -182,7 +181,7 @@ const replies: Readonly<Record<string, readonly Json[]>> = {
 export async function liveThrough(seed: number, count: number): Promise<readonly Lived[]> {
   const chance = createChance(seed)
   const tools = createHeld()
-  const opened = await openStore('memory:', hostPorts)
+  const opened = await openStore('memory:')
   let connection = connect(opened.runelog)
   let edition = 1
   const fresh = () => {

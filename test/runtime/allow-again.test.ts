@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Fault } from '../../src/faults/fault.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
@@ -94,7 +93,7 @@ test.each(['memory', 'sqlite'] as const)(
 
 test('F-92 claims: a repetition behind a lost row is refused with the name of the earlier action', async () => {
   // GIVEN a payment that was made, in a store whose rows do not say so and whose log does
-  const store = await openStore('memory:', hostPorts)
+  const store = await openStore('memory:')
   let refusals = 0
   const runelog: typeof store.runelog = {
     ...store.runelog,

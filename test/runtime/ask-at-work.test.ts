@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
@@ -107,7 +106,7 @@ test('the process goes down while it asks: the tool hears silence and its result
 })
 
 test('its worker is lost while it asks: the question goes, and a person is asked what happened', async () => {
-  const store = await openStore('memory:', hostPorts)
+  const store = await openStore('memory:')
   const { worker } = asking(form)
   const lost = await worldOf(worker, { store })
   const run = await lost.sw.submit({ agent: 'worker', input: 'go' })
@@ -126,7 +125,7 @@ test('its worker is lost while it asks: the question goes, and a person is asked
 })
 
 test('its worker is lost while it asks, and it may be repeated: it asks anew, and the first question goes', async () => {
-  const store = await openStore('memory:', hostPorts)
+  const store = await openStore('memory:')
   const { worker } = asking(form, { irreversible: false, idempotent: true })
   const lost = await worldOf(worker, { store })
   const run = await lost.sw.submit({ agent: 'worker', input: 'go' })

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
@@ -95,7 +94,7 @@ describe('delegation over stops and restarts', () => {
   })
 
   test('the process is lost ever so often while the children wait for people, and the parent goes on', async () => {
-    const store = await openStore('memory:', hostPorts)
+    const store = await openStore('memory:')
     let world = await team(64, { store })
     const { session_id, run_id } = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
     while ((await world.sw.inbox()).length < 2) await settled()

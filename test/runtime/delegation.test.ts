@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { isTerminal } from '../../src/kernel/machine.ts'
 import { runMachine } from '../../src/machines/run.ts'
@@ -104,7 +103,7 @@ describe('delegation', () => {
   })
 
   test('a task is withdrawn at the start if its giver cannot go on', async () => {
-    const store = await openStore('memory:', hostPorts)
+    const store = await openStore('memory:')
     const { world, begun, agents } = await pair(store)
     const run = await world.sw.submit({ agent: 'lead', input: 'go' })
     const { session_id } = run

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { faults } from '../../src/faults/catalogue.ts'
 import type { Fault } from '../../src/faults/fault.ts'
@@ -194,7 +193,7 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
 
 test('F-107 late report: one that cannot be recorded is recorded later, and then "did not happen" is answered', async () => {
   // GIVEN a store that refuses the report twice
-  const store = await openStore('memory:', hostPorts)
+  const store = await openStore('memory:')
   let refusals = 0
   const runelog: typeof store.runelog = {
     ...store.runelog,

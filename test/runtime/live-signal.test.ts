@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { createLeases } from '../../src/adapters/postgres/leases.ts'
+import { defaultSettings } from '../../src/app/defaults.ts'
 import { openStore } from '../../src/app/open-store.ts'
-import { usualSettings } from '../../src/app/settings.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
 import { agent, equip } from '../../src/runtime/agents/define-agent.ts'
 import { liveSignal } from '../../src/runtime/live-signal.ts'
@@ -132,7 +132,7 @@ async function stoppedFor(ms: number) {
   })
   const model = scriptedModel([call('bank.pay'), say('done')])
   const worker = equip(agent({ role: 'worker', model, tools: [pay] }), model, hostPorts.sha256)
-  const store = await openStore('memory:', { ...hostPorts, now: clock.now })
+  const store = await openStore('memory:', { ports: { ...hostPorts, now: clock.now } })
   const runtime = createRuntime(
     {
       ...store,
@@ -149,7 +149,7 @@ async function stoppedFor(ms: number) {
     {
       agents: new Map([['worker', worker]]),
       policy: permissionPolicy.parse({}),
-      settings: { ...usualSettings, lease_ms },
+      settings: { ...defaultSettings, lease_ms },
       max_concurrent_runs: 1,
     },
   )

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Append } from '../../src/runelog/port.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
@@ -14,7 +13,7 @@ const form = ask({ title: 'Which?', fields: [{ name: 'which', required: true }] 
 
 /** A process that was killed with one run in this state, and the connection of the next process. */
 async function killed(script: Parameters<typeof scriptedModel>[0], isThere: (kind: string, to?: string) => boolean) {
-  const store = await openStore('memory:', hostPorts, {}, { lease_ms: 1_000, warn: () => {} })
+  const store = await openStore('memory:', { lease_ms: 1_000, warn: () => {} })
   const first = connect(store.runelog)
   const main = agent({ role: 'main', model: scriptedModel(script), tools: [hang] })
   const policy = { mode: 'full_access' as const }

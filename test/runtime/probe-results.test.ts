@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
@@ -12,7 +11,7 @@ import { createWorld } from '../support/world.ts'
 
 /** A worker is lost in the middle of a payment, and the next one asks the bank, which says this. */
 async function afterLoss(found: unknown) {
-  const store = await openStore('memory:', hostPorts)
+  const store = await openStore('memory:')
   const begun = Promise.withResolvers<void>()
   let payments = 0
   const pay = tool({

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { toPrompt } from '../../src/adapters/ai-sdk/prompt.ts'
 import { wireNames } from '../../src/adapters/ai-sdk/wire-names.ts'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { type ContractHistory, contractHistories, executionFact } from '../../src/observation/contract.ts'
@@ -20,7 +19,7 @@ type Declared = Partial<ToolDefinition<z.ZodType>>
 
 /** A worker is lost while its tool is at work, and the next process has the tool defined like this. */
 async function redefined(before: Declared, after: Declared, change = (store: Opened) => store) {
-  const store = await openStore('memory:', hostPorts)
+  const store = await openStore('memory:')
   const begun = Promise.withResolvers<void>()
   const again: Json[] = []
   const common = { name: 'bank.pay', input, approval: 'never' } as const

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
@@ -81,7 +80,7 @@ describe('redact refuses what unfinished work rests on', () => {
       { irreversible: true, approval: 'always', idempotent: true },
       () => new Promise(() => {}),
     )
-    const store = await openStore('memory:', hostPorts)
+    const store = await openStore('memory:')
     world = await createWorld({ store: { ...store, isExclusive: false }, agents })
     const { session_id } = await world.sw.submit({ agent: 'a', input: 'go' })
     await world.sw.idle()
@@ -100,7 +99,7 @@ describe('redact refuses what unfinished work rests on', () => {
 
   test('the input of a queued run and a steer, until the agent has answered', async () => {
     const { asked, agents } = payer({ approval: 'always' })
-    const store = await openStore('memory:', hostPorts)
+    const store = await openStore('memory:')
     world = await createWorld({ store, agents, max_concurrent_runs: 0 })
     const { session_id, ...run } = await world.sw.submit({ agent: 'a', input: 'my wish' })
     const submitted = eventOf(await world.runes(session_id), 'run.submitted')
@@ -136,7 +135,7 @@ function erasing(runelog: Runelog, kind: Kind): Runelog {
 
 describe('content that was erased before it was used', () => {
   async function begin(options: Pick<WorldOptions, 'agents'>) {
-    const store = { ...(await openStore('memory:', hostPorts)), isExclusive: false }
+    const store = { ...(await openStore('memory:')), isExclusive: false }
     world = await createWorld({ store, ...options })
     const run = await world.sw.submit({ agent: 'a', input: 'my wish' })
     return {
@@ -197,7 +196,7 @@ describe('content that was erased before it was used', () => {
 
   test('a run whose input is erased fails, and no model is asked', async () => {
     const { asked, agents } = payer({})
-    const store = { ...(await openStore('memory:', hostPorts)), isExclusive: false }
+    const store = { ...(await openStore('memory:')), isExclusive: false }
     world = await createWorld({ store, agents, max_concurrent_runs: 0 })
     const { session_id, run_id } = await world.sw.submit({ agent: 'a', input: 'my wish' })
     await world.sw.close()

@@ -217,8 +217,7 @@ test('a checkpoint that cannot be kept harms nobody', async () => {
   const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), read_only: true, run: () => 'x' })
   const model = scriptedModel((_, n) => (n < steps ? call('echo.it', { n }) : say('done')))
   const { openStore } = await import('../../src/app/open-store.ts')
-  const { hostPorts } = await import('../../src/adapters/host/ports.ts')
-  const store = await openStore('memory:', hostPorts)
+  const store = await openStore('memory:')
   let saves = 0
   const failing = {
     ...store.checkpoints,

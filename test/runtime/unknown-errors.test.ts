@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { DidNotHappen } from '../../src/index.ts'
 import type { Json } from '../../src/kernel/json.ts'
@@ -248,7 +247,7 @@ describe('F-02 unknown outcome: the evidence', () => {
     const agents = (...tools: (typeof pay)[]) => ({
       worker: agent({ role: 'worker', model: scriptedModel([call('bank.pay'), say('done')]), tools }),
     })
-    const store = await openStore('memory:', hostPorts)
+    const store = await openStore('memory:')
     const lost = await createWorld({ agents: agents(pay), store })
     const { session_id } = await lost.sw.submit({ agent: 'worker', input: 'pay' })
     await probed.promise

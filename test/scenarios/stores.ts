@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { type Store as Opened, openStore } from '../../src/app/open-store.ts'
 import type { Settings } from '../../src/runtime/engine/engine.ts'
 import type { Through } from '../support/world.ts'
@@ -33,7 +32,7 @@ const sqlite: Store = {
 }
 
 async function opened(url: string, clear: () => void) {
-  const store = await openStore(url, hostPorts)
+  const store = await openStore(url)
   return {
     ...store,
     store,

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { deskOn } from '../../src/app/desk-on.ts'
+import { deskOn } from '../../src/app/desk.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { createKeptAnswers, readKey } from '../../src/server/idempotency.ts'
 import { usualLimits } from '../../src/server/limits.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deskOn } from '../../src/app/desk-on.ts'
+import { deskOn } from '../../src/app/desk.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 import { createDeskWorld } from '../support/desk.ts'

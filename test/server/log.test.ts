@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deskOn } from '../../src/app/desk-on.ts'
+import { deskOn } from '../../src/app/desk.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { createLogger } from '../../src/server/log.ts'

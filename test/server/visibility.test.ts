@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { deskOn } from '../../src/app/desk-on.ts'
+import { deskOn } from '../../src/app/desk.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import type { Draft, Rune } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'

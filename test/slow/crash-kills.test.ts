@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { plays } from '../crash/plays.ts'
 import { liveAsProcess, startWitness } from '../crash/processes.ts'
@@ -75,7 +74,7 @@ async function playThrough(deaths: readonly number[]): Promise<Played> {
   expect(code).toBe(0)
 
   const { outside, end } = connectOutside(folder, world)
-  const { runelog } = await openStore(`sqlite:${folder}/${world}.db`, hostPorts)
+  const { runelog } = await openStore(`sqlite:${folder}/${world}.db`)
   expect(await verdict(runelog, outside, roles), `after ${deaths}`).toEqual([])
   await runelog.close()
   end()

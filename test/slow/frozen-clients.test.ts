@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { clientOptions, createPool } from '../../src/adapters/postgres/connection.ts'
 import { examine } from '../../src/app/examine.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
@@ -32,7 +31,7 @@ concurrently(
     })
     // WHEN another process starts, while others go on writing
     const began = performance.now()
-    const opened = openStore(url, hostPorts, {}, { lease_ms, warn: () => {} })
+    const opened = openStore(url, { lease_ms, warn: () => {} })
     await sw.createSession({ agent: 'payer' })
     const took = performance.now() - began
     whenFinished(async () => closeStore(await opened))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deskOn } from '../../src/app/desk-on.ts'
+import { deskOn } from '../../src/app/desk.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { keyOf } from '../../src/app/store-key.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'

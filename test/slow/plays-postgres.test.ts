@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import pg from 'pg'
 import { afterAll, describe } from 'vitest'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { closeStore, type Store as OpenStore, openStore, usual_lease_ms } from '../../src/app/open-store.ts'
+import { closeStore, type Store as OpenStore, openStore } from '../../src/app/open-store.ts'
 import type { Member, SharedStore } from '../../src/runtime/shared-store.ts'
 import { allPlays } from '../scenarios/all.ts'
 import { allSessionPlays } from '../scenarios/session-plays.ts'
@@ -16,7 +15,7 @@ const url = await freshDatabase()
 const admin = new pg.Client({ connectionString: url })
 await admin.connect()
 afterAll(() => admin.end())
-await openStore(url, hostPorts).then(closeStore)
+await openStore(url).then(closeStore)
 
 /** The rules that keep a record from being emptied are set aside for it. */
 const empty = `SET session_replication_role = replica;
@@ -37,7 +36,7 @@ const postgres: Store = {
     if (unclosed !== undefined) await closeStore(unclosed)
     await admin.query(empty)
     process.env.STATEWRIGHT_SEGMENTS = mkdtempSync(`${tmpdir()}/statewright-`)
-    const store = await openStore(url, hostPorts, {}, { lease_ms: usual_lease_ms, warn: console.error })
+    const store = await openStore(url, { warn: console.error })
     unclosed = store
     const mortal = { ...store, shared: oneAtATime(store.shared as SharedStore) }
     return {

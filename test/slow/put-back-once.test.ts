@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import { eventually } from '../support/eventually.ts'
@@ -16,7 +15,7 @@ test('a run of a dead worker that one has put back and holds is not taken from i
     eventually(`it was taken ${times} times`, async () => (await takings(session_id)) === times || undefined)
 
   // GIVEN a worker with no place left, which is slow to read of the run that it will see lost
-  const slow = await openStore(url, hostPorts, {}, { lease_ms, warn: () => {} })
+  const slow = await openStore(url, { lease_ms, warn: () => {} })
   let lost = ''
   let isReading = false
   const reading = Promise.withResolvers<void>()

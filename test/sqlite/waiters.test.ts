@@ -2,7 +2,6 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
 import { registryIn } from '../support/goal-registry.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
@@ -46,7 +45,7 @@ test('F-103 library: a store that fails at rest refuses everything that waits', 
   expect(await whatBecameOf(waiters)).toMatchObject(allRefused)
   // The store can be closed, and opened again.
   await sw.close()
-  const again = await openStore(`sqlite:${path}`, hostPorts)
+  const again = await openStore(`sqlite:${path}`)
   expect(await again.runelog.sessionIds()).toHaveLength(4)
   await closeStore(again)
 })

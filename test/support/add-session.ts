@@ -1,10 +1,9 @@
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
 import { created } from './drafts.ts'
 
 /** Puts the session `ses_1` into a store, which is made if it is missing, and closes the store. */
 export async function addSession(store: string): Promise<void> {
-  const opened = await openStore(store, hostPorts)
+  const opened = await openStore(store)
   await opened.runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
   await closeStore(opened)
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { deskOn } from '../../src/app/desk-on.ts'
+import { deskOn } from '../../src/app/desk.ts'
 import { keyOf } from '../../src/app/store-key.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, call, type Scripted, say, scriptedModel } from '../../src/runtime/scripted-model.ts'

@@ -1,7 +1,6 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCast, goal, type Outside } from '../../examples/07-goal/cast.ts'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
@@ -23,7 +22,7 @@ const outside: Outside = {
   find: (key) => entries().find((entry) => entry.key === key)?.result,
 }
 
-const store = await openStore(`sqlite:${join(folder, 'goal.db')}`, hostPorts)
+const store = await openStore(`sqlite:${join(folder, 'goal.db')}`)
 let appends = 0
 const runelog: typeof store.runelog = {
   ...store.runelog,

@@ -1,4 +1,4 @@
-import { deskOn } from '../../src/app/desk-on.ts'
+import { deskOn } from '../../src/app/desk.ts'
 import type { Statewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import type { Reply } from '../../src/runtime/commands/reply.ts'

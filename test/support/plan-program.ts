@@ -2,13 +2,12 @@
  * A process that plans, and kills itself with SIGKILL right after its n-th
  * append: `plan-program.ts STORE N`. It answers against the rules first.
  */
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { asking, bystander, packFor, whereTo } from './plans.ts'
 
 const [url = '', n = '0'] = process.argv.slice(2)
-const disk = await openStore(url, hostPorts)
+const disk = await openStore(url)
 let appends = 0
 const store = {
   ...disk,

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { openStore } from '../../src/app/stores.ts'
-import { systemHost } from '../../src/app/system-host.ts'
-import type { Command, Host, Terminal } from '../../src/cli/command.ts'
+import { systemHost } from '../../src/app/host.ts'
+import { openExisting } from '../../src/app/open-store.ts'
+import type { Command } from '../../src/cli/command.ts'
 import { commands as all } from '../../src/cli/commands/all.ts'
+import type { Host, Terminal } from '../../src/cli/host.ts'
 import { run } from '../../src/cli/run.ts'
 
 export interface Outcome {
@@ -50,8 +51,8 @@ export async function runCli(args: readonly string[], setting: Setting = {}): Pr
     program: 'statewright',
     host: {
       ...systemHost,
-      openStore: (url, use) => openStore(url ?? 'sqlite:./no-such-store', use),
-      untilTold: () => Promise.resolve('SIGTERM'),
+      openStore: (url, use) => openExisting(url ?? 'sqlite:./no-such-store', use),
+      untilSignal: () => Promise.resolve('SIGTERM'),
       ...host,
     },
   })

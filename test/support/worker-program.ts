@@ -1,6 +1,5 @@
 import { writeSync } from 'node:fs'
 import pg from 'pg'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { Fault } from '../../src/faults/fault.ts'
@@ -112,7 +111,7 @@ function freezeInTransaction() {
 }
 
 if (stop_in_transaction) freezeInTransaction()
-const store = await openStore(url, hostPorts, {}, { lease_ms: settings.lease_ms, warn })
+const store = await openStore(url, { lease_ms: settings.lease_ms, warn })
 const sw = await createStatewright({
   store: { ...store, runelog: watched(store.runelog) },
   agents: workerAgents(witness),

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { deskOn } from '../../src/app/desk-on.ts'
+import { deskOn } from '../../src/app/desk.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { keyOf } from '../../src/app/store-key.ts'
 import type { Draft } from '../../src/runes/rune.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { lookingPorts } from '../../src/app/looking-ports.ts'
+import { lookingPorts } from '../../src/app/desk.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import { createDesk } from '../../src/surface/desk.ts'
 import { localClient } from '../../src/surface/local-client.ts'

@@ -42,12 +42,18 @@ interface Live {
   hearLost(mark: Mark, lost: () => void): void
 }
 
+interface ConnectionPorts {
+  readonly warn: (message: string) => void
+  /** The version that this client gives to the server. */
+  readonly version: string
+}
+
 /**
  * One server. It is connected when it is needed, and again when it is needed
  * after it died; a call is never sent twice. `warn` hears what went wrong
  * between calls.
  */
-export function connectionTo(name: string, server: McpServer, warn: (message: string) => void): Connection {
+export function connectionTo(name: string, server: McpServer, { warn, version }: ConnectionPorts): Connection {
   let current: Promise<Live> | undefined
   let isClosed = false
   let started: number | null = null
@@ -77,7 +83,7 @@ export function connectionTo(name: string, server: McpServer, warn: (message: st
 
   async function connect(onClose: () => void): Promise<Live> {
     const client = new Client(
-      { name: 'statewright', version: '0.1.0' },
+      { name: 'statewright', version },
       {
         capabilities: { elicitation: { form: {} } },
         // A local server is not probed for the newest revision: the probe would start it a second time.

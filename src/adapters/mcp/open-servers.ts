@@ -18,16 +18,20 @@ export interface McpServers {
 export interface Telling {
   readonly warn: (message: string, details: object) => void
   readonly clean: (text: string) => string
+  /** The version that this client gives to servers. */
+  readonly version: string
 }
 
 /** Starts or reaches every server of the config and lists its tools. One that cannot be used refuses the whole start. */
 export async function openServers(
   servers: Readonly<Record<string, McpServer>>,
-  { warn, clean }: Telling,
+  { warn, clean, version }: Telling,
 ): Promise<McpServers> {
   const warnOf = (name: string) => (problem: string) => warn('an MCP server has trouble', { server: name, problem })
   const connections = new Map(
-    Object.entries(servers).map(([name, server]) => [name, connectionTo(name, server, warnOf(name))] as const),
+    Object.entries(servers).map(
+      ([name, server]) => [name, connectionTo(name, server, { warn: warnOf(name), version })] as const,
+    ),
   )
   const cleaned = (error: unknown): never => {
     if (!(error instanceof Fault) || error.code !== 'server_unusable') throw error

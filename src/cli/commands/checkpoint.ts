@@ -3,11 +3,13 @@ import { checkpointLine } from '../../runes/bundle.ts'
 import { type Checkpoint, signCheckpoint } from '../../runes/checkpoint.ts'
 import type { Client } from '../../surface/client.ts'
 import { signSession } from '../../surface/operations/audit.ts'
+import type { ExistingStore } from '../../surface/wiring.ts'
 import { addLines } from '../add-lines.ts'
-import type { Command, Host, Io, Store } from '../command.ts'
+import type { Command } from '../command.ts'
 import { everySession } from '../every-session.ts'
 import { exits } from '../exits.ts'
 import { hereOrThere, hereOrThereOptions } from '../here-or-there.ts'
+import type { Host, Io } from '../host.ts'
 import { print } from '../print.ts'
 import { resolveId } from '../resolve-id.ts'
 import { jsonOption } from '../with-client.ts'
@@ -47,7 +49,7 @@ export const checkpointCommand: Command = {
   },
 }
 
-async function signHere(host: Host, store: Store, given: string | undefined): Promise<(Checkpoint | null)[]> {
+async function signHere(host: Host, store: ExistingStore, given: string | undefined): Promise<(Checkpoint | null)[]> {
   const { runelog, signer } = store
   const signed: (Checkpoint | null)[] = []
   for (const id of given === undefined ? await runelog.sessionIds() : [await sessionNamed(store, given)]) {

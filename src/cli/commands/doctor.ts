@@ -1,4 +1,5 @@
-import type { Command, Finding } from '../command.ts'
+import type { Finding } from '../../surface/wiring.ts'
+import type { Command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { columns } from '../render/columns.ts'
 import { paintFor } from '../render/paint.ts'

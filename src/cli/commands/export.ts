@@ -1,14 +1,17 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { fileRefused } from '../../faults/file-refused.ts'
 import type { Checkpoint } from '../../runes/checkpoint.ts'
+import type { Bundle } from '../../surface/wiring.ts'
 import { busy } from '../busy.ts'
-import type { Bundle, Command, Io } from '../command.ts'
+import type { Command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { next } from '../hint.ts'
+import type { Io } from '../host.ts'
 import { print } from '../print.ts'
+import { resolveId } from '../resolve-id.ts'
 import { badUsage } from '../usage.ts'
 import { jsonOption, whereOf, whereOptions } from '../with-client.ts'
-import { take } from '../with-store.ts'
+import { sessionNamed, take } from '../with-store.ts'
 
 export const exportCommand: Command = {
   name: 'export',
@@ -20,7 +23,10 @@ export const exportCommand: Command = {
     const [given = ''] = take(this, args, 1)
     const path = args.values.output as string | undefined
     if (path === undefined) throw badUsage(this, 'Say where to, with -o FILE.')
-    const bundle = await io.host.openBundle(whereOf(args), given)
+    const bundle = await io.host.openBundle(whereOf(args), {
+      inStore: (store) => sessionNamed(store, given),
+      onServer: async (client) => (await resolveId(client, given, 'session')).session_id,
+    })
     try {
       const { event_id, public_key } = await write(bundle, path, io).catch((error) => {
         throw fileRefused(path, error)

@@ -9,11 +9,13 @@ import type { Mark } from '../../runes/record.ts'
 import { type BadEvent, createVerifier, type Redacted, type VerifierPorts } from '../../runes/verify.ts'
 import type { Client } from '../../surface/client.ts'
 import { auditSession } from '../../surface/operations/audit.ts'
+import type { ExistingStore } from '../../surface/wiring.ts'
 import { busy } from '../busy.ts'
-import type { Arguments, Command, Io, Store } from '../command.ts'
+import type { Arguments, Command } from '../command.ts'
 import { everySession } from '../every-session.ts'
 import { exits } from '../exits.ts'
 import { isHeld } from '../here-or-there.ts'
+import type { Io } from '../host.ts'
 import { safeJson } from '../render/safe.ts'
 import { strayLine } from '../render/stray.ts'
 import { resolveId } from '../resolve-id.ts'
@@ -136,7 +138,7 @@ function redactionLine(session_id: string, { event_id, redacted_by, reason, is_a
 }
 
 async function verifySession(
-  { runelog }: Store,
+  { runelog }: ExistingStore,
   session_id: string,
   marks: readonly Mark[],
   ports: VerifierPorts,
@@ -222,7 +224,7 @@ function keysOf({ values }: Arguments): readonly string[] | undefined {
 }
 
 /** A checkpoint that another key signed than that of the store: one of the two was replaced. */
-function keyDamage(store: Store, marks: ReadonlyMap<string, readonly Checkpoint[]>, args: Arguments): Damage[] {
+function keyDamage(store: ExistingStore, marks: ReadonlyMap<string, readonly Checkpoint[]>, args: Arguments): Damage[] {
   const trusted = keysOf(args) ?? ownKey(store)
   const strange = [...marks.values()].flat().find(({ public_key }) => !trusted.includes(public_key))
   if (strange === undefined) return []
@@ -231,7 +233,7 @@ function keyDamage(store: Store, marks: ReadonlyMap<string, readonly Checkpoint[
 }
 
 /** Redactions of a store count if its own key signed them. A key file that cannot be read is no key. */
-function ownKey({ publicKey }: Store): readonly string[] {
+function ownKey({ publicKey }: ExistingStore): readonly string[] {
   try {
     const key = publicKey()
     return key === undefined ? [] : [key]

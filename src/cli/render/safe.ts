@@ -1,5 +1,5 @@
 import { printable, printableJson } from '../../kernel/printable.ts'
-import type { Io } from '../command.ts'
+import type { Io } from '../host.ts'
 import { colourCodes } from './paint.ts'
 
 /** Foreign text, fit for a terminal. Every renderer passes what it did not write itself through this. */

@@ -1,6 +1,6 @@
 import type { Rune } from '../../runes/rune.ts'
 import type { Heard } from '../../surface/client.ts'
-import type { Io } from '../command.ts'
+import type { Io } from '../host.ts'
 import { columns } from './columns.ts'
 import { inOrder } from './in-order.ts'
 import { paintFor } from './paint.ts'

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { openStore, type Store } from '../../../src/app/open-store.ts'
 import { faults } from '../../../src/faults/catalogue.ts'
 import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
@@ -10,7 +9,7 @@ import { createWorld } from '../../support/world.ts'
 const registry = registryIn(scratchFolder('store-away').fresh())
 
 test('a goal that met a store out of reach goes on when the store is back', async () => {
-  const store = await openStore('memory:', hostPorts)
+  const store = await openStore('memory:')
   let refused = 0
   const append: Store['runelog']['append'] = async (batch) => {
     if (batch.runes.some((rune) => rune.kind === 'plan.task_assigned') && refused++ === 0)

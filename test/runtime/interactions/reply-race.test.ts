@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { closeStore, openStore } from '../../../src/app/open-store.ts'
 import { say } from '../../../src/runtime/scripted-model.ts'
 import { chosen, form, minute } from '../../scenarios/props.ts'
@@ -8,7 +7,7 @@ import { createWorld } from '../../support/world.ts'
 
 /** A question that is open, and a rival who acts while someone else looks at the contract of the question. */
 async function asked() {
-  const store = await openStore('memory:', hostPorts)
+  const store = await openStore('memory:')
   let rival: (() => Promise<unknown>) | undefined
   let execution_id: string | undefined
   const runelog: typeof store.runelog = {

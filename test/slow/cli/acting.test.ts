@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../src/app/load-config.ts'
+import { openExisting } from '../../../src/app/open-store.ts'
 import { createStatewright } from '../../../src/app/statewright.ts'
-import { openStore } from '../../../src/app/stores.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
 import { createProject, idIn, importable, type Project } from '../../support/cli-project.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -17,7 +17,7 @@ const waiting = isProof ? 1_000 : 200
 
 /** Every rune of the store, by session. */
 async function runesIn({ store }: Project): Promise<ReadonlyMap<string, readonly Rune[]>> {
-  const { runelog } = await openStore(store, 'look')
+  const { runelog } = await openExisting(store, 'look')
   const runes = new Map<string, readonly Rune[]>()
   for (const session_id of await runelog.sessionIds()) runes.set(session_id, await runelog.read(session_id))
   await runelog.close()

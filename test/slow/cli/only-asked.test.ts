@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../src/app/load-config.ts'
+import { openExisting } from '../../../src/app/open-store.ts'
 import { createStatewright } from '../../../src/app/statewright.ts'
-import { openStore } from '../../../src/app/stores.ts'
 import type { Submission } from '../../../src/runtime/commands/submit.ts'
 import { createProject, type Project } from '../../support/cli-project.ts'
 import { freshDatabase } from '../../support/postgres.ts'
@@ -39,7 +39,7 @@ async function queue(project: Project, ...submissions: readonly Submission[]) {
 
 /** How many runes each session has. */
 async function lengths({ store }: Project): Promise<ReadonlyMap<string, number>> {
-  const { runelog } = await openStore(store, 'look')
+  const { runelog } = await openExisting(store, 'look')
   const heads = (await runelog.sessionIds()).map(async (id) => [id, (await runelog.head(id))?.event_id ?? 0] as const)
   const found = new Map(await Promise.all(heads))
   await runelog.close()

@@ -1,7 +1,6 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { openStore } from '../../../src/app/open-store.ts'
 import { keyFileOf } from '../../../src/app/secret-files.ts'
 import { createProject, idIn } from '../../support/cli-project.ts'
@@ -30,7 +29,7 @@ beforeAll(async () => {
   closed = scratch.fresh()
   cpSync(folder, closed, { recursive: true })
 
-  const { runelog, checkpoints } = await openStore(store, hostPorts)
+  const { runelog, checkpoints } = await openStore(store)
   await runelog.append({ session_id: 'ses_late', runes: [created('ses_late')] })
   killed = scratch.fresh()
   cpSync(folder, killed, { recursive: true })

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { openStore } from '../../../src/app/open-store.ts'
 import { createStatewright, type Statewright } from '../../../src/app/statewright.ts'
 import { call, say } from '../../../src/runtime/scripted-model.ts'
@@ -29,7 +28,7 @@ const plans: Readonly<Record<string, object>> = {
 
 /** A goal is set and its session closed. Whoever is outside does again what he was not told of. */
 async function play(submission: object, arrange: (connection: Connection, sw: () => Statewright) => void) {
-  const disk = await openStore('memory:', hostPorts)
+  const disk = await openStore('memory:')
   const agents = { worker: worker({ ta: [call('shop.look'), say('done')] }) }
   const warnings: string[] = []
   let living: Statewright | undefined

@@ -29,7 +29,7 @@ type Death = { readonly at: number; readonly when: 'before' | 'after' }
 
 /** Plays the plan; its first process dies at the given append, and another one goes on. */
 async function play(mode: Mode, death?: Death) {
-  const disk = await openStore('memory:', hostPorts)
+  const disk = await openStore('memory:')
   const hand = createHandClock(1_700_000_000_000)
   const critic = agent({
     role: 'critic',

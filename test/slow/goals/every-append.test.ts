@@ -13,7 +13,7 @@ type Death = { readonly at: number; readonly when: 'before' | 'after' }
 
 /** Plays the example; its first process dies at the given append, if one is given, and another one goes on. */
 async function play(death?: Death) {
-  const disk = await openStore('memory:', hostPorts)
+  const disk = await openStore('memory:')
   const done: { what: string; key: string; result: Json }[] = []
   const outside: Outside = {
     act(what, key, result) {

@@ -105,7 +105,7 @@ describe('a goal that ends while its plan asks', () => {
 
 /** A goal is set and given up. Whoever is outside does again what he was not told of. */
 async function play(arrange: (connection: ReturnType<typeof connect>, sw: () => Statewright) => void) {
-  const disk = await openStore('memory:', hostPorts)
+  const disk = await openStore('memory:')
   const hand = createHandClock(1_700_000_000_000)
   const warnings: string[] = []
   let living: Statewright | undefined

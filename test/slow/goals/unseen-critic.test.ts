@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { deskOn } from '../../../src/app/desk-on.ts'
+import { deskOn } from '../../../src/app/desk.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { type Scripted, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { localClient } from '../../../src/surface/local-client.ts'

@@ -2,7 +2,6 @@ import { generateKeyPairSync } from 'node:crypto'
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { openStore } from '../../../src/app/open-store.ts'
 import { createStatewright, type Statewright } from '../../../src/app/statewright.ts'
 import type { Append } from '../../../src/runelog/port.ts'
@@ -62,7 +61,7 @@ scenario('CO-07', 'A plan that waits for answers comes to its end before its ses
 
 /** A plan is submitted and its session closed. Whoever is outside does again what he was not told of. */
 async function play(arrange: (connection: Connection, sw: () => Statewright) => void) {
-  const disk = await openStore('memory:', hostPorts)
+  const disk = await openStore('memory:')
   const warnings: string[] = []
   let living: Statewright | undefined
   async function live(connection: Connection): Promise<Statewright> {
@@ -130,7 +129,7 @@ test('questions that a plan asks while its session is being closed are withdrawn
 })
 
 test('an answer that arrives while the session is being closed is still acted on', async () => {
-  const disk = await openStore('memory:', hostPorts)
+  const disk = await openStore('memory:')
   const connection = connect(disk.runelog)
   world = await planWorld({ store: { ...disk, runelog: connection.runelog } })
   const { sw } = world

@@ -45,7 +45,7 @@ const coordination_id = 'coord_1'
 async function tell(story: Story, diesAt: number | null, when: 'before' | 'after') {
   const hand = createHandClock(1_700_000_000_000)
   const storePorts = { ...hostPorts, now: hand.clock.now }
-  const disk = await openStore('memory:', storePorts)
+  const disk = await openStore('memory:', { ports: storePorts })
   const warnings: string[] = []
   let names = 0
   const ids = { next: (prefix: string) => `${prefix}_${++names}` }

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { closeStore, openStore } from '../../../src/app/open-store.ts'
 import { isProof } from '../../support/sampling.ts'
 
@@ -19,7 +18,7 @@ function plan(store: string, n: number) {
 }
 
 async function kindsIn(url: string): Promise<readonly string[]> {
-  const store = await openStore(url, hostPorts)
+  const store = await openStore(url)
   const [session_id = ''] = await store.runelog.sessionIds()
   const runes = await store.runelog.read(session_id)
   await closeStore(store)

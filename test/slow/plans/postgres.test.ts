@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { closeStore, openStore } from '../../../src/app/open-store.ts'
 import { createStatewright } from '../../../src/app/statewright.ts'
 import { connect } from '../../support/dying-runelog.ts'
@@ -14,7 +13,7 @@ test('on PostgreSQL a worker that is alive takes up the plan of a process that d
 
   /** A process that only gives commands, and dies after this many appends. */
   async function dying(appends: number, act: (sw: Awaited<ReturnType<typeof createStatewright>>) => Promise<unknown>) {
-    const disk = await openStore(url, hostPorts, {}, { lease_ms: 5_000, warn })
+    const disk = await openStore(url, { lease_ms: 5_000, warn })
     const connection = connect(disk.runelog)
     const store = { ...disk, runelog: connection.runelog }
     const sw = await createStatewright({ store, agents: { bystander }, warn, max_concurrent_runs: 0 })

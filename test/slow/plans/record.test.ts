@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { openStore } from '../../../src/app/open-store.ts'
 import { createStatewright } from '../../../src/app/statewright.ts'
 import { recordedIn } from '../../../src/autonomy/plans/recorded.ts'
@@ -96,7 +95,7 @@ test('whatever is redacted of a plan, it can be looked at and nothing of it come
 })
 
 test('two processes work on the same plan and write one history', async () => {
-  const disk = await openStore('memory:', hostPorts)
+  const disk = await openStore('memory:')
   const warn = () => {}
   const open = () => createStatewright({ store: { ...disk, isExclusive: false }, agents: { bystander }, warn })
   const [one, two] = [await open(), await open()]

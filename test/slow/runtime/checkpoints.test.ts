@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { openCheckpoints } from '../../../src/adapters/sqlite/checkpoints.ts'
+import { openExisting } from '../../../src/app/open-store.ts'
 import { createStatewright } from '../../../src/app/statewright.ts'
 import { signerOf } from '../../../src/app/store-key.ts'
-import { openStore } from '../../../src/app/stores.ts'
 import { foldSession, newSessionState } from '../../../src/observation/fold-session.ts'
 import { fromParts, toParts } from '../../../src/observation/session-parts.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
@@ -168,7 +168,7 @@ test('what was redacted from the command line does not live on in a checkpoint e
   const { path, sw, session_id } = await aLongSession('offline.db')
   const result = (await sw.runelog.read(session_id)).find((r) => r.kind === 'tool.result')
   await sw.close()
-  const { runelog } = await openStore(`sqlite:${path}`, 'change')
+  const { runelog } = await openExisting(`sqlite:${path}`, 'change')
   await runelog.redact(session_id, result?.event_id ?? 0, 'asked for')
   await runelog.close()
   const checkpoints = openCheckpoints(`${path}.cache`, signerOf(`sqlite:${path}`))

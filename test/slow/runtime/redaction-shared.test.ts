@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { closeStore, openStore, type Store } from '../../../src/app/open-store.ts'
 import { createStatewright, type StatewrightOptions } from '../../../src/app/statewright.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
@@ -85,7 +84,7 @@ test('a worker that slept past its lease asks no model: what it has before its e
     asked++
     return said === 0 ? call('page.read') : say('done')
   })
-  const store = await openStore(url, hostPorts, {}, { lease_ms, warn: () => {} })
+  const store = await openStore(url, { lease_ms, warn: () => {} })
   let slept = 0
   const append: Store['runelog']['append'] = async (batch) => {
     const runes = await store.runelog.append(batch)

@@ -8,7 +8,8 @@ import { runTape } from '../../../coordinator/schemas/run-tape.ts'
 import { sealIntent } from '../../../coordinator/seal.ts'
 import { faults } from '../../../faults/catalogue.ts'
 import type { Json } from '../../../kernel/json.ts'
-import type { Arguments, Io } from '../../command.ts'
+import type { Arguments } from '../../command.ts'
+import type { Io } from '../../host.ts'
 
 /** What whoever submits an intent brings along: the intent, what is known about the project, what is remembered. */
 export async function readGiven(file: string, { values }: Arguments, { host }: Io) {

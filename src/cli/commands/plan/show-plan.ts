@@ -1,6 +1,7 @@
 import { getPlan, listPlans } from '../../../surface/operations/plans.ts'
-import type { Arguments, Command, Io } from '../../command.ts'
+import type { Arguments, Command } from '../../command.ts'
 import { exits } from '../../exits.ts'
+import type { Io } from '../../host.ts'
 import { print } from '../../print.ts'
 import { columns } from '../../render/columns.ts'
 import { ago, clockTime } from '../../render/when.ts'

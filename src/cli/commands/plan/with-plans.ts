@@ -1,5 +1,7 @@
 import type { Client } from '../../../surface/client.ts'
-import type { Arguments, Command, Io, PlanAsked } from '../../command.ts'
+import type { PlanAsked } from '../../../surface/wiring.ts'
+import type { Arguments, Command } from '../../command.ts'
+import type { Io } from '../../host.ts'
 import { badUsage } from '../../usage.ts'
 import { whereOf } from '../../with-client.ts'
 

@@ -1,0 +1,108 @@
+import { hostPorts } from '../adapters/host/ports.ts'
+import { systemClock } from '../adapters/system/clock.ts'
+import { createIds } from '../adapters/system/ids.ts'
+import { systemRandom } from '../adapters/system/random.ts'
+import { systemTimers } from '../adapters/system/timers.ts'
+import { createRuntime, type Runtime } from '../runtime/runtime.ts'
+import { permissionPolicy } from '../runtime/tools/policy.ts'
+import type { Client } from '../surface/client.ts'
+import { createDesk } from '../surface/desk.ts'
+import { localClient } from '../surface/local-client.ts'
+import type { PlanAsked, Where } from '../surface/wiring.ts'
+import { defaultSettings, withDefaults } from './defaults.ts'
+import { deskOn, lookingPorts } from './desk.ts'
+import { knownSecrets } from './known-secrets.ts'
+import { configOf, loadConfig } from './load-config.ts'
+import { orThroughServer } from './open-client.ts'
+import { checkSigningKey, openPlans } from './open-plans.ts'
+import { closeStore, openStore, refuseMissing } from './open-store.ts'
+import { createStatewright, openForCommand, type Statewright, type StatewrightOptions } from './statewright.ts'
+import { keyOf } from './store-key.ts'
+import { atLevel, logLevel } from './warnings.ts'
+
+const noConfig: Omit<StatewrightOptions, 'store'> = { agents: {} }
+
+/** A client that works: the runtime starts at once and takes only the runs that the command asks for. */
+export async function openWorkingClient(where: Where): Promise<Client> {
+  return orThroughServer(where, async (url) => {
+    const config = await loadConfig(where.config)
+    const { sw, workOn } = await openForCommand({ ...config, store: url, warn: withDefaults(config).warn })
+    return { ...localClient(deskOn(sw, keyOf(url)), () => sw.close()), workOn }
+  })
+}
+
+/**
+ * A client that acts. It may look first: the runtime starts, and recovers what a killed process left, with the first
+ * command. It needs no config, since the agents may be in another program.
+ */
+export async function openActingClient(where: Where): Promise<Client> {
+  return orThroughServer(where, async (url) => {
+    const config = (await configOf(where.config)) ?? noConfig
+    const { lease_ms, warn } = withDefaults(config)
+    refuseMissing(url)
+    const store = await openStore(url, { secrets: knownSecrets({ ...config, store: url }), lease_ms, warn })
+    let started: Promise<Statewright> | undefined
+    const commands = () => {
+      started ??= createStatewright({ ...config, store, warn, max_concurrent_runs: 0 })
+      return started
+    }
+    const desk = createDesk({
+      ...lookingPorts(store.runelog, keyOf(url)),
+      output: store.blobs.fetch,
+      commands,
+      plans: async () => (await commands()).plans,
+      abandoned: async () => (await started)?.abandoned() ?? [],
+    })
+    return localClient(desk, async () => {
+      await (await started)?.close()
+      await closeStore(store)
+    })
+  })
+}
+
+/**
+ * A client for the plans of a store. Plans need no agents, so no config either. Its runtime is never started: it
+ * recovers no run and carries none out.
+ */
+export async function openPlanClient(where: Where, { creates, ...asked }: PlanAsked): Promise<Client> {
+  return orThroughServer(where, async (url) => {
+    if (!creates) refuseMissing(url)
+    const config = await configOf(where.config)
+    const options = { ...config?.plans, ...asked }
+    await checkSigningKey(options)
+    const { lease_ms, warn } = withDefaults(config ?? {})
+    const store = await openStore(url, { secrets: knownSecrets({ ...config, store: url }), lease_ms, warn })
+    const { runelog, blobs, redactor, isExclusive } = store
+    const { plans, beside, resumeAll, idle, stop } = openPlans(options, {
+      engine: () => runtime.engine,
+      ...store,
+      ...hostPorts,
+    })
+    const runtime: Runtime = createRuntime(
+      {
+        runelog,
+        redactor,
+        isExclusive,
+        beside,
+        clock: systemClock,
+        timers: systemTimers,
+        random: systemRandom,
+        ids: createIds(hostPorts.random, hostPorts.now),
+        sha256: hostPorts.sha256,
+        keepWhole: blobs.keep,
+        warn,
+        log: atLevel(logLevel('warn'), { info: warn, debug: warn }),
+      },
+      { agents: new Map(), policy: permissionPolicy.parse({}), settings: defaultSettings, max_concurrent_runs: 0 },
+    )
+    // The steps of a plan follow from its record, so resuming one has no effect outside the store.
+    await resumeAll()
+    await idle()
+    const desk = createDesk({ ...lookingPorts(runelog, keyOf(url)), output: blobs.fetch, plans: async () => plans })
+    return localClient(desk, async () => {
+      await stop()
+      await runtime.stop()
+      await closeStore(store)
+    })
+  })
+}

@@ -1,0 +1,39 @@
+import { faults } from '../faults/catalogue.ts'
+
+/** What a store URL names. */
+export type StorePlace =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres' }
+
+/** Reads a store URL: `sqlite:FILE`, `postgres://…` or `memory:`. Refuses every other one. */
+export function parseStoreUrl(url: string): StorePlace {
+  if (url === 'memory:') return { kind: 'memory' }
+  if (/^postgres(ql)?:\/\//.test(url)) return { kind: 'postgres' }
+  if (!url.startsWith('sqlite:')) throw unsupported(url, '')
+  const path = url.slice('sqlite:'.length)
+  // Some tools read sqlite://x as a relative path, others as an absolute one or as a host.
+  if (path.startsWith('//'))
+    throw unsupported(
+      url,
+      ' Write the path right after "sqlite:", without "//": sqlite:./file.db or sqlite:/folder/file.db.',
+    )
+  return { kind: 'sqlite', path }
+}
+
+function unsupported(url: string, hint: string) {
+  return faults.bad_usage({
+    problem: `Unsupported store URL ${JSON.stringify(shownStore(url))}.${hint}`,
+    usage: 'sqlite:./file.db, postgres://HOST/DATABASE or memory:',
+  })
+}
+
+/** A store URL for people: without a password. */
+export function shownStore(store: string): string {
+  if (!/^postgres(ql)?:/.test(store) || !URL.canParse(store)) return store
+  const address = new URL(store)
+  if (address.password === '' && !address.searchParams.has('password')) return store
+  address.password = ''
+  address.searchParams.delete('password')
+  return address.href
+}

@@ -1,0 +1,117 @@
+/** What the wiring (`src/app`) provides and the command line uses: stores, clients, workers and servers. */
+import type { Fault } from '../faults/fault.ts'
+import type { Json } from '../kernel/json.ts'
+import type { Damage } from '../runelog/damage.ts'
+import type { Runelog } from '../runelog/port.ts'
+import type { Stray } from '../runelog/stray.ts'
+import type { Rune } from '../runes/rune.ts'
+import type { AbandonedRun } from '../runtime/shared-store.ts'
+import type { Client } from './client.ts'
+import type { StoreKey } from './desk.ts'
+
+/** The places that a command names. The environment, the config and the defaults fill in the rest. */
+export interface Where {
+  readonly server: string | undefined
+  readonly store: string | undefined
+  readonly config: string | undefined
+}
+
+/**
+ * What a client does on a store that no server holds: `look`; `act`, which needs the config and recovers the session
+ * that it acts on; `work`, which also carries out what the command asks for.
+ */
+export type Use = 'look' | 'act' | 'work'
+
+/** A store that a command opened. It existed before: only work makes a store. */
+export interface ExistingStore extends StoreKey {
+  readonly runelog: Runelog
+  /** Runs in state `running` that no process holds. */
+  readonly abandoned: () => Promise<readonly AbandonedRun[]>
+  /** Files beside the store that it does not refer to. */
+  readonly strays: () => Promise<readonly Stray[]>
+  /** Deletes a stray file. */
+  readonly discard: (stray: Stray) => Promise<void>
+  /** Rows, outputs and files that do not follow from the log. */
+  readonly damages: () => AsyncIterable<Damage>
+}
+
+/** A session as an export: its lines, each with its line end. */
+export interface Bundle {
+  readonly session_id: string
+  readonly lines: AsyncIterable<string>
+  close(): Promise<void>
+}
+
+/** How the session of an export is found. */
+export interface SessionFinder {
+  readonly inStore: (store: ExistingStore) => Promise<string>
+  readonly onServer: (client: Client) => Promise<string>
+}
+
+/** A copy of a store. */
+export interface BackedUp {
+  /** The URL of the copy. */
+  readonly store: string
+  /** Why the copy has no key although the store had one. */
+  readonly key_problem: string | null
+}
+
+/** One line of `doctor`. */
+export interface Finding {
+  readonly what: string
+  readonly verdict: 'good' | 'odd' | 'bad'
+  readonly says: string
+  /** What to do about it. */
+  readonly fix: string | null
+}
+
+/** How a store of plans is opened. */
+export interface PlanAsked {
+  readonly registry?: string
+  readonly policy?: Json
+  readonly signing_key?: string
+  /** Makes the store if it does not exist. */
+  readonly creates: boolean
+}
+
+/** Where a worker reports. */
+export interface WorkingIo {
+  /** Called with each rune that the worker records. */
+  readonly tell: (rune: Rune) => void
+  readonly warn: (text: string) => void
+}
+
+/** A process that works on a store. */
+export interface Working {
+  readonly agents: readonly string[]
+  readonly max_concurrent_runs: number
+  /** Other processes may work on the store too. */
+  readonly is_shared: boolean
+  /** Resolves when the store refuses everything from this process, which must then restart. */
+  readonly broken: Promise<Fault>
+  /** Releases every run at its next boundary. */
+  stop(): Promise<void>
+}
+
+/** How a server is started; the config fills in what is undefined. */
+export interface ServingOptions extends Pick<Where, 'store' | 'config'> {
+  readonly host: string | undefined
+  readonly port: number | undefined
+  /** More host names that the server answers to. */
+  readonly hosts: readonly string[]
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
+  /** Log failures only, not every request. */
+  readonly is_quiet: boolean
+  /** A proxy in front of the server encrypts. */
+  readonly allow_plain_http: boolean
+}
+
+/** A server that listens. */
+export interface Serving extends Working {
+  /** Where it listens, such as `http://127.0.0.1:4400`. */
+  readonly url: string
+  /** The file of the owner's token; null if the token ends with the process. */
+  readonly token_file: string | null
+  /** The token, if this start made it. */
+  readonly new_token: string | null
+}
