@@ -10,22 +10,16 @@ export type StorePlace =
 export function parseStoreUrl(url: string): StorePlace {
   if (url === 'memory:') return { kind: 'memory' }
   if (/^postgres(ql)?:\/\//.test(url)) return { kind: 'postgres' }
-  if (!url.startsWith('sqlite:')) throw unsupported(url, '')
+  if (!url.startsWith('sqlite:')) throw unsupported(url)
   const path = url.slice('sqlite:'.length)
   // Some tools read sqlite://x as a relative path, others as an absolute one or as a host.
   if (path.startsWith('//'))
-    throw unsupported(
-      url,
-      ' Write the path right after "sqlite:", without "//": sqlite:./file.db or sqlite:/folder/file.db.',
-    )
+    throw unsupported(url, 'Write the path without "//": sqlite:./file.db or sqlite:/folder/file.db.')
   return { kind: 'sqlite', path }
 }
 
-function unsupported(url: string, hint: string) {
-  return faults.bad_usage({
-    problem: `Unsupported store URL ${JSON.stringify(shownStore(url))}.${hint}`,
-    usage: 'sqlite:./file.db, postgres://HOST/DATABASE or memory:',
-  })
+function unsupported(url: string, hint = 'Use sqlite:./file.db, postgres://HOST/DATABASE or memory:.') {
+  return faults.store_unusable({ store: shownStore(url), problem: `it is no supported store URL. ${hint}` })
 }
 
 /** A store URL for people: without a password. */
