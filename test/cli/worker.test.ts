@@ -97,9 +97,9 @@ test('a tool in it that is refused speaks for itself', async () => {
   expect((await runCli(['worker', '--config', path])).err).toContain('An agent needs a role')
 })
 
-test('a store that nobody knows is refused, and so is an argument too many', async () => {
+test('worker: an unsupported store URL is refused, and so is a positional argument', async () => {
   const { exit, err } = await runCli(['worker', '--config', configured(`store: 'mongodb://x', agents: { support }`)])
   expect(exit).not.toBe(0)
-  expect(err).toContain('"mongodb://x"')
+  expect(err).toContain('mongodb://x cannot be used')
   expect((await runCli(['worker', 'now'])).exit).toBe(2)
 })
