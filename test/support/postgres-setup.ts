@@ -37,7 +37,7 @@ export async function setup(project: TestProject) {
 
 /** Loads what most processes load. One that is killed leaves nothing compiled behind. */
 async function compile() {
-  const entries = ['main', 'serve', 'start-worker', 'stores', 'open-client', 'adapters/postgres/shared-store']
+  const entries = ['main', 'app/serve', 'app/start-worker', 'app/open-client', 'adapters/postgres/shared-store']
   const urls = entries.map((entry) => new URL(`../../src/${entry}.ts`, import.meta.url).href)
   await promisify(execFile)(process.execPath, urls.flatMap((url) => ['--import', url]).concat('--eval', ''))
 }
