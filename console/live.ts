@@ -1,8 +1,9 @@
 import { useSyncExternalStore } from 'react'
-import { type InboxItem, listInbox } from './api/inbox.ts'
-import type { ServerSent } from './api/read-block.ts'
+import type { InboxItem } from '../src/wire/interaction.ts'
+import type { ServerSent } from '../src/wire/server-sent.ts'
+import type { SummaryCard } from '../src/wire/session.ts'
+import { listInbox } from './api/inbox.ts'
 import { serverSent } from './api/server-sent.ts'
-import type { SessionSummary } from './api/sessions.ts'
 import { hearServerTime } from './clock.ts'
 
 export type Line = 'connecting' | 'live' | 'reconnecting' | 'refused'
@@ -14,7 +15,7 @@ export type Line = 'connecting' | 'live' | 'reconnecting' | 'refused'
 interface Known {
   readonly line: Line
   readonly inbox: readonly InboxItem[]
-  readonly changed: ReadonlyMap<string, SessionSummary>
+  readonly changed: ReadonlyMap<string, SummaryCard>
   /** Goes up when changes may have been missed: lists are loaded again. */
   readonly epoch: number
 }
@@ -68,7 +69,7 @@ export async function listenToServer(): Promise<void> {
           if (next.value?.status === 401) set({ line: 'refused' })
           break
         }
-        if (next.value.event === 'open') {
+        if (next.value.type === 'open') {
           wait = 250
           set({ line: 'live', epoch: known.epoch + 1 })
           refreshInbox(0)
@@ -85,11 +86,11 @@ export async function listenToServer(): Promise<void> {
   }
 }
 
-function hear({ event, data }: ServerSent) {
-  if (event === 'stale') set({ epoch: known.epoch + 1 })
+function hear({ type, data }: ServerSent) {
+  if (type === 'stale') set({ epoch: known.epoch + 1 })
   refreshInbox()
-  if (event !== 'summary') return
-  const summary = JSON.parse(data) as SessionSummary
+  if (type !== 'summary') return
+  const summary = JSON.parse(data) as SummaryCard
   const changed = new Map(known.changed)
   changed.delete(summary.session_id)
   changed.set(summary.session_id, summary)

@@ -1,14 +1,9 @@
-import type { ConsequenceView, ExecutionSnapshot, TransitionRecord } from '../../src/wire/contract.ts'
+import type { ConsequenceView, OneSnapshot, Transitions } from '../../src/wire/contract.ts'
 import { get } from './request.ts'
 
 const at = (id: string, what: string) => `/api/execution/${encodeURIComponent(id)}/${what}`
 
-export interface Transitions {
-  readonly session_id: string
-  readonly transitions: readonly TransitionRecord[]
-}
-
-export const getSnapshot = (id: string, signal?: AbortSignal) => get<ExecutionSnapshot>(at(id, 'snapshot'), {}, signal)
+export const getSnapshot = (id: string, signal?: AbortSignal) => get<OneSnapshot>(at(id, 'snapshot'), {}, signal)
 
 export const getConsequence = (id: string, signal?: AbortSignal) =>
   get<ConsequenceView>(at(id, 'consequence'), {}, signal)

@@ -1,14 +1,8 @@
+import type { Problem as Refusal } from '../../src/wire/problem.ts'
 import { token } from './token.ts'
 
-/** Why something was refused, or why nobody answered, in words for the person in front of the page (RFC 9457). */
-export interface Problem {
-  readonly status: number
-  readonly code: string
-  readonly title: string
-  readonly detail: string
-  /** Whether what was asked for may have been done all the same. */
-  readonly outcome: 'not_applied' | 'unknown'
-  readonly details: Readonly<Record<string, unknown>>
+/** Why a request was refused, or why there was no answer; a request without an answer has no id. */
+export type Problem = Pick<Refusal, 'status' | 'code' | 'title' | 'detail' | 'outcome' | 'details'> & {
   readonly request_id: string | null
 }
 

@@ -1,5 +1,6 @@
+import type { Json } from '../../src/kernel/json.ts'
+import type { AgentCard } from '../../src/wire/run.ts'
 import { type Answer, get, post } from './request.ts'
-import type { Json } from './types.ts'
 
 export const submitRun = (agent: string, input: Json) =>
   post<{ session_id: string; run_id: string }>('/api/runs', { agent, input })
@@ -12,11 +13,4 @@ export const stopRun = (run_id: string, verb: 'interrupt' | 'cancel'): Promise<A
 
 export const findRun = (run_id: string) => get<{ session_id: string }>(`/api/runs/${encodeURIComponent(run_id)}`)
 
-export interface AgentListed {
-  readonly name: string
-  readonly role: string
-  readonly model: string
-  readonly tools: readonly string[]
-}
-
-export const listAgents = (signal?: AbortSignal) => get<{ items: readonly AgentListed[] }>('/api/agents', {}, signal)
+export const listAgents = (signal?: AbortSignal) => get<{ items: readonly AgentCard[] }>('/api/agents', {}, signal)

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { Redacted } from '../../src/runes/verify.ts'
-import { auditSession, type Signed, signSession } from '../api/sessions.ts'
+import type { Signed } from '../../src/wire/audit.ts'
+import { auditSession, signSession } from '../api/sessions.ts'
 import { useAct } from '../parts/act.tsx'
 import { Link } from '../parts/link.tsx'
 import { Loading, Trouble } from '../parts/states.tsx'

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import type { Rune } from '../../src/runes/rune.ts'
+import type { RunesPage } from '../../src/wire/rune.ts'
 import { type Answer, get } from '../api/request.ts'
-import type { Runes } from '../api/sessions.ts'
 
 const kinds = 'contract.,tool.,interaction.,run.moved'
 
@@ -24,7 +24,7 @@ async function load(session_id: string, signal: AbortSignal): Promise<readonly R
   const found: Rune[] = []
   for (let after: number | null = 0; after !== null && !signal.aborted; ) {
     const path = `/api/sessions/${encodeURIComponent(session_id)}/runes`
-    const answer: Answer<Runes> = await get<Runes>(path, { after, limit: 1_000, kinds }, signal)
+    const answer: Answer<RunesPage> = await get<RunesPage>(path, { after, limit: 1_000, kinds }, signal)
     if (!answer.ok) break
     found.push(...answer.value.items)
     after = answer.value.next

@@ -1,6 +1,9 @@
-import { type Critique, type Finding, getCritiques } from '../api/goals.ts'
+import type { CritiqueReport } from '../../src/wire/goal.ts'
+import { getCritiques } from '../api/goals.ts'
 import { Loading, Trouble } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
+
+type Finding = CritiqueReport['findings'][number]
 
 const signs: { readonly [S in Finding['severity']]: string } = { error: '✕', warning: '!', suggestion: '→', info: 'i' }
 
@@ -21,7 +24,7 @@ export function Critiques({ goal_id, iterations }: { goal_id: string; iterations
   return value.critiques.map((critique) => <Review key={critique.iteration} critique={critique} />)
 }
 
-function Review({ critique: { iteration, findings, is_redacted } }: { critique: Critique }) {
+function Review({ critique: { iteration, findings, is_redacted } }: { critique: CritiqueReport }) {
   return (
     <details className="tool review">
       <summary>

@@ -1,11 +1,11 @@
-import type { Interaction } from '../api/inbox.ts'
+import type { InteractionCard } from '../../src/wire/interaction.ts'
 import type { Problem } from '../api/request.ts'
 import { Copy } from '../parts/copy.tsx'
 import { Trouble } from '../parts/states.tsx'
 
 /** What each kind of answer gets: the question, whether it can still be answered, and whether anything may be pressed yet. */
 export interface Answering {
-  readonly asked: Interaction
+  readonly asked: InteractionCard
   readonly isOpen: boolean
   readonly isInert: boolean
   /** Keys mean this one. */

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
-import { approve, deny, type Interaction } from '../api/inbox.ts'
+import type { InteractionCard } from '../../src/wire/interaction.ts'
+import { approve, deny } from '../api/inbox.ts'
 import { useAct } from '../parts/act.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { useKeys } from '../parts/keys.tsx'
@@ -113,7 +114,7 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
 }
 
 /** What would be called, and with what: complete, and as the digest has it. */
-function Arguments({ asked }: { asked: Interaction }) {
+function Arguments({ asked }: { asked: InteractionCard }) {
   return (
     <>
       <p>Asked because: {asked.prompt}</p>

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
-import { getInteraction, type Interaction } from '../api/inbox.ts'
+import type { InteractionCard as Interaction } from '../../src/wire/interaction.ts'
+import { getInteraction } from '../api/inbox.ts'
 import { brief } from '../parts/json.tsx'
 import { Link } from '../parts/link.tsx'
 import { Loading, Trouble } from '../parts/states.tsx'

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../api/types.ts'
+import type { Json, JsonObject } from '../../src/kernel/json.ts'
 import { Scroll } from '../parts/scroll.tsx'
 
 interface Display {
@@ -8,8 +8,8 @@ interface Display {
 
 /** What an agent wants a person to see: tables and drawings in plain characters. It is shown as text and nothing else. */
 export function Displays({ request }: { request: JsonObject }) {
-  const displays = (request.displays ?? []) as unknown as readonly Display[]
-  return displays.map(({ type, data }, i) => {
+  if (!isDisplaying(request)) return null
+  return request.displays.map(({ type, data }, i) => {
     const key = `${type} ${i}`
     if (type === 'table' && Array.isArray(data)) return <Table key={key} rows={data as readonly Json[]} />
     return (
@@ -18,6 +18,11 @@ export function Displays({ request }: { request: JsonObject }) {
       </Scroll>
     )
   })
+}
+
+/** The server checked the displays against their schema. */
+function isDisplaying(request: object): request is { readonly displays: readonly Display[] } {
+  return 'displays' in request && Array.isArray(request.displays)
 }
 
 function Table({ rows }: { rows: readonly Json[] }) {

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
+import type { Json, JsonObject } from '../../src/kernel/json.ts'
 import { answer } from '../api/inbox.ts'
-import type { Json, JsonObject } from '../api/types.ts'
 import { useAct } from '../parts/act.tsx'
 import { type Answering, Refused } from './answering.tsx'
 import { Displays } from './displays.tsx'

@@ -1,4 +1,4 @@
-import type { Json } from '../api/types.ts'
+import type { Json } from '../../src/kernel/json.ts'
 import type { Field } from './fields.ts'
 
 interface Shown {

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../api/types.ts'
+import type { Json, JsonObject } from '../../src/kernel/json.ts'
 
 export interface Field {
   readonly name: string
@@ -20,14 +20,19 @@ interface Written extends Partial<Omit<Field, 'options'>> {
 
 /** The fields of a form as the model wrote them, with what it may leave out filled in. */
 export function fieldsOf(request: JsonObject): readonly Field[] {
-  const written = (request.fields ?? []) as unknown as readonly Written[]
-  return written.map(({ options, ...field }) => ({
+  if (!isForm(request)) return []
+  return request.fields.map(({ options, ...field }) => ({
     type: 'text',
     label: field.name,
     required: false,
     ...field,
     ...(options !== undefined && { options: options.map(labelled) }),
   }))
+}
+
+/** The server checked the fields against their schema. */
+function isForm(request: object): request is { readonly fields: readonly Written[] } {
+  return 'fields' in request && Array.isArray(request.fields)
 }
 
 function labelled(option: string | { readonly value: string; readonly label?: string }) {

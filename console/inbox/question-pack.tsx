@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { QuestionPack as Pack, Question } from '../../src/coordinator/schemas/question-pack.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
 import { answer } from '../api/inbox.ts'
-import type { JsonObject } from '../api/types.ts'
 import { useAct } from '../parts/act.tsx'
 import { Link } from '../parts/link.tsx'
 import { type Answering, Refused } from './answering.tsx'
@@ -92,8 +92,13 @@ function chosenOf({ question_id, default_strategy }: Question, chosen: Readonly<
 }
 
 function packOf(request: JsonObject): Pack | undefined {
-  const pack = (request.question_pack ?? request) as unknown as Pack
-  return Array.isArray(pack.questions) ? pack : undefined
+  const pack: unknown = request.question_pack ?? request
+  return isPack(pack) ? pack : undefined
+}
+
+/** The server checked the pack against its schema; here it is only told from other requests. */
+function isPack(given: unknown): given is Pack {
+  return typeof given === 'object' && given !== null && 'questions' in given && Array.isArray(given.questions)
 }
 
 /** One answer for each question: the one that was chosen, or the default. The same choice has the same name. */

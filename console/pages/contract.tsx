@@ -1,6 +1,5 @@
 import { contractMachine } from '../../src/machines/contract.ts'
 import { getConsequence, getSnapshot, getTransitions } from '../api/execution.ts'
-import type { Json } from '../api/types.ts'
 import { useConcerning } from '../contract/concerning.ts'
 import { PathStrip } from '../contract/path-strip.tsx'
 import { SameKey } from '../contract/same-key.tsx'
@@ -112,15 +111,15 @@ export function ContractPage({ execution_id }: { execution_id: string }) {
       <div className="three">
         <section>
           <h2>Snapshot</h2>
-          <JsonBlock value={value as unknown as Json} name="snapshot" />
+          <JsonBlock value={value} name="snapshot" />
         </section>
         <section>
           <h2>Consequence: what the model is told</h2>
-          <JsonBlock value={(consequence.value ?? null) as unknown as Json} name="consequence" />
+          <JsonBlock value={consequence.value ?? null} name="consequence" />
         </section>
         <section>
           <h2>Raw</h2>
-          <JsonBlock value={own as unknown as Json} name="runes" />
+          <JsonBlock value={own} name="runes" />
         </section>
       </div>
     </>

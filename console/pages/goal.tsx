@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { goalMachine } from '../../src/machines/goal.ts'
-import { cancelGoal, type Goal, type GoalTask, getGoal } from '../api/goals.ts'
+import type { Goal } from '../../src/wire/goal.ts'
+import { cancelGoal, getGoal } from '../api/goals.ts'
 import { Critiques } from '../goal/critiques.tsx'
 import { InteractionCard } from '../inbox/card.tsx'
 import { useLive } from '../live.ts'
@@ -39,7 +40,7 @@ export function GoalPage({ goal_id }: { goal_id: string }) {
         <CopyCommand command={`statewright goal show ${goal_id}`} />
       </div>
       <p className="row">
-        <Mark machine="goal" state={goal.state} /> {goalMachine.states[goal.state as never]?.['meaning' as never]}
+        <Mark machine="goal" state={goal.state} /> {goalMachine.states[goal.state].meaning}
         <Link href={`/s/${goal.session_id}`}>session</Link>
         <button
           type="button"
@@ -107,12 +108,12 @@ function TaskGraph({ goal, chosen, choose }: { goal: Goal; chosen: string | unde
   )
 }
 
-function TaskFacts({ task, goal }: { task: GoalTask; goal: Goal }) {
+function TaskFacts({ task, goal }: { task: Goal['tasks'][number]; goal: Goal }) {
   return (
     <aside className="details" aria-label={task.title}>
       <h2>{task.title}</h2>
       <p>
-        <Mark machine="task" state={task.state} /> {task.kind} · {task.priority} · {task.owner ?? 'nobody'}
+        <Mark machine="task" state={task.state} /> {task.kind} · {task.priority} · {task.owner ?? 'no owner'}
       </p>
       <p>{task.description}</p>
       {task.condition !== null && (
@@ -132,21 +133,23 @@ function TaskFacts({ task, goal }: { task: GoalTask; goal: Goal }) {
 }
 
 function Budgets({ goal }: { goal: Goal }) {
-  const names = [...new Set([...Object.keys(goal.used), ...Object.keys(goal.budget)])]
+  const used: Readonly<Record<string, number>> = { iterations: goal.iterations, ...goal.used }
+  const limits: Readonly<Record<string, number | undefined>> = goal.budget
+  const names = [...new Set([...Object.keys(goal.used), ...Object.keys(limits)])]
   return (
     <dl className="costs">
       {names.map((name) => {
         const say = name.endsWith('_ms') ? duration : amount
-        const limit = goal.budget[name]
-        const used = goal.used[name] ?? (name === 'iterations' ? goal.iterations : 0)
+        const limit = limits[name]
+        const spent = used[name] ?? 0
         return (
           <div key={name}>
             <dt>{name.replaceAll('_', ' ').replace(/ ms$/, '')}</dt>
             <dd className="number">
-              {say(used)}
+              {say(spent)}
               {limit === undefined ? '' : ` of ${say(limit)}`}
               {limit !== undefined && (
-                <meter min={0} max={Math.max(1, limit)} value={used} aria-label={`${name} against the budget`} />
+                <meter min={0} max={Math.max(1, limit)} value={spent} aria-label={`${name} against the budget`} />
               )}
             </dd>
           </div>

@@ -1,5 +1,5 @@
 import { useEffect } from 'react'
-import type { InboxItem } from '../api/inbox.ts'
+import type { InboxItem } from '../../src/wire/interaction.ts'
 import { InteractionCard, kindNames } from '../inbox/card.tsx'
 import { refreshInbox, useLive } from '../live.ts'
 import { CopyCommand } from '../parts/copy.tsx'

@@ -21,7 +21,8 @@ function Form({ leave }: { leave: () => void }) {
   const { value: agents, problem: none } = useAsked('agents', (signal) => listAgents(signal))
   const [agent, setAgent] = useState('')
   const [input, setInput] = useState('')
-  const { isBusy, problem, run } = useAct()
+  const { isBusy, problem: refused, run } = useAct()
+  const problem = refused ?? none
   const chosen = agent === '' ? (agents?.items[0]?.name ?? '') : agent
   return (
     <form
@@ -54,7 +55,7 @@ function Form({ leave }: { leave: () => void }) {
       <button type="button" onClick={leave}>
         Leave it
       </button>
-      {(problem ?? none) !== undefined && <Trouble problem={(problem ?? none) as never} />}
+      {problem !== undefined && <Trouble problem={problem} />}
     </form>
   )
 }

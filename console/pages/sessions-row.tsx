@@ -1,4 +1,4 @@
-import type { SessionSummary } from '../api/sessions.ts'
+import type { SummaryCard } from '../../src/wire/session.ts'
 import { Link } from '../parts/link.tsx'
 import { Mark } from '../parts/mark.tsx'
 import { Since } from '../parts/time.tsx'
@@ -6,7 +6,7 @@ import type { Look } from '../tones.ts'
 import { amount, shortId } from '../words.ts'
 
 interface Shown {
-  readonly row: SessionSummary
+  readonly row: SummaryCard
   readonly top: number
   readonly isChosen: boolean
   readonly position: number
@@ -46,18 +46,18 @@ export function SessionRow({ row, top, isChosen, position, of }: Shown) {
   )
 }
 
-function lookOf({ waiting_for }: SessionSummary): Look | undefined {
+function lookOf({ waiting_for }: SummaryCard): Look | undefined {
   return waiting_for?.interaction_kind === 'settlement' ? 'unknown' : undefined
 }
 
 /** The mark and the clock beside it say the state already; what is left is what it is about. */
-function lineOf({ waiting_for, last_error, status, current_line }: SessionSummary): string {
+function lineOf({ waiting_for, last_error, status, current_line }: SummaryCard): string {
   if (waiting_for !== null) return `asks: ${waiting_for.prompt}`
   if (status === 'failed' && last_error !== null) return `${last_error.code}: ${last_error.message}`
   return current_line.replace(/^\w+ for [^.]*\. /, '')
 }
 
-export function Spent({ row }: { row: Pick<SessionSummary, 'used' | 'budget'> }) {
+export function Spent({ row }: { row: Pick<SummaryCard, 'used' | 'budget'> }) {
   const { used, budget } = row
   const limit = budget?.tokens
   return (

@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { listSessions, type SessionFilter, type SessionSummary } from '../api/sessions.ts'
+import type { SummaryCard } from '../../src/wire/session.ts'
+import { listSessions, type SessionFilter } from '../api/sessions.ts'
 import { useLive } from '../live.ts'
 import { CopyCommand } from '../parts/copy.tsx'
 import { useKeys } from '../parts/keys.tsx'
@@ -85,7 +86,7 @@ export function SessionsPage() {
           {items.map(({ index, key, start }) => (
             <SessionRow
               key={key}
-              row={rows[index] as SessionSummary}
+              row={rows[index] as SummaryCard}
               top={start}
               isChosen={index === at}
               position={index + 1}
@@ -119,7 +120,7 @@ function None({ isFiltered }: { isFiltered: boolean }) {
 function useSessions(filter: SessionFilter) {
   const key = JSON.stringify(filter)
   const first = useAsked(`sessions ${key}`, (signal) => listSessions(filter, null, signal))
-  const [later, setLater] = useState<{ key: string; of: unknown; rows: SessionSummary[]; cursor: string | null }>()
+  const [later, setLater] = useState<{ key: string; of: unknown; rows: SummaryCard[]; cursor: string | null }>()
   const busy = useRef(false)
   const { changed, epoch } = useLive()
   const isMine = later?.key === key && later.of === first.value
@@ -147,7 +148,7 @@ function useSessions(filter: SessionFilter) {
   }, [first.value, later, isMine, changed])
 
   const listed = useMemo(() => new Set(rows.map((row) => row.session_id)), [rows])
-  const fits = (row: SessionSummary) =>
+  const fits = (row: SummaryCard) =>
     !listed.has(row.session_id) && filter.q === null && (filter.status === null || row.status === filter.status)
   const fresh = first.value === undefined ? 0 : [...changed.values()].filter(fits).length
   // An empty list has no places to keep.

@@ -3,7 +3,7 @@ import { Copy } from './copy.tsx'
 import { Scroll } from './scroll.tsx'
 
 /** A value as it is, complete: long ones scroll, nothing is cut. */
-export function JsonBlock({ value, name }: { value: Json | undefined; name: string }) {
+export function JsonBlock({ value, name }: { value: unknown; name: string }) {
   const text = JSON.stringify(value ?? null, null, 2)
   return (
     <div className="json">

@@ -1,5 +1,4 @@
 import type { FailurePack } from '../../src/coordinator/schemas/failure-pack.ts'
-import type { Json } from '../api/types.ts'
 import { JsonBlock } from '../parts/json.tsx'
 import { Mark } from '../parts/mark.tsx'
 
@@ -19,7 +18,7 @@ export function Failure({ failure }: { failure: FailurePack }) {
       {needs_person && <p>A person has to look before it is submitted anew.</p>}
       <details>
         <summary>Every problem ({problems.length})</summary>
-        <JsonBlock value={problems as unknown as Json} name="problems" />
+        <JsonBlock value={problems} name="problems" />
       </details>
     </section>
   )

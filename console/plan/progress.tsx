@@ -1,14 +1,15 @@
+import { isTerminal } from '../../src/kernel/machine.ts'
 import { coordinationMachine } from '../../src/machines/coordination.ts'
-import type { PlanView } from '../api/plans.ts'
+import type { PlanCard } from '../../src/wire/plan.ts'
 import { looks } from '../tones.ts'
 import { spoken } from '../words.ts'
 
 /** All states of a coordination with the path that was taken, and how often answers sent it back. */
-export function Progress({ plan }: { plan: PlanView }) {
+export function Progress({ plan }: { plan: PlanCard }) {
   const visited = new Map<string, number>([[coordinationMachine.initial, 1]])
   for (const { to } of plan.moves) visited.set(to, (visited.get(to) ?? 0) + 1)
   const rounds = plan.moves.filter(({ trigger }) => trigger === 'answer_conflicts').length
-  const isOver = coordinationMachine.states[plan.state as never] as { terminal?: true } | undefined
+  const isOver = isTerminal(coordinationMachine, plan.state)
   const states = Object.entries(coordinationMachine.states).filter(
     ([state, declared]) => !('terminal' in declared) || state === plan.state || state === 'DONE',
   )
@@ -18,7 +19,7 @@ export function Progress({ plan }: { plan: PlanView }) {
         {states.map(([state]) => {
           const times = visited.get(state) ?? 0
           const isHere = state === plan.state
-          const is = isHere ? 'here' : times > 0 ? 'passed' : isOver?.terminal ? 'skipped' : 'ahead'
+          const is = isHere ? 'here' : times > 0 ? 'passed' : isOver ? 'skipped' : 'ahead'
           const sign =
             is === 'passed' ? looks.good.sign : is === 'here' ? '▸' : is === 'skipped' ? '–' : looks.idle.sign
           return (

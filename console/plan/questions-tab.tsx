@@ -1,4 +1,5 @@
-import { type AskedRound, getQuestions } from '../api/plans.ts'
+import type { PlanQuestionsCard } from '../../src/wire/plan.ts'
+import { getQuestions } from '../api/plans.ts'
 import { Empty } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
 
@@ -51,7 +52,7 @@ export function QuestionsTab({ coordination_id, version }: { coordination_id: st
   ))
 }
 
-function answerTo(question_id: string, pack: AskedRound['answer_pack']): string {
+function answerTo(question_id: string, pack: PlanQuestionsCard['rounds'][number]['answer_pack']): string {
   const answer = pack?.answers.find((one) => one.question_id === question_id)
   if (answer === undefined) return 'not yet'
   switch (answer.answer_type) {

@@ -1,13 +1,13 @@
 import { useState } from 'react'
-import { type PlanView, verifyPlan } from '../api/plans.ts'
-import type { Json } from '../api/types.ts'
+import type { PlanCard } from '../../src/wire/plan.ts'
+import { verifyPlan } from '../api/plans.ts'
 import { useAct } from '../parts/act.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { Trouble } from '../parts/states.tsx'
 import { duration } from '../words.ts'
 
 /** Every move: the guards that let it happen, what came out, how long it took; and whether what came out is still what it was. */
-export function TapeTab({ coordination_id, plan }: { coordination_id: string; version: string; plan: PlanView }) {
+export function TapeTab({ coordination_id, plan }: { coordination_id: string; version: string; plan: PlanCard }) {
   const { isBusy, problem, run } = useAct()
   const [found, setFound] = useState<readonly object[]>()
   return (
@@ -35,7 +35,7 @@ export function TapeTab({ coordination_id, plan }: { coordination_id: string; ve
       {found !== undefined && found.length > 0 && (
         <div className="verdict is-bad" role="alert">
           <p>✕ What was frozen and what is there differ.</p>
-          <JsonBlock value={found as unknown as Json} name="problems" />
+          <JsonBlock value={found} name="problems" />
         </div>
       )}
       <ol className="tape">

@@ -1,9 +1,10 @@
 import { useState } from 'react'
 import { runMachine } from '../../src/machines/run.ts'
 import { sessionMachine } from '../../src/machines/session.ts'
+import type { SessionCard } from '../../src/wire/session.ts'
 import type { Answer } from '../api/request.ts'
 import { stopRun } from '../api/runs.ts'
-import { actOnSession, type SessionView } from '../api/sessions.ts'
+import { actOnSession } from '../api/sessions.ts'
 import { type Verdict, verdictOn } from '../machines/legal.ts'
 import { useAct } from '../parts/act.tsx'
 import { Trouble } from '../parts/states.tsx'
@@ -18,7 +19,7 @@ interface Action {
 }
 
 /** What can be done to a session and its run now, by their declarations; and why the rest cannot. */
-export function Actions({ log, session }: { log: SessionLog; session: SessionView }) {
+export function Actions({ log, session }: { log: SessionLog; session: SessionCard }) {
   const { isBusy, problem, run } = useAct()
   const [asked, setAsked] = useState<Action>()
   const done = () => {
@@ -70,7 +71,7 @@ export function Actions({ log, session }: { log: SessionLog; session: SessionVie
   )
 }
 
-function sessionActions(log: SessionLog, { session_id, state: said }: SessionView): readonly Action[] {
+function sessionActions(log: SessionLog, { session_id, state: said }: SessionCard): readonly Action[] {
   const state = log.spine().stateOf(session_id) ?? said
   const on = (trigger: string) => verdictOn(sessionMachine, state, trigger)
   const resume = state === 'suspended' ? 'reset' : 'resume_requested'

@@ -1,9 +1,9 @@
-import type { SessionView } from '../api/sessions.ts'
+import type { SessionCard } from '../../src/wire/session.ts'
 import { amount, duration } from '../words.ts'
 import type { SessionLog } from './log.ts'
 
 /** What was spent, against what may be. */
-export function Costs({ session, log }: { session: SessionView; log: SessionLog }) {
+export function Costs({ session, log }: { session: SessionCard; log: SessionLog }) {
   const { costs, budget } = session
   const prompts = log.runes.filter((rune) => rune.kind === 'interaction.opened').length
   return (

@@ -1,5 +1,4 @@
 import type { Rune } from '../../src/runes/rune.ts'
-import type { Json } from '../api/types.ts'
 import { Copy } from '../parts/copy.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { Link } from '../parts/link.tsx'
@@ -76,7 +75,7 @@ export function RuneFacts({ rune }: { rune: Rune }) {
           <Link href={`/c/${execution_id}`}>contract {shortId(execution_id)}</Link>
         </p>
       )}
-      <JsonBlock value={rune.payload as Json} name="payload" />
+      <JsonBlock value={rune.payload} name="payload" />
       <p className="faint">
         hash <code title={rune.hash}>{rune.hash.slice(0, 16)}</code> after{' '}
         <code title={rune.prev_hash}>{rune.prev_hash.slice(0, 16)}</code>
@@ -84,7 +83,7 @@ export function RuneFacts({ rune }: { rune: Rune }) {
       <Copy text={`${location.origin}/s/${rune.session_id}?at=${rune.event_id}`} label="copy link" />
       <details>
         <summary>The whole rune</summary>
-        <JsonBlock value={rune as unknown as Json} name="rune" />
+        <JsonBlock value={rune} name="rune" />
       </details>
     </>
   )

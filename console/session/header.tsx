@@ -1,5 +1,5 @@
 import { sessionLine } from '../../src/observation/waiting-line.ts'
-import type { SessionView } from '../api/sessions.ts'
+import type { SessionCard } from '../../src/wire/session.ts'
 import { useNow } from '../clock.ts'
 import { CopyCommand } from '../parts/copy.tsx'
 import { Link } from '../parts/link.tsx'
@@ -19,7 +19,7 @@ const connections: { readonly [C in Connection]: string } = {
 }
 
 /** Title, state, how far the record goes, and the spine. */
-export function SessionHeader({ log, session }: { log: SessionLog; session: SessionView }) {
+export function SessionHeader({ log, session }: { log: SessionLog; session: SessionCard }) {
   const { session_id, title, current_line } = session
   const connection = log.connection()
   const last = log.runes.at(-1)?.event_id ?? session.event_id

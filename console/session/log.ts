@@ -1,7 +1,8 @@
 import type { Rune } from '../../src/runes/rune.ts'
+import type { SessionCard } from '../../src/wire/session.ts'
 import { type Problem, withQuery } from '../api/request.ts'
 import { serverSent } from '../api/server-sent.ts'
-import { getSession, listRunes, type SessionView } from '../api/sessions.ts'
+import { getSession, listRunes } from '../api/sessions.ts'
 import { hearServerTime } from '../clock.ts'
 import { createSpine, type Spine } from './spine.ts'
 
@@ -25,7 +26,7 @@ export interface SessionLog {
   readonly session_id: string
   readonly runes: readonly Rune[]
   readonly spine: () => Spine
-  readonly session: () => SessionView | undefined
+  readonly session: () => SessionCard | undefined
   readonly problem: () => Problem | undefined
   readonly connection: () => Connection
   readonly draft: () => Draft | undefined
@@ -57,7 +58,7 @@ export function openLog(session_id: string): SessionLog {
   const runes: Rune[] = []
   const listeners = new Set<() => void>()
   const leave = new AbortController()
-  let session: SessionView | undefined
+  let session: SessionCard | undefined
   let spine = createSpine([])
   let problem: Problem | undefined
   let connection: Connection = 'connecting'
@@ -178,9 +179,9 @@ export function openLog(session_id: string): SessionLog {
           connection = 'live'
           if (isBack) void refresh()
         }
-        const { event, data } = next.value
-        if (event === 'rune') take(JSON.parse(data) as Rune)
-        else if (event === 'delta') {
+        const { type, data } = next.value
+        if (type === 'rune') take(JSON.parse(data) as Rune)
+        else if (type === 'delta') {
           const said = JSON.parse(data) as { durable: boolean; payload: Delta }
           if (!said.durable) hearText(said.payload)
         }

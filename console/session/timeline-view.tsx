@@ -6,7 +6,7 @@ import { Scroll } from '../parts/scroll.tsx'
 import { duration } from '../words.ts'
 import { LaneRow } from './lane-row.tsx'
 import { scaleOf } from './scale.ts'
-import { createTimeline, type Lane, spendings } from './timeline.ts'
+import { createTimeline, type Lane, type Spending, spendings } from './timeline.ts'
 import { TimelineTable } from './timeline-table.tsx'
 import { useFold } from './use-log.ts'
 import type { View } from './view.ts'
@@ -83,7 +83,7 @@ export function TimelineView({ log, at, select }: View) {
 
 /** Of the time of all runs, how much went where. */
 function WhereTimeWent({ lanes, now }: { lanes: readonly Lane[]; now: number }) {
-  const totals = new Map<string, number>()
+  const totals = new Map<Spending, number>()
   for (const lane of lanes)
     if (lane.kind === 'run')
       for (const { spending, from, to } of lane.segments)
@@ -94,9 +94,7 @@ function WhereTimeWent({ lanes, now }: { lanes: readonly Lane[]; now: number }) 
   return (
     <p>
       Where the time went:{' '}
-      {parts
-        .map(([name, ms]) => `${Math.round((ms / whole) * 100)} % ${spendings[name as never]} (${duration(ms)})`)
-        .join(', ')}
+      {parts.map(([name, ms]) => `${Math.round((ms / whole) * 100)} % ${spendings[name]} (${duration(ms)})`).join(', ')}
       .
     </p>
   )

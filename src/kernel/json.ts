@@ -1,2 +1,5 @@
 /** What JSON can say, and nothing more. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/** A JSON value that is an object. */
+export type JsonObject = { readonly [name: string]: Json }

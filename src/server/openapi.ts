@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../surface/operation.ts'
+import { problemShape } from '../wire/problem.ts'
 import type { OtherRoute } from './other-routes.ts'
 import type { StreamRoute } from './stream-route.ts'
 
@@ -16,7 +17,8 @@ export function openApi(
   const add = (path: string, method: string, described: object) => {
     paths[path] = { ...paths[path], [method.toLowerCase()]: described }
   }
-  const schemas: Schemas = { problem: problemSchema }
+  const schemas: Schemas = {}
+  schemas.problem = schemaOf(problemShape, 'output', { name: 'problem', schemas })
   for (const operation of operations) add(operation.path, operation.method, described(operation, schemas))
   for (const stream of streams) {
     add(stream.path, 'GET', describedStream(stream))
@@ -177,20 +179,4 @@ function schemaOf(shape: z.ZodType, io: 'input' | 'output', { name, schemas }: P
     JSON.parse(JSON.stringify(part).replaceAll('"#/$defs/', `"#/components/schemas/${name}.`))
   for (const [part, of] of Object.entries($defs as Schemas)) schemas[`${name}.${part}`] = moved(of)
   return moved(schema)
-}
-
-const problemSchema = {
-  type: 'object',
-  required: ['type', 'title', 'status', 'detail', 'code', 'retry', 'outcome', 'details', 'request_id'],
-  properties: {
-    type: { type: 'string', format: 'uri' },
-    title: text,
-    status: { type: 'integer' },
-    detail: text,
-    code: text,
-    retry: { enum: ['never', 'at_once', 'later'] },
-    outcome: { enum: ['not_applied', 'unknown'] },
-    details: { type: 'object' },
-    request_id: text,
-  },
 }

@@ -1,19 +1,5 @@
 import type { Fault } from '../faults/fault.ts'
-
-/** A refusal as RFC 9457 has it. */
-export interface Problem {
-  readonly type: string
-  readonly title: string
-  readonly status: number
-  /** What is, what was asked, and what would be accepted. */
-  readonly detail: string
-  readonly code: string
-  readonly retry: Fault['retry']
-  /** Whether anything was changed. */
-  readonly outcome: 'not_applied' | 'unknown'
-  readonly details: object
-  readonly request_id: string
-}
+import type { Problem } from '../wire/problem.ts'
 
 export function problemOf(fault: Fault, request_id: string): Problem {
   const { code, http, message, retry, details } = fault
@@ -26,7 +12,7 @@ export function problemOf(fault: Fault, request_id: string): Problem {
     code,
     retry,
     outcome,
-    details,
+    details: { ...details },
     request_id,
   }
 }
@@ -35,5 +21,3 @@ function titleOf(code: string): string {
   const words = code.replaceAll('_', ' ')
   return `${words[0]?.toUpperCase()}${words.slice(1)}`
 }
-
-export const problemType = 'application/problem+json; charset=utf-8'

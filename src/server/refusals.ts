@@ -2,9 +2,10 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
+import { problemType } from '../wire/problem.ts'
 import { usualHeaders } from './headers.ts'
 import type { Limits } from './limits.ts'
-import { problemOf, problemType } from './problem.ts'
+import { problemOf } from './problem.ts'
 
 /** Every refusal leaves as a problem; what is none is a bug, which is logged whole and told without its details. */
 export function answerErrors(app: FastifyInstance, limits: Limits): void {

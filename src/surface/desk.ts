@@ -1,12 +1,12 @@
 import type { Goals } from '../autonomy/goals/goals.ts'
 import type { Plans } from '../autonomy/plans/plans.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Budget } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
 import type { EphemeralDelta } from '../runtime/engine/engine.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { AbandonedRun } from '../runtime/shared-store.ts'
+import type { AgentCard } from '../wire/run.ts'
 import { createSessionViews, type SessionViews } from './session-views.ts'
 
 /** What can be asked of plans. */
@@ -14,17 +14,6 @@ export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
 /** What can be brought about. */
 export type Commands = Omit<Runtime, 'engine' | 'start' | 'stop' | 'listen' | 'workOn'> & { readonly goals: Goals }
-
-/** An agent as a person chooses one. */
-export interface AgentCard {
-  readonly name: string
-  readonly role: string
-  readonly model: string
-  readonly tools: readonly string[]
-  readonly delegates: readonly string[]
-  readonly budget: Budget | null
-  readonly may_ask: boolean
-}
 
 /** What operations work with, wherever they are asked for: in the server, or in a command that has the store to itself. */
 export interface Desk {

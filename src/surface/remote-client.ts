@@ -2,9 +2,9 @@ import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { EphemeralDelta } from '../runtime/engine/engine.ts'
+import { readServerSent } from '../wire/server-sent.ts'
 import type { Client, Heard } from './client.ts'
 import type { Operation } from './operation.ts'
-import { readEvents } from './read-events.ts'
 
 export interface RemotePorts {
   /** Such as `http://127.0.0.1:4400`. */
@@ -60,7 +60,7 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
             cursor = id
             failures = 0
           }
-          for await (const { type, data } of readEvents(response.body as AsyncIterable<Uint8Array>, moved)) {
+          for await (const { type, data } of readServerSent(response.body as AsyncIterable<Uint8Array>, moved)) {
             const heard = hear(type, data)
             if (heard === undefined) continue
             if (heard.type === 'rune') {

@@ -108,3 +108,5 @@ export const critiqueShape = z.object({
 })
 
 export type CritiqueReport = z.infer<typeof critiqueShape>
+
+export type Goal = z.infer<typeof goalShape>

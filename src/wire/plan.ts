@@ -88,3 +88,6 @@ export const planProofShape = z.object({
 
 export type PlanCard = z.infer<typeof planShape>
 export type PlanQuestionsCard = z.infer<typeof planQuestionsShape>
+export type PlanRow = z.infer<typeof planRowShape>
+export type PlanRules = z.infer<typeof planRulesShape>
+export type PlanProof = z.infer<typeof planProofShape>

@@ -18,6 +18,19 @@ export const submissionBody = z.strictObject({
   session_budget: budget.optional(),
 })
 
+/** An agent as a person chooses one. */
+export const agentShape = z.object({
+  name: z.string(),
+  role: z.string(),
+  model: z.string(),
+  tools: z.array(z.string()).readonly(),
+  delegates: z.array(z.string()).readonly(),
+  budget: budget.nullable(),
+  may_ask: z.boolean(),
+})
+
+export type AgentCard = z.infer<typeof agentShape>
+
 export const submittedShape = z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() })
 
 export const listedRunShape = z.object({

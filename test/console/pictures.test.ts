@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readBlock } from '../../console/api/read-block.ts'
 import { fieldsOf, firstValue, sentValue } from '../../console/inbox/fields.ts'
 import { layoutOf } from '../../console/machines/layout.ts'
 import { verdictOn } from '../../console/machines/legal.ts'
@@ -103,12 +102,6 @@ test('an address is read as it was written', () => {
 test('durations as people say them', () => {
   const said = [0, 999, 1_500, 59_999, 252_000, 3_600_000, 90_000_000].map(duration)
   expect(said).toEqual(['0ms', '999ms', '1.5s', '59s', '4m 12s', '1h', '1d 1h'])
-})
-
-test('a block of a stream is read; a heartbeat is none', () => {
-  expect(readBlock('event: rune\ndata: {"a":1}\nid: 7')).toEqual({ id: '7', event: 'rune', data: '{"a":1}' })
-  expect(readBlock('data: one\ndata: two')).toEqual({ id: null, event: 'message', data: 'one\ntwo' })
-  expect(readBlock(': still here\nid: 9')).toBeUndefined()
 })
 
 test('what is sent of a form: nothing for what was left empty, and each type as itself', () => {

@@ -10,7 +10,7 @@ import type { ModelRequest } from '../../src/runtime/model.ts'
 import { ask, breakOff, call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { ToolContext } from '../../src/runtime/tools/tool.ts'
-import { readEvents } from '../../src/surface/read-events.ts'
+import { readServerSent } from '../../src/wire/server-sent.ts'
 import { settled } from '../support/clock.ts'
 import { connect } from '../support/dying-runelog.ts'
 import { createChance } from '../support/sampling.ts'
@@ -233,7 +233,7 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
   async function read(run_id: string): Promise<readonly unknown[]> {
     const answer = await get(`/api/runs/${run_id}/events`)
     const heard: unknown[] = []
-    for await (const { data } of readEvents(answer.body as unknown as AsyncIterable<Uint8Array>, () => undefined))
+    for await (const { data } of readServerSent(answer.body as unknown as AsyncIterable<Uint8Array>, () => undefined))
       heard.push(JSON.parse(data))
     return heard
   }

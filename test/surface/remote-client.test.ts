@@ -5,8 +5,8 @@ import { say } from '../../src/runtime/scripted-model.ts'
 import { localClient } from '../../src/surface/local-client.ts'
 import { submitRun } from '../../src/surface/operations/run-commands.ts'
 import { getSession, listSessions } from '../../src/surface/operations/sessions.ts'
-import { readEvents, type StreamEvent } from '../../src/surface/read-events.ts'
 import { remoteClient } from '../../src/surface/remote-client.ts'
+import { readServerSent, type ServerSent } from '../../src/wire/server-sent.ts'
 import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
 import { secretOf, startServer } from '../support/server.ts'
 
@@ -79,12 +79,12 @@ test('events are read however the bytes are cut', async () => {
   const text = 'event: a\r\ndata: é1\r\ndata: 2\r\nid: 5\r\n\r\n: nothing\nid: 6\n\ndata\n\nevent: b\ndata: {}\n\n'
   const bytes = new TextEncoder().encode(text)
   for (let size = 1; size <= bytes.length; size++) {
-    const events: StreamEvent[] = []
+    const events: ServerSent[] = []
     const ids: string[] = []
     const pieces = (async function* () {
       for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size)
     })()
-    for await (const event of readEvents(pieces, (id) => ids.push(id))) events.push(event)
+    for await (const event of readServerSent(pieces, (id) => ids.push(id))) events.push(event)
     expect(events, `in pieces of ${size}`).toEqual([
       { type: 'a', data: 'é1\n2' },
       { type: 'message', data: '' },

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { subjects } from '../../runelog/models/subjects.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import { id, nothing } from '../../wire/common.ts'
+import { agentShape } from '../../wire/run.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -15,21 +16,7 @@ export const listAgents = defineOperation({
   params: nothing,
   query: nothing,
   body: null,
-  returns: z.object({
-    items: z
-      .array(
-        z.object({
-          name: z.string(),
-          role: z.string(),
-          model: z.string(),
-          tools: z.array(z.string()).readonly(),
-          delegates: z.array(z.string()).readonly(),
-          budget: budget.nullable(),
-          may_ask: z.boolean(),
-        }),
-      )
-      .readonly(),
-  }),
+  returns: z.object({ items: z.array(agentShape).readonly() }),
   run: async ({ agents }) => ({ items: agents() }),
 })
 

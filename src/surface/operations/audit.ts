@@ -4,32 +4,12 @@ import { unreadable } from '../../runelog/damage.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
 import { createVerifier } from '../../runes/verify.ts'
+import { auditShape, signedShape } from '../../wire/audit.ts'
 import { id, nothing } from '../../wire/common.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 
 const one = z.object({ session_id: id })
-
-const auditShape = z.object({
-  session_id: z.string(),
-  is_sound: z.boolean(),
-  events: z.int(),
-  /** The hash of the last event that is proved. */
-  head: z.string(),
-  /** The first event that is not what was recorded, and how that shows. */
-  first_bad: z.object({ event_id: z.int(), problem: z.string() }).nullable(),
-  /** Every event whose content was erased, by whom and why. */
-  redactions: z.array(
-    z.object({
-      event_id: z.int(),
-      recorded_at: z.int(),
-      reason: z.string(),
-      redacted_by: z.string().nullable(),
-      public_key: z.string().nullable(),
-      is_after_mark: z.boolean(),
-    }),
-  ),
-})
 
 export const auditSession = defineOperation({
   name: 'audit_session',
@@ -53,20 +33,7 @@ export const signSession = defineOperation({
   params: one,
   query: nothing,
   body: nothing,
-  returns: z.object({
-    ...auditShape.shape,
-    /** A signed statement to keep elsewhere; null if the log is not sound. */
-    checkpoint: z
-      .object({
-        session_id: z.string(),
-        event_id: z.int(),
-        hash: z.string(),
-        at: z.int(),
-        public_key: z.string(),
-        signature: z.string(),
-      })
-      .nullable(),
-  }),
+  returns: signedShape,
   async run(desk, { params: { session_id } }) {
     const found = await audit(desk, session_id)
     const { is_sound, events: event_id, head: hash } = found

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import { subjectCard } from '../../observation/spine.ts'
 import type { SubjectAt } from '../../observation/state-at.ts'
 import { movesIn, type SubjectMove } from '../../observation/subject-moves.ts'
 import { isShown } from '../../observation/visible.ts'
@@ -12,7 +13,6 @@ import { runesShape } from '../../wire/rune.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { isHidden } from '../session-views.ts'
-import { subjectCard } from '../spine.ts'
 
 const one = z.object({ session_id: id })
 

@@ -4,6 +4,7 @@ import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { sessionMachine } from '../../machines/session.ts'
 import type { SessionState } from '../../observation/session-state.ts'
+import { isOnSpine, outermostFirst, subjectCard } from '../../observation/spine.ts'
 import type { Left } from '../../observation/unsettled.ts'
 import type { Lines } from '../../observation/waiting-line.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
@@ -28,7 +29,6 @@ import { cursorAt, type Place, readCursor } from '../cursor.ts'
 import { defineLook, defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
-import { spineOf } from '../spine.ts'
 import { summaryCard } from '../summary-card.ts'
 
 const one = z.object({ session_id: id })
@@ -226,7 +226,7 @@ function sessionCard(row: Summary, { state, lines, left }: Seen, now: number): S
     suspension: state.suspension,
     is_sealed: row.state === 'closed' || row.state === 'archived',
     is_archived: row.state === 'archived',
-    spine: spineOf(subjects.values()),
+    spine: outermostFirst([...subjects.values()].filter(isOnSpine)).map(subjectCard),
     waiting_on: row.waiting,
     runs: [...state.runs.values()].map(({ run_id, agent, status, mode, attempt }) => ({
       run_id,

@@ -1,14 +1,17 @@
 /** One event of an event stream, as the HTML standard has them. */
-export interface StreamEvent {
+export interface ServerSent {
   readonly type: string
   readonly data: string
 }
 
-/** Reads an event stream. `moved` is told each id, also of what comes without data. */
-export async function* readEvents(
+/**
+ * Reads an event stream to its end. `moved` gets each id, also one that comes without data. It gets the id after the
+ * event was consumed, so that a reader that is cut off in between receives the event again.
+ */
+export async function* readServerSent(
   body: AsyncIterable<Uint8Array>,
-  moved: (id: string) => void,
-): AsyncGenerator<StreamEvent, void, void> {
+  moved: (id: string) => void = () => {},
+): AsyncGenerator<ServerSent, void, void> {
   const utf8 = new TextDecoder()
   let rest = ''
   let type = 'message'
@@ -22,7 +25,6 @@ export async function* readEvents(
     for (const line of lines) {
       if (line === '') {
         if (data.length > 0) yield { type, data: data.join('\n') }
-        // Only when the event has been taken: whoever is cut off before gets it again.
         if (id !== undefined) moved(id)
         type = 'message'
         data = []
