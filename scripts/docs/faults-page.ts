@@ -1,21 +1,30 @@
 import { faults } from '../../src/faults/catalogue.ts'
+import type { FaultKind } from '../../src/faults/fault.ts'
 import { code, type Page, page, table } from './page.ts'
 
-const retries = {
-  never: 'never: the same request will be refused again',
-  at_once: 'at once',
-  later: 'later',
+const retries = { never: 'no', at_once: 'at once', later: 'later' }
+
+const kinds: Readonly<Record<FaultKind, string>> = {
+  refusal: 'Refusals: the state of the record does not allow the request',
+  usage: 'Usage: the request itself is wrong',
+  store: 'Store: the store is broken, closed or out of reach',
 }
+
+const rowsOf = (kind: string) =>
+  Object.entries(faults)
+    .filter(([, { row }]) => row.kind === kind)
+    .map(([name, { row }]) => [code(name), row.meaning, row.remedy, String(row.http), retries[row.retry]])
 
 export const faultsPage: Page = {
   path: 'docs/reference/faults.md',
   render: () =>
     page(
       'Faults',
-      'Every way in which a request is refused. An answer that is a fault has `code`, `message`, `retry` and `details`; branch on `code`, which never changes its meaning. The message says what is the case, what was asked, and what would be accepted.',
-      table(
-        ['code', 'HTTP', 'may the same request be sent again?'],
-        Object.entries(faults).map(([name, { row }]) => [code(name), String(row.http), retries[row.retry]]),
-      ),
+      'Every way in which a request is refused. A fault has `code`, `message`, `retry` and `details`. Branch on `code`: it never changes its meaning. The message names the value that is wrong, what is allowed, and what to do.',
+      'In TypeScript, `isFault(error, code)` tells a fault from every other error and types its `details`. `fault.kind` is `refusal`, `usage` or `store`. The last column says whether the same request may be sent again unchanged.',
+      ...Object.entries(kinds).flatMap(([kind, title]) => [
+        `## ${title}`,
+        table(['code', 'meaning', 'what to do', 'HTTP', 'send again'], rowsOf(kind)),
+      ]),
     ),
 }

@@ -7,6 +7,7 @@ import { secretFault } from '../adapters/host/write-secret.ts'
 import { refuseName } from '../adapters/sqlite/open-database.ts'
 import { systemClock } from '../adapters/system/clock.ts'
 import { workspaceOf } from '../adapters/workspace/workspace-tools.ts'
+import { isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import { unreadable } from '../runelog/damage.ts'
 import { mayGo, type Stray } from '../runelog/stray.ts'
@@ -98,9 +99,9 @@ async function theStore(url: string, path: string | undefined): Promise<readonly
     return [good(what, `${shownStore(url)} is not there yet; the first run makes it`)]
   const opened = await attempt(() => openExisting(url, 'look'))
   if (opened instanceof Fault) {
-    const isHeld = opened.code === 'store_locked'
+    const isHeld = isFault(opened, 'store_locked')
     if (isHeld) return [theHolder(what, opened)]
-    const fix = opened.code === 'store_unusable' ? 'restore a copy' : 'see that it can be reached'
+    const fix = isFault(opened, 'store_unusable') ? 'restore a copy' : 'see that it can be reached'
     return [bad(what, opened.message, fix)]
   }
   try {
@@ -181,8 +182,9 @@ async function theServer(where: Where, url: string): Promise<Finding> {
     return client.call(listAgents, {})
   })
   if (!(answered instanceof Fault)) return good('server', `${url} answers, with ${answered.items.length} agents`)
-  const fix =
-    answered.code === 'server_unreachable' ? 'statewright serve' : 'set STATEWRIGHT_TOKEN to a token that it knows'
+  const fix = isFault(answered, 'server_unreachable')
+    ? 'statewright serve'
+    : 'set STATEWRIGHT_TOKEN to a token that it knows'
   return bad('server', answered.message, fix)
 }
 

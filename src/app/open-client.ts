@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { faults } from '../faults/catalogue.ts'
-import { Fault } from '../faults/fault.ts'
+import { faults, isFault } from '../faults/catalogue.ts'
 import { bundleLines } from '../server/bundle.ts'
 import type { Client } from '../surface/client.ts'
 import { createDesk } from '../surface/desk.ts'
@@ -52,8 +51,7 @@ function asking(server: string, token: string): Client {
 
 /** The address of the server that holds the store, if that is why it could not be opened. */
 function holderOf(error: unknown): string | null {
-  if (!(error instanceof Fault) || error.code !== 'store_locked') return null
-  return (error.details as { address?: string | null }).address ?? null
+  return isFault(error, 'store_locked') ? (error.details.address ?? null) : null
 }
 
 /** The token in the environment, else the one that a server on this machine wrote to its file. */

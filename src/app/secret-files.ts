@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { publicKeyIn } from '../adapters/host/signing-key.ts'
 import { readAddress } from '../adapters/postgres/address.ts'
 import { claimOwnFile } from '../adapters/workspace/own-files.ts'
-import { fileRefused } from '../faults/file-refused.ts'
+import { fileRefused } from '../faults/catalogue.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
 
 /** The two secrets of a store. */

@@ -1,6 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { faults } from '../faults/catalogue.ts'
-import { fileRefused } from '../faults/file-refused.ts'
+import { faults, fileRefused } from '../faults/catalogue.ts'
 
 /** Adds lines to a file: all of them, or nothing. A device or a pipe takes them as they come. */
 export async function addLines(path: string, lines: readonly string[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { Fault } from '../faults/fault.ts'
+import { isFault } from '../faults/catalogue.ts'
 import type { Client } from '../surface/client.ts'
 import type { ExistingStore } from '../surface/wiring.ts'
 import type { Arguments, Option } from './command.ts'
@@ -33,6 +33,6 @@ export async function hereOrThere<T>(
 
 /** Someone holds the store who can be asked. */
 export function isHeld(error: unknown): boolean {
-  if (!(error instanceof Fault) || error.code !== 'store_locked') return false
-  return (error.details as { address?: string | null }).address != null
+  if (!isFault(error, 'store_locked')) return false
+  return error.details.address != null
 }

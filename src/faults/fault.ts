@@ -1,21 +1,45 @@
+/**
+ * What is at fault. `refusal`: the state of the record does not allow the request. `usage`: the request itself is
+ * wrong. `store`: the store is broken, closed or out of reach, so nothing can be decided.
+ */
+export type FaultKind = 'refusal' | 'store' | 'usage'
+
+/** One row of the table of faults. */
 export interface FaultRow {
+  readonly kind: FaultKind
   readonly http: 400 | 401 | 403 | 404 | 408 | 409 | 410 | 413 | 415 | 422 | 429 | 431 | 500 | 503 | 507
   /** Whether the same request can succeed if it is sent again unchanged. */
   readonly retry: 'never' | 'at_once' | 'later'
-  readonly says: (details: never) => string
+  /** What the code means, for the reference. */
+  readonly meaning: string
+  /** What to do, for the reference. */
+  readonly remedy: string
+  /** The message: what is wrong with which value, what is allowed, what to do. */
+  says(details: object): string
 }
 
-/** The one error class. Callers branch on `code`; people read `message`; machines read `details`. */
-export class Fault extends Error {
+/** What most rows share: kind, HTTP status, and whether to retry. */
+export const conflict = { kind: 'refusal', http: 409, retry: 'never' } as const
+export const notNow = { kind: 'refusal', http: 409, retry: 'later' } as const
+export const unavailable = { kind: 'refusal', http: 503, retry: 'later' } as const
+export const unfit = { kind: 'usage', http: 422, retry: 'never' } as const
+export const wrong = { kind: 'usage', http: 400, retry: 'never' } as const
+export const forbidden = { kind: 'usage', http: 403, retry: 'never' } as const
+export const broken = { kind: 'store', http: 503, retry: 'later' } as const
+
+/** The one error class. Callers branch on `code` or `kind`; people read `message`; programs read `details`. */
+export class Fault<C extends string = string, D extends object = object> extends Error {
   override readonly name = 'Fault'
-  readonly code: string
+  readonly code: C
+  readonly kind: FaultKind
   readonly http: FaultRow['http']
   readonly retry: FaultRow['retry']
-  readonly details: object
+  readonly details: D
 
-  constructor(code: string, row: FaultRow, details: object, options?: ErrorOptions) {
-    super(row.says(details as never), options)
+  constructor(code: C, row: Pick<FaultRow, 'kind' | 'http' | 'retry' | 'says'>, details: D, options?: ErrorOptions) {
+    super(row.says(details), options)
     this.code = code
+    this.kind = row.kind
     this.http = row.http
     this.retry = row.retry
     this.details = details
@@ -24,24 +48,4 @@ export class Fault extends Error {
   toJSON() {
     return { code: this.code, message: this.message, retry: this.retry, details: this.details }
   }
-}
-
-/** The store takes nothing more until it is opened again. */
-export function isPoisoned(error: unknown): boolean {
-  return error instanceof Fault && error.code === 'store_poisoned'
-}
-
-/** Makes the fault of one row; the row itself can be read, so that the reference is written from it. */
-export interface MakeFault<D> {
-  (details: D, options?: ErrorOptions): Fault
-  readonly row: FaultRow
-}
-
-/** Turns the table into functions, so that `throw faults.not_found({ … })` is typed by its row. */
-export function defineFaults<R extends Readonly<Record<string, FaultRow>>>(rows: R) {
-  const entries = Object.entries(rows).map(([code, row]) => [
-    code,
-    Object.assign((details: never, options?: ErrorOptions) => new Fault(code, row, details, options), { row }),
-  ])
-  return Object.fromEntries(entries) as { readonly [C in keyof R]: MakeFault<Parameters<R[C]['says']>[0]> }
 }

@@ -1,4 +1,4 @@
-import { Fault } from '../faults/fault.ts'
+import { isFault } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import { blobsIn } from '../runes/erased-payload.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
@@ -18,9 +18,8 @@ export interface Damage {
 
 /** Why something cannot be read. Of a damaged store the damage is told, without the advice to look for more of it. */
 export function unreadable(error: unknown): string {
-  if (!(error instanceof Fault) || error.code !== 'store_damaged')
-    return `it cannot be read (${(error as Error).message.replace(/\.$/, '')}).`
-  const { what, problem } = error.details as Damage
+  if (!isFault(error, 'store_damaged')) return `it cannot be read (${(error as Error).message.replace(/\.$/, '')}).`
+  const { what, problem } = error.details
   return `it cannot be read. ${what}: ${problem}`
 }
 

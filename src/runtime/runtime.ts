@@ -1,5 +1,4 @@
-import { faults } from '../faults/catalogue.ts'
-import { isPoisoned } from '../faults/fault.ts'
+import { faults, isFault } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import { withReports } from '../observation/late-evidence.ts'
@@ -168,7 +167,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
         void engine.sessions.refresh(hold.state).then(
           () => nudge(hold),
           (error) => {
-            if (!isPoisoned(error))
+            if (!isFault(error, 'store_poisoned'))
               return ports.warn('news of a held run could not be read', { error: readThrown(error).message })
             // Nothing more can be recorded: the worker leaves, and its tools are told to stop.
             hold.isLeaving = true

@@ -1,5 +1,4 @@
-import { faults } from '../faults/catalogue.ts'
-import { Fault } from '../faults/fault.ts'
+import { faults, isFault } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
 import { fingerprintOf, requestId, requestKeyOf, requests } from '../runelog/models/requests.ts'
@@ -48,7 +47,7 @@ export async function carryOut<P, Q, B, R>(
     return { answer: await onBehalfOf(request_id, () => operation.run(desk, asked)), isReplayed: false }
   } catch (error) {
     // Another server, or another request to this one, was faster.
-    const other = error instanceof Fault && error.code === 'request_recorded' ? await repeated() : undefined
+    const other = isFault(error, 'request_recorded') ? await repeated() : undefined
     if (other === undefined) throw error
     return other
   }

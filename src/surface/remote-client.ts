@@ -1,4 +1,4 @@
-import { faults } from '../faults/catalogue.ts'
+import { faults, isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { EphemeralDelta } from '../runtime/engine/engine.ts'
@@ -73,7 +73,7 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
         } catch (error) {
           if (signal.aborted) return
           // The server said no; or it has been away for too long.
-          if (error instanceof Fault && (error.code !== 'server_unreachable' || failures >= comebacks)) throw error
+          if (error instanceof Fault && (!isFault(error, 'server_unreachable') || failures >= comebacks)) throw error
         }
         await pause(1_000, signal).catch(() => {})
       }
@@ -109,8 +109,10 @@ export async function faultOf(url: string, response: Response): Promise<Fault> {
   const { code, detail, details, retry } = problem
   if (typeof code !== 'string')
     return faults.server_unreachable({ url, cause: `it answered ${response.status}, and not as ours do` })
-  const row = { http: response.status as Fault['http'], retry: retry as Fault['retry'], says: () => String(detail) }
-  return new Fault(code, row, Object(details))
+  // A server of another version may send a code that this client does not know.
+  const { kind } = Object.entries(faults).find(([known]) => known === code)?.[1].row ?? faults.unexpected.row
+  const http = response.status as Fault['http']
+  return new Fault(code, { kind, http, retry: retry as Fault['retry'], says: () => String(detail) }, Object(details))
 }
 
 function causeOf(error: unknown): string {

@@ -58,7 +58,7 @@ test.each([
     .events(options as never)
     [Symbol.asyncIterator]()
     .next()
-  const message = `run.events was asked for with what does not fit: ${problem}`
+  const message = `run.events was refused: ${problem}`
   await expect(first).rejects.toMatchObject({ code: 'bad_request', message })
   await world.end()
 })

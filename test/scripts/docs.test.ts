@@ -38,9 +38,10 @@ test('the page of machines speaks of every state, move, extension and forbidden 
   }
 })
 
-test('the page of faults has a row for every code', () => {
+test('docs: the page of faults has code, meaning and remedy of every fault', () => {
   const text = pages.find((page) => page.path.endsWith('faults.md'))?.render() ?? ''
-  for (const [code, { row }] of Object.entries(faults)) expect(text).toContain(`| \`${code}\` | ${row.http} | `)
+  for (const [code, { row }] of Object.entries(faults))
+    expect(text).toContain(`| \`${code}\` | ${row.meaning} | ${row.remedy} | ${row.http} | `)
 })
 
 test('a bar in a cell does not end the cell', () => {

@@ -2,8 +2,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
 import { journalFile } from '../../coordinator/outputs/statement.ts'
-import { faults } from '../../faults/catalogue.ts'
-import { fileRefused } from '../../faults/file-refused.ts'
+import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { makeFolder } from '../../runelog/make-folder.ts'
 
 /**

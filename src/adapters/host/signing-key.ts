@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { faults } from '../../faults/catalogue.ts'
-import { fileRefused } from '../../faults/file-refused.ts'
+import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { type CheckSignature, isHex, type Signer } from '../../runes/checkpoint.ts'
 import { writeSecret } from './write-secret.ts'
 

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { faults } from '../../faults/catalogue.ts'
+import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import { fileRefused } from '../../faults/file-refused.ts'
 import { writeSecret } from './write-secret.ts'
 
 /** A secret that nobody guesses, in letters that need no quoting. */

@@ -1,5 +1,4 @@
-import { faults } from '../../faults/catalogue.ts'
-import { Fault } from '../../faults/fault.ts'
+import { faults, isFault } from '../../faults/catalogue.ts'
 import { printable, printableName } from '../../kernel/printable.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import { type Connection, connectionTo } from './connection.ts'
@@ -34,8 +33,8 @@ export async function openServers(
     ),
   )
   const cleaned = (error: unknown): never => {
-    if (!(error instanceof Fault) || error.code !== 'server_unusable') throw error
-    const { server, problem } = error.details as { server: string; problem: string }
+    if (!isFault(error, 'server_unusable')) throw error
+    const { server, problem } = error.details
     throw faults.server_unusable({ server, problem: printable(clean(problem)) })
   }
   const close = async () => {

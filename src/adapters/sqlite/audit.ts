@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { Fault } from '../../faults/fault.ts'
+import { isFault } from '../../faults/catalogue.ts'
 import { type Damage, damageIn, type StoredRow, unreadable } from '../../runelog/damage.ts'
 import { allModels } from '../../runelog/models/built-in.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
@@ -30,7 +30,7 @@ export async function* auditSqlite(path: string, more: readonly ReadModel[]): As
     yield* derived(db, reader, `${path}.blobs`, allModels(more))
   } catch (error) {
     // Damage that keeps the rest from being looked at.
-    if (error instanceof Fault) yield error.details as Damage
+    if (isFault(error, 'store_damaged')) yield error.details
     else yield { what: 'database', problem: `it cannot be read further: ${causeOf(error)}.` }
   } finally {
     db.close()
@@ -106,7 +106,7 @@ async function* segments(db: DatabaseSync, reader: Reader): AsyncGenerator<Damag
       if (records.some(({ position }, i) => position <= (records[i - 1]?.position ?? 0)))
         yield { what, problem: 'the order of its commits was changed.' }
     } catch (error) {
-      if (error instanceof Fault) yield error.details as Damage
+      if (isFault(error, 'store_damaged')) yield error.details
       else yield { what, problem: unreadable(error) }
     }
   }

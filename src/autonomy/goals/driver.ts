@@ -1,5 +1,6 @@
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
-import { Fault, isPoisoned } from '../../faults/fault.ts'
+import { isFault } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import { taskMachine } from '../../machines/task.ts'
@@ -67,8 +68,8 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   function complain(error: unknown) {
     isDirty = false
     // A store that takes nothing more is the whole process's business, and said elsewhere.
-    if (isPoisoned(error)) leave()
-    else if (error instanceof Fault && error.code.startsWith('store_')) {
+    if (isFault(error, 'store_poisoned')) leave()
+    else if (error instanceof Fault && error.kind === 'store') {
       // One that is out of reach comes back, and then there may be nobody else who kicks.
       alarm?.()
       alarm = engine.timers.after(again_ms, kick)
@@ -206,7 +207,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     try {
       return await work
     } catch (error) {
-      if (!(error instanceof Fault) || error.code.startsWith('store_')) throw error
+      if (!(error instanceof Fault) || error.kind === 'store') throw error
       judged.set(draft, { outcome: 'failed', failure: error.message })
       return undefined
     }

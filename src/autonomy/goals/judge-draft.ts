@@ -3,7 +3,7 @@ import { executionGraph } from '../../coordinator/schemas/execution-graph.ts'
 import { executionIntent } from '../../coordinator/schemas/intent.ts'
 import type { Recovers } from '../../coordinator/schemas/lineage.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
-import { Fault } from '../../faults/fault.ts'
+import { isFault } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
@@ -88,7 +88,7 @@ export async function judgeDraft(
     })
     if (last === undefined) return undefined
     return plans.recovery(last).catch((error) => {
-      if (error instanceof Fault && error.code === 'not_found') return undefined
+      if (isFault(error, 'not_found')) return undefined
       throw error
     })
   }

@@ -1,5 +1,4 @@
-import { faults } from '../../faults/catalogue.ts'
-import { Fault } from '../../faults/fault.ts'
+import { faults, isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
@@ -64,7 +63,7 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
       })
   } catch (error) {
     // Someone else set the same at the same time and was faster.
-    const isTaken = error instanceof Fault && (error.code === 'subject_exists' || error.code === 'stale_write')
+    const isTaken = isFault(error, 'subject_exists', 'stale_write')
     const twin = isTaken ? await setBefore(engine, goal_id, goal, config, idempotency_key) : undefined
     if (twin === undefined) throw error
     return twin

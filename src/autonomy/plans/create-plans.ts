@@ -5,8 +5,7 @@ import type { Ports as CorePorts } from '../../coordinator/progress.ts'
 import { answersFrom, type Choices } from '../../coordinator/questions/choose.ts'
 import { choicesShape } from '../../coordinator/schemas/coordination.ts'
 import type { RunTape } from '../../coordinator/schemas/run-tape.ts'
-import { faults } from '../../faults/catalogue.ts'
-import { Fault } from '../../faults/fault.ts'
+import { faults, isFault } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { isTerminal, stateNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
@@ -73,7 +72,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
     try {
       await work(coordination_id)
     } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'coordination_diverged') throw error
+      if (!isFault(error, 'coordination_diverged')) throw error
       ports.engine().warn('a plan cannot go on', { coordination_id, error: error.message })
     }
   }
@@ -137,7 +136,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
       try {
         await reply(engine, asked.interaction_id, { reply: pack, ...who })
       } catch (error) {
-        if (!(error instanceof Fault) || error.code !== 'interaction_closed') throw error
+        if (!isFault(error, 'interaction_closed')) throw error
         throw await tooLate(coordination_id, whatCameFirst(error.details))
       }
       return rest(coordination_id)

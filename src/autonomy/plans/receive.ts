@@ -1,7 +1,6 @@
 import { pick } from '../../coordinator/arguments.ts'
 import type { CoordinationInput, Ports as CorePorts } from '../../coordinator/progress.ts'
-import { faults } from '../../faults/catalogue.ts'
-import { Fault } from '../../faults/fault.ts'
+import { faults, isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
@@ -42,7 +41,7 @@ export async function receive(ports: PlanPorts, core: CorePorts, submission: Pla
       })
   } catch (error) {
     // Someone else sent the same at the same time and was faster.
-    const isTaken = error instanceof Fault && (error.code === 'subject_exists' || error.code === 'stale_write')
+    const isTaken = isFault(error, 'subject_exists', 'stale_write')
     if (!isTaken || !(await isSentAgain())) throw error
   }
   return coordination_id

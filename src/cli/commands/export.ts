@@ -1,5 +1,5 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
-import { fileRefused } from '../../faults/file-refused.ts'
+import { fileRefused } from '../../faults/catalogue.ts'
 import type { Checkpoint } from '../../runes/checkpoint.ts'
 import type { Bundle } from '../../surface/wiring.ts'
 import { busy } from '../busy.ts'

@@ -1,5 +1,4 @@
-import { faults } from '../../faults/catalogue.ts'
-import { Fault } from '../../faults/fault.ts'
+import { faults, isFault } from '../../faults/catalogue.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
@@ -76,7 +75,7 @@ async function insist<T>(cancelAll: () => Promise<void>, kill: () => Promise<T>)
     try {
       return await kill()
     } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'agent_busy' || left === 0) throw error
+      if (!isFault(error, 'agent_busy') || left === 0) throw error
     }
   }
 }

@@ -1,4 +1,4 @@
-import { Fault } from '../../faults/fault.ts'
+import { isFault } from '../../faults/catalogue.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Batch } from '../batch.ts'
@@ -50,7 +50,7 @@ export async function attempt<A>(
         await engine.sessions.commit(state, batch, { expect: { ...seen, ...Object.fromEntries(batch.moved) } }),
       )
     } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'stale_write' || left === 0) throw error
+      if (!isFault(error, 'stale_write') || left === 0) throw error
       await engine.sessions.refresh(state)
     }
   }

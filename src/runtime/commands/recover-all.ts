@@ -47,7 +47,7 @@ export async function recoverAll(
   await each(closing, ({ key: session_id }) =>
     // What keeps one session from being closed, such as a key that is not there, must not keep all others waiting.
     finishClosing(engine, session_id, 'the session was being closed', settled).catch((error) => {
-      if (!(error instanceof Fault) || error.code.startsWith('store_')) throw error
+      if (!(error instanceof Fault) || error.kind === 'store') throw error
       engine.warn('a session could not be closed yet', { session_id, error: error.message })
     }),
   )

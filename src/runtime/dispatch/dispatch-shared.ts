@@ -1,4 +1,4 @@
-import { Fault, isPoisoned } from '../../faults/fault.ts'
+import { isFault } from '../../faults/catalogue.ts'
 import { expire } from '../commands/expire.ts'
 import { requeue } from '../commands/recover.ts'
 import { recoverAll } from '../commands/recover-all.ts'
@@ -28,7 +28,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
     <A extends unknown[], R>(task: (...args: A) => Promise<R>) =>
     (...args: A): Promise<R> =>
       task(...args).catch((error) => {
-        if (isPoisoned(error)) member.abandon()
+        if (isFault(error, 'store_poisoned')) member.abandon()
         throw error
       })
 
@@ -39,7 +39,7 @@ export function dispatchShared({ engine: engineOf, limit, drive, settled }: Disp
       await dispatcher.wake(session_id, run_id)
       return 'seen'
     } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'not_found') throw error
+      if (!isFault(error, 'not_found')) throw error
       engineOf().warn('a run is left to other workers', { session_id, run_id, error: error.message })
       return 'elsewhere'
     }

@@ -1,3 +1,4 @@
+import { isFault } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { stackOf } from '../thrown.ts'
 import { leftBehind } from '../tools/carry-out.ts'
@@ -50,7 +51,7 @@ async function contain(engine: Engine, hold: Hold, error: unknown) {
       return
     } catch (again) {
       if (isLost(again)) return
-      if (!(again instanceof Fault) || again.code !== 'stale_write') throw again
+      if (!isFault(again, 'stale_write')) throw again
       await engine.sessions.refresh(hold.state)
     }
 }
@@ -61,7 +62,7 @@ async function contain(engine: Engine, hold: Hold, error: unknown) {
  */
 function isLost(error: unknown): boolean {
   if (!(error instanceof Fault)) return false
-  if (error.code.startsWith('store_')) throw error
+  if (error.kind === 'store') throw error
   return error.code === 'stale_fence'
 }
 
@@ -75,7 +76,7 @@ async function lookAgain(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
   try {
     return await step(engine, hold)
   } catch (error) {
-    if (!(error instanceof Fault) || error.code !== 'stale_write') throw error
+    if (!isFault(error, 'stale_write')) throw error
     await engine.sessions.refresh(hold.state)
     return 'on'
   }

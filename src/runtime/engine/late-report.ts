@@ -1,4 +1,4 @@
-import { isPoisoned } from '../../faults/fault.ts'
+import { isFault } from '../../faults/catalogue.ts'
 import { contractMachine } from '../../machines/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
@@ -48,7 +48,7 @@ export async function recordReport(engine: Engine, report: Report): Promise<bool
     })
     // Where several processes share a store, they also see the tool's end without the log. A poisoned store records
     // nothing more: the next process finds the call as a crash would have left it, and asks.
-    return !engine.isAlone || isPoisoned(error)
+    return !engine.isAlone || isFault(error, 'store_poisoned')
   }
 }
 

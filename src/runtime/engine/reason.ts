@@ -1,4 +1,4 @@
-import { Fault } from '../../faults/fault.ts'
+import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../../runelog/clean-stream.ts'
 import { guardListeners } from '../guard-listeners.ts'
@@ -75,7 +75,7 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
     try {
       return await conclude(engine, hold, said, spent)
     } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'stale_write') throw error
+      if (!isFault(error, 'stale_write')) throw error
       await engine.sessions.refresh(hold.state)
     }
 }
@@ -139,11 +139,11 @@ async function conclude(engine: Engine, hold: Hold, said: Answer, spent?: Exhaus
 
 /** Someone else made the last calls of a common budget after we had looked: the store refused ours. */
 async function lastSpent(engine: Engine, hold: Hold, error: unknown, calls: number, cut: Cut): Promise<'over'> {
-  if (!(error instanceof Fault) || error.code !== 'budget_spent') throw error
+  if (!isFault(error, 'budget_spent')) throw error
   await engine.sessions.refresh(hold.state)
   const stopped = await stopBefore(engine, hold, calls, cut)
   if (stopped !== undefined) return stopped
-  const { subject_id, tool_calls } = error.details as { subject_id: string; tool_calls: number }
+  const { subject_id, tool_calls } = error.details
   return failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut, {
     budget_of: subject_id,
     budget_spent: { limit: 'tool_calls', used: tool_calls, allowed: tool_calls, needed: calls },

@@ -1,4 +1,4 @@
-import { Fault } from '../../faults/fault.ts'
+import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { consequenceView, contractHistories } from '../../observation/contract.ts'
@@ -55,7 +55,7 @@ export async function receive(
       )
       return await receivePlanned(engine, hold, answer, planned)
     } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'key_taken' || left === 0) throw error
+      if (!isFault(error, 'key_taken') || left === 0) throw error
       const { key, ...claim } = error.details as Claim & { readonly key: string }
       named.set(key, claim)
     }

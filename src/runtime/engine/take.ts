@@ -1,4 +1,4 @@
-import { Fault } from '../../faults/fault.ts'
+import { isFault } from '../../faults/catalogue.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
@@ -71,7 +71,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
   try {
     await engine.sessions.commit(state, batch, { expect })
   } catch (error) {
-    if (!(error instanceof Fault) || !['stale_write', 'transition_refused'].includes(error.code)) throw error
+    if (!isFault(error, 'stale_write', 'transition_refused')) throw error
     return 'stale'
   }
   engine.preserving.taken(run_id)

@@ -45,7 +45,7 @@ describe('the record, run again', () => {
         if (other.payload?.guards.length === 0 && other.payload.outputs === rune.payload.outputs) continue
         const recorded = recordedIn(runes.with(i, { ...rune, ...other } as Rune), coordination_id)
         if (recorded === undefined) throw new Error('It is there.')
-        expect(() => rerun(recorded, ports), `rune ${i + 1}`).toThrow(/cannot be taken up: move \d+ of the record/)
+        expect(() => rerun(recorded, ports), `rune ${i + 1}`).toThrow(/cannot be continued: move \d+ of the record/)
         changed++
       }
     }
