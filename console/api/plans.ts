@@ -1,6 +1,6 @@
 import type { ExecutionGraph } from '../../src/coordinator/schemas/execution-graph.ts'
+import type { RunTape } from '../../src/coordinator/schemas/record.ts'
 import type { ReviewPack } from '../../src/coordinator/schemas/review-pack.ts'
-import type { RunTape } from '../../src/coordinator/schemas/run-tape.ts'
 import type { Page } from '../../src/wire/common.ts'
 import type { PlanCard, PlanProof, PlanQuestionsCard, PlanRow, PlanRules } from '../../src/wire/plan.ts'
 import { get } from './request.ts'

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { QuestionPack as Pack, Question } from '../../src/coordinator/schemas/question-pack.ts'
+import type { QuestionPack as Pack, Question } from '../../src/coordinator/schemas/questions.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { answer } from '../api/inbox.ts'
 import { useAct } from '../parts/act.tsx'

@@ -6,8 +6,8 @@ import type { Json } from '../kernel/json.ts'
 import { mostTold, pointerTo } from '../kernel/problem.ts'
 import type { CoordinationInput, Ports } from './progress.ts'
 import { snapshotOf } from './registry/admission.ts'
-import { recovers } from './schemas/lineage.ts'
 import { problemsOf } from './schemas/problem.ts'
+import { recovers } from './schemas/record.ts'
 import { type RegistrySnapshot, registrySnapshot } from './schemas/registry.ts'
 
 /** An argument of an exported function: the function, and what the argument is called. */

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
-import type { AuditEntry } from './schemas/audit-log.ts'
+import type { AuditEntry } from './schemas/record.ts'
 
 /** SHA-256 over the one canonical text. Key order, white space and locale cannot change it. */
 export function checksumOf(value: unknown, sha256: Sha256): string {
@@ -27,4 +27,15 @@ export function auditLogId(entry: Omit<AuditEntry, 'log_id'>, sha256: Sha256): s
 
 export function isRecord(value: Json | undefined): value is { readonly [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * An intent whose author left the place of its checksum empty is sealed as it
+ * is taken in: from here on nobody changes it unseen. One that has a checksum
+ * keeps it, and is refused if it does not fit.
+ */
+export function sealIntent(intent: Json, sha256: Sha256): Json {
+  const audit = isRecord(intent) ? intent.audit : undefined
+  if (!isRecord(intent) || !isRecord(audit) || audit.checksum !== '') return intent
+  return { ...intent, audit: { ...audit, checksum: intentChecksum(intent, sha256) } }
 }

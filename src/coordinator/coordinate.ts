@@ -2,10 +2,8 @@ import { checksumOf } from './checksum.ts'
 import { advance, arrive, begin } from './engine.ts'
 import { lineageOf } from './outputs/lineage.ts'
 import type { AnswerRound, Artifacts, CoordinationInput, Ports, Progress, Refused } from './progress.ts'
-import type { AuditEntry } from './schemas/audit-log.ts'
-import type { Lineage, Recovers } from './schemas/lineage.ts'
-import type { QuestionPack } from './schemas/question-pack.ts'
-import type { RunTape } from './schemas/run-tape.ts'
+import type { QuestionPack } from './schemas/questions.ts'
+import type { AuditEntry, Lineage, Recovers, RunTape } from './schemas/record.ts'
 import { tapeOf } from './tape.ts'
 
 export interface Coordination {

@@ -5,7 +5,7 @@ import type { AuditDraft, Handler, Outcome, Produced, WaitingHandler, WorkingSta
 import { artifactId } from './outputs/artifacts.ts'
 import { inputChecksum, originsOf, runIdOf } from './outputs/lineage.ts'
 import type { AnswerRound, Artifacts, CoordinationInput, Ports, Progress } from './progress.ts'
-import type { AuditEntry } from './schemas/audit-log.ts'
+import type { AuditEntry } from './schemas/record.ts'
 import { awaitingAnswers } from './states/awaiting-answers.ts'
 import { done, failed } from './states/closings.ts'
 import { contextBuilt } from './states/context-built.ts'

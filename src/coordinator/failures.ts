@@ -1,4 +1,4 @@
-import type { FailureType } from './schemas/failure-pack.ts'
+import type { FailureType } from './schemas/ending.ts'
 import type { Problem } from './schemas/problem.ts'
 
 interface Cause {

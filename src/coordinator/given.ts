@@ -1,9 +1,84 @@
 import type { Progress } from './progress.ts'
-import { indexOf, type RegistryIndex } from './registry/references.ts'
-import type { ContextBundle } from './schemas/context-bundle.ts'
-import { type ExecutionIntent, executionIntent } from './schemas/intent.ts'
+import { indexOf, type RegistryIndex, resolve } from './registry/references.ts'
+import { commandEffects, commandRisk } from './rules/effective.ts'
+import type { ContextBundle } from './schemas/context.ts'
+import { type ExecutionIntent, executionIntent, type PlannedCommand, stepOf } from './schemas/intent.ts'
 import { type ExecutionPolicy, executionPolicy } from './schemas/policy.ts'
-import { type PlannedStep, stepsOf } from './steps.ts'
+import type { Agent, Command } from './schemas/registry.ts'
+import type { Effect, PhaseName, RiskLevel } from './schemas/scalars.ts'
+
+/** A planned command with its place in the plan settled. */
+export interface PlannedStep {
+  /** From 1, in the order of the intent. Node ids carry it. */
+  readonly number: number
+  readonly step_id: string
+  readonly planned: PlannedCommand
+  readonly command: Command
+  readonly agent: Agent
+  readonly role: string
+  readonly workflow_id: string
+  readonly phase: PhaseName
+  readonly effects: readonly Effect[]
+  readonly risk: RiskLevel
+}
+
+/** Only for an intent that passed the precheck: every reference resolves. */
+export function stepsOf(intent: ExecutionIntent, index: RegistryIndex): readonly PlannedStep[] {
+  return intent.planned_commands.map((planned, i) => {
+    const command = mustResolve(index, 'command', planned.command_id, planned.version)
+    const place = placeOf(planned, intent, index)
+    const chosen = agentOf(planned, place.role, intent)
+    return {
+      number: i + 1,
+      step_id: stepOf(planned),
+      planned,
+      command,
+      agent: mustResolve(index, 'agent', chosen.agent_id, chosen.version),
+      role: chosen.role,
+      workflow_id: place.workflow_id,
+      phase: place.phase,
+      effects: commandEffects(planned, index),
+      risk: commandRisk(planned, index),
+    }
+  })
+}
+
+/** Where the intent puts it; else the first selected phase in whose workflow it is at home; else the first one. */
+function placeOf(planned: PlannedCommand, intent: ExecutionIntent, index: RegistryIndex) {
+  const places = intent.selected_workflows.flatMap(({ workflow_id, version, phases }) => {
+    const workflow = mustResolve(index, 'workflow', workflow_id, version)
+    return workflow.phases
+      .filter(({ phase }) => phases.includes(phase))
+      .map(({ phase, role, commands }) => ({ workflow_id, phase, role, commands }))
+  })
+  const fits = places.filter(
+    ({ workflow_id, phase }) =>
+      (planned.workflow_id ?? workflow_id) === workflow_id && (planned.phase ?? phase) === phase,
+  )
+  const place = fits.find(({ commands }) => commands.includes(planned.command_id)) ?? fits[0] ?? places[0]
+  if (place === undefined) throw new Error('An intent that passed the precheck has at least one phase.')
+  return place
+}
+
+/** Whom the intent names; else the agent in the role that leads the phase; else the first one. */
+export function agentOf(planned: { agent_id?: string | undefined }, role: string | undefined, intent: ExecutionIntent) {
+  const agents = intent.selected_agents
+  const named = agents.find(({ agent_id }) => agent_id === planned.agent_id)
+  const chosen = named ?? agents.find((agent) => agent.role === role) ?? agents[0]
+  if (chosen === undefined) throw new Error('An intent that passed the precheck has at least one agent.')
+  return chosen
+}
+
+export function mustResolve<K extends 'workflow' | 'agent' | 'command'>(
+  index: RegistryIndex,
+  kind: K,
+  id: string,
+  version: string | undefined,
+) {
+  const { found } = resolve(index, { kind, id, version })
+  if (found === null) throw new Error(`${kind} ${id} passed the precheck and yet does not resolve.`)
+  return found
+}
 
 /** What every state after CONTEXT_BUILT works from: inputs that have been checked, read once. */
 export interface Given {

@@ -2,7 +2,7 @@ import type { CoordinationGuard, CoordinationTrigger } from '../machines/coordin
 import { type Failure, type FailureCause, failureCauses } from './failures.ts'
 import type { Outcome } from './handler.ts'
 import type { Problem } from './schemas/problem.ts'
-import type { GuardReading } from './schemas/run-tape.ts'
+import type { GuardReading } from './schemas/record.ts'
 
 /** The result of one guard, with its reason. */
 export interface Finding {

@@ -1,8 +1,7 @@
 import type { CoordinationState, CoordinationTrigger } from '../machines/coordination.ts'
 import type { Failure } from './failures.ts'
 import type { AnswerLedger, Artifacts, ArtifactType, Ports, Progress } from './progress.ts'
-import type { AuditEntry } from './schemas/audit-log.ts'
-import type { GuardReading, RuleEvaluation, TapeDecision } from './schemas/run-tape.ts'
+import type { AuditEntry, GuardReading, RuleEvaluation, TapeDecision } from './schemas/record.ts'
 
 /** What a state made and read, and the trigger it fires to be left. Whether it may is decided by the machine. */
 export interface Outcome {

@@ -2,21 +2,23 @@ import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { CoordinationState } from '../machines/coordination.ts'
 import type { RuleEngine } from './rules/engine.ts'
-import type { AnswerPack } from './schemas/answer-pack.ts'
-import type { AuditEntry } from './schemas/audit-log.ts'
-import type { ContextBundle } from './schemas/context-bundle.ts'
+import type { ContextBundle } from './schemas/context.ts'
+import type { FailurePack, RunSummary } from './schemas/ending.ts'
 import type { ExecutionGraph } from './schemas/execution-graph.ts'
-import type { FailurePack } from './schemas/failure-pack.ts'
-import type { Lineage, Recovers } from './schemas/lineage.ts'
-import type { PrecheckReport } from './schemas/precheck-report.ts'
+import type { PrecheckReport, RiskAssessment, RuleDecisions } from './schemas/judgement.ts'
 import type { Problem } from './schemas/problem.ts'
-import type { QuestionPack } from './schemas/question-pack.ts'
+import type { AnswerPack, QuestionPack } from './schemas/questions.ts'
+import type {
+  AuditEntry,
+  GuardReading,
+  Lineage,
+  Recovers,
+  RuleEvaluation,
+  TapeDecision,
+  TapeEntry,
+} from './schemas/record.ts'
 import type { RegistrySnapshot } from './schemas/registry.ts'
 import type { ReviewPack } from './schemas/review-pack.ts'
-import type { RiskAssessment } from './schemas/risk-assessment.ts'
-import type { RuleDecisions } from './schemas/rule-decision.ts'
-import type { RunSummary } from './schemas/run-summary.ts'
-import type { GuardReading, RuleEvaluation, TapeDecision, TapeEntry } from './schemas/run-tape.ts'
 
 /** Goes up whenever the same input may give other bytes. */
 export const coordinatorVersion = '1.3.0'

@@ -2,8 +2,7 @@ import type { Json } from '../kernel/json.ts'
 import { isRecord } from './checksum.ts'
 import type { AuditDraft } from './handler.ts'
 import { payloadName } from './payload-keys.ts'
-import type { Problem } from './schemas/problem.ts'
-import type { RedLine, RedLineName } from './schemas/red-line.ts'
+import type { Problem, RedLine, RedLineName } from './schemas/problem.ts'
 import { type Mode, type RiskLevel, riskLevel } from './schemas/scalars.ts'
 
 /** What a check of one red line found, or why it could not be made yet. */

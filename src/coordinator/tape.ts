@@ -2,7 +2,7 @@ import { machineDigest } from '../kernel/digest.ts'
 import { coordinationMachine } from '../machines/coordination.ts'
 import { isRecord } from './checksum.ts'
 import { coordinatorVersion, type Ports, type Progress } from './progress.ts'
-import type { RunTape, TapeEntry } from './schemas/run-tape.ts'
+import type { RunTape, TapeEntry } from './schemas/record.ts'
 
 export function tapeOf(
   { run_id, input, state, entries, decisions, evaluations, artifacts }: Progress,

@@ -16,16 +16,17 @@ import {
   readArgument,
   readInput,
 } from '../coordinator/arguments.ts'
+import * as sealing from '../coordinator/checksum.ts'
 import * as core from '../coordinator/coordinate.ts'
-import * as dsse from '../coordinator/outputs/dsse.ts'
+import type { PlanProblem } from '../coordinator/outputs/artifacts.ts'
 import * as freezing from '../coordinator/outputs/freeze.ts'
 import * as journals from '../coordinator/outputs/journal.ts'
-import type { PlanProblem } from '../coordinator/outputs/plan-problem.ts'
+import * as dsse from '../coordinator/outputs/statement.ts'
 import * as verifying from '../coordinator/outputs/verify.ts'
 import type { AnswerRound, CoordinationInput, Ports } from '../coordinator/progress.ts'
 import * as choosing from '../coordinator/questions/choose.ts'
 import * as admitting from '../coordinator/registry/admission.ts'
-import type { AnswerPack } from '../coordinator/schemas/answer-pack.ts'
+import type { FactPack, MemoryPack } from '../coordinator/schemas/context.ts'
 import {
   choicesShape,
   coordinationShape,
@@ -33,14 +34,10 @@ import {
   roundsShape,
   sourcesShape,
 } from '../coordinator/schemas/coordination.ts'
-import type { FactPack } from '../coordinator/schemas/fact-pack.ts'
 import type { ExecutionIntent } from '../coordinator/schemas/intent.ts'
-import type { Recovers } from '../coordinator/schemas/lineage.ts'
-import type { MemoryPack } from '../coordinator/schemas/memory-pack.ts'
-import { type QuestionPack, questionPack } from '../coordinator/schemas/question-pack.ts'
+import { type AnswerPack, type QuestionPack, questionPack } from '../coordinator/schemas/questions.ts'
+import { type Recovers, type RunTape, runTape } from '../coordinator/schemas/record.ts'
 import type { RegistrySnapshot } from '../coordinator/schemas/registry.ts'
-import { type RunTape, runTape } from '../coordinator/schemas/run-tape.ts'
-import * as sealing from '../coordinator/seal.ts'
 import { jsonLimits } from '../kernel/bounded-json.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
@@ -182,34 +179,41 @@ function checkSigner(of: string, signer: unknown): void {
 }
 
 export type { Coordination } from '../coordinator/coordinate.ts'
-export type { Envelope, SignatureCheck, Signer } from '../coordinator/outputs/dsse.ts'
+export type { PlanProblem } from '../coordinator/outputs/artifacts.ts'
 export type { FrozenFiles } from '../coordinator/outputs/freeze.ts'
 export type { Journal } from '../coordinator/outputs/journal.ts'
-export type { PlanProblem } from '../coordinator/outputs/plan-problem.ts'
+export type { Envelope, SignatureCheck, Signer } from '../coordinator/outputs/statement.ts'
 export { payloadCompanions, payloadNames } from '../coordinator/payload-keys.ts'
 export type { AnswerRound, Artifacts, CoordinationInput, Ports } from '../coordinator/progress.ts'
 export type { Choices } from '../coordinator/questions/choose.ts'
 export type { Admission, RegistrySource } from '../coordinator/registry/admission.ts'
 export type { RuleEngine } from '../coordinator/rules/engine.ts'
-export { type RuleContext, ruleAttributes, ruleVocabulary } from '../coordinator/rules/vocabulary.ts'
+export { type RuleContext, ruleAttributes, ruleVocabulary } from '../coordinator/rules/engine.ts'
 export { type CoordinatorSchemaName, coordinatorJsonSchemas, coordinatorSchemas } from '../coordinator/schemas/all.ts'
-export type { Answer, AnswerPack } from '../coordinator/schemas/answer-pack.ts'
-export type { AuditEntry, AuditLog } from '../coordinator/schemas/audit-log.ts'
-export type { ContextBundle } from '../coordinator/schemas/context-bundle.ts'
+export type { ContextBundle, FactPack, MemoryPack } from '../coordinator/schemas/context.ts'
+export type { FailurePack, FailureType, RunSummary } from '../coordinator/schemas/ending.ts'
 export type { ExecutionGraph, GraphEdge, GraphNode, Swimlane } from '../coordinator/schemas/execution-graph.ts'
-export type { FactPack } from '../coordinator/schemas/fact-pack.ts'
-export type { FailurePack, FailureType } from '../coordinator/schemas/failure-pack.ts'
 export type { ExecutionIntent, PlannedCommand } from '../coordinator/schemas/intent.ts'
-export type { Lineage, Recovers } from '../coordinator/schemas/lineage.ts'
-export type { MemoryPack } from '../coordinator/schemas/memory-pack.ts'
+export type {
+  MatchedRule,
+  PrecheckReport,
+  RiskAssessment,
+  RiskFactor,
+  RuleDecision,
+  RuleDecisions,
+} from '../coordinator/schemas/judgement.ts'
 export type { ExecutionPolicy } from '../coordinator/schemas/policy.ts'
-export { policyFields } from '../coordinator/schemas/policy-fields.ts'
-export type { PrecheckReport } from '../coordinator/schemas/precheck-report.ts'
-export type { Question, QuestionPack } from '../coordinator/schemas/question-pack.ts'
-export type { RedLine } from '../coordinator/schemas/red-line.ts'
+export { policyFields } from '../coordinator/schemas/policy.ts'
+export type { RedLine } from '../coordinator/schemas/problem.ts'
+export type { Answer, AnswerPack, Question, QuestionPack } from '../coordinator/schemas/questions.ts'
+export type {
+  AuditEntry,
+  AuditLog,
+  GuardReading,
+  Lineage,
+  Recovers,
+  RunTape,
+  TapeEntry,
+} from '../coordinator/schemas/record.ts'
 export type { RegistryEntry, RegistryFile, RegistrySnapshot } from '../coordinator/schemas/registry.ts'
 export type { Measure, ReviewPack } from '../coordinator/schemas/review-pack.ts'
-export type { RiskAssessment, RiskFactor } from '../coordinator/schemas/risk-assessment.ts'
-export type { MatchedRule, RuleDecision, RuleDecisions } from '../coordinator/schemas/rule-decision.ts'
-export type { RunSummary } from '../coordinator/schemas/run-summary.ts'
-export type { GuardReading, RunTape, TapeEntry } from '../coordinator/schemas/run-tape.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { scanProject } from '../../src/adapters/facts/project-folder.ts'
 import { factsOf } from '../../src/coordinator/facts/scan.ts'
-import { factPack } from '../../src/coordinator/schemas/fact-pack.ts'
+import { factPack } from '../../src/coordinator/schemas/context.ts'
 import { canonicalJson } from '../../src/kernel/canonical-json.ts'
 import type { Json } from '../../src/kernel/json.ts'
 

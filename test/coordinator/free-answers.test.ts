@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { begin } from '../../src/coordinator/engine.ts'
 import { answersFrom, readRound } from '../../src/coordinator/questions/choose.ts'
-import { answersFor } from '../../src/coordinator/rules/answers-in-force.ts'
-import type { Question } from '../../src/coordinator/schemas/question-pack.ts'
+import { answersFor } from '../../src/coordinator/rules/request.ts'
+import type { Question } from '../../src/coordinator/schemas/questions.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import {
   answering,

@@ -1,7 +1,7 @@
 import { coordinate } from '../../src/coordinator/coordinate.ts'
 import { type FrozenFiles, freeze } from '../../src/coordinator/outputs/freeze.ts'
 import type { AnswerRound, CoordinationInput } from '../../src/coordinator/progress.ts'
-import type { QuestionPack } from '../../src/coordinator/schemas/question-pack.ts'
+import type { QuestionPack } from '../../src/coordinator/schemas/questions.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'

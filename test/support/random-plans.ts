@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { AnswerRound, CoordinationInput } from '../../src/coordinator/progress.ts'
-import type { QuestionPack } from '../../src/coordinator/schemas/question-pack.ts'
+import type { QuestionPack } from '../../src/coordinator/schemas/questions.ts'
 import type { RegistrySnapshot } from '../../src/coordinator/schemas/registry.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import {

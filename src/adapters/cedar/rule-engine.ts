@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
-import type { RuleAnswer, RuleCheck, RuleEngine, RuleRequest, RuleSets } from '../../coordinator/rules/engine.ts'
-import { ruleVocabulary } from '../../coordinator/rules/vocabulary.ts'
+import {
+  type RuleAnswer,
+  type RuleCheck,
+  type RuleEngine,
+  type RuleRequest,
+  type RuleSets,
+  ruleVocabulary,
+} from '../../coordinator/rules/engine.ts'
 import { type Verdict, verdicts } from '../../coordinator/schemas/scalars.ts'
 
 type RuleError = RuleAnswer['errors'][number]

@@ -1,8 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { SourceFile } from '../../coordinator/facts/detect.ts'
 import { factsOf } from '../../coordinator/facts/scan.ts'
-import type { SourceFile } from '../../coordinator/facts/source.ts'
-import type { FactPack } from '../../coordinator/schemas/fact-pack.ts'
+import type { FactPack } from '../../coordinator/schemas/context.ts'
 import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import type { SignatureCheck, Signer } from '../../coordinator/outputs/dsse.ts'
+import type { SignatureCheck, Signer } from '../../coordinator/outputs/statement.ts'
 
 /** Signs with an Ed25519 key in PEM. The key id is the SHA-256 of the public key, so a key cannot be passed off as another. */
 export function createSigner(private_key_pem: string): Signer {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { openQuestion } from '../../coordinator/schemas/question.ts'
+import { openQuestion } from '../../coordinator/schemas/questions.ts'
 import {
   contentId,
   effect,

@@ -1,7 +1,7 @@
 import { type ConditionEngine, readCondition } from '../../coordinator/rules/condition.ts'
 import { executionGraph } from '../../coordinator/schemas/execution-graph.ts'
 import { executionIntent } from '../../coordinator/schemas/intent.ts'
-import type { Recovers } from '../../coordinator/schemas/lineage.ts'
+import type { Recovers } from '../../coordinator/schemas/record.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import { isFault } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'

@@ -1,5 +1,5 @@
 import { readAnswers } from '../../coordinator/questions/answers.ts'
-import { type QuestionPack, questionPack } from '../../coordinator/schemas/question-pack.ts'
+import { type QuestionPack, questionPack } from '../../coordinator/schemas/questions.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Beside } from '../../runtime/beside.ts'
 

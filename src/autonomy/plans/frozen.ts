@@ -1,10 +1,27 @@
 import { coordinationOf } from '../../coordinator/coordinate.ts'
-import type { Signer } from '../../coordinator/outputs/dsse.ts'
+import { listArtifacts } from '../../coordinator/outputs/artifacts.ts'
 import { type FrozenFiles, freeze } from '../../coordinator/outputs/freeze.ts'
+import type { Signer } from '../../coordinator/outputs/statement.ts'
 import type { Ports, Progress } from '../../coordinator/progress.ts'
 import { faults } from '../../faults/catalogue.ts'
+import type { Json } from '../../kernel/json.ts'
 import type { Blobs } from '../../runtime/blobs.ts'
-import type { PlanFile } from './plans.ts'
+import type { PlanDocuments, PlanFile } from './plans.ts'
+
+/** Of one that has ended: what is frozen. */
+export function documentsIn(files: FrozenFiles): PlanDocuments {
+  const documents = Object.entries(files).flatMap(([name, text]) =>
+    name.endsWith('.json') ? [[name.slice(0, -'.json'.length), JSON.parse(text) as Json] as const] : [],
+  )
+  return Object.fromEntries(documents)
+}
+
+/** Of one under way: what it has made so far. */
+export function documentsOf(progress: Progress, ports: Ports): PlanDocuments {
+  const { artifacts, tape, lineage } = coordinationOf(progress, ports)
+  const made = listArtifacts(artifacts).map(({ name, artifact }) => [name, artifact as Json] as const)
+  return { ...Object.fromEntries(made), run_tape: tape as unknown as Json, lineage: lineage as unknown as Json }
+}
 
 /** Keeps everything that an ended coordination leaves behind. It is safe before the rune that names it is written. */
 export async function keepFrozen(

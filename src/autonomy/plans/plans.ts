@@ -1,15 +1,13 @@
+import type { PlanProblem } from '../../coordinator/outputs/artifacts.ts'
 import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
-import type { PlanProblem } from '../../coordinator/outputs/plan-problem.ts'
 import type { CoordinationInput } from '../../coordinator/progress.ts'
 import type { Choices } from '../../coordinator/questions/choose.ts'
-import type { FailurePack } from '../../coordinator/schemas/failure-pack.ts'
-import type { Recovers } from '../../coordinator/schemas/lineage.ts'
-import type { QuestionPack } from '../../coordinator/schemas/question-pack.ts'
+import type { FailurePack } from '../../coordinator/schemas/ending.ts'
+import type { QuestionPack } from '../../coordinator/schemas/questions.ts'
+import type { GuardReading, Recovers } from '../../coordinator/schemas/record.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
-import type { GuardReading } from '../../coordinator/schemas/run-tape.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CoordinationState } from '../../machines/coordination.ts'
-import type { PlanDocuments } from './documents.ts'
 
 /**
  * Coordinations that survive the process. Each lives in the log of a session;
@@ -127,6 +125,9 @@ export interface PlanQuestions {
   readonly question_pack: QuestionPack
   readonly deadline: number | null
 }
+
+/** Everything that a coordination has made, by the name of its file without the ending; rounds are numbered. */
+export type PlanDocuments = Readonly<Record<string, Json>>
 
 export interface PlanFile {
   readonly name: string

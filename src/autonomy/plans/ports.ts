@@ -1,4 +1,4 @@
-import type { SignatureCheck, Signer } from '../../coordinator/outputs/dsse.ts'
+import type { SignatureCheck, Signer } from '../../coordinator/outputs/statement.ts'
 import type { RuleEngine } from '../../coordinator/rules/engine.ts'
 import type { Blobs } from '../../runtime/blobs.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'

@@ -1,9 +1,10 @@
 import type { AnswerRound, CoordinationInput } from '../../coordinator/progress.ts'
-import type { FailurePack } from '../../coordinator/schemas/failure-pack.ts'
-import type { QuestionPack } from '../../coordinator/schemas/question-pack.ts'
+import type { FailurePack } from '../../coordinator/schemas/ending.ts'
+import type { QuestionPack } from '../../coordinator/schemas/questions.ts'
+import type { GuardReading } from '../../coordinator/schemas/record.ts'
 import { type CoordinationState, coordinationMachine } from '../../machines/coordination.ts'
 import type { Rune } from '../../runes/rune.ts'
-import type { PlanFile, PlanQuestions } from './plans.ts'
+import type { PlanFile, PlanMove, PlanQuestions, PlanView } from './plans.ts'
 
 /** What the log of a session says about one coordination. */
 export interface Recorded {
@@ -90,4 +91,34 @@ export function openPack({ asked }: Recorded): PlanQuestions | null {
 export function failureOf({ moves }: Recorded): FailurePack | null {
   const last = moves.at(-1)
   return last?.redacted === true ? null : ((last?.payload.failure as FailurePack | undefined) ?? null)
+}
+
+export function viewOf(recorded: Recorded): PlanView {
+  const { coordination_id, received, moves, files } = recorded
+  const { intent_id, run_id = null } = received.payload
+  return {
+    coordination_id,
+    session_id: received.session_id,
+    goal_id: received.goal_id ?? null,
+    intent_id,
+    run_id,
+    state: stateOf(recorded),
+    submitted_at: received.at,
+    updated_at: moves.at(-1)?.at ?? received.at,
+    input: inputOf(recorded),
+    moves: moves.map(
+      ({ from, to, trigger, at, payload }): PlanMove => ({
+        from: from as CoordinationState,
+        to: to as CoordinationState,
+        trigger: trigger ?? '',
+        at,
+        duration_ms: payload.duration_ms,
+        guards: payload.guards as readonly GuardReading[],
+        outputs: payload.outputs,
+      }),
+    ),
+    waits_for: openPack(recorded),
+    failure: failureOf(recorded),
+    files,
+  }
 }

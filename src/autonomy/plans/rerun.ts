@@ -1,6 +1,6 @@
 import { arrive, begin, isAtRest, step } from '../../coordinator/engine.ts'
 import type { Ports, Progress } from '../../coordinator/progress.ts'
-import type { TapeEntry } from '../../coordinator/schemas/run-tape.ts'
+import type { TapeEntry } from '../../coordinator/schemas/record.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'

@@ -1,6 +1,6 @@
-import type { FailurePack } from '../../coordinator/schemas/failure-pack.ts'
-import type { RuleDecision, RuleDecisions } from '../../coordinator/schemas/rule-decision.ts'
-import type { RunTape } from '../../coordinator/schemas/run-tape.ts'
+import type { FailurePack } from '../../coordinator/schemas/ending.ts'
+import type { RuleDecision, RuleDecisions } from '../../coordinator/schemas/judgement.ts'
+import type { RunTape } from '../../coordinator/schemas/record.ts'
 import { failureLines } from './plan.ts'
 import { safeLine } from './safe.ts'
 

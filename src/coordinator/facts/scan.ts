@@ -1,6 +1,6 @@
 import type { Sha256 } from '../../kernel/digest.ts'
 import { checksumOf } from '../checksum.ts'
-import type { FactEvidence, FactPack } from '../schemas/fact-pack.ts'
+import type { FactEvidence, FactPack } from '../schemas/context.ts'
 import {
   detectLanguages,
   detectManifests,
@@ -8,8 +8,9 @@ import {
   detectPipelines,
   detectScripts,
   detectTests,
+  type Find,
+  type SourceFile,
 } from './detect.ts'
-import type { Find, SourceFile } from './source.ts'
 
 /** More tests than this add nothing to a plan; the scan says how many it saw by listing the first of them. */
 const mostTests = 200

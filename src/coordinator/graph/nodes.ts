@@ -1,5 +1,5 @@
 import type { GraphNode } from '../schemas/execution-graph.ts'
-import type { Question } from '../schemas/question-pack.ts'
+import type { Question } from '../schemas/questions.ts'
 import type { ReviewCategory } from '../schemas/scalars.ts'
 import { type PlannedPhase, pad } from './phases.ts'
 import type { PlacedStep } from './shape.ts'

@@ -1,7 +1,6 @@
-import type { Given } from '../given.ts'
+import { agentOf, type Given, mustResolve } from '../given.ts'
 import type { Workflow } from '../schemas/registry.ts'
 import type { PhaseName } from '../schemas/scalars.ts'
-import { agentOf, mustResolve } from '../steps.ts'
 
 /** A selected phase with the selected phases it follows. */
 export interface PlannedPhase {

@@ -1,10 +1,9 @@
-import type { Given } from '../given.ts'
-import { bearsOn, effectOf, type Settled } from '../rules/answers-in-force.ts'
+import type { Given, PlannedStep } from '../given.ts'
+import { bearsOn, effectOf, type Settled } from '../rules/request.ts'
 import type { ExecutionGraph } from '../schemas/execution-graph.ts'
-import type { Question } from '../schemas/question-pack.ts'
-import type { RuleDecision } from '../schemas/rule-decision.ts'
+import type { RuleDecision } from '../schemas/judgement.ts'
+import type { Question } from '../schemas/questions.ts'
 import type { Effect, ReviewCategory, RiskLevel } from '../schemas/scalars.ts'
-import type { PlannedStep } from '../steps.ts'
 
 /** A step that is in the plan, with what stands before it. */
 export interface PlacedStep {

@@ -1,6 +1,16 @@
 import type { z } from 'zod'
+import type { Json } from '../../kernel/json.ts'
 import type { Artifacts, ArtifactType } from '../progress.ts'
 import { coordinatorSchemas } from '../schemas/all.ts'
+
+export interface PlanProblem {
+  readonly file: string
+  readonly check: 'schema' | 'checksum' | 'lineage' | 'topology' | 'signature'
+  readonly message: string
+}
+
+/** The JSON files of a plan, read. */
+export type Documents = ReadonlyMap<string, Json>
 
 export interface NamedArtifact {
   readonly type: ArtifactType

@@ -4,9 +4,8 @@ import type { Json } from '../../kernel/json.ts'
 import type { Coordination } from '../coordinate.ts'
 import type { CoordinationInput, Ports } from '../progress.ts'
 import { listArtifacts } from './artifacts.ts'
-import { type Signer, seal } from './dsse.ts'
-import { markdownOf } from './markdown/all.ts'
-import { envelopeFile, journalFile, statementFile, statementOf } from './statement.ts'
+import { markdownOf } from './markdown/pages.ts'
+import { envelopeFile, journalFile, type Signer, seal, statementFile, statementOf } from './statement.ts'
 
 /** Name to text. JSON files hold the canonical text and no more, so `sha256sum` gives an artifact's checksum. */
 export type FrozenFiles = Readonly<Record<string, string>>

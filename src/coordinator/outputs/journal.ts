@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import { type RunTape, runTape, tapeEntry } from '../schemas/run-tape.ts'
+import { type RunTape, runTape, tapeEntry } from '../schemas/record.ts'
 import { timedTape } from '../tape.ts'
+import type { PlanProblem } from './artifacts.ts'
 import type { FrozenFiles } from './freeze.ts'
-import type { PlanProblem } from './plan-problem.ts'
 import { journalFile } from './statement.ts'
 
 /** When each move was made and how long the state before it lasted, waiting included. */

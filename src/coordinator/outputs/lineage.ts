@@ -3,7 +3,7 @@ import type { Sha256 } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 import { checksumOf, isRecord } from '../checksum.ts'
 import { type CoordinationInput, coordinatorVersion, type Ports, type Progress } from '../progress.ts'
-import type { Lineage } from '../schemas/lineage.ts'
+import type { Lineage } from '../schemas/record.ts'
 
 type Origins = Omit<
   Lineage,

@@ -4,19 +4,22 @@ import { machineDigest } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import type { ArtifactType, Ports } from '../progress.ts'
-import { auditLog } from '../schemas/audit-log.ts'
-import { type Lineage, lineage as lineageSchema } from '../schemas/lineage.ts'
 import { problemsOf } from '../schemas/problem.ts'
-import { type RunTape, runTape } from '../schemas/run-tape.ts'
-import { artifactId, artifactTypes } from './artifacts.ts'
-import { type SignatureCheck, sealProblem } from './dsse.ts'
+import { auditLog, type Lineage, lineage as lineageSchema, type RunTape, runTape } from '../schemas/record.ts'
+import { artifactId, artifactTypes, type Documents, type PlanProblem } from './artifacts.ts'
 import { digests, type FrozenFiles } from './freeze.ts'
 import { journalProblems } from './journal.ts'
-import { markdownOf } from './markdown/all.ts'
-import type { Documents, PlanProblem } from './plan-problem.ts'
-import { envelopeFile, journalFile, statementFile, statementOf, statementSubjects } from './statement.ts'
-import { originProblems, topologyProblems } from './verify-content.ts'
-import { auditProblems, idProblems } from './verify-ids.ts'
+import { markdownOf } from './markdown/pages.ts'
+import {
+  envelopeFile,
+  journalFile,
+  type SignatureCheck,
+  sealProblem,
+  statementFile,
+  statementOf,
+  statementSubjects,
+} from './statement.ts'
+import { auditProblems, idProblems, originProblems, topologyProblems } from './verify-content.ts'
 
 /**
  * Checks what a coordination left behind, with nothing but the files: shapes,

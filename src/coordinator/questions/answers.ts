@@ -5,9 +5,8 @@ import { isRecord } from '../checksum.ts'
 import { looksLike } from '../look-alikes.ts'
 import type { AcceptedAnswer } from '../progress.ts'
 import { executionPayloads } from '../red-lines.ts'
-import { type Answer, type AnswerPack, answerPack } from '../schemas/answer-pack.ts'
 import { type Problem, problemsOf } from '../schemas/problem.ts'
-import type { Question, QuestionPack } from '../schemas/question-pack.ts'
+import { type Answer, type AnswerPack, answerPack, type Question, type QuestionPack } from '../schemas/questions.ts'
 
 export type ReadAnswers =
   | { readonly taken: true; readonly pack: AnswerPack; readonly answers: readonly AcceptedAnswer[] }

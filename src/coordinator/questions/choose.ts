@@ -2,8 +2,7 @@ import type { Sha256 } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 import { checksumOf, isRecord } from '../checksum.ts'
 import type { AnswerRound } from '../progress.ts'
-import type { Answer, AnswerPack } from '../schemas/answer-pack.ts'
-import type { QuestionPack } from '../schemas/question-pack.ts'
+import type { Answer, AnswerPack, QuestionPack } from '../schemas/questions.ts'
 
 /** By key or id of a question: the value that is chosen, an answer in words, or one as data. */
 export type Choices = Readonly<Record<string, Choice>>

@@ -1,8 +1,8 @@
 import type { Given } from '../given.ts'
 import type { AnswerConflict, Ports } from '../progress.ts'
 import { adjudicate } from '../rules/adjudicate.ts'
-import { bearsOn, type Settled } from '../rules/answers-in-force.ts'
-import type { RuleDecision } from '../schemas/rule-decision.ts'
+import { bearsOn, type Settled } from '../rules/request.ts'
+import type { RuleDecision } from '../schemas/judgement.ts'
 
 /** Answers that arrived and the rule decisions without and with them. */
 interface Compared {

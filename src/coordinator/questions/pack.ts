@@ -1,8 +1,8 @@
 import { idOf } from '../checksum.ts'
 import type { Given } from '../given.ts'
 import type { Ports, Progress } from '../progress.ts'
-import type { Question, QuestionPack } from '../schemas/question-pack.ts'
-import type { Governed } from './govern.ts'
+import type { Question, QuestionPack } from '../schemas/questions.ts'
+import type { Governed } from './standing.ts'
 
 export function questionPackOf(
   { run_id, ledger }: Progress,

@@ -1,9 +1,7 @@
 import type { Sha256 } from '../../kernel/digest.ts'
 import { idOf } from '../checksum.ts'
-import type { Given } from '../given.ts'
-import { blockingLevels, type OpenQuestion } from '../schemas/question.ts'
-import type { Question } from '../schemas/question-pack.ts'
-import type { PlannedStep } from '../steps.ts'
+import type { Given, PlannedStep } from '../given.ts'
+import { blockingLevels, type OpenQuestion, type Question } from '../schemas/questions.ts'
 
 /**
  * Everything the plan leaves open, most pressing first: what the intent asks,

@@ -1,6 +1,14 @@
+import type { Sha256 } from '../../kernel/digest.ts'
 import { nearest } from '../../kernel/nearest.ts'
+import { checksumOf } from '../checksum.ts'
 import type { EntryOf, RegistryEntry, RegistrySnapshot, Rule } from '../schemas/registry.ts'
 import type { ContentKind } from '../schemas/scalars.ts'
+
+/** Over the content alone: an entry keeps its checksum when it is frozen or deprecated. */
+export function entryChecksum(entry: Omit<RegistryEntry, 'checksum'>, sha256: Sha256): string {
+  const { checksum: _, status: __, ...content } = entry as RegistryEntry
+  return checksumOf(content, sha256)
+}
 
 /** Where content is looked up. Made once per snapshot, since a snapshot never changes. */
 export interface RegistryIndex {

@@ -4,8 +4,7 @@ import { idlePhases } from '../graph/checks.ts'
 import type { Ports, Progress } from '../progress.ts'
 import type { ExecutionGraph } from '../schemas/execution-graph.ts'
 import type { ReviewPack } from '../schemas/review-pack.ts'
-import { complexityOf, longestPath } from './duration.ts'
-import { changeImpact } from './impact.ts'
+import { changeImpact, complexityOf, longestPath } from './impact.ts'
 import { finalRedLines } from './red-lines.ts'
 
 /** Writes the plan up for whoever has to approve it. */

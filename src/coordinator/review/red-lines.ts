@@ -5,8 +5,7 @@ import type { Progress } from '../progress.ts'
 import { executionPayloads, fullAutoRisk, redLinesOf } from '../red-lines.ts'
 import type { RegistryIndex } from '../registry/references.ts'
 import type { ExecutionGraph } from '../schemas/execution-graph.ts'
-import type { Problem } from '../schemas/problem.ts'
-import type { RedLine } from '../schemas/red-line.ts'
+import type { Problem, RedLine } from '../schemas/problem.ts'
 
 /**
  * The five red lines on the plan as it is about to be frozen. Answers and

@@ -1,15 +1,13 @@
 import type { Sha256 } from '../../kernel/digest.ts'
 import { checksumOf, idOf } from '../checksum.ts'
-import type { Given } from '../given.ts'
+import type { Given, PlannedStep } from '../given.ts'
 import type { Ports } from '../progress.ts'
+import type { MatchedRule, RuleDecision } from '../schemas/judgement.ts'
+import type { RuleEvaluation } from '../schemas/record.ts'
 import type { Rule } from '../schemas/registry.ts'
-import type { MatchedRule, RuleDecision } from '../schemas/rule-decision.ts'
-import type { RuleEvaluation } from '../schemas/run-tape.ts'
 import { type RiskLevel, type Verdict, verdicts } from '../schemas/scalars.ts'
-import type { PlannedStep } from '../steps.ts'
-import type { Settled } from './answers-in-force.ts'
 import type { RuleAnswer, RuleSets } from './engine.ts'
-import { riskOf, ruleRequest } from './request.ts'
+import { riskOf, ruleRequest, type Settled } from './request.ts'
 
 export interface Adjudication {
   readonly decisions: readonly RuleDecision[]

@@ -1,5 +1,66 @@
 import type { Verdict } from '../schemas/scalars.ts'
-import type { RuleContext } from './vocabulary.ts'
+
+/** The types of Cedar that rules meet, and how they look here. */
+interface Types {
+  readonly String: string
+  readonly Long: number
+  readonly Bool: boolean
+  readonly 'Set<String>': readonly string[]
+}
+
+interface Attribute {
+  readonly type: keyof Types
+  readonly meaning: string
+}
+
+/** Everything that a rule can see of a step. The schema for Cedar, the type and the reference page are made of this. */
+// biome-ignore format: tables are audited by eye
+export const ruleAttributes = {
+  step:               { type: 'String',      meaning: 'The step: `step_id` of the planned command, else its `command_id`.' },
+  mode:               { type: 'String',      meaning: 'The mode in force: `interactive`, `semi_auto` or `full_auto`, the stricter of policy and intent.' },
+  workflow:           { type: 'String',      meaning: 'The workflow that the step belongs to.' },
+  phase:              { type: 'String',      meaning: 'The phase of that workflow.' },
+  role:               { type: 'String',      meaning: 'The role in which the agent of the step works.' },
+  effects:            { type: 'Set<String>', meaning: 'What the step does: `read`, `write`, `network`, `deploy`, `security`, `data`. Those of the registry and of the intent together.' },
+  tools:              { type: 'Set<String>', meaning: 'The tools that the registry gives the command.' },
+  risk:               { type: 'Long',        meaning: 'The risk of the step: 0 low, 1 medium, 2 high, 3 critical. Never below that of the registry; answers may restate it.' },
+  overall_risk:       { type: 'Long',        meaning: 'The risk of the intent as it was submitted, on the same scale: the highest of what it declares and of all its commands.' },
+  irreversible:       { type: 'Bool',        meaning: 'Whether the registry calls the command irreversible.' },
+  has_rollback:       { type: 'Bool',        meaning: 'Whether the registry says how the command is undone.' },
+  evidence_count:     { type: 'Long',        meaning: 'How many different `evidence_refs` the step has.' },
+  areas:              { type: 'Set<String>', meaning: 'The areas that the intent targets.' },
+  target_files:       { type: 'Long',        meaning: 'How many different files the intent targets.' },
+  requires_review:    { type: 'Set<String>', meaning: 'The categories of review that the intent requires.' },
+  risk_profile:       { type: 'String',      meaning: '`risk_profile` of the policy: `safe`, `aggressive_safe` or `aggressive`.' },
+  allow_destructive:  { type: 'Bool',        meaning: '`constraints.allow_destructive` of the policy.' },
+  allow_bulk_changes: { type: 'Bool',        meaning: '`constraints.allow_bulk_changes` of the policy.' },
+  provider:           { type: 'String',      meaning: 'The provider of the model that the agent of the step thinks with.' },
+  locality:           { type: 'String',      meaning: 'Where that model runs: `local` or `remote`.' },
+  languages:          { type: 'Set<String>', meaning: 'The languages that the fact pack found.' },
+  has_tests:          { type: 'Bool',        meaning: 'Whether the fact pack found tests.' },
+  has_ci:             { type: 'Bool',        meaning: 'Whether the fact pack found a pipeline.' },
+  has_owners:         { type: 'Bool',        meaning: 'Whether the fact pack found owners.' },
+  memory_count:       { type: 'Long',        meaning: 'How many memories the memory pack has.' },
+  answers:            { type: 'Set<String>', meaning: 'Answers and defaults that bear on the step, each as `key=value`: the value that was chosen, the words of a text, the canonical JSON of data. Plain members of data are there as `key.member=value`.' },
+} as const satisfies Readonly<Record<string, Attribute>>
+
+type Attributes = typeof ruleAttributes
+
+export type RuleContext = { readonly [A in keyof Attributes]: Types[Attributes[A]['type']] }
+
+/** The schema, in Cedar's words, that every rule is checked against. */
+export const ruleVocabulary = `entity Agent;
+entity Command;
+action "plan" appliesTo {
+  principal: [Agent],
+  resource: [Command],
+  context: {
+${Object.entries(ruleAttributes)
+  .map(([name, { type }]) => `    ${name}: ${type},`)
+  .join('\n')}
+  },
+};
+`
 
 /**
  * What the Coordinator needs from a rule language. The implementation is passed

@@ -1,6 +1,5 @@
-import type { Given } from '../given.ts'
+import { type Given, mustResolve } from '../given.ts'
 import type { Problem } from '../schemas/problem.ts'
-import { mustResolve } from '../steps.ts'
 
 /** Which selected agents think with a model that the policy does not allow. The Coordinator advises no other. */
 export function routingBreaches({ intent, policy, index }: Given): Problem[] {

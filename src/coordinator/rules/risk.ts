@@ -2,9 +2,9 @@ import { idOf } from '../checksum.ts'
 import type { Given } from '../given.ts'
 import type { PlacedStep } from '../graph/shape.ts'
 import type { Ports } from '../progress.ts'
-import type { RiskAssessment, RiskFactor } from '../schemas/risk-assessment.ts'
+import type { RiskAssessment, RiskFactor } from '../schemas/judgement.ts'
 import { highestRisk } from '../schemas/scalars.ts'
-import { bearsOn, effectOf, type Settled } from './answers-in-force.ts'
+import { bearsOn, effectOf, type Settled } from './request.ts'
 
 /**
  * What makes the plan risky: what its author declares, and the steps that are in it. A step that a rule or an answer

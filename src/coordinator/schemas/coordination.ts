@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { coordinatorSchemas as shapes } from './all.ts'
-import { auditEntry } from './audit-log.ts'
+import { auditEntry } from './record.ts'
 
 /** What a coordination is frozen from. */
 export const coordinationShape = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { keyProblems, openQuestion } from './question.ts'
+import { keyProblems, openQuestion } from './questions.ts'
 import {
   areas,
   contentId,

@@ -1,8 +1,63 @@
 import { z } from 'zod'
-import { closed } from './closed.ts'
-import { goneFields } from './policy-fields.ts'
-import { questionTypes } from './question.ts'
+import { closed } from './problem.ts'
+import { questionTypes } from './questions.ts'
 import { type effects, mode } from './scalars.ts'
+
+interface PolicyField {
+  /** What happens in the Coordinator because of it. */
+  readonly effect: string
+  /** Without it. */
+  readonly usual: string
+}
+
+/** Every field of a policy that does something, by its path. `metadata` holds notes and has no effect. */
+export const policyFields: Readonly<Record<string, PolicyField>> = {
+  mode: {
+    effect: 'The stricter of this and the mode of the intent holds: `interactive`, `semi_auto`, `full_auto`.',
+    usual: 'required',
+  },
+  question_budget: {
+    effect:
+      'The smaller of this and that of the intent is how many questions are asked. A critical one too many blocks. With 0 nothing is asked: the defaults stand, and a question without one blocks.',
+    usual: '999 in `interactive`, 3 in `semi_auto`, always 0 in `full_auto`',
+  },
+  risk_profile: { effect: 'Sets `max_files_per_commit` where that is missing. Rules see it.', usual: '`safe`' },
+  auto_fallback: {
+    effect:
+      'Whether the default of a question that may not be asked stands in for an answer. Otherwise the plan is blocked.',
+    usual: 'true',
+  },
+  min_memory_items: { effect: 'A memory pack with fewer items blocks the plan.', usual: '0' },
+  'constraints.forbidden_operations': {
+    effect:
+      'Ids of commands, or effects. An intent that plans one of them is blocked. A name that is neither an effect nor a command of the registry blocks every plan.',
+    usual: 'none',
+  },
+  'constraints.allow_destructive': {
+    effect:
+      'Without it, an intent is blocked that plans a command which cannot be undone: the registry calls it irreversible and names no rollback. Rules see it.',
+    usual: 'false',
+  },
+  'constraints.max_files_per_commit': {
+    effect: 'A plan is blocked in which a step changes more files in one commit, by the estimates of the registry.',
+    usual: '5 in `safe`, 50 in `aggressive_safe`, 999 in `aggressive`',
+  },
+  'constraints.allow_bulk_changes': { effect: 'Lifts `max_files_per_commit`. Rules see it.', usual: 'false' },
+  'question_rules.allowed_types': { effect: 'Questions of other types are not asked.', usual: 'all four' },
+  'question_rules.min_evidence_count': { effect: 'A question with less evidence blocks the plan.', usual: '1' },
+  'model_routing.local_only': { effect: 'An agent with a remote model aborts the plan.', usual: 'false' },
+  'model_routing.allowed_providers': {
+    effect: 'An agent with a model of another provider aborts the plan.',
+    usual: 'any',
+  },
+}
+
+/** Fields of version 0.1 that nothing enforced, and where what they were for is said now. They are refused. */
+export const goneFields = {
+  require_verification: 'have the plan verified with "plan verify"; a goal never runs a plan that does not verify.',
+  max_retries: 'the tool or the goal that executes the plan says how often it retries.',
+  timeout_seconds: 'give the time for answers with the submission, and the time for execution with the goal.',
+} as const
 
 /** What the operator allows, whatever an intent asks for. The Coordinator enforces every field; `policyFields` says how. */
 export const executionPolicy = closed(

@@ -1,5 +1,18 @@
 import { z } from 'zod'
 
+/** An object that refuses unknown fields by name and says which fields there are; `gone` says where to look for some of them. */
+export function closed<S extends z.core.$ZodLooseShape>(shape: S, gone: Readonly<Record<string, string>> = {}) {
+  const known = `Known fields: ${Object.keys(shape).join(', ')}.`
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== 'unrecognized_keys') return undefined
+      const keys = issue.keys as readonly string[]
+      const hints = keys.flatMap((key) => (Object.hasOwn(gone, key) ? [`${key}: ${gone[key]}`] : []))
+      return [`Unknown field ${keys.map((key) => `"${key}"`).join(', ')}.`, known, ...hints].join(' ')
+    },
+  })
+}
+
 /** One thing that is wrong, where, and what would mend it. */
 export const problem = z.strictObject({
   code: z.string().regex(/^[a-z][a-z0-9_]*$/),
@@ -25,3 +38,16 @@ function pathText(path: readonly PropertyKey[], root: string): string {
   )
   return text === '' ? '(the whole)' : text
 }
+
+/** One red line as it was checked at one point of a coordination. */
+export const redLine = z.strictObject({
+  red_line: z.enum(['RL1', 'RL2', 'RL3', 'RL4', 'RL5']),
+  rule: z.string(),
+  /** `not_evaluated`: its facts were not there. It is never read as "holds". */
+  verdict: z.enum(['holds', 'crossed', 'not_evaluated']),
+  reason: z.string(),
+  problems: z.array(problem),
+})
+
+export type RedLine = z.infer<typeof redLine>
+export type RedLineName = RedLine['red_line']

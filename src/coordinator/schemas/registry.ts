@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { keyProblems, openQuestion } from './question.ts'
+import { keyProblems, openQuestion } from './questions.ts'
 import { contentId, effect, phaseName, riskLevel, semver, sentence, severity, sha256Hex, verdict } from './scalars.ts'
 
 /** What every version of every piece of content carries. */

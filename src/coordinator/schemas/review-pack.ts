@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { redLine } from './red-line.ts'
+import { redLine } from './problem.ts'
 import { contentId, reviewCategory, riskLevel } from './scalars.ts'
 
 const measure = z.strictObject({

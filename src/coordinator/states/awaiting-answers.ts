@@ -6,10 +6,9 @@ import { defaultAnswers, readAnswers } from '../questions/answers.ts'
 import { conflictsOf } from '../questions/conflicts.ts'
 import { standingOf } from '../questions/standing.ts'
 import { adjudicate } from '../rules/adjudicate.ts'
-import type { Settled } from '../rules/answers-in-force.ts'
-import type { AnswerPack } from '../schemas/answer-pack.ts'
+import type { Settled } from '../rules/request.ts'
 import type { Problem } from '../schemas/problem.ts'
-import type { Question, QuestionPack } from '../schemas/question-pack.ts'
+import type { AnswerPack, Question, QuestionPack } from '../schemas/questions.ts'
 
 /** Handles the next round that arrived. The engine calls it only if one has. */
 export const awaitingAnswers: WaitingHandler = (progress, ports) => {

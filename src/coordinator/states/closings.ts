@@ -1,8 +1,7 @@
 import { idOf, isRecord } from '../checksum.ts'
 import { type Failure, failureCauses } from '../failures.ts'
 import type { Ports, Progress } from '../progress.ts'
-import type { FailurePack } from '../schemas/failure-pack.ts'
-import type { RunSummary } from '../schemas/run-summary.ts'
+import type { FailurePack, RunSummary } from '../schemas/ending.ts'
 
 /** Closes a coordination that has a plan. */
 export function done({ run_id, artifacts, ledger }: Progress): RunSummary {

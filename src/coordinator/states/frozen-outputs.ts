@@ -1,16 +1,14 @@
 import type { Sha256 } from '../../kernel/digest.ts'
 import { checksumOf } from '../checksum.ts'
-import { givenOf } from '../given.ts'
+import { givenOf, mustResolve } from '../given.ts'
 import { type GuardTable, judge, unless, unlessProblems } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
 import { artifactTypes, listArtifacts } from '../outputs/artifacts.ts'
 import { lineageOf } from '../outputs/lineage.ts'
 import type { Artifacts, Progress } from '../progress.ts'
-import type { Lineage } from '../schemas/lineage.ts'
-import type { RegistryReference } from '../schemas/precheck-report.ts'
+import type { RegistryReference } from '../schemas/judgement.ts'
 import { problemsOf } from '../schemas/problem.ts'
-import type { OutputProduced } from '../schemas/run-tape.ts'
-import { mustResolve } from '../steps.ts'
+import type { Lineage, OutputProduced } from '../schemas/record.ts'
 
 type Content = Omit<RegistryReference, 'checksum'>
 

@@ -10,11 +10,10 @@ import {
 import { shapeOf } from '../graph/shape.ts'
 import { type GuardTable, judge, unless } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
-import type { Governed } from '../questions/govern.ts'
-import { standingOf } from '../questions/standing.ts'
+import { type Governed, standingOf } from '../questions/standing.ts'
 import type { ExecutionGraph } from '../schemas/execution-graph.ts'
 import { type ExecutionIntent, stepOf } from '../schemas/intent.ts'
-import type { Question } from '../schemas/question-pack.ts'
+import type { Question } from '../schemas/questions.ts'
 
 export const graphDrafted: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)

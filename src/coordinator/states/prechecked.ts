@@ -2,7 +2,7 @@ import { type GuardTable, judge, unlessProblems } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
 import { precheck } from '../precheck.ts'
 import { redLineChecks } from '../red-lines.ts'
-import type { PrecheckReport } from '../schemas/precheck-report.ts'
+import type { PrecheckReport } from '../schemas/judgement.ts'
 
 /** Every finding is listed; the gravest names the cause. */
 export const prechecked: Handler = (progress, ports) => {

@@ -1,10 +1,9 @@
 import type { Given } from '../given.ts'
 import { type GuardTable, judge, unless } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
-import { type Governed, mayAsk } from '../questions/govern.ts'
 import { questionPackOf } from '../questions/pack.ts'
-import { standingOf } from '../questions/standing.ts'
-import type { Question, QuestionPack } from '../schemas/question-pack.ts'
+import { type Governed, mayAsk, standingOf } from '../questions/standing.ts'
+import type { Question, QuestionPack } from '../schemas/questions.ts'
 
 export const questionsEmitted: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)

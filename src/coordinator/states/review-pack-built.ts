@@ -3,7 +3,7 @@ import { type Cause, type GuardTable, judge, unless } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
 import { redLineChecks, redLineRules } from '../red-lines.ts'
 import { reviewPackOf } from '../review/pack.ts'
-import type { RedLineName } from '../schemas/red-line.ts'
+import type { RedLineName } from '../schemas/problem.ts'
 import { measures, type ReviewPack } from '../schemas/review-pack.ts'
 import { highestRisk } from '../schemas/scalars.ts'
 

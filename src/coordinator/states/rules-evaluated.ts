@@ -6,8 +6,8 @@ import { standingOf } from '../questions/standing.ts'
 import { adjudicate } from '../rules/adjudicate.ts'
 import { routingBreaches } from '../rules/model-routing.ts'
 import { assessRisk } from '../rules/risk.ts'
+import type { RuleDecision } from '../schemas/judgement.ts'
 import type { Problem } from '../schemas/problem.ts'
-import type { RuleDecision } from '../schemas/rule-decision.ts'
 
 export const rulesEvaluated: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { Lineage } from '../../../src/coordinator/schemas/lineage.ts'
+import type { Lineage } from '../../../src/coordinator/schemas/record.ts'
 import { note, planner, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { RunTape } from '../../../src/coordinator/schemas/run-tape.ts'
+import type { RunTape } from '../../../src/coordinator/schemas/record.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
 import { inputOf, intentOf, openQuestion, policyWith } from '../../support/coordinator.ts'
 import {

@@ -1,4 +1,4 @@
-import type { PlanProblem } from '../../../coordinator/outputs/plan-problem.ts'
+import type { PlanProblem } from '../../../coordinator/outputs/artifacts.ts'
 import { envelopeFile } from '../../../coordinator/outputs/statement.ts'
 import { verifyPlan } from '../../../coordinator/outputs/verify.ts'
 import { faults } from '../../../faults/catalogue.ts'

@@ -1,8 +1,45 @@
 import { z } from 'zod'
 import { guardNames, stateNames, triggerNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
-import { failureTypes } from './failure-pack.ts'
+import { failureTypes } from './ending.ts'
+import { registryReference } from './judgement.ts'
 import { contentId, sha256Hex, verdict } from './scalars.ts'
+
+export const auditEventTypes = [
+  'run_started',
+  'run_completed',
+  'run_failed',
+  'rule_adjudication',
+  'model_selected',
+  'question_emitted',
+  'answer_received',
+  'conflict_detected',
+  'conflict_resolved',
+  'red_line_check',
+  'policy_enforcement',
+] as const
+
+/** One significant decision. The tape has every move; this has what an auditor asks about first. */
+export const auditEntry = z.strictObject({
+  log_id: z.string().regex(/^log_[0-9a-f]{16}$/),
+  sequence: z.int().min(1),
+  event_type: z.enum(auditEventTypes),
+  severity: z.enum(['info', 'warning', 'critical']),
+  coordinator_run_id: z.string(),
+  operator: z.literal('coordinator'),
+  at_state: z.string(),
+  message: z.string(),
+  refs: z.array(z.string()),
+})
+
+export const auditLog = z.strictObject({
+  schema_version: z.literal('1.0.0'),
+  coordinator_run_id: z.string(),
+  entries: z.array(auditEntry),
+})
+
+export type AuditEntry = z.infer<typeof auditEntry>
+export type AuditLog = z.infer<typeof auditLog>
 
 const state = z.enum(stateNames(coordinationMachine))
 
@@ -84,3 +121,32 @@ export type TapeEntry = z.infer<typeof tapeEntry>
 export type TapeDecision = z.infer<typeof tapeDecision>
 export type RuleEvaluation = z.infer<typeof ruleEvaluation>
 export type RunTape = z.infer<typeof runTape>
+
+/** The coordination that this one takes the place of. */
+export const recovers = z.strictObject({
+  run_id: z.string(),
+  final_state: z.enum(['DONE', 'BLOCKED', 'ABORTED']),
+  tape_checksum: sha256Hex,
+})
+
+/** From the intent through the registry versions to the outputs: enough to repeat the run and compare. */
+export const lineage = z.strictObject({
+  schema_version: z.literal('1.0.0'),
+  coordinator_run_id: z.string(),
+  coordinator_version: z.string(),
+  rule_engine: z.string(),
+  derived_from_intent: z.string().nullable(),
+  /** Over the intent as it was given, its own seal included. */
+  intent_checksum: sha256Hex,
+  policy_checksum: sha256Hex,
+  memory_checksum: sha256Hex,
+  facts_checksum: sha256Hex,
+  answer_checksums: z.array(sha256Hex),
+  registry_snapshot_id: sha256Hex,
+  registry_versions: z.array(registryReference),
+  recovers: recovers.nullable(),
+  outputs: z.array(outputProduced),
+})
+
+export type Lineage = z.infer<typeof lineage>
+export type Recovers = z.infer<typeof recovers>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contentId, riskLevel, sentence } from './scalars.ts'
+import { answerText, contentId, evidenceRef, mode, riskLevel, sentence, timestamp } from './scalars.ts'
 
 export const questionTypes = ['clarification', 'blocker', 'optimization', 'risk_mitigation'] as const
 /** Highest first: over budget, the first ones are kept. */
@@ -72,3 +72,81 @@ export type AnswerEffect = z.infer<typeof answerEffect>
 export type SuggestedAnswer = z.infer<typeof suggestedAnswer>
 export type DefaultStrategy = z.infer<typeof defaultStrategy>
 export type OpenQuestion = z.infer<typeof openQuestion>
+
+export const question = z.strictObject({
+  question_id: z.string().regex(/^q_[0-9a-f]{16}$/),
+  key: contentId,
+  type: questionType,
+  blocking_level: blockingLevel,
+  question_text: z.string().min(10).max(2000),
+  context: z.string().min(10).max(8000),
+  evidence_refs: z.array(evidenceRef),
+  suggested_answers: z.array(suggestedAnswer).min(1),
+  default_strategy: defaultStrategy,
+  impact: z.strictObject({
+    scope: z.enum(['entire_plan', 'single_action', 'several_actions']),
+    description: z.string(),
+    affected_steps: z.array(contentId),
+  }),
+})
+
+export const questionPack = z.strictObject({
+  pack_id: z.string().regex(/^qpack_[0-9a-f]{16}$/),
+  schema_version: z.literal('1.0.0'),
+  coordinator_run_id: z.string(),
+  intent_id: z.string(),
+  /** 1, and one more each time answers conflicted with the rules. */
+  round: z.int().min(1),
+  questions: z.array(question).min(1).max(50),
+  policy_constraints: z.strictObject({
+    execution_mode: mode,
+    question_budget: z.int().min(0),
+    budget_consumed: z.int().min(0),
+    budget_remaining: z.int(),
+  }),
+  /** Uncertainties that are not asked, and what stands in for an answer. */
+  resolved_by_default: z.array(
+    z.strictObject({ question_id: z.string(), key: contentId, value: contentId, reason: z.string() }),
+  ),
+})
+
+export type Question = z.infer<typeof question>
+export type QuestionPack = z.infer<typeof questionPack>
+
+const about = {
+  question_id: z.string(),
+  provided_at: timestamp.optional(),
+  provided_by: z.enum(['human', 'fallback', 'policy_default']),
+  rationale: sentence.optional(),
+}
+
+/** An answer to one question. What is not one of the suggested answers has no effect but that a person reviews the steps. */
+const answer = z.discriminatedUnion('answer_type', [
+  /** One of the suggested answers, by its value. */
+  z.strictObject({ ...about, answer_type: z.literal('choice'), value: contentId.optional() }),
+  /** In words. Words that are a suggested answer choose it. */
+  z.strictObject({ ...about, answer_type: z.literal('text'), answer_text: answerText }),
+  /** As data, up to 4,000 characters of JSON. */
+  z.strictObject({ ...about, answer_type: z.literal('structured'), answer_data: z.json() }),
+  /** The default of the question. */
+  z.strictObject({ ...about, answer_type: z.literal('fallback'), value: contentId.optional() }),
+])
+
+export const answerPack = z.strictObject({
+  pack_id: z.string().regex(/^apack_[a-z0-9_]{4,64}$/, 'must be apack_ and 4 to 64 of a-z, 0-9, _'),
+  schema_version: z.literal('1.0.0'),
+  question_pack_id: z.string(),
+  answers: z.array(answer).min(1),
+  provided_at: timestamp.optional(),
+  metadata: z.record(z.string(), z.json()).optional(),
+})
+
+/** What may arrive while a coordination waits. Time is an input like any other. */
+export const answerRound = z.union([
+  z.strictObject({ answer_pack: answerPack }),
+  z.strictObject({ timed_out: z.literal(true) }),
+  z.strictObject({ withdrawn: z.literal(true) }),
+])
+
+export type AnswerPack = z.infer<typeof answerPack>
+export type Answer = z.infer<typeof answer>

@@ -1,5 +1,25 @@
 import { z } from 'zod'
-import { evidenceRef, sha256Hex, timestamp } from './scalars.ts'
+import { executionPolicy } from './policy.ts'
+import { evidenceRef, mode, riskLevel, sha256Hex, timestamp } from './scalars.ts'
+
+/** What is remembered about the project. It must exist; it may be empty. */
+export const memoryPack = z.strictObject({
+  schema_version: z.literal('1.0.0'),
+  project_id: z.string().min(1),
+  memories: z.array(
+    z.strictObject({
+      /** What an `evidence_refs` names. */
+      id: evidenceRef,
+      type: z.string().min(1),
+      scope: z.enum(['project', 'repo', 'task', 'agent']),
+      content: z.string(),
+      confidence: z.number().min(0).max(1),
+    }),
+  ),
+  generated_at: timestamp.optional(),
+})
+
+export type MemoryPack = z.infer<typeof memoryPack>
 
 const evidence = z.strictObject({
   id: z.string().regex(/^ev[1-9]\d*$/),
@@ -30,3 +50,21 @@ export const factPack = z.strictObject({
 
 export type FactPack = z.infer<typeof factPack>
 export type FactEvidence = z.infer<typeof evidence>
+
+/** Everything the plan is judged against, beside the registry. */
+export const contextBundle = z.strictObject({
+  bundle_id: z.string().regex(/^ctx_[0-9a-f]{16}$/),
+  schema_version: z.literal('1.0.0'),
+  memory_context: memoryPack,
+  fact_pack: factPack,
+  /** With its defaults filled in. */
+  policy: executionPolicy,
+  effective: z.strictObject({
+    mode,
+    question_budget: z.int().min(0),
+    question_policy: z.enum(['conceptual_only', 'blockers_only', 'never']),
+    risk: riskLevel,
+  }),
+})
+
+export type ContextBundle = z.infer<typeof contextBundle>

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { problem, redLine } from './problem.ts'
+import {
+  contentId,
+  contentKind,
+  evidenceRef,
+  mode,
+  riskLevel,
+  semver,
+  severity,
+  sha256Hex,
+  verdict,
+} from './scalars.ts'
+
+export const registryReference = z.strictObject({
+  kind: contentKind,
+  id: z.string(),
+  version: semver,
+  checksum: sha256Hex,
+})
+
+export const precheckReport = z.strictObject({
+  report_id: z.string().regex(/^precheck_[0-9a-f]{16}$/),
+  schema_version: z.literal('1.1.0'),
+  intent_schema_version: z.string(),
+  schema_problems: z.array(problem),
+  checksum: z.strictObject({ declared: z.string().nullable(), computed: sha256Hex }),
+  red_lines: z.array(redLine),
+  policy_problems: z.array(problem),
+  registry: z.strictObject({
+    snapshot_id: sha256Hex,
+    /** What the intent's references mean in this registry, and every rule in force. */
+    confirmed: z.array(registryReference),
+    problems: z.array(problem),
+    drift: z.array(problem),
+  }),
+  effective_mode: mode.nullable(),
+  effective_risk: riskLevel.nullable(),
+})
+
+export type RegistryReference = z.infer<typeof registryReference>
+export type PrecheckReport = z.infer<typeof precheckReport>
+
+export const matchedRule = z.strictObject({
+  rule_id: contentId,
+  version: semver,
+  verdict,
+  severity,
+  reason: z.string().min(1),
+})
+
+/** The verdict on one planned command, with everything it rests on. */
+export const ruleDecision = z.strictObject({
+  decision_id: z.string().regex(/^dec_[0-9a-f]{16}$/),
+  step_id: contentId,
+  command_id: contentId,
+  /** Null: the rules could not decide, which is never read as allow. */
+  decision: verdict.nullable(),
+  /** A deny that no answer can lift and that ends the coordination. */
+  is_hard_deny: z.boolean(),
+  risk_level: riskLevel,
+  reason: z.string().min(1),
+  matched_rules: z.array(matchedRule),
+  /** Why it is undecidable: a rule that failed, a request the rules cannot read, or no match at all. */
+  undecidable_because: z.array(z.strictObject({ rule_id: z.string().nullable(), message: z.string() })),
+  /** Rules of severity block that contradict each other over this command. */
+  conflict: z.strictObject({ allowed_by: z.array(contentId), denied_by: z.array(contentId) }).nullable(),
+  evidence_refs: z.array(evidenceRef),
+  rule_engine: z.string(),
+  policy_set_digest: sha256Hex,
+  input_digest: sha256Hex,
+})
+
+export const ruleDecisions = z.strictObject({
+  decisions_id: z.string().regex(/^decs_[0-9a-f]{16}$/),
+  schema_version: z.literal('1.0.0'),
+  /** 1, and one more for each time answers sent the plan back to the rules. */
+  round: z.int().min(1),
+  decisions: z.array(ruleDecision),
+})
+
+export type MatchedRule = z.infer<typeof matchedRule>
+export type RuleDecision = z.infer<typeof ruleDecision>
+export type RuleDecisions = z.infer<typeof ruleDecisions>
+
+export const riskAssessment = z.strictObject({
+  assessment_id: z.string().regex(/^risk_[0-9a-f]{16}$/),
+  schema_version: z.literal('1.0.0'),
+  overall_risk: riskLevel,
+  declared_risk: riskLevel,
+  /** What the level rests on. The highest of them is the overall risk. */
+  factors: z
+    .array(
+      z.strictObject({
+        source: z.enum(['intent', 'command', 'rule', 'answer']),
+        ref: z.string(),
+        level: riskLevel,
+        reason: z.string().min(1),
+        evidence_refs: z.array(evidenceRef),
+      }),
+    )
+    .min(1),
+})
+
+export type RiskAssessment = z.infer<typeof riskAssessment>
+export type RiskFactor = RiskAssessment['factors'][number]
