@@ -80,7 +80,7 @@ export default {
       name: 'adapters-do-not-know-each-other',
       severity: 'error',
       from: { path: '^src/adapters/([^/]+)/' },
-      to: { path: '^src/adapters/', pathNot: '^src/adapters/$1/' },
+      to: { path: '^src/adapters/', pathNot: '^src/adapters/($1/|peer[.]ts$)' },
     },
     {
       name: 'console-sees-only-the-pure-rooms',

@@ -47,7 +47,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^statewright$/, replacement: source('index') },
-      { find: /^statewright\/plans$/, replacement: source('entry/plans') },
+      { find: /^statewright\/(testing|plans|goals|postgres|mcp|server)$/, replacement: source('entry/$1') },
     ],
   },
   test: {

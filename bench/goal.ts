@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { agent, createStatewright, say, scriptedModel } from '../src/index.ts'
+import { say, scriptedModel } from '../src/entry/testing.ts'
+import { agent, createStatewright } from '../src/index.ts'
 
 /**
  * Goals of 80 tasks with trivial bodies beside as many plain runs, in one

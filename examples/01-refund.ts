@@ -1,4 +1,5 @@
-import { agent, call, createStatewright, say, scriptedModel, together, tool } from 'statewright'
+import { agent, createStatewright, tool } from 'statewright'
+import { call, say, scriptedModel, together } from 'statewright/testing'
 import { z } from 'zod'
 
 const look = tool({

@@ -1,20 +1,16 @@
-/** What people import. Everything else in the package is our own business and may change. */
+/** What a program imports to define agents and run them. Each further feature has an entry point in `src/entry`. */
+import './entry/node-version.ts'
+
 export { aiSdkModel, type ModelSettings } from './adapters/ai-sdk/ai-sdk-model.ts'
 export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
 export { createStatewright, defineConfig, type Statewright, type StatewrightOptions } from './app/statewright.ts'
-export type { Goals } from './autonomy/goals/goals.ts'
-export type { GoalReport, TaskReport } from './autonomy/goals/report.ts'
-export type { GoalSet, GoalSubmission } from './autonomy/goals/set-goal.ts'
-export type { PlanAnswer, PlanSubmission, PlanView } from './autonomy/plans/plans.ts'
 export type { Fault } from './faults/fault.ts'
 export type { Json } from './kernel/json.ts'
 export type { Problem } from './kernel/problem.ts'
-export { checkFcmp, type Expected as ExpectedRun } from './observation/fcmp-check.ts'
 export type { MemoryQuery } from './observation/memory.ts'
 export { type Agent, agent } from './runtime/agents/define-agent.ts'
 export type { AnyModel, Model, ModelEvent, ModelRequest, ProviderModel } from './runtime/model.ts'
 export type { RunEvent, RunHandle, RunResult } from './runtime/run-handle.ts'
-export { ask, breakOff, call, say, scriptedModel, together } from './runtime/scripted-model.ts'
 export { tool } from './runtime/tools/define-tool.ts'
 export { DidNotHappen } from './runtime/tools/did-not-happen.ts'
 export type { Probed, Tool, ToolContext } from './runtime/tools/tool.ts'

@@ -1,4 +1,5 @@
-import { agent, call, type Json, say, scriptedModel, tool } from 'statewright'
+import { agent, type Json, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 /** The world outside: what happened there stays, whatever becomes of the process that did it. */

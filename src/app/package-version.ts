@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs'
 
-/** The version of this package. The path is the same from `src/app` and from `dist/app`. */
+/** The version of this package. The path is the same from `src/app` and from `dist/app`; a bundle has no such file. */
 export function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
+  try {
+    const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+    const { name, version } = JSON.parse(text) as { name: string; version: string }
+    return name === 'statewright' ? version : 'bundled'
+  } catch {
+    return 'bundled'
+  }
 }

@@ -1,9 +1,9 @@
 import { aiSdkModel } from '../adapters/ai-sdk/ai-sdk-model.ts'
 import { hearCrashes } from '../adapters/host/crashes.ts'
 import { hostPorts } from '../adapters/host/ports.ts'
-import { type McpServers, openServers } from '../adapters/mcp/open-servers.ts'
+import type { McpServers, Telling } from '../adapters/mcp/open-servers.ts'
 import { pickTools } from '../adapters/mcp/pick-tools.ts'
-import type { McpServerOptions } from '../adapters/mcp/server-config.ts'
+import type { McpServer, McpServerOptions } from '../adapters/mcp/server-config.ts'
 import { systemClock } from '../adapters/system/clock.ts'
 import { createIds } from '../adapters/system/ids.ts'
 import { systemRandom } from '../adapters/system/random.ts'
@@ -136,13 +136,22 @@ async function openStatewright(options: StatewrightOptions, assignment?: Assignm
   const { info = () => {}, debug = () => {} } =
     options.log ?? atLevel(logLevel('warn'), { info: warnOnStderr, debug: warnOnStderr })
   const log: Log = { info: cleanWarn(info), debug: cleanWarn(debug) }
-  const mcp = await openServers(servers, { warn, clean, version: packageVersion() })
+  const mcp = await openMcp(servers, { warn, clean, version: packageVersion() })
   try {
     return await openWith(mcp, policy, { ...options, secrets, warn, log, assignment })
   } catch (error) {
     await mcp.close()
     throw error
   }
+}
+
+const noServers: McpServers = { tools: new Map(), connections: new Map(), close: async () => {} }
+
+/** The MCP client is an optional package: only a config with servers loads it. */
+async function openMcp(servers: Readonly<Record<string, McpServer>>, telling: Telling): Promise<McpServers> {
+  if (Object.keys(servers).length === 0) return noServers
+  const { openServers } = await import('../adapters/mcp/open-servers.ts')
+  return openServers(servers, telling)
 }
 
 async function openWith(

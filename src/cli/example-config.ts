@@ -1,6 +1,7 @@
 /** What `statewright init` writes. A test runs it as it stands. */
 export const exampleConfig = `// What Statewright works with. \`statewright run "…"\`, \`worker\` and \`serve\` read this file.
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const refund = tool({

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { type Agent, agent, call, say, scriptedModel, together, tool } from '../index.ts'
+import { call, say, scriptedModel, together } from '../entry/testing.ts'
+import { type Agent, agent, tool } from '../index.ts'
 import type { Message } from '../observation/dialogue.ts'
 import type { Payment } from './bank.ts'
 

@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from '../adapters/sqlite/driver.ts'
 
 /**
  * What someone does who has the file and wants another past: in a copy of the

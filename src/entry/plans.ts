@@ -2,6 +2,7 @@
  * The Coordinator for programs of your own: judge an intent, freeze the plan, verify it. It executes nothing. Each function
  * here copies what it is given, within limits, and refuses what does not fit with a fault that names the place.
  */
+import './node-version.ts'
 import { z } from 'zod'
 import { scanProject as scan } from '../adapters/facts/project-folder.ts'
 import { hostPorts } from '../adapters/host/ports.ts'
@@ -178,6 +179,8 @@ function checkSigner(of: string, signer: unknown): void {
   checkMembers({ of, name: 'signer' }, signer, { keyid: 'string', sign: 'function' })
 }
 
+export type { PlanOptions, PlansOfStore } from '../app/open-plans.ts'
+export type { PlanAnswer, PlanSubmission, PlanView } from '../autonomy/plans/plans.ts'
 export type { Coordination } from '../coordinator/coordinate.ts'
 export type { PlanProblem } from '../coordinator/outputs/artifacts.ts'
 export type { FrozenFiles } from '../coordinator/outputs/freeze.ts'

@@ -32,6 +32,15 @@ export const workFaults = {
     says: (d: { what: string; name: string; problem: string }) =>
       `The ${d.what} ${JSON.stringify(d.name)} cannot be defined: ${d.problem}`,
   },
+  package_missing: {
+    kind: 'usage',
+    http: 503,
+    retry: 'never',
+    meaning: 'An optional package that the feature needs is not installed.',
+    remedy: 'Install the package in the range that the message names, then start again.',
+    says: (d: { package: string; install: string; use: string }) =>
+      `${d.use} needs the package ${d.package}, which is not installed; run "npm install ${d.install}".`,
+  },
   server_unusable: {
     ...unavailable,
     meaning: 'A tool server (MCP) cannot be started or reached, or it breaks its protocol.',

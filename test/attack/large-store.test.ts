@@ -24,7 +24,8 @@ const limit_ms = 50
  */
 const source = `
 import { existsSync, writeFileSync } from 'node:fs'
-import { agent, defineConfig, say, scriptedModel } from 'statewright'
+import { agent, defineConfig } from 'statewright'
+import { say, scriptedModel } from 'statewright/testing'
 
 const measured = new URL('./measured', import.meta.url)
 const busy = () => {

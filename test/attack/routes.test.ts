@@ -55,7 +55,8 @@ async function createTarget() {
   const tokens = scopes.map((scope) => ({ name: scope, scope, token: secretOf(scope) }))
   writeFileSync(
     config,
-    importable(`import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+    importable(`import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
      import { z } from 'zod'
      const refund = tool({ name: 'refund', input: z.object({}), approval: 'always', run: () => ({}) })
      const support = agent({ role: 'support', tools: [refund], model: scriptedModel([call('refund', {}), say('Done.')]) })

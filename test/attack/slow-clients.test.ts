@@ -18,7 +18,8 @@ const longest = 4_000_000
 
 /** An agent whose answer has as many characters as its input says, and of the kind that it names. */
 const source = `
-import { agent, defineConfig, say, scriptedModel } from 'statewright'
+import { agent, defineConfig } from 'statewright'
+import { say, scriptedModel } from 'statewright/testing'
 
 const talker = agent({
   role: 'talker',

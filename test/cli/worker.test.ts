@@ -1,21 +1,21 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import { importable } from '../support/cli-project.ts'
 import { runCli } from '../support/run-cli.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 
 const scratch = scratchFolder('worker')
-const library = pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href
 
 /** A config file with these fields, and with an agent if they need one. */
 function write(fields: string): string {
   const path = join(scratch.fresh(), 'statewright.config.ts')
   writeFileSync(
     path,
-    `import { agent, defineConfig, say, scriptedModel, tool } from '${library}'
+    importable(`import { agent, defineConfig, tool } from 'statewright'
+     import { say, scriptedModel } from 'statewright/testing'
      const support = agent({ role: 'support', model: scriptedModel([say('hello')]) })
-     ${fields}`,
+     ${fields}`),
   )
   return path
 }

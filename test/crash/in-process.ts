@@ -1,8 +1,8 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { createTestClock } from '../../src/adapters/system/test-clock.ts'
 import { openStore, type Store } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
-import { createHandClock } from '../support/clock.ts'
 import { drive } from './driver.ts'
 import { dyingStore } from './dying-store.ts'
 import { createLife, type Life } from './life.ts'
@@ -54,7 +54,7 @@ export async function playThrough(
   const problems: string[] = []
 
   async function live(life: Life) {
-    const hand = createHandClock(now + 1)
+    const hand = createTestClock(now + 1)
     const parts = { store: dyingStore(disk, life, outside), tools: createTools(outside, life), outside }
     const { store, tools, outside: told } = build(parts, life)
     const sw = await createStatewright({

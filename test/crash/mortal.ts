@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
+import { createTestClock } from '../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
-import { createHandClock } from '../support/clock.ts'
 import { drive } from './driver.ts'
 import { dyingStore } from './dying-store.ts'
 import type { Life } from './life.ts'
@@ -39,7 +39,7 @@ function createLife(): Life {
 
 const life = createLife()
 const { outside, pending, end } = connectOutside(folder, world)
-const hand = createHandClock(Date.now())
+const hand = createTestClock(Date.now())
 const disk = await openStore(`sqlite:${folder}/${world}.db`)
 const roles = plays.flatMap((play) => play.roles)
 const sw = await createStatewright({

@@ -1,4 +1,4 @@
-import { settled } from '../support/clock.ts'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import type { Life } from './life.ts'
 
 /** So many turns of the event loop in which nothing happens are enough to know that nothing will. */
@@ -8,7 +8,7 @@ const turns = 3
 export async function quiet(life: Life, pending: () => number = () => 0): Promise<void> {
   for (let still = 0; still < turns; ) {
     const before = life.passed()
-    await settled()
+    await drained()
     still = life.passed() === before && pending() === 0 ? still + 1 : 0
   }
   await life.alive()

@@ -1,9 +1,9 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { createTestClock, drained } from '../../src/adapters/system/test-clock.ts'
 import { openStore, type Store } from '../../src/app/open-store.ts'
 import { createStatewright, type Statewright } from '../../src/app/statewright.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import { subjects } from '../../src/runelog/models/subjects.ts'
-import { createHandClock, settled } from '../support/clock.ts'
 import { createDice, type Dice } from '../support/dice.ts'
 import { type Chaos, disturb, drawRoles } from './chaos.ts'
 import { drive } from './driver.ts'
@@ -39,7 +39,7 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
   const said = (error: unknown) => void problems.push(String((error as Error)?.stack ?? error))
 
   async function live(life: SlowLife, isLast: boolean) {
-    const hand = createHandClock(now + 1)
+    const hand = createTestClock(now + 1)
     const letTimePass = async () => {
       await hand.advance(16 * 60_000)
       now = hand.clock.now()
@@ -126,7 +126,7 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
 /** Streams that break or fall silent, agents that are set up slowly or not at all. */
 function hindrances(dice: Dice): Hindrances {
   const slow = async () => {
-    for (let left = dice.below(6); left > 0; left--) await settled()
+    for (let left = dice.below(6); left > 0; left--) await drained()
   }
   return {
     breaks: () => dice.once(8),
@@ -170,7 +170,7 @@ function createSlowLife(dice: Dice, diesAt?: number): SlowLife {
     pending: () => waiting,
     async point(label) {
       waiting += 1
-      for (let left = dice.below(4); left > 0; left--) await settled()
+      for (let left = dice.below(4); left > 0; left--) await drained()
       waiting -= 1
       return life.point(label)
     },

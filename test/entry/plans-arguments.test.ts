@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as index from 'statewright'
 import * as plans from 'statewright/plans'
+import { together } from 'statewright/testing'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { planWorld } from '../support/plans.ts'
@@ -154,7 +155,7 @@ test('plans of a store: a submission and an answer that do not fit are refused w
 })
 
 test('statewright: tool, agent, workspaceTools, aiSdkModel and together refuse what is no definition with a fault', async () => {
-  const { tool, agent, workspaceTools, aiSdkModel, together } = index
+  const { tool, agent, workspaceTools, aiSdkModel } = index
   const calls = { tool, agent, workspaceTools, aiSdkModel, together } as unknown as Readonly<Record<string, Called>>
   for (const [name, call] of Object.entries(calls))
     for (const value of [null, undefined, 5, 'x', [], true, 'x'.repeat(500_000)])

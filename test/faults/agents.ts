@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { type Agent, agent, call, say, scriptedModel, type Tool, type ToolContext, tool } from '../../src/index.ts'
+import { call, say, scriptedModel } from '../../src/entry/testing.ts'
+import { type Agent, agent, type Tool, type ToolContext, tool } from '../../src/index.ts'
 import type { connectBank } from './bank.ts'
 
 export const pay_timeout_ms = 500

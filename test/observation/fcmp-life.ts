@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { isTerminal } from '../../src/kernel/machine.ts'
@@ -11,7 +12,6 @@ import { ask, breakOff, call, type Scripted, say, scriptedModel, together } from
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { ToolContext } from '../../src/runtime/tools/tool.ts'
 import { readServerSent } from '../../src/wire/server-sent.ts'
-import { settled } from '../support/clock.ts'
 import { connect } from '../support/dying-runelog.ts'
 import { createChance } from '../support/sampling.ts'
 import { secret, serveStreams } from '../support/served-streams.ts'
@@ -208,7 +208,7 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
   /** Nothing moves by itself any more, as long as time stands still. */
   async function quiet() {
     for (let calm = 0, seen = recorded; calm < 6; calm++) {
-      await settled()
+      await drained()
       if (seen !== recorded) calm = 0
       seen = recorded
     }

@@ -1,4 +1,5 @@
-import { agent, breakOff, call, say, scriptedModel, type Tool, together, tool } from 'statewright'
+import { agent, type Tool, tool } from 'statewright'
+import { breakOff, call, say, scriptedModel, together } from 'statewright/testing'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { actorModel, actors, holding } from './support/actor.ts'

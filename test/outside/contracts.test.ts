@@ -1,4 +1,5 @@
-import { ask, call, type Json, say, together } from 'statewright'
+import type { Json } from 'statewright'
+import { ask, call, say, together } from 'statewright/testing'
 import { expect } from 'vitest'
 import { withLibrary } from './support/embedded.ts'
 import { type Data, openHouse } from './support/house.ts'

@@ -1,4 +1,4 @@
-import { ask, call, say, together } from 'statewright'
+import { ask, call, say, together } from 'statewright/testing'
 import { expect } from 'vitest'
 import { type Data, openHouse } from './support/house.ts'
 import { scenario } from './support/scenario.ts'

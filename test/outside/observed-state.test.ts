@@ -1,4 +1,4 @@
-import { ask, call, say, together } from 'statewright'
+import { ask, call, say, together } from 'statewright/testing'
 import { expect, test } from 'vitest'
 import { type Data, openHouse, type Question, type Snapshot } from './support/house.ts'
 

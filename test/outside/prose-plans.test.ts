@@ -2,7 +2,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createStatewright, type Json, type PlanView, type Statewright } from 'statewright'
+import { createStatewright, type Json, type Statewright } from 'statewright'
+import type { PlanView } from 'statewright/plans'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runToEnd } from './support/process.ts'
 

@@ -1,4 +1,4 @@
-import { ask, breakOff, call, say, together } from 'statewright'
+import { ask, breakOff, call, say, together } from 'statewright/testing'
 import { expect, test } from 'vitest'
 import { holding } from './support/actor.ts'
 import { withLibrary } from './support/embedded.ts'

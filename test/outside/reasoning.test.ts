@@ -1,4 +1,5 @@
-import { agent, ask, call, say, together } from 'statewright'
+import { agent } from 'statewright'
+import { ask, call, say, together } from 'statewright/testing'
 import { expect } from 'vitest'
 import { actors, actorTools } from './support/actor.ts'
 import { withLibrary } from './support/embedded.ts'

@@ -1,4 +1,5 @@
-import { ask, breakOff, call, checkFcmp, type FcmpEvent, say, together } from 'statewright'
+import type { FcmpEvent } from 'statewright'
+import { ask, breakOff, call, checkFcmp, say, together } from 'statewright/testing'
 import { expect } from 'vitest'
 import { type Data, openHouse } from './support/house.ts'
 import { scenario } from './support/scenario.ts'

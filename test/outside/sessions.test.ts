@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { ask, breakOff, call, say } from 'statewright'
+import { ask, breakOff, call, say } from 'statewright/testing'
 import { expect } from 'vitest'
 import { holding } from './support/actor.ts'
 import { type Data, openHouse } from './support/house.ts'

@@ -1,4 +1,4 @@
-import { call, say, together } from 'statewright'
+import { call, say, together } from 'statewright/testing'
 import { expect } from 'vitest'
 import { openHouse, type Rune } from './support/house.ts'
 import { scenario } from './support/scenario.ts'

@@ -1,4 +1,4 @@
-import { breakOff, call, say, together } from 'statewright'
+import { breakOff, call, say, together } from 'statewright/testing'
 import { expect } from 'vitest'
 import { breaking, holding } from './support/actor.ts'
 import { openHouse, type Rune } from './support/house.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { agent, createStatewright, say, scriptedModel } from '../../src/index.ts'
+import { say, scriptedModel } from '../../src/entry/testing.ts'
+import { agent, createStatewright } from '../../src/index.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 

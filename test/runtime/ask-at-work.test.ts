@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
@@ -7,7 +8,6 @@ import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Asked, Tool, ToolContext } from '../../src/runtime/tools/tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
-import { settled } from '../support/clock.ts'
 import { createWorld, type WorldOptions } from '../support/world.ts'
 
 const form = { type: 'form', title: 'Which size?', fields: [{ name: 'size', type: 'number', required: true }] }
@@ -177,7 +177,7 @@ test('a question that is refused while nobody waits for it does not end the proc
   const { worker } = asking(form, {
     run: async (_: unknown, { ask }: ToolContext) => {
       void ask?.({ title: 'A form without fields.' })
-      await settled()
+      await drained()
       return 'did not wait'
     },
   })

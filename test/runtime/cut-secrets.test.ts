@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Model, ModelEvent } from '../../src/runtime/model.ts'
@@ -8,7 +9,6 @@ import { readThrown } from '../../src/runtime/thrown.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { ToolContext } from '../../src/runtime/tools/tool.ts'
 import { streamLimits } from '../../src/runtime/turns/stream-limits.ts'
-import { settled } from '../support/clock.ts'
 import { createWorld } from '../support/world.ts'
 
 const secret = 'tok_9fQ2xLmZ7vR4kW1s'
@@ -65,7 +65,7 @@ test.each(['interrupt', 'cancel'] as const)(
   async (how) => {
     const { world, run, recorded } = await start(saying([delta(`so far ${half}`)]))
     await world.until(run.session_id, (rune) => rune.kind === 'turn.started')
-    await settled()
+    await drained()
     await run[how]('Enough.')
     const { payload } = await world.until(run.session_id, (rune) => rune.kind === 'turn.interrupted')
     expect(payload).toMatchObject({ partial_output: 'so far ' })

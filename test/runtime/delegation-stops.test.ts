@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { auditRunes } from '../support/audit-runes.ts'
-import { settled } from '../support/clock.ts'
 import { team } from '../support/delegating-team.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -11,7 +11,7 @@ describe('delegation over stops and restarts', () => {
   test('interrupting the parent interrupts what it delegated, also while that waits for a person', async () => {
     const world = await team()
     const run = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
-    while ((await world.sw.inbox()).length < 2) await settled()
+    while ((await world.sw.inbox()).length < 2) await drained()
     await run.interrupt('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled', message: 'enough' })
     await world.sw.idle()
@@ -52,7 +52,7 @@ describe('delegation over stops and restarts', () => {
       expect(await over).toBe('canceled')
       await world.sw.idle()
       isSetUp.resolve()
-      for (let turns = 0; turns < 20; turns++) await settled()
+      for (let turns = 0; turns < 20; turns++) await drained()
       await world.sw.idle()
       const runes = await world.runes(run.session_id)
       expect(runes.filter((r) => r.kind === 'run.submitted')).toHaveLength(1)
@@ -70,7 +70,7 @@ describe('delegation over stops and restarts', () => {
     if (status !== 'running' && status !== 'queued') return status
     for (const { interaction_id } of await world.sw.inbox())
       await world.sw.reply(interaction_id, { reply: { decision: 'approve' } })
-    await settled()
+    await drained()
     return answerAll(world, run_id)
   }
 
@@ -79,7 +79,7 @@ describe('delegation over stops and restarts', () => {
     onTestFinished(() => world.end())
     const { session_id, run_id } = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
     for (let times = 1; times <= 7; times++) {
-      while ((await world.sw.inbox()).length < 2) await settled()
+      while ((await world.sw.inbox()).length < 2) await drained()
       let isUp = false
       const up = world.restart().then(() => {
         isUp = true
@@ -97,12 +97,12 @@ describe('delegation over stops and restarts', () => {
     const store = await openStore('memory:')
     let world = await team(64, { store })
     const { session_id, run_id } = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
-    while ((await world.sw.inbox()).length < 2) await settled()
+    while ((await world.sw.inbox()).length < 2) await drained()
     for (let times = 1; times <= 7; times++) {
       world = await team(64, { store })
       expect(await requeues(world, session_id, run_id)).toBe(times)
       // A start waits for no run; only one that was taken again can be lost again.
-      while ((await world.sw.find(run_id)).run.status !== 'running') await settled()
+      while ((await world.sw.find(run_id)).run.status !== 'running') await drained()
     }
     expect(await answerAll(world, run_id)).toBe('succeeded')
     await world.end()

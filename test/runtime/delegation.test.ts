@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { isTerminal } from '../../src/kernel/machine.ts'
 import { runMachine } from '../../src/machines/run.ts'
@@ -7,7 +8,6 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
-import { settled } from '../support/clock.ts'
 import { team } from '../support/delegating-team.ts'
 import { createWorld, type WorldOptions } from '../support/world.ts'
 
@@ -150,7 +150,7 @@ describe('delegation', () => {
     const killing = sw.killAgent(agent_id, { force: true }).then(() => {
       isKilled = true
     })
-    await settled()
+    await drained()
     await hand.advance(10)
     await runs[0]?.result()
     runs.push(await work(agent_id))

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { workingWarn } from '../../src/app/warnings.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
-import { settled } from '../support/clock.ts'
 import { createWorld } from '../support/world.ts'
 
 /** What would end a process by itself, and what stderr gets. */
@@ -54,7 +54,7 @@ test.each([
     world.sw.listen(fail)
     const run = await world.sw.submit({ agent: 'worker', input: 'go' })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
-    await settled()
+    await drained()
     await world.end()
     expect(strays).toEqual([])
     const line = `a function for warnings or logs failed; what it was told is lost: {"error":"no route for [secret:log]"}\n`

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { faults } from '../../src/faults/catalogue.ts'
 import type { Fault } from '../../src/faults/fault.ts'
@@ -11,7 +12,6 @@ import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { cardOf } from '../../src/surface/interaction-card.ts'
 import { createSessionViews } from '../../src/surface/session-views.ts'
 import { auditRunes } from '../support/audit-runes.ts'
-import { settled } from '../support/clock.ts'
 import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 
 const timeout_ms = 1_000
@@ -68,7 +68,7 @@ async function refusal(world: World, interaction_id: string): Promise<Fault | un
       (error: Fault) => error,
     )
     if (fault?.code !== 'too_early') return fault
-    await settled()
+    await drained()
   }
 }
 

@@ -6,6 +6,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { createLeases } from '../../src/adapters/postgres/leases.ts'
+import { createTestClock } from '../../src/adapters/system/test-clock.ts'
+import { createTestIds } from '../../src/adapters/system/test-ids.ts'
 import { defaultSettings } from '../../src/app/defaults.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
@@ -16,8 +18,6 @@ import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { carryOut } from '../../src/runtime/tools/carry-out.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { permissionPolicy } from '../../src/runtime/tools/policy.ts'
-import { createHandClock } from '../support/clock.ts'
-import { createHandIds } from '../support/ids.ts'
 
 function setUp() {
   const controller = new AbortController()
@@ -71,7 +71,7 @@ test('F-101 live signal: fetch, timers, listeners and AbortSignal.any take it as
 })
 
 test('F-101 carry-out: the signal of a tool is aborted when its time is up, also if the timer is late', async () => {
-  const hand = createHandClock()
+  const hand = createTestClock()
   let now = 0
   const slow = tool({
     name: 'slow',
@@ -112,7 +112,7 @@ const lease_ms = 1_000
 
 /** The engine with a real lease. Its process is stopped this long while a tool is at work: no timer fires meanwhile. */
 async function stoppedFor(ms: number) {
-  const hand = createHandClock()
+  const hand = createTestClock()
   let stopped = 0
   const clock = { now: () => hand.clock.now() + stopped, monotonic: () => hand.clock.monotonic() + stopped }
   const acted: string[] = []
@@ -139,7 +139,7 @@ async function stoppedFor(ms: number) {
       clock,
       timers: hand.timers,
       random: () => 1,
-      ids: createHandIds(),
+      ids: createTestIds(),
       sha256: hostPorts.sha256,
       leases: createLeases(async (runs) => runs, lease_ms, clock, hand.timers),
       keepWhole: store.blobs.keep,

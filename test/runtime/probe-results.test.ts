@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
-import { settled } from '../support/clock.ts'
 import { createWorld } from '../support/world.ts'
 
 /** A worker is lost in the middle of a payment, and the next one asks the bank, which says this. */
@@ -79,8 +79,8 @@ test('a tool that was given up acts while the world is asked about it: it is on 
       const isThere = sent.includes(key)
       looked.resolve()
       slow.resolve()
-      while (sent.length === 0) await settled()
-      await settled()
+      while (sent.length === 0) await drained()
+      await drained()
       return isThere ? { outcome: 'happened', result: 'sent' } : { outcome: 'did_not' }
     },
   })

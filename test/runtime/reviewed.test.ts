@@ -2,13 +2,13 @@ import fc from 'fast-check'
 /** Interleavings that once went wrong. Each was shown to before it was mended. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { cleanStream } from '../../src/runelog/clean-stream.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
-import { settled } from '../support/clock.ts'
 import { createWorld } from '../support/world.ts'
 
 const secret = 'hunter22hunter33'
@@ -293,8 +293,8 @@ test('of a tool that was given up and has acted since nobody can say that it did
   await expect(didNot()).rejects.toMatchObject({ code: 'too_early' })
   // Whoever looked before it paid says the same again.
   slow.resolve()
-  while (payments === 0) await settled()
-  await settled()
+  while (payments === 0) await drained()
+  await drained()
   await expect(didNot()).rejects.toMatchObject({ code: 'reply_unfit' })
   await world.sw.reply(interaction_id, { reply: { outcome: 'happened', result: 'paid' } })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
+import { createTestClock, drained } from '../../src/adapters/system/test-clock.ts'
 import type { Message } from '../../src/observation/dialogue.ts'
 import { ask, breakOff, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { answer } from '../../src/runtime/turns/answer.ts'
 import type { ConsequenceView } from '../../src/wire/contract.ts'
-import { createHandClock, settled } from '../support/clock.ts'
 
-const { clock } = createHandClock()
+const { clock } = createTestClock()
 const consequence = {} as ConsequenceView
 const request = (messages: readonly Message[]) => ({ instructions: '', messages, tools: [], memories: [] })
 const hear = (model: ReturnType<typeof scriptedModel>, messages: readonly Message[] = [], deltas: string[] = []) =>
@@ -96,7 +96,7 @@ test('a test can stop it in the middle of a sentence', async () => {
     beforeDelta: (i) => (i === 2 ? new Promise(() => {}) : undefined),
   })
   const heard = answer(model, request([]), { signal: abort.signal, onDelta: () => {}, clock })
-  await settled()
+  await drained()
   abort.abort()
   expect(await heard).toMatchObject({ kind: 'aborted', partial: 'ab' })
 })

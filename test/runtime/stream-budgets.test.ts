@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import type { Budget } from '../../src/observation/session-state.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Model, ModelEvent } from '../../src/runtime/model.ts'
 import { auditRunes } from '../support/audit-runes.ts'
-import { settled } from '../support/clock.ts'
 import { createWorld } from '../support/world.ts'
 
 /** Says a word each time it is let, and never ends. */
@@ -24,7 +24,7 @@ function endless(word = 'word ') {
   }
   const speak = async () => {
     gate.open.resolve()
-    await settled()
+    await drained()
   }
   return { model, gate, speak }
 }

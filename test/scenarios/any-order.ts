@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { contractHistories, snapshot } from '../../src/observation/contract.ts'
@@ -8,7 +9,6 @@ import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import { ask, call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { ToolContext } from '../../src/runtime/tools/tool.ts'
-import { settled } from '../support/clock.ts'
 import type { Stage } from './stage.ts'
 
 /** What anybody may do at any time. `n` picks among what there is. */
@@ -167,7 +167,7 @@ export async function perform(stage: Stage, witness: Witness, runs: RunHandle[],
   } catch (error) {
     if (!(error instanceof Fault)) throw error
   }
-  await settled()
+  await drained()
 }
 
 function end(witness: Witness, work: AtWork, happens: boolean) {
@@ -207,7 +207,7 @@ export async function drain(stage: Stage, witness: Witness, runs: RunHandle[]): 
         if (!(error instanceof Fault)) throw error
       })
     await stage.world.hand.advance(5_000)
-    await settled()
+    await drained()
   }
 }
 

@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import type { Agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
-import { settled } from '../support/clock.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form, minute } from './props.ts'
 import type { Store } from './stores.ts'
@@ -171,7 +171,7 @@ export function budgetPlays(store: Store) {
       racing.most = Math.max(racing.most, racing.running)
       racing.ran += 1
       await racing.meet(args.round)
-      await settled()
+      await drained()
       racing.running -= 1
       return args as never
     },

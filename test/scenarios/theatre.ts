@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import type { Problem } from '../../src/kernel/problem.ts'
 import type { RunStatus } from '../../src/machines/run.ts'
@@ -14,7 +15,6 @@ import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import { type Scripted, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
-import { settled } from '../support/clock.ts'
 import { type Connection, connect } from '../support/dying-runelog.ts'
 import type { Play } from '../support/scenario.ts'
 import { verifierOf } from '../support/verifier.ts'
@@ -120,7 +120,7 @@ async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, .
       const idle = world.sw.idle().then(() => {
         isIdle = true
       })
-      while (!isIdle) await (world.hand.pending() > 0 ? world.hand.advance(1_000) : settled())
+      while (!isIdle) await (world.hand.pending() > 0 ? world.hand.advance(1_000) : drained())
       await idle
     },
 

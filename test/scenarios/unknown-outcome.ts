@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
-import { settled } from '../support/clock.ts'
 import { createGate } from './gate.ts'
 import { loseWorker, pay, paying } from './paying.ts'
 import { on, play } from './stage.ts'
@@ -68,7 +68,7 @@ export function unknownOutcomePlays(store: Store) {
       // WHEN its process looks at the record, and its tool returns after all
       expect(await run.interrupt()).toMatchObject({ status: 'succeeded', accepted: false })
       bank.begun[0]?.resolve('paid')
-      await settled()
+      await drained()
       // THEN nothing comes of it: nothing is recorded, and nobody thinks that an agent broke
       expect(await stage.snapshots(run.session_id)).toMatchObject([{ current_status: 'completed', result: null }])
       expect(await stage.of(run.session_id, 'agent.terminated')).toEqual([])

@@ -1,9 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterEach, expect, test } from 'vitest'
+import { createTestClock } from '../../src/adapters/system/test-clock.ts'
 import { faults } from '../../src/faults/catalogue.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { operations } from '../../src/surface/operations/all.ts'
-import { createHandClock } from '../support/clock.ts'
 import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
 import { startServer } from '../support/server.ts'
 
@@ -93,7 +93,7 @@ test('F-103 readyz: a store that does not answer is unreachable after 1 s; clien
     looks.push(look)
     return look.promise
   }
-  const hand = createHandClock()
+  const hand = createTestClock()
   const slow = { ...desk, runelog: { ...desk.runelog, head } }
   const { ask, close } = await startServer(slow, { timers: hand.timers })
   open.push(world.end, close)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { drained } from '../../src/adapters/system/test-clock.ts'
 import { summaries } from '../../src/runtime/models/summaries.ts'
 import { listSessions } from '../../src/surface/operations/sessions.ts'
-import { settled } from '../support/clock.ts'
 import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
 import { created, move, plain } from '../support/drafts.ts'
 import { secret } from '../support/served-streams.ts'
@@ -66,7 +66,7 @@ test('a session that moves all the time is told of four times a second, and the 
   const before = told().length
   await write(plain('turn.assistant_delta'))
   await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] })
-  await settled()
+  await drained()
   await reader.until('the other one', () => told().at(-1)?.session_id === 'ses_2')
   expect(told()).toHaveLength(before + 1)
 })

@@ -15,7 +15,8 @@ const token = 'the-token-of-the-test'
 /** Pays what it is told to pay, and writes each payment into a file beside the config, as a bank would. */
 const paying = (store: string) => `
 import { appendFileSync } from 'node:fs'
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const pay = tool({

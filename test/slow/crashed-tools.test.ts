@@ -23,7 +23,8 @@ const launcher = fileURLToPath(new URL('../../bin/statewright.js', import.meta.u
 /** Tools that throw in a timer until the file "calm" is there, and one that waits for it. Each call leaves a line in "deeds". */
 const crashing = `
 import { appendFileSync, existsSync } from 'node:fs'
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const calm = () => existsSync(new URL('./calm', import.meta.url))
@@ -81,7 +82,7 @@ function expectAttribution(err: string, tool: string, run_id: string) {
   expect(err).toContain(run_id)
   expect(err).toContain('the timer broke; the key is [secret:shop]')
   expect(err).not.toContain('sk-live')
-  expect(err).not.toContain('It ended before it was done')
+  expect(err).not.toContain('The process ended before the command was done')
 }
 
 test('F-35 serve: a throw in a timer of a tool is recorded with its call before the process ends; others recover', async () => {
@@ -163,7 +164,8 @@ test('F-35 worker on PostgreSQL: the crash is recorded, and another worker goes 
 
 /** A program of someone else that embeds Statewright. */
 const host = (store: string, body: string) => `
-import { agent, call, createStatewright, say, scriptedModel, tool } from 'statewright'
+import { agent, createStatewright, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const crash = tool({

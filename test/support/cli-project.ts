@@ -4,11 +4,14 @@ import { pathToFileURL } from 'node:url'
 import { exampleConfig } from '../../src/cli/example-config.ts'
 import { type Outcome, runCli, type Setting } from './run-cli.ts'
 
-const library = pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href
+const source = (file: string) => pathToFileURL(join(import.meta.dirname, '../../src', file)).href
 
 /** A text that imports our package and zod, for a folder from which neither can be found by name. */
-export function importable(source: string): string {
-  return source.replaceAll("'statewright'", `'${library}'`).replaceAll("'zod'", `'${import.meta.resolve('zod')}'`)
+export function importable(program: string): string {
+  return program
+    .replaceAll("'statewright'", `'${source('index.ts')}'`)
+    .replaceAll(/'statewright\/(\w+)'/g, (_, entry: string) => `'${source(`entry/${entry}.ts`)}'`)
+    .replaceAll("'zod'", `'${import.meta.resolve('zod')}'`)
 }
 
 /**
@@ -19,7 +22,8 @@ export function importable(source: string): string {
  */
 export const obedientConfig = `
 import { existsSync } from 'node:fs'
-import { agent, ask, breakOff, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { ask, breakOff, call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const order = z.object({ order: z.int() })

@@ -37,5 +37,6 @@ async function linked(code: string) {
 
 const ours: Readonly<Record<string, () => Promise<object>>> = {
   statewright: () => import('../../src/index.ts'),
+  'statewright/testing': () => import('../../src/entry/testing.ts'),
   'statewright/plans': () => import('../../src/entry/plans.ts'),
 }

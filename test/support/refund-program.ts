@@ -3,7 +3,8 @@
  * told no. It works until nothing is left to do, says what became of it, and ends.
  */
 import { z } from 'zod'
-import { agent, call, createStatewright, DidNotHappen, say, scriptedModel, tool } from '../../src/index.ts'
+import { call, say, scriptedModel } from '../../src/entry/testing.ts'
+import { agent, createStatewright, DidNotHappen, tool } from '../../src/index.ts'
 import type { BankManner } from './bank-program.ts'
 
 export interface RefundOptions {

@@ -1,11 +1,11 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { createTestClock } from '../../src/adapters/system/test-clock.ts'
 import { models } from '../../src/app/open-store.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Draft } from '../../src/runes/rune.ts'
 import type { EphemeralDelta } from '../../src/runtime/engine/engine.ts'
 import type { StreamLimits } from '../../src/server/streams/streams.ts'
-import { createHandClock } from './clock.ts'
 import { created, plain } from './drafts.ts'
 import { startStreams } from './stream-server.ts'
 
@@ -16,7 +16,7 @@ export const path = `/api/sessions/${session_id}/stream`
 export async function openSession(limits: Partial<StreamLimits> = {}, behind = (runelog: Runelog) => runelog) {
   const runelog = behind(openMemoryRunelog(hostPorts, { models }))
   const listeners = new Set<(delta: EphemeralDelta) => void>()
-  const hand = createHandClock()
+  const hand = createTestClock()
   const warnings: string[] = []
   const desk = {
     runelog,

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { createTestClock } from '../../src/adapters/system/test-clock.ts'
 import { createStatewright, type Statewright, type StatewrightOptions } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import type { Agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Reply } from '../../src/runtime/commands/reply.ts'
-import { createHandClock } from './clock.ts'
 
 export type StoreKind = 'memory' | 'sqlite'
 
@@ -22,7 +22,7 @@ export type Through = (sw: Statewright, now: () => number) => Promise<Statewrigh
 
 /** A whole Statewright of real parts, with time and names that the test moves. */
 export async function createWorld({ store = 'memory', agents, through, ...options }: WorldOptions) {
-  const hand = createHandClock(1_700_000_000_000)
+  const hand = createTestClock(1_700_000_000_000)
   const folder = store === 'sqlite' ? mkdtempSync(join(tmpdir(), 'statewright-')) : undefined
   const url = store === 'memory' ? 'memory:' : store === 'sqlite' ? `sqlite:${folder}/world.db` : store
   const warnings: { message: string; details: object }[] = []

@@ -1,6 +1,7 @@
-import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
+import type { Context } from '@cedar-policy/cedar-wasm/nodejs'
 import type { ConditionEngine } from '../../coordinator/rules/condition.ts'
 import type { Json } from '../../kernel/json.ts'
+import { cedar } from './cedar.ts'
 
 /** Conditions as Cedar expressions over `context`. An error is never an answer: Cedar itself would read it as no. */
 export function createCedarConditionEngine(): ConditionEngine {
@@ -15,7 +16,7 @@ export function createCedarConditionEngine(): ConditionEngine {
         principal: { type: 'Goal', id: 'goal' },
         action: { type: 'Action', id: 'take' },
         resource: { type: 'Task', id: 'task' },
-        context: recordOf({ ...context }) as cedar.Context,
+        context: recordOf({ ...context }) as Context,
         policies: { staticPolicies: { condition: policyOf(rule) } },
         entities: [],
       })

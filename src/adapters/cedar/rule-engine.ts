@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
+import type { CheckParseAnswer, Context, PolicySet, ValidationAnswer } from '@cedar-policy/cedar-wasm/nodejs'
 import {
   type RuleAnswer,
   type RuleCheck,
@@ -9,6 +9,7 @@ import {
   ruleVocabulary,
 } from '../../coordinator/rules/engine.ts'
 import { type Verdict, verdicts } from '../../coordinator/schemas/scalars.ts'
+import { cedar } from './cedar.ts'
 
 type RuleError = RuleAnswer['errors'][number]
 
@@ -68,7 +69,7 @@ function evaluate(setOf: (verdict: Verdict) => string, { agent_id, command_id, c
       principal: { type: 'Agent', id: agent_id },
       action: { type: 'Action', id: 'plan' },
       resource: { type: 'Command', id: command_id },
-      context: context as unknown as cedar.Context,
+      context: context as unknown as Context,
       preparsedSchemaName: vocabulary,
       validateRequest: true,
       preparsedPolicySetId: setOf(verdict),
@@ -99,7 +100,7 @@ function checkPolicy(rule_id: string, policy: string): RuleCheck {
   return { annotations: parsed.json.annotations ?? {}, problems }
 }
 
-function parse(name: string, policies: cedar.PolicySet): readonly RuleError[] {
+function parse(name: string, policies: PolicySet): readonly RuleError[] {
   const answer = cedar.preparsePolicySet(name, policies)
   return answer.type === 'success' ? [] : answer.errors.map(({ message }) => ({ rule_id: null, message }))
 }
@@ -108,7 +109,7 @@ function parse(name: string, policies: cedar.PolicySet): readonly RuleError[] {
  * A warning counts: Cedar warns of a policy that can never fire, and such a rule protects nothing. Beside an error of the
  * same policy it says nothing new.
  */
-function problemsOf(answer: cedar.ValidationAnswer): RuleError[] {
+function problemsOf(answer: ValidationAnswer): RuleError[] {
   if (answer.type === 'failure') return once(answer.errors.map(({ message }) => ({ rule_id: null, message })))
   const { validationErrors: errors, validationWarnings: warnings } = answer
   const alone = warnings.filter(({ policyId }) => !errors.some((one) => one.policyId === policyId))
@@ -130,6 +131,6 @@ function byRule(a: RuleError, b: RuleError): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-function accepted(answer: cedar.CheckParseAnswer) {
+function accepted(answer: CheckParseAnswer) {
   if (answer.type === 'failure') throw new Error(`The rule vocabulary does not parse: ${answer.errors[0]?.message}`)
 }

@@ -1,6 +1,8 @@
-import { isMap, isNode, isScalar, parseAllDocuments, visit } from 'yaml'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { loadPeer } from '../peer.ts'
+
+const { isMap, isNode, isScalar, parseAllDocuments, visit } = await loadPeer('yaml')
 
 export type ReadDocument = { readonly value: Json } | { readonly problem: string }
 

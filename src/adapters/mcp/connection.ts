@@ -1,11 +1,4 @@
-import {
-  type CallToolResult,
-  Client,
-  type Tool as Listed,
-  ProtocolError,
-  StreamableHTTPClientTransport,
-} from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { CallToolResult, Tool as Listed } from '@modelcontextprotocol/client'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
@@ -17,6 +10,7 @@ import { hearComplaints } from './complaints.ts'
 import { elicit } from './elicitation.ts'
 import { failureOf, marked, messageOf } from './failure.ts'
 import { hearLostAnswers, type Mark } from './lost-answers.ts'
+import { Client, ProtocolError, StdioClientTransport, StreamableHTTPClientTransport } from './sdk.ts'
 import type { McpServer } from './server-config.ts'
 
 /** Our own timeout decides, by our own clock; the library's must not come first. */

@@ -1,6 +1,6 @@
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import { readThrown } from '../../runtime/thrown.ts'
 import { DidNotHappen } from '../../runtime/tools/did-not-happen.ts'
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from './sdk.ts'
 
 /** Nothing has reached the server when one of these is thrown. */
 const neverSent: readonly string[] = [

@@ -1,6 +1,6 @@
-import pg from 'pg'
 import type { Clock } from '../../runtime/ports.ts'
 import { clientOptions } from './connection.ts'
+import { Client } from './driver.ts'
 
 /** How often the clock of the database is asked. Between, the monotonic clock of the process counts on. */
 const sync_ms = 5_000
@@ -61,7 +61,7 @@ export async function openDatabaseClock(database: Asked, local: Clock): Promise<
 
 /** How far the clock of this machine is ahead of the database's, in milliseconds. */
 export async function measureSkew(url: string, local: Clock): Promise<number> {
-  const client = new pg.Client(clientOptions(url))
+  const client = new Client(clientOptions(url))
   await client.connect()
   try {
     const { skew, stop } = await openDatabaseClock(client, local)

@@ -1,8 +1,9 @@
 import { Socket } from 'node:net'
-import pg from 'pg'
+import type pg from 'pg'
 import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
 import { readAddress } from './address.ts'
+import { Client, Pool } from './driver.ts'
 import { type StatementName, statements } from './statements.ts'
 
 export type Rows<T> = Promise<readonly T[]>
@@ -97,7 +98,7 @@ export function createPool(url: string, max: number, answer_ms?: number): pg.Poo
     socket.once('close', () => own.delete(socket))
     return socket
   }
-  const pool = new pg.Pool({ ...clientOptions(url, answer_ms), stream, max })
+  const pool = new Pool({ ...clientOptions(url, answer_ms), stream, max })
   // A connection that dies is replaced by the pool; a query that uses it is told.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
@@ -131,7 +132,7 @@ function releaseOnce(pool: pg.Pool) {
 }
 
 export async function connect(url: string, answer_ms?: number): Promise<Connection> {
-  const client = new pg.Client(clientOptions(url, answer_ms))
+  const client = new Client(clientOptions(url, answer_ms))
   let open = true
   // The error reaches whoever waits for an answer; this one only keeps it from being nobody's.
   client.on('error', () => {

@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Logger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker'
+import type { Logger as QueueLogger, TaskList, WorkerEvents, WorkerPool } from 'graphile-worker'
 import type pg from 'pg'
 import { type Job, runJob, type Task } from '../../runtime/dispatch/jobs-for.ts'
 import type { Tasks } from '../../runtime/shared-store.ts'
 import { jobColumns, priorities } from './beside.ts'
+import { Logger, runTaskList } from './queue.ts'
 import { jobsSchema } from './shared-schema.ts'
 import { statements } from './statements.ts'
 import { takingTurns } from './turns.ts'
@@ -172,7 +173,7 @@ function silenceTraces() {
 }
 
 /** Its errors are ours to tell; the rest of what it says is of no use here. */
-function quiet(warn: (message: string, details: object) => void): Logger {
+function quiet(warn: (message: string, details: object) => void): QueueLogger {
   return new Logger(() => (level, message) => {
     // Its first line says what happened; the rest is a trace of its own code.
     const [problem = ''] = message.split('\n', 1)

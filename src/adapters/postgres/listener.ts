@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Bell } from '../../runelog/bell.ts'
 import { clientOptions, dropConnections, grace_ms, isSilent, usual_answer_ms } from './connection.ts'
+import { Client } from './driver.ts'
 import { channel } from './schema.ts'
 
 export interface Listener {
@@ -25,7 +26,7 @@ export async function listen(url: string, origin: string, bell: Bell, answer_ms 
   let client = await hear()
 
   async function hear(): Promise<pg.Client> {
-    const next = new pg.Client({ ...clientOptions(url, patience), connectionTimeoutMillis: answer_ms })
+    const next = new Client({ ...clientOptions(url, patience), connectionTimeoutMillis: answer_ms })
     next.on('error', () => {})
     next.on('notification', ({ payload = '' }) => {
       const [from, session_id] = payload.split(' ')

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
-import pg from 'pg'
+import type pg from 'pg'
 import { clientOptions, isConnectionLost, openSocket } from './connection.ts'
+import { Client } from './driver.ts'
 
 /** One connection that a worker keeps for as long as it lives. */
 export interface Presence {
@@ -30,7 +31,7 @@ export function createPresence(url: string, worker: string, patience: number): P
   let isUnref = false
 
   async function connect(): Promise<pg.Client> {
-    const client = new pg.Client({
+    const client = new Client({
       ...clientOptions(url, patience),
       stream: () => {
         socket = openSocket(url)

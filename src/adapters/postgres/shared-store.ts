@@ -1,4 +1,3 @@
-import { runMigrations } from 'graphile-worker'
 import type pg from 'pg'
 import { Fault } from '../../faults/fault.ts'
 import type { Runelog } from '../../runelog/port.ts'
@@ -10,6 +9,7 @@ import { postgresBlobs } from './blobs.ts'
 import { type DatabaseClock, noticeable_skew_ms, openDatabaseClock } from './clock.ts'
 import { createPool, unusable, withoutPassword } from './connection.ts'
 import { createMember, type SharingOptions } from './member.ts'
+import { runMigrations } from './queue.ts'
 import { openPostgresRunelog, type PostgresOptions } from './runelog.ts'
 import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './shared-schema.ts'
 

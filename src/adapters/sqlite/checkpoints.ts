@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { partsText, statementText } from '../../kernel/digest.ts'
 import type { Damage } from '../../runelog/damage.ts'
 import type { Signer } from '../../runes/checkpoint.ts'
 import type { Checkpoints } from '../../runtime/checkpoints.ts'
+import { DatabaseSync } from './driver.ts'
 import { causeOf, explain, readDatabase } from './open-database.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { closeSync, cpSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
 import { makeFolder, notMade } from '../../runelog/make-folder.ts'
+import { DatabaseSync } from './driver.ts'
 import { refuseSecondName } from './one-name.ts'
 import { explain } from './open-database.ts'
 

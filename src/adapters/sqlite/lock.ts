@@ -1,8 +1,8 @@
 import { closeSync, existsSync, openSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
 import { isLoopback } from '../../wire/loopback.ts'
+import { DatabaseSync } from './driver.ts'
 import { refuseSecondName } from './one-name.ts'
 import { refuseForeign, refuseName, refuseOrphans, watchFiles } from './open-database.ts'
 

@@ -10,10 +10,10 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { faults } from '../../faults/catalogue.ts'
 import { printableName } from '../../kernel/printable.ts'
+import { DatabaseSync } from './driver.ts'
 import { refuseSecondName } from './one-name.ts'
 import { applicationId, schema, schemaNumber } from './schema.ts'
 

@@ -1,6 +1,7 @@
 /** A thread with a connection of its own, that looks words up for the store. See `search.ts`. */
-import { DatabaseSync } from 'node:sqlite'
+
 import { parentPort, workerData } from 'node:worker_threads'
+import { DatabaseSync } from './driver.ts'
 import { eventsOfSession } from './schema.ts'
 
 export interface Asked {

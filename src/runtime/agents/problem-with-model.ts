@@ -1,13 +1,13 @@
 /** What is wrong with what an agent was given as its model, if anything, and what to pass instead. */
 export function problemWithModel(model: unknown): string | undefined {
   if (typeof model === 'string')
-    return `Its model is the text ${JSON.stringify(model)}, but a model is an object: ${importFor(model)}. For a first try without a provider: import { scriptedModel } from 'statewright'.`
+    return `Its model is the text ${JSON.stringify(model)}, but a model is an object: ${importFor(model)}. For a first try without a provider: import { scriptedModel } from 'statewright/testing'.`
   const { id, stream, specificationVersion, doStream, provider, modelId } = Object(model)
   if (typeof id === 'string' && typeof stream === 'function') return undefined
   if (typeof model === 'function' && typeof doStream !== 'function')
     return 'Its model is a provider, not yet a model: call it with the name of one, such as anthropic("…").'
   if (specificationVersion === undefined || typeof doStream !== 'function')
-    return "Its model has no id and stream, and no doStream either. Pass the model object of an AI SDK provider package, or for a first try: import { scriptedModel } from 'statewright'."
+    return "Its model has no id and stream, and no doStream either. Pass the model object of an AI SDK provider package, or for a first try: import { scriptedModel } from 'statewright/testing'."
   if (!spoken.has(specificationVersion))
     return `Its model speaks version ${JSON.stringify(specificationVersion)} of the AI SDK's model interface; v3 and v4 are understood. Install a release of its provider package that fits.`
   if (typeof provider !== 'string' || typeof modelId !== 'string')

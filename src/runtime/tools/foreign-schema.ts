@@ -1,4 +1,5 @@
-import { RE2JS } from 're2js'
+import { createRequire } from 'node:module'
+import type { RE2JS } from 're2js'
 import { z } from 'zod'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
@@ -132,11 +133,22 @@ function withoutPatterns(schema: Json, way: readonly Step[] | null, found: (rule
 }
 
 const longestPattern = 1_000
+const load = createRequire(import.meta.url)
+
+/** RE2 is 300 kB that few programs need: the first pattern loads it, and a bundle has to find it installed. */
+function loadRe2(): typeof RE2JS {
+  try {
+    return load('re2js').RE2JS
+  } catch (cause) {
+    throw new Error('It has a pattern, and no package checks it here; run "npm install re2js@^2.10.0".', { cause })
+  }
+}
 
 function compiled(pattern: string): RE2JS {
   if (pattern.length > longestPattern) throw new Error(`It has a pattern of more than ${longestPattern} characters.`)
+  const re2 = loadRe2()
   try {
-    return RE2JS.compile(pattern)
+    return re2.compile(pattern)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new Error(`RE2 cannot read its pattern ${JSON.stringify(pattern.slice(0, 80))}: ${why.slice(0, 200)}.`)

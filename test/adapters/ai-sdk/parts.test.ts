@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { aiSdkModel, type ModelSettings } from '../../../src/adapters/ai-sdk/ai-sdk-model.ts'
 import type { CallOptions } from '../../../src/adapters/ai-sdk/provider-shapes.ts'
+import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import type { Message } from '../../../src/observation/dialogue.ts'
 import type { ModelEvent, ModelRequest } from '../../../src/runtime/model.ts'
 import { answer } from '../../../src/runtime/turns/answer.ts'
 import { untrustedNotice } from '../../../src/runtime/untrusted.ts'
 import type { ConsequenceView } from '../../../src/wire/contract.ts'
-import { createHandClock } from '../../support/clock.ts'
 import { gist, request } from '../../support/hear-model.ts'
 
 /** A model that sends these parts, in the shapes that no server of ours makes the packages send. */
@@ -101,7 +101,7 @@ test('settings reach the provider', async () => {
 })
 
 test('arguments that take long to write are not silence', async () => {
-  const hand = createHandClock()
+  const hand = createTestClock()
   async function* slowly() {
     for (let i = 0; i < 20; i++) {
       await hand.advance(60_000)

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { createLeases, type HeldRun } from '../../../src/adapters/postgres/leases.ts'
-import { createHandClock } from '../../support/clock.ts'
+import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
 
 const lease_ms = 1_000
 
 /** Leases on a database that answers when, and with what, the test says. */
 function setUp() {
-  const hand = createHandClock()
+  const hand = createTestClock()
   const asked: { readonly runs: readonly HeldRun[]; readonly answer: PromiseWithResolvers<readonly HeldRun[]> }[] = []
   const renew = (runs: readonly HeldRun[]) => {
     const answer = Promise.withResolvers<readonly HeldRun[]>()

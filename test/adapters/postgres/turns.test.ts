@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { takingTurns } from '../../../src/adapters/postgres/turns.ts'
-import { settled } from '../../support/clock.ts'
+import { drained } from '../../../src/adapters/system/test-clock.ts'
 
 test('so many work at once, the others in the order in which they came, whatever becomes of those before them', async () => {
   const turn = takingTurns(2)
@@ -15,10 +15,10 @@ test('so many work at once, the others in the order in which they came, whatever
   expect(begun).toEqual([0, 1])
   ends[1]?.reject(new Error('broken'))
   await expect(told[1]).rejects.toThrow('broken')
-  await settled()
+  await drained()
   expect(begun).toEqual([0, 1, 2])
   ends[0]?.resolve(0)
-  await settled()
+  await drained()
   expect(begun).toEqual([0, 1, 2, 3])
   for (const n of [2, 3]) ends[n]?.resolve(n)
   expect(await Promise.all([told[0], told[2], told[3]])).toEqual([0, 2, 3])

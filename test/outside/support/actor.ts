@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Agent, agent, DidNotHappen, type Json, type Model, scriptedModel, type Tool, tool } from 'statewright'
+import { type Agent, agent, DidNotHappen, type Json, type Model, type Tool, tool } from 'statewright'
+import { scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 import { gatesIn } from './gates.ts'
 

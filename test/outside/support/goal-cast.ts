@@ -1,4 +1,5 @@
-import { type Agent, agent, type Model, say, scriptedModel, type Tool, tool } from 'statewright'
+import { type Agent, agent, type Model, type Tool, tool } from 'statewright'
+import { say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 import type { Step } from './actor.ts'
 import { agentEntry, commandEntry, type Entry, ruleEntry } from './plan-content.ts'

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { agent, createStatewright, type Json, type PlanView, type Statewright, say, scriptedModel } from 'statewright'
+import { agent, createStatewright, type Json, type Statewright } from 'statewright'
+import type { PlanView } from 'statewright/plans'
+import { say, scriptedModel } from 'statewright/testing'
 import {
   type Entry,
   intentWith,

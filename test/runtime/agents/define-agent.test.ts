@@ -38,7 +38,7 @@ const refused: readonly [string, object, RegExp][] = [
   [
     'a model given by name',
     { model: 'gpt-5' },
-    /the text "gpt-5".*an object.*import \{ scriptedModel \} from 'statewright'/,
+    /the text "gpt-5".*an object.*import \{ scriptedModel \} from 'statewright\/testing'/,
   ],
   ['no model', { model: undefined }, /no id and stream/],
   ['something that is no model', { model: { id: 'x' } }, /no id and stream/],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { drained } from '../../../src/adapters/system/test-clock.ts'
 import { createDispatcher } from '../../../src/runtime/dispatch/dispatcher.ts'
-import { settled } from '../../support/clock.ts'
 
 /** A dispatcher whose runs end when the test says. */
 function setUp(limit: number) {
@@ -32,10 +32,10 @@ test('whoever woke a run hears when it is over, and when it failed', async () =>
   await expect(failing.wake('ses_1', 'run_1')).rejects.toThrow('no such agent here')
   const { wake, end } = setUp(1)
   const [first, second] = [wake('run_1'), wake('run_2')]
-  await settled()
+  await drained()
   expect([first.state, second.state]).toEqual(['waits', 'waits'])
   end('run_1')
-  await settled()
+  await drained()
   expect([first.state, second.state]).toEqual(['seen', 'waits'])
 })
 
@@ -43,11 +43,11 @@ test('woken again while it is worked on, a run is looked at once more, and nobod
   const { wake, end, begun } = setUp(2)
   const first = wake('run_1')
   const again = [wake('run_1'), wake('run_1')]
-  await settled()
+  await drained()
   expect([first, ...again].map(({ state }) => state)).toEqual(['waits', 'seen', 'seen'])
   expect(begun).toEqual(['run_1'])
   end('run_1')
-  await settled()
+  await drained()
   expect(begun).toEqual(['run_1', 'run_1'])
 })
 
@@ -57,7 +57,7 @@ test('a run that only waits gives its place away, and whoever brought it is free
   wake('run_2')
   expect(begun).toEqual(['run_1'])
   const takeBack = dispatcher.lend('run_1')
-  await settled()
+  await drained()
   expect([parent.state, begun]).toEqual(['seen', ['run_1', 'run_2']])
   takeBack()
 })
@@ -69,7 +69,7 @@ test('what has not begun when it stops is refused, and what has is waited for', 
   const stopping = dispatcher.stop().then(() => {
     isStopped = true
   })
-  await settled()
+  await drained()
   expect([begun.state, waiting.state, wake('run_3').state, isStopped]).toEqual(['waits', 'refused', 'waits', false])
   end('run_1')
   await stopping

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { createTestClock, drained } from '../../../src/adapters/system/test-clock.ts'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import { createRedactor } from '../../../src/runelog/redactor.ts'
 import { carryOut, leftBehind, type Outcome } from '../../../src/runtime/tools/carry-out.ts'
 import { type ToolDefinition, tool } from '../../../src/runtime/tools/define-tool.ts'
 import type { ToolContext } from '../../../src/runtime/tools/tool.ts'
-import { createHandClock, settled } from '../../support/clock.ts'
 
 const proof = process.env.STATEWRIGHT_PROOF === '1'
 
@@ -16,7 +16,7 @@ const grace = 100
 
 /** Starts one call; the test moves the time and looks at what came out. */
 function start(definition: Partial<ToolDefinition<typeof input>> & Pick<ToolDefinition<typeof input>, 'run'>) {
-  const hand = createHandClock()
+  const hand = createTestClock()
   const cancel = new AbortController()
   const progress: string[] = []
   const kept = new Map<string, string>()
@@ -254,7 +254,7 @@ test('progress is coalesced, keeps its order, and what is left comes before the 
   const { run, seen, resolve } = held()
   const { go, advance, progress } = start({ run })
   const outcome = go()
-  await settled()
+  await drained()
   const say = seen.context?.progress
   say?.('a', 'stdout')
   say?.('b', 'stdout')

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { createTestClock, drained } from '../../../src/adapters/system/test-clock.ts'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import type { Model, ModelEvent, ModelRequest } from '../../../src/runtime/model.ts'
 import { type Answer, answer } from '../../../src/runtime/turns/answer.ts'
-import { createHandClock, settled } from '../../support/clock.ts'
 import { roughText } from '../../support/rough-text.ts'
 import { turnsDuring } from '../../support/turns-during.ts'
 
@@ -21,7 +21,7 @@ const toolCall = (name: string, args: Json = {}): ModelEvent => ({ type: 'tool_c
 const usage: ModelEvent = { type: 'usage', input_tokens: 7, output_tokens: 3 }
 
 function start(stream: Model['stream'], silence_ms?: number) {
-  const hand = createHandClock()
+  const hand = createTestClock()
   const abort = new AbortController()
   const deltas: string[] = []
   const answers: Answer[] = []
@@ -187,7 +187,7 @@ test('an abort is known from our signal, whatever the stream makes of it', async
   ]
   for (const stream of reactions) {
     const { promise, abort, pending } = start(stream)
-    await settled()
+    await drained()
     abort.abort()
     expect(await promise).toEqual({ kind: 'aborted', partial: 'half', usage: { input_tokens: 0, output_tokens: 0 } })
     expect(pending()).toBe(0)
@@ -224,7 +224,7 @@ test('after an abort the model is not called, and the stream is told to end', as
   await Promise.resolve()
   during.abort.abort()
   expect(await during.promise).toMatchObject({ kind: 'aborted' })
-  await settled()
+  await drained()
   expect(opened).toBe(first + 1)
   expect(closed).toBe(opened)
 })

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
 import { coalesce } from '../../../src/runtime/turns/coalesce.ts'
-import { createHandClock } from '../../support/clock.ts'
 import { roughText } from '../../support/rough-text.ts'
 
 const proof = process.env.STATEWRIGHT_PROOF === '1'
 
 function start(limits?: { after_ms: number; characters: number }) {
-  const hand = createHandClock()
+  const hand = createTestClock()
   const pieces: [channel: string, text: string, offset: number][] = []
   const sink = coalesce(hand.timers, (channel, text, offset) => void pieces.push([channel, text, offset]), limits)
   return { ...hand, pieces, ...sink }

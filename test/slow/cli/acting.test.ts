@@ -52,7 +52,8 @@ test(`F-28 recovery: an acting command on a store with ${waiting} waiting runs w
 })
 
 const dying = `
-import { agent, ask, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { ask, call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 const die = tool({ name: 'die', input: z.object({}), approval: 'never', run: () => {
   process.kill(process.pid, 'SIGKILL')
@@ -89,7 +90,8 @@ test('F-28 recovery: an acting command leaves runs of a killed process to the ne
 })
 
 const askingAtWork = `
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 const order = tool({ name: 'order', input: z.object({}), irreversible: true, approval: 'never', 
   run: (_, { ask }) => ask({ title: 'Which size?', fields: [{ name: 'size', required: true }] }) })

@@ -92,7 +92,8 @@ test('F-36 run --reply-optional: a reply has a deadline, after which the agent g
 
 test('F-36 show: an answer that was given automatically is shown as such', async () => {
   const source = `
-import { agent, ask, defineConfig, say, scriptedModel } from 'statewright'
+import { agent, defineConfig } from 'statewright'
+import { ask, say, scriptedModel } from 'statewright/testing'
 const main = agent({
   role: 'main',
   model: scriptedModel([ask({ title: 'Which colour?', fields: [{ name: 'colour', default: 'red' }] }), say('Done.')]),

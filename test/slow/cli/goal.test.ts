@@ -18,7 +18,8 @@ beforeEach(() => {
   project = createProject(
     folder,
     `{ worker, reviewer, asker }, plans: { registry: ${JSON.stringify(registry)} }`,
-    `import { agent, ask, defineConfig, say, scriptedModel } from 'statewright'
+    `import { agent, defineConfig } from 'statewright'
+import { ask, say, scriptedModel } from 'statewright/testing'
 const worker = agent({ role: 'worker', model: scriptedModel(() => say('Done.')) })
 const finding = { severity: 'suggestion', category: 'style', title: 'Short', description: 'One word.', evidence: ['only'], task: 'only' }
 const reviewer = agent({ role: 'critic', model: scriptedModel(() => say(JSON.stringify({ findings: [finding] }))) })
@@ -127,7 +128,8 @@ test('goal: a goal whose session is suspended ends the command with exit 4 and n
   const broken = createProject(
     folder,
     `{ worker }, settings: { error_threshold: 1 }, plans: { registry: ${JSON.stringify(registry)} }`,
-    `import { agent, breakOff, defineConfig, scriptedModel } from 'statewright'
+    `import { agent, defineConfig } from 'statewright'
+import { breakOff, scriptedModel } from 'statewright/testing'
 const worker = agent({ role: 'worker', model: scriptedModel(() => breakOff('down')) })`,
   )
   const set = await broken.cli(['goal', 'Write it down', '--plan', plan, '--auto'])

@@ -67,7 +67,8 @@ test('F-29 run: a session that is suspended meanwhile ends the wait with exit 4 
 const team = '{ lead, scribe }, settings: { cancel_grace_ms: 10 }'
 
 const delegating = `
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const note = tool({ name: 'notes.write', input: z.object({}), approval: 'always', run: () => 'noted' })

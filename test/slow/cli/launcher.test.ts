@@ -55,7 +55,7 @@ test('who waits for what cannot come is told so, and it does not look like succe
   expect(launch(['ps', '--config', config])).toEqual({
     status: 1,
     stdout: '',
-    stderr: 'It ended before it was done: it waited for something that cannot come, perhaps in the config.\n',
+    stderr: 'The process ended before the command was done: a promise never resolved, perhaps one in the config.\n',
   })
 })
 
@@ -73,10 +73,10 @@ test.each(['20.20.2', '18.0.0', '22.12.0', '22.9.0'])('on Node %s it says one se
   expect(launch(['--version'], pretending(version))).toEqual({
     status: 1,
     stdout: '',
-    stderr: `Statewright runs on Node 22.13 or newer; this is Node ${version}.\n`,
+    stderr: `Statewright needs Node 22.18 or newer; this is Node ${version}.\n`,
   })
 })
 
-test.each(['22.13.0', '23.0.0', '26.1.0'])('on Node %s it runs', (version) => {
+test.each(['22.18.0', '23.0.0', '26.1.0'])('on Node %s it runs', (version) => {
   expect(launch(['--version'], pretending(version)).status).toBe(0)
 })

@@ -13,7 +13,8 @@ import { scratchFolder } from '../../support/scratch-folder.ts'
 const scratch = scratchFolder('cli-left-behind')
 
 const paying = `
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 const die = () => {
   process.kill(process.pid, 'SIGKILL')

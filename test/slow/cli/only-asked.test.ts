@@ -10,7 +10,8 @@ import { scratchFolder } from '../../support/scratch-folder.ts'
 const scratch = scratchFolder('cli-only-asked')
 
 const team = `
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 const model = scriptedModel(({ messages }) => say('You said: ' + messages.findLast(({ role }) => role === 'user').content))
 const main = agent({ role: 'main', model })
 const other = agent({ role: 'other', model })

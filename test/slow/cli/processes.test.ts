@@ -13,7 +13,8 @@ const scratch = scratchFolder('cli-processes')
 /** An agent that pays, irreversibly and without asking; the first payment kills the process once it is witnessed. */
 const dying = `
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const witness = new URL('./witness.log', import.meta.url)

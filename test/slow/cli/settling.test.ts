@@ -9,7 +9,8 @@ const scratch = scratchFolder('cli-settling')
 
 /** "fail" leaves an outcome unknown, "die" does so and kills the process. */
 const paying = `
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 const input = z.object({})
 const fail = tool({ name: 'fail', input, irreversible: true, approval: 'never', run: () => { throw new Error('no answer') } })

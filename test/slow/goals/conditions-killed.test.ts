@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../../src/app/open-store.ts'
 import { createStatewright, type Statewright } from '../../../src/app/statewright.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { askedOf, note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
-import { createHandClock } from '../../support/clock.ts'
 import { connect } from '../../support/dying-runelog.ts'
 import { goalContent, registryIn } from '../../support/goal-registry.ts'
 import { checkLegality, type Seen } from '../../support/legal-goal.ts'
@@ -30,7 +30,7 @@ type Death = { readonly at: number; readonly when: 'before' | 'after' }
 /** Plays the plan; its first process dies at the given append, and another one goes on. */
 async function play(mode: Mode, death?: Death) {
   const disk = await openStore('memory:')
-  const hand = createHandClock(1_700_000_000_000)
+  const hand = createTestClock(1_700_000_000_000)
   const critic = agent({
     role: 'critic',
     model: scriptedModel((request) => {

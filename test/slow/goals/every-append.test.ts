@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { createCast, goal, type Outside } from '../../../examples/07-goal/cast.ts'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../../src/app/open-store.ts'
 import { createStatewright, type Statewright } from '../../../src/app/statewright.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
-import { createHandClock } from '../../support/clock.ts'
 import { connect } from '../../support/dying-runelog.ts'
 import { isProof } from '../../support/sampling.ts'
 
@@ -22,7 +22,7 @@ async function play(death?: Death) {
     },
     find: (key) => done.find((entry) => entry.key === key)?.result,
   }
-  const hand = createHandClock(1_700_000_000_000)
+  const hand = createTestClock(1_700_000_000_000)
   const warnings: string[] = []
   async function live(connection: ReturnType<typeof connect>): Promise<Statewright> {
     const sw = await createStatewright({

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../../src/app/open-store.ts'
 import { createStatewright, type Statewright } from '../../../src/app/statewright.ts'
 import type { Append } from '../../../src/runelog/port.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
 import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
-import { createHandClock } from '../../support/clock.ts'
 import { openQuestion } from '../../support/coordinator.ts'
 import { connect, firstLife } from '../../support/dying-runelog.ts'
 import { registryIn } from '../../support/goal-registry.ts'
@@ -106,7 +106,7 @@ describe('a goal that ends while its plan asks', () => {
 /** A goal is set and given up. Whoever is outside does again what he was not told of. */
 async function play(arrange: (connection: ReturnType<typeof connect>, sw: () => Statewright) => void) {
   const disk = await openStore('memory:')
-  const hand = createHandClock(1_700_000_000_000)
+  const hand = createTestClock(1_700_000_000_000)
   const warnings: string[] = []
   let living: Statewright | undefined
   async function live(connection: ReturnType<typeof connect>): Promise<Statewright> {

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { drained } from '../../../src/adapters/system/test-clock.ts'
 import { call, say } from '../../../src/runtime/scripted-model.ts'
 import { content, critic, note, planner, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { chosen, form } from '../../scenarios/props.ts'
 import { heldTool } from '../../scenarios/theatre.ts'
-import { settled } from '../../support/clock.ts'
 import { openQuestion } from '../../support/coordinator.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { asking, packFor, whereTo } from '../../support/plans.ts'
@@ -206,7 +206,7 @@ test('a task that waited for a person goes on only when its agent has a place fo
   const before = await running()
   const [asked] = await world.sw.inbox()
   await world.sw.reply(asked?.interaction_id ?? '', { reply: chosen })
-  await settled()
+  await drained()
   const meanwhile = await running()
   held.begun[0]?.resolve('seen')
   expect({ before, meanwhile }).toEqual({ before: ['waiting_user', 'running'], meanwhile: ['queued', 'running'] })

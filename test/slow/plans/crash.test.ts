@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../../src/app/open-store.ts'
 import { createStatewright, type Statewright } from '../../../src/app/statewright.ts'
 import type { PlanSubmission, PlanView } from '../../../src/autonomy/plans/plans.ts'
 import type { AnswerRound } from '../../../src/coordinator/progress.ts'
 import { audit } from '../../../src/kernel/audit.ts'
 import { coordinationMachine } from '../../../src/machines/coordination.ts'
-import { createHandClock } from '../../support/clock.ts'
 import { inputOf } from '../../support/coordinator.ts'
 import { connect } from '../../support/dying-runelog.ts'
 import { allAtOnce, asking, bystander, forbidden, packFor, whereTo } from '../../support/plans.ts'
@@ -43,7 +43,7 @@ const coordination_id = 'coord_1'
  * them. Whoever is outside does again what he has not been told of.
  */
 async function tell(story: Story, diesAt: number | null, when: 'before' | 'after') {
-  const hand = createHandClock(1_700_000_000_000)
+  const hand = createTestClock(1_700_000_000_000)
   const storePorts = { ...hostPorts, now: hand.clock.now }
   const disk = await openStore('memory:', { ports: storePorts })
   const warnings: string[] = []

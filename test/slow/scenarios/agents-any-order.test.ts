@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { drained } from '../../../src/adapters/system/test-clock.ts'
 import { Fault } from '../../../src/faults/fault.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import { isTerminal } from '../../../src/kernel/machine.ts'
@@ -23,7 +24,6 @@ import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../../src/runtime/tools/tool.ts'
 import { on, type Stage } from '../../scenarios/stage.ts'
 import { fastStores } from '../../scenarios/stores.ts'
-import { settled } from '../../support/clock.ts'
 import { perform as judge } from '../../support/scenario.ts'
 
 const numRuns = process.env.STATEWRIGHT_PROOF ? 1_500 : 40
@@ -213,7 +213,7 @@ async function perform(stage: Stage, { company, runs, keyed, waiting }: Cast, { 
   } catch (error) {
     mayRefuse(error)
   }
-  await settled()
+  await drained()
 }
 
 /** What has to be closed first may have to be stopped first, and that takes its time. */
@@ -257,7 +257,7 @@ async function drain(stage: Stage, cast: Cast): Promise<void> {
     for (const { interaction_id } of await stage.inbox())
       await stage.world.sw.reply(interaction_id, { reply: { action: 'approve' } }).catch(mayRefuse)
     await stage.world.hand.advance(5_000)
-    await settled()
+    await drained()
   }
   await timePasses(stage, Promise.all(cast.waiting))
   await stage.world.sw.idle()

@@ -14,7 +14,8 @@ const password = 'hunter2-of-the-database'
 const database = await freshDatabase()
 
 const source = (store: string) => `
-import { agent, defineConfig, say, scriptedModel } from 'statewright'
+import { agent, defineConfig } from 'statewright'
+import { say, scriptedModel } from 'statewright/testing'
 
 export default defineConfig({
   store: '${store}', agents: { one: agent({ role: 'one', model: scriptedModel([say('done')]) }) },

@@ -22,7 +22,8 @@ const marker = 'MARKER-QZVWX-XYZ'
 
 /** An agent that is told a marker, reads a long text with the marker at its end, and says it again. */
 const telling = `
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const read = tool({

@@ -3,9 +3,9 @@ import { createServer as createHttpServer } from 'node:http'
 import { request } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { tokenFileOf } from '../../../src/app/secret-files.ts'
+import { importable } from '../../support/cli-project.ts'
 import { eventually } from '../../support/eventually.ts'
 import { cert, key } from '../../support/localhost-certificate.ts'
 import { runCli } from '../../support/run-cli.ts'
@@ -15,7 +15,6 @@ import type { Response } from '../../support/server.ts'
 import { startServerProcess } from '../../support/server-process.ts'
 
 const scratch = scratchFolder('serve')
-const library = pathToFileURL(join(import.meta.dirname, '../../../src/index.ts')).href
 
 function configured(more = ''): { config: string; database: string; folder: string } {
   const folder = scratch.fresh()
@@ -23,9 +22,10 @@ function configured(more = ''): { config: string; database: string; folder: stri
   const database = join(folder, 'store.db')
   writeFileSync(
     config,
-    `import { agent, ask, defineConfig, say, scriptedModel } from '${library}'
+    importable(`import { agent, defineConfig } from 'statewright'
+     import { ask, say, scriptedModel } from 'statewright/testing'
      const support = agent({ role: 'support', model: scriptedModel([ask({ title: 'Which?', fields: [{ name: 'choice' }] }), say('hello')]) })
-     export default defineConfig({ store: 'sqlite:${database}', agents: { support }, ${more} })`,
+     export default defineConfig({ store: 'sqlite:${database}', agents: { support }, ${more} })`),
   )
   return { config, database, folder }
 }

@@ -19,7 +19,8 @@ const token = 'token-of-a-test-0123456789'
  */
 const source = (store: string) => `
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { agent, call, defineConfig, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const fill = tool({

@@ -9,7 +9,8 @@ import { startServerProcess } from '../../support/server-process.ts'
 const scratch = scratchFolder('stray-rejections')
 
 const source = (store: string) => `
-import { agent, call, defineConfig, say, scriptedModel, tool } from 'statewright'
+import { agent, defineConfig, tool } from 'statewright'
+import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const leave = tool({

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { createHandClock } from './clock.ts'
+import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
 
 test('timers fire in the order in which they are due, and see their own moment', async () => {
-  const { clock, timers, advance } = createHandClock(0)
+  const { clock, timers, advance } = createTestClock(0)
   const seen: string[] = []
   timers.after(30, () => seen.push(`c at ${clock.now()}`))
   timers.after(10, () => seen.push(`a at ${clock.now()}`))
@@ -15,7 +15,7 @@ test('timers fire in the order in which they are due, and see their own moment',
 })
 
 test('a timer that is set by what another timer set off still fires within the same advance', async () => {
-  const { timers, advance, pending } = createHandClock(0)
+  const { timers, advance, pending } = createTestClock(0)
   const seen: string[] = []
   timers.after(10, () => void Promise.resolve().then(() => timers.after(5, () => seen.push('later'))))
 
@@ -25,7 +25,7 @@ test('a timer that is set by what another timer set off still fires within the s
 })
 
 test('a cancelled timer does not fire', async () => {
-  const { timers, advance } = createHandClock(0)
+  const { timers, advance } = createTestClock(0)
   const seen: string[] = []
   const cancel = timers.after(10, () => seen.push('fired'))
   cancel()
