@@ -1,5 +1,6 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { RecordedRequest } from '../runelog/models/requests.ts'
+import { id, nothing } from '../wire/common.ts'
 import type { Desk } from './desk.ts'
 
 /** What a token allows. Each one allows what stands before it, too. */
@@ -66,14 +67,54 @@ export interface Asked<P, Q, B> {
   readonly scope: Scope
 }
 
-/** Keeps the types of its parts together. */
-export function defineOperation<P, Q, B, R>(operation: Operation<P, Q, B, R>): Operation<P, Q, B, R> {
-  return operation
+type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
+
+/** The ids that the path of a route names in braces. */
+export type ParamsOf<Route extends string> = { readonly [N in Names<Route>]: string }
+
+/**
+ * An operation as it is declared. Left out, `params` are the ids that the route names, `query` is empty, and `body` is
+ * empty for a POST.
+ */
+export type Declared<Route extends string, P, Q, B, R> = Omit<
+  Operation<P, Q, B, R>,
+  'method' | 'path' | 'params' | 'query' | 'body'
+> & {
+  /** `POST /api/sessions/{session_id}/pause` */
+  readonly route: Route
+  readonly params?: z.ZodType<P>
+  readonly query?: z.ZodType<Q>
+  readonly body?: z.ZodType<B>
+}
+
+type Empty = z.infer<typeof nothing>
+
+/** Makes an operation of its declaration. */
+export function defineOperation<
+  const Route extends `${'GET' | 'POST'} /${string}`,
+  R,
+  P = ParamsOf<Route>,
+  Q = Empty,
+  B = Empty,
+>({ route, params, query, body, ...rest }: Declared<Route, P, Q, B, R>): Operation<P, Q, B, R> {
+  const [method, path] = route.split(' ') as ['GET' | 'POST', `/${string}`]
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, id])
+  return {
+    ...rest,
+    method,
+    path,
+    params: params ?? (z.object(Object.fromEntries(names)) as z.ZodType<P>),
+    query: query ?? (nothing as z.ZodType<Q>),
+    body: body ?? (method === 'GET' ? null : (nothing as z.ZodType<B>)),
+  }
 }
 
 /** An operation that only looks, declared by how it looks. */
-export function defineLook<P, Q, B, R>(
-  operation: Omit<Operation<P, Q, B, R>, 'run' | 'look'> & Required<Pick<Operation<P, Q, B, R>, 'look'>>,
+export function defineLook<const Route extends `GET /${string}`, R, P = ParamsOf<Route>, Q = Empty, B = Empty>(
+  declared: Omit<Declared<Route, P, Q, B, R>, 'run'> & Required<Pick<Operation<P, Q, B, R>, 'look'>>,
 ): Operation<P, Q, B, R> {
-  return { ...operation, run: async (desk, asked) => (await operation.look(desk, asked)).answer() }
+  return defineOperation<Route, R, P, Q, B>({
+    ...declared,
+    run: async (desk, asked) => (await declared.look(desk, asked)).answer(),
+  })
 }

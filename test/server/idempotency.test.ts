@@ -7,7 +7,6 @@ import { usualLimits } from '../../src/server/limits.ts'
 import { tokenOf } from '../../src/server/tokens.ts'
 import { defineOperation } from '../../src/surface/operation.ts'
 import { operations } from '../../src/surface/operations/all.ts'
-import { nothing } from '../../src/wire/common.ts'
 import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
 import { startServer } from '../support/server.ts'
 
@@ -127,13 +126,9 @@ test('while a request is being carried out, its repetition is told so', async ()
   let carriedOut = 0
   const slow = defineOperation({
     name: 'slow',
-    method: 'POST',
-    path: '/api/slow',
+    route: 'POST /api/slow',
     scope: 'read',
     summary: 'Takes its time.',
-    params: nothing,
-    query: nothing,
-    body: nothing,
     returns: z.object({ times: z.int() }),
     async run() {
       carriedOut += 1

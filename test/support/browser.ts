@@ -29,9 +29,12 @@ function install(): string {
 /** The console as its sources are now, built unless it already is. */
 export async function buildConsole(): Promise<string> {
   const folder = `${repository}/dist/console`
-  const sources = globSync(['console/**/*', 'src/{kernel,machines,runes,observation,coordinator}/**/*.ts'], {
-    cwd: repository,
-  })
+  const sources = globSync(
+    ['console/**/*', 'src/{kernel,faults,machines,runes,observation,coordinator,wire}/**/*.ts'],
+    {
+      cwd: repository,
+    },
+  )
   const newest = Math.max(...sources.map((file) => statSync(`${repository}/${file}`).mtimeMs))
   const index = `${folder}/index.html`
   if (!existsSync(index) || statSync(index).mtimeMs < newest)

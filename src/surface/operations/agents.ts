@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { subjects } from '../../runelog/models/subjects.ts'
 import { budget } from '../../runes/kinds/agent.ts'
-import { id, nothing } from '../../wire/common.ts'
+import { id } from '../../wire/common.ts'
 import { agentShape } from '../../wire/run.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
@@ -9,26 +9,19 @@ import { withoutUndefined } from '../plain.ts'
 
 export const listAgents = defineOperation({
   name: 'list_agents',
-  method: 'GET',
-  path: '/api/agents',
+  route: 'GET /api/agents',
   scope: 'read',
   summary: 'The agents that can be given work.',
-  params: nothing,
-  query: nothing,
-  body: null,
   returns: z.object({ items: z.array(agentShape).readonly() }),
   run: async ({ agents }) => ({ items: agents() }),
 })
 
 export const spawnAgent = defineOperation({
   name: 'spawn_agent',
-  method: 'POST',
-  path: '/api/sessions/{session_id}/agents',
+  route: 'POST /api/sessions/{session_id}/agents',
   scope: 'operate',
   summary:
     'Let another agent join a session. With a parent, it works for that agent, draws on its budget and ends with it.',
-  params: z.object({ session_id: id }),
-  query: nothing,
   body: z.strictObject({
     agent: z.string().min(1).max(200),
     parent_id: id.optional(),
@@ -49,13 +42,10 @@ export const spawnAgent = defineOperation({
 
 export const killAgent = defineOperation({
   name: 'kill_agent',
-  method: 'POST',
-  path: '/api/agents/{agent_id}/kill',
+  route: 'POST /api/agents/{agent_id}/kill',
   scope: 'operate',
   summary:
     'Stop an agent for good, and those that work for it. One in a turn is refused, unless by force: then its runs are cancelled.',
-  params: z.object({ agent_id: id }),
-  query: nothing,
   body: z.strictObject({ reason: z.string().max(10_000).optional(), force: z.boolean().optional() }),
   returns: z.object({ agent_id: z.string(), state: z.literal('terminated') }),
   run: (desk, { params, body }) => kill(desk, params.agent_id, body),

@@ -1,38 +1,26 @@
-import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { unreadable } from '../../runelog/damage.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
 import { createVerifier } from '../../runes/verify.ts'
 import { auditShape, signedShape } from '../../wire/audit.ts'
-import { id, nothing } from '../../wire/common.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 
-const one = z.object({ session_id: id })
-
 export const auditSession = defineOperation({
   name: 'audit_session',
-  method: 'GET',
-  path: '/api/sessions/{session_id}/audit',
+  route: 'GET /api/sessions/{session_id}/audit',
   scope: 'read',
   summary: 'Verify the chain of a session from its first event. Nothing is signed and nothing changes.',
-  params: one,
-  query: nothing,
-  body: null,
   returns: auditShape,
   run: (desk, { params: { session_id } }) => audit(desk, session_id),
 })
 
 export const signSession = defineOperation({
   name: 'sign_session',
-  method: 'POST',
-  path: '/api/sessions/{session_id}/checkpoint',
+  route: 'POST /api/sessions/{session_id}/checkpoint',
   scope: 'admin',
   summary: 'Verify the chain of a session, and sign where it ends with the key of the store.',
-  params: one,
-  query: nothing,
-  body: nothing,
   returns: signedShape,
   async run(desk, { params: { session_id } }) {
     const found = await audit(desk, session_id)

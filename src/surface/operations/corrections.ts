@@ -1,16 +1,12 @@
 import { z } from 'zod'
-import { count, id, nothing } from '../../wire/common.ts'
+import { count, id } from '../../wire/common.ts'
 import { defineOperation } from '../operation.ts'
 
 export const allowAgain = defineOperation({
   name: 'allow_again',
-  method: 'POST',
-  path: '/api/execution/{execution_id}/allow-again',
+  route: 'POST /api/execution/{execution_id}/allow-again',
   scope: 'approve',
   summary: 'Let an irreversible action that was done be done once more. The next call for it gets a key of its own.',
-  params: z.object({ execution_id: id }),
-  query: nothing,
-  body: nothing,
   returns: z.object({ execution_id: z.string(), allowed_by: z.string() }),
   async run(desk, { params: { execution_id }, by: allowed_by }) {
     await (await desk.commands()).allowAgain(execution_id, allowed_by)
@@ -21,12 +17,10 @@ export const allowAgain = defineOperation({
 
 export const redactRune = defineOperation({
   name: 'redact_rune',
-  method: 'POST',
-  path: '/api/sessions/{session_id}/runes/{event_id}/redact',
+  route: 'POST /api/sessions/{session_id}/runes/{event_id}/redact',
   scope: 'admin',
   summary: 'Erase the content of one rune for good, and record that. The chain still verifies.',
   params: z.object({ session_id: id, event_id: count(z.int().positive()) }),
-  query: nothing,
   body: z.strictObject({ reason: z.string().trim().min(1).max(10_000) }),
   returns: z.object({ session_id: z.string(), event_id: z.int() }),
   erases: true,

@@ -1,26 +1,18 @@
-import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { type ContractHistory, consequenceView, snapshot, transitionRecords } from '../../observation/contract.ts'
 import { createTimeline } from '../../observation/timeline.ts'
 import { abandonedBy } from '../../observation/unsettled.ts'
 import { inSlices } from '../../runelog/slices.ts'
-import { id, nothing } from '../../wire/common.ts'
 import { consequenceShape, oneSnapshotShape, timelineShape, transitionsShape } from '../../wire/contract.ts'
 import { leftBehind } from '../abandoned.ts'
 import type { Desk } from '../desk.ts'
 import { defineLook } from '../operation.ts'
 
-const execution = z.object({ execution_id: id })
-
 export const getTimeline = defineLook({
   name: 'get_timeline',
-  method: 'GET',
-  path: '/api/execution/{session_id}/timeline',
+  route: 'GET /api/execution/{session_id}/timeline',
   scope: 'read',
   summary: 'All contracts of a session and all their moves, merged by time.',
-  params: z.object({ session_id: id }),
-  query: nothing,
-  body: null,
   returns: timelineShape,
   async look({ views, now }, { params: { session_id } }) {
     const { state, steps, histories } = await views.of(session_id)
@@ -41,13 +33,9 @@ export const getTimeline = defineLook({
 
 export const getSnapshot = defineLook({
   name: 'get_snapshot',
-  method: 'GET',
-  path: '/api/execution/{execution_id}/snapshot',
+  route: 'GET /api/execution/{execution_id}/snapshot',
   scope: 'read',
   summary: 'Where one contract stands.',
-  params: execution,
-  query: nothing,
-  body: null,
   returns: oneSnapshotShape,
   async look(desk, { params: { execution_id } }) {
     const { revision, history, session_id } = await historyOf(desk, execution_id)
@@ -60,13 +48,9 @@ export const getSnapshot = defineLook({
 
 export const getConsequence = defineLook({
   name: 'get_consequence',
-  method: 'GET',
-  path: '/api/execution/{execution_id}/consequence',
+  route: 'GET /api/execution/{execution_id}/consequence',
   scope: 'read',
   summary: 'What one contract did to the world, as reasoning sees it.',
-  params: execution,
-  query: nothing,
-  body: null,
   returns: consequenceShape,
   async look(desk, { params: { execution_id } }) {
     const { revision, history } = await historyOf(desk, execution_id)
@@ -76,13 +60,9 @@ export const getConsequence = defineLook({
 
 export const getTransitions = defineLook({
   name: 'get_transitions',
-  method: 'GET',
-  path: '/api/execution/{execution_id}/transitions',
+  route: 'GET /api/execution/{execution_id}/transitions',
   scope: 'read',
   summary: 'Every move of one contract, oldest first.',
-  params: execution,
-  query: nothing,
-  body: null,
   returns: transitionsShape,
   async look(desk, { params: { execution_id } }) {
     const { revision, history, session_id } = await historyOf(desk, execution_id)

@@ -3,10 +3,9 @@ import { taskOf } from '../../observation/fold-goal.ts'
 import type { Finding, GoalView } from '../../observation/goal-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { nothing } from '../../wire/common.ts'
 import { type CritiqueReport, critiqueShape } from '../../wire/goal.ts'
 import { defineOperation } from '../operation.ts'
-import { goalIn, oneGoal } from './goals.ts'
+import { goalIn } from './goals.ts'
 
 /**
  * Critiques are runes of internal visibility, which no stream and no other
@@ -14,14 +13,10 @@ import { goalIn, oneGoal } from './goals.ts'
  */
 export const getGoalCritiques = defineOperation({
   name: 'get_goal_critiques',
-  method: 'GET',
-  path: '/api/goals/{goal_id}/critiques',
+  route: 'GET /api/goals/{goal_id}/critiques',
   scope: 'admin',
   summary:
     'What the critic found in each review of a goal, with severity, category and evidence; the first review first.',
-  params: oneGoal,
-  query: nothing,
-  body: null,
   returns: z.object({ goal_id: z.string(), critiques: z.array(critiqueShape).readonly() }),
   async run(desk, { params: { goal_id } }) {
     const { state, goal } = await goalIn(desk, goal_id)

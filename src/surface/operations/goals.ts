@@ -8,7 +8,7 @@ import { goalMachine } from '../../machines/goal.ts'
 import { subjects } from '../../runelog/models/subjects.ts'
 import { subjectOf } from '../../runelog/subject-of.ts'
 import { jsonValue } from '../../runes/json-value.ts'
-import { id, nothing, pageOf, pageQuery } from '../../wire/common.ts'
+import { id, pageOf, pageQuery } from '../../wire/common.ts'
 import { goalShape, goalState } from '../../wire/goal.ts'
 import { leftBehind } from '../abandoned.ts'
 import { cursorAt, readCursor } from '../cursor.ts'
@@ -24,8 +24,6 @@ const goalBody = z.strictObject({
   ...goalConfig.partial().shape,
 })
 
-export const oneGoal = z.object({ goal_id: id })
-
 const decision = {
   task: z.string().max(200).optional(),
   reason: z.string().max(10_000).optional(),
@@ -34,12 +32,9 @@ const decision = {
 
 export const startGoal = defineOperation({
   name: 'start_goal',
-  method: 'POST',
-  path: '/api/goals',
+  route: 'POST /api/goals',
   scope: 'operate',
   summary: 'Set a goal, with a plan or with a planner. Answers once it is recorded; the loop goes on by itself.',
-  params: nothing,
-  query: nothing,
   body: goalBody,
   returns: goalShape,
   async run(desk, asked) {
@@ -53,13 +48,10 @@ export const startGoal = defineOperation({
 
 export const listGoals = defineOperation({
   name: 'list_goals',
-  method: 'GET',
-  path: '/api/goals',
+  route: 'GET /api/goals',
   scope: 'read',
   summary: 'Goals in one state, or in every state that is not over; the one that moved last first.',
-  params: nothing,
   query: z.strictObject({ ...pageQuery, state: goalState.optional() }),
-  body: null,
   returns: pageOf(goalShape),
   async run(desk, { query: { limit, cursor, state } }) {
     const after = readCursor('list_goals', cursor)
@@ -76,25 +68,18 @@ export const listGoals = defineOperation({
 
 export const getGoal = defineOperation({
   name: 'get_goal',
-  method: 'GET',
-  path: '/api/goals/{goal_id}',
+  route: 'GET /api/goals/{goal_id}',
   scope: 'read',
   summary: 'Where a goal stands: its tasks with states, owners and results, what it waits for, what it has used.',
-  params: oneGoal,
-  query: nothing,
-  body: null,
   returns: goalShape,
   run: (desk, { params: { goal_id } }) => lookAt(desk, goal_id),
 })
 
 export const approveGoal = defineOperation({
   name: 'approve_goal',
-  method: 'POST',
-  path: '/api/goals/{goal_id}/approve',
+  route: 'POST /api/goals/{goal_id}/approve',
   scope: 'approve',
   summary: 'Let the plan of a goal start, or pass one of its reviews.',
-  params: oneGoal,
-  query: nothing,
   body: z.strictObject(decision),
   returns: goalShape,
   async run(desk, asked) {
@@ -109,12 +94,9 @@ export const approveGoal = defineOperation({
 
 export const rejectGoal = defineOperation({
   name: 'reject_goal',
-  method: 'POST',
-  path: '/api/goals/{goal_id}/reject',
+  route: 'POST /api/goals/{goal_id}/reject',
   scope: 'approve',
   summary: 'Reject the plan of a goal, refuse a review, or say that what a blocked goal waits for will not come.',
-  params: oneGoal,
-  query: nothing,
   body: z.strictObject({ ...decision, plan: jsonValue.optional() }),
   returns: goalShape,
   async run(desk, asked) {
@@ -129,12 +111,9 @@ export const rejectGoal = defineOperation({
 
 export const cancelGoal = defineOperation({
   name: 'cancel_goal',
-  method: 'POST',
-  path: '/api/goals/{goal_id}/cancel',
+  route: 'POST /api/goals/{goal_id}/cancel',
   scope: 'operate',
   summary: 'Give a goal up, with everything that is under way for it.',
-  params: oneGoal,
-  query: nothing,
   body: z.strictObject({ reason: z.string().max(10_000).optional() }),
   returns: z.object({ accepted: z.boolean(), goal: goalShape }),
   async run(desk, { params: { goal_id }, body: { reason } }) {

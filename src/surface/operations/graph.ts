@@ -9,18 +9,15 @@ import { defineLook } from '../operation.ts'
 
 export const getGraphState = defineLook({
   name: 'get_graph_state',
-  method: 'GET',
-  path: '/api/sessions/{session_id}/graph',
+  route: 'GET /api/sessions/{session_id}/graph',
   scope: 'read',
   summary:
     'Where reasoning stands: the checkpoint of a session, or of one agent in it, after its last event or an earlier one. What is pending, what is over or waits, the dialogue, the trace, and what a resume has to find waiting.',
-  params: z.object({ session_id: id }),
   query: z.strictObject({
     /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
     agent_id: id.optional(),
     at: count(z.int().nonnegative()).optional(),
   }),
-  body: null,
   returns: graphShape,
   async look({ views, runelog }, { params: { session_id }, query: { agent_id, at } }) {
     const { state, steps } = await views.of(session_id)

@@ -1,18 +1,16 @@
 import { z } from 'zod'
 import { createFcmp } from '../../observation/fcmp.ts'
 import { inSlices } from '../../runelog/slices.ts'
-import { count, id, pageOf } from '../../wire/common.ts'
+import { count, pageOf } from '../../wire/common.ts'
 import { type FcmpEvent, fcmpEvent } from '../../wire/fcmp.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun } from '../run-view.ts'
 
 export const runHistory = defineOperation({
   name: 'run_history',
-  method: 'GET',
-  path: '/api/runs/{run_id}/events/history',
+  route: 'GET /api/runs/{run_id}/events/history',
   scope: 'read',
   summary: 'The conversation of a run so far (FCMP), by the number of its events.',
-  params: z.object({ run_id: id }),
   query: z.strictObject({
     /** Only events with a greater number. */
     after: count(z.int().nonnegative()).prefault(0),
@@ -20,7 +18,6 @@ export const runHistory = defineOperation({
     cursor: count(z.int().nonnegative()).optional(),
     limit: count(z.int().min(1).max(1_000)).prefault(1_000),
   }),
-  body: null,
   returns: pageOf(fcmpEvent),
   async run(desk, { params: { run_id }, query: { after, cursor = after, limit } }) {
     const { view } = await findRun(desk, run_id)

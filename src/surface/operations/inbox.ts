@@ -6,7 +6,7 @@ import { mergedRows } from '../../runelog/merged-rows.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { openInteractions } from '../../runtime/models/interactions.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
-import { id, nothing, pageQuery } from '../../wire/common.ts'
+import { pageQuery } from '../../wire/common.ts'
 import {
   expectedWaiting,
   interactionShape,
@@ -20,20 +20,16 @@ import type { Desk } from '../desk.ts'
 import { interactionCard } from '../interaction-card.ts'
 import { type Asked, allows, defineOperation } from '../operation.ts'
 
-const one = z.object({ interaction_id: id })
 const replied_by = z.string().trim().min(1).max(200).optional()
 const signed = { replied_by, expected_waiting: expectedWaiting }
 
 export const listInbox = defineOperation({
   name: 'list_inbox',
-  method: 'GET',
-  path: '/api/inbox',
+  route: 'GET /api/inbox',
   scope: 'read',
   summary:
     'Everything that waits for a person, oldest first. The first page also names calls whose process is gone and whose outcome is unknown: they become questions when a process that works takes their run.',
-  params: nothing,
   query: z.strictObject(pageQuery),
-  body: null,
   returns: z.object({
     items: z.array(openInteractionShape),
     next_cursor: z.string().nullable(),
@@ -67,26 +63,19 @@ export const listInbox = defineOperation({
 
 export const getInteraction = defineOperation({
   name: 'get_interaction',
-  method: 'GET',
-  path: '/api/interactions/{interaction_id}',
+  route: 'GET /api/interactions/{interaction_id}',
   scope: 'read',
   summary: 'All that a person has to see before answering, and what became of it.',
-  params: one,
-  query: nothing,
-  body: null,
   returns: interactionShape,
   run: (desk, { params, scope }) => interactionCard(desk, params.interaction_id, scope),
 })
 
 export const approve = defineOperation({
   name: 'approve',
-  method: 'POST',
-  path: '/api/interactions/{interaction_id}/approve',
+  route: 'POST /api/interactions/{interaction_id}/approve',
   scope: 'approve',
   summary:
     'Let the action be carried out: exactly what was shown. What cannot be undone needs the digest that the interaction shows. The digest covers tool, definition, arguments and policy, so equal calls have the same one, in other sessions too; the id says which of them is approved.',
-  params: one,
-  query: nothing,
   body: z.strictObject({ digest: z.string().max(200).optional(), ...signed }),
   returns: repliedShape,
   key_is_recorded: true,
@@ -98,12 +87,9 @@ export const approve = defineOperation({
 
 export const deny = defineOperation({
   name: 'deny',
-  method: 'POST',
-  path: '/api/interactions/{interaction_id}/deny',
+  route: 'POST /api/interactions/{interaction_id}/deny',
   scope: 'approve',
   summary: 'Do not let the action be carried out, and say why; the agent is told.',
-  params: one,
-  query: nothing,
   body: z.strictObject({ reason: z.string().max(10_000).optional(), ...signed }),
   returns: repliedShape,
   key_is_recorded: true,
@@ -115,12 +101,9 @@ export const deny = defineOperation({
 
 export const answer = defineOperation({
   name: 'answer',
-  method: 'POST',
-  path: '/api/interactions/{interaction_id}/answer',
+  route: 'POST /api/interactions/{interaction_id}/answer',
   scope: 'approve',
   summary: 'Answer a form, a question, or anything else that its request describes.',
-  params: one,
-  query: nothing,
   body: z.strictObject({
     /** For a form: `{ action: approve | edit | reject, data }`; for a question: `{ answer }`. */
     reply: jsonValue,
@@ -133,13 +116,10 @@ export const answer = defineOperation({
 
 export const settle = defineOperation({
   name: 'settle',
-  method: 'POST',
-  path: '/api/interactions/{interaction_id}/settle',
+  route: 'POST /api/interactions/{interaction_id}/settle',
   scope: 'approve',
   summary:
     'Say what became of an action whose outcome is unknown. `did_not_happen` is another word for `did_not`. `leave` settles nothing: the run that waits for the answer ends as failed with OUTCOME_UNKNOWN, and the question is asked again under another id.',
-  params: one,
-  query: nothing,
   body: z.strictObject({
     outcome: z.enum(['happened', 'did_not', 'leave', 'did_not_happen']),
     result: jsonValue.optional(),

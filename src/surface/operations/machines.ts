@@ -7,19 +7,14 @@ import { contractMachine } from '../../machines/contract.ts'
 import { subjects } from '../../runelog/models/subjects.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
-import { id, nothing } from '../../wire/common.ts'
 import { occupancyShape, topologyShape } from '../../wire/machine.ts'
 import { defineOperation } from '../operation.ts'
 
 export const listMachines = defineOperation({
   name: 'list_machines',
-  method: 'GET',
-  path: '/api/machines',
+  route: 'GET /api/machines',
   scope: 'read',
   summary: 'Every machine there is, with its version and what it is for.',
-  params: nothing,
-  query: nothing,
-  body: null,
   returns: z.array(z.object({ name: z.string(), version: z.int(), meaning: z.string() })),
   immutable: true,
   run: async () => machines.map(({ name, version, meaning }) => ({ name, version, meaning })),
@@ -27,13 +22,9 @@ export const listMachines = defineOperation({
 
 export const getMachine = defineOperation({
   name: 'get_machine',
-  method: 'GET',
-  path: '/api/machines/{name}',
+  route: 'GET /api/machines/{name}',
   scope: 'read',
   summary: 'The states, moves and forbidden moves of one machine.',
-  params: z.object({ name: id }),
-  query: nothing,
-  body: null,
   returns: topologyShape,
   immutable: true,
   async run(_desk, { params: { name } }): Promise<Topology> {
@@ -45,13 +36,9 @@ export const getMachine = defineOperation({
 
 export const getTopology = defineOperation({
   name: 'get_topology',
-  method: 'GET',
-  path: '/api/execution/topology',
+  route: 'GET /api/execution/topology',
   scope: 'read',
   summary: 'The states, moves and forbidden moves of an execution contract.',
-  params: nothing,
-  query: nothing,
-  body: null,
   returns: topologyShape,
   immutable: true,
   run: async (): Promise<Topology> => topology(contractMachine),
@@ -68,13 +55,9 @@ const lookedInto = 500
 
 export const getOccupancy = defineOperation({
   name: 'get_occupancy',
-  method: 'GET',
-  path: '/api/occupancy',
+  route: 'GET /api/occupancy',
   scope: 'read',
   summary: 'How many subjects are in each state that is not an end, for every machine.',
-  params: nothing,
-  query: nothing,
-  body: null,
   returns: occupancyShape,
   async run({ runelog, views }) {
     const working = await runelog.rows(summaries, { tag: 'running', limit: lookedInto })

@@ -10,11 +10,9 @@ import { defineOperation } from '../operation.ts'
 
 export const listMemory = defineOperation({
   name: 'list_memory',
-  method: 'GET',
-  path: '/api/sessions/{session_id}/memory',
+  route: 'GET /api/sessions/{session_id}/memory',
   scope: 'read',
   summary: 'What the agents of a session remember of what they did, oldest first.',
-  params: z.object({ session_id: id }),
   query: z.strictObject({
     /** Only what this agent remembers. */
     agent_id: id.optional(),
@@ -22,7 +20,6 @@ export const listMemory = defineOperation({
     /** The `next_cursor` of the page before. */
     cursor: count(z.int().nonnegative()).prefault(0),
   }),
-  body: null,
   returns: pageOf(memoryFactShape),
   async run({ views, runelog }, { params: { session_id }, query: { agent_id, limit, cursor } }) {
     const { steps } = await views.of(session_id)

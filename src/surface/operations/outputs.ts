@@ -1,18 +1,13 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { outputKey, outputs } from '../../runtime/models/outputs.ts'
-import { id, nothing } from '../../wire/common.ts'
 import { defineOperation } from '../operation.ts'
 
 export const getOutput = defineOperation({
   name: 'get_output',
-  method: 'GET',
-  path: '/api/outputs/{ref}',
+  route: 'GET /api/outputs/{ref}',
   scope: 'read',
   summary: 'The whole of an output that was too long for the model, by the reference in its result.',
-  params: z.object({ ref: id }),
-  query: nothing,
-  body: null,
   returns: z.object({ ref: z.string(), text: z.string() }),
   async run({ output, runelog }, { params: { ref } }) {
     const known = await runelog.rows(outputs, { prefix: outputKey(ref), limit: 1 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import { jsonObject, jsonValue } from '../../runes/json-value.ts'
-import { id, nothing } from '../../wire/common.ts'
+import { id } from '../../wire/common.ts'
 import { planShape } from '../../wire/plan.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
@@ -18,12 +18,9 @@ const choice = z.union([
 /** Policy and registry are the operator's: whoever submits cannot bring his own. */
 export const submitPlan = defineOperation({
   name: 'submit_plan',
-  method: 'POST',
-  path: '/api/plans',
+  route: 'POST /api/plans',
   scope: 'operate',
   summary: 'Have an intent judged: a frozen plan, the reason why there is none, or questions. Nothing runs.',
-  params: nothing,
-  query: nothing,
   body: z.strictObject({
     /** An intent that does not fit its schema is told every mistake. An empty checksum is filled in. */
     intent: jsonObject,
@@ -52,12 +49,9 @@ export const submitPlan = defineOperation({
 
 export const answerPlan = defineOperation({
   name: 'answer_plan',
-  method: 'POST',
-  path: '/api/plans/{coordination_id}/answer',
+  route: 'POST /api/plans/{coordination_id}/answer',
   scope: 'approve',
   summary: 'Answer what a plan asks: with an answer pack, or by question the value that is chosen.',
-  params: z.object({ coordination_id: id }),
-  query: nothing,
   body: z.strictObject({
     answer_pack: jsonObject.optional(),
     /** By key or id of a question: one of its values, an answer in words, or one as data. What is not named is left to its default. */

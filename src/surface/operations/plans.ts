@@ -6,7 +6,7 @@ import type { AnswerPack, QuestionPack } from '../../coordinator/schemas/questio
 import { type RunTape, runTape } from '../../coordinator/schemas/record.ts'
 import { type ReviewPack, reviewPack } from '../../coordinator/schemas/review-pack.ts'
 import { faults } from '../../faults/catalogue.ts'
-import { id, nothing, pageOf, pageQuery } from '../../wire/common.ts'
+import { pageOf, pageQuery } from '../../wire/common.ts'
 import {
   type PlanQuestionsCard,
   planFilesShape,
@@ -22,15 +22,11 @@ import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { planCard } from '../plan-card.ts'
 
-const params = z.object({ coordination_id: id })
-const about = { method: 'GET', scope: 'read', params, query: nothing, body: null } as const
-
 export const listPlans = defineOperation({
-  ...about,
   name: 'list_plans',
-  path: '/api/plans',
+  route: 'GET /api/plans',
+  scope: 'read',
   summary: 'Plans, the one that moved last first.',
-  params: nothing,
   query: z.strictObject({ ...pageQuery, state: planState.optional() }),
   returns: pageOf(planRowShape),
   async run(desk, { query: { limit, cursor, state } }) {
@@ -45,18 +41,18 @@ export const listPlans = defineOperation({
 })
 
 export const getPlan = defineOperation({
-  ...about,
   name: 'get_plan',
-  path: '/api/plans/{coordination_id}',
+  route: 'GET /api/plans/{coordination_id}',
+  scope: 'read',
   summary: 'Where a plan stands: every move with its guards, what it waits for, why there is none.',
   returns: planShape,
   run: async (desk, { params: { coordination_id } }) => planCard(await (await desk.plans()).show(coordination_id)),
 })
 
 export const getPlanGraph = defineOperation({
-  ...about,
   name: 'get_plan_graph',
-  path: '/api/plans/{coordination_id}/graph',
+  route: 'GET /api/plans/{coordination_id}/graph',
+  scope: 'read',
   summary: 'The graph of a plan: the last draft, with questions in it, or the final one.',
   query: z.strictObject({ version: z.enum(['draft', 'final']).default('final') }),
   returns: executionGraph,
@@ -69,9 +65,9 @@ export const getPlanGraph = defineOperation({
 })
 
 export const getPlanRules = defineOperation({
-  ...about,
   name: 'get_plan_rules',
-  path: '/api/plans/{coordination_id}/rules',
+  route: 'GET /api/plans/{coordination_id}/rules',
+  scope: 'read',
   summary: 'The verdict on every command, each rule that spoke and why, and the risk that follows.',
   returns: planRulesShape,
   async run(desk, { params: { coordination_id } }) {
@@ -84,9 +80,9 @@ export const getPlanRules = defineOperation({
 })
 
 export const getPlanQuestions = defineOperation({
-  ...about,
   name: 'get_plan_questions',
-  path: '/api/plans/{coordination_id}/questions',
+  route: 'GET /api/plans/{coordination_id}/questions',
+  scope: 'read',
   summary: 'What a plan asks now, and what it asked and was answered before.',
   returns: planQuestionsShape,
   async run(desk, { params: { coordination_id } }): Promise<PlanQuestionsCard> {
@@ -103,9 +99,9 @@ export const getPlanQuestions = defineOperation({
 })
 
 export const getPlanReviewPack = defineOperation({
-  ...about,
   name: 'get_plan_review_pack',
-  path: '/api/plans/{coordination_id}/review-pack',
+  route: 'GET /api/plans/{coordination_id}/review-pack',
+  scope: 'read',
   summary: 'A plan written up for those who review it: impact, risk, gates, and how to undo it.',
   returns: reviewPack,
   async run(desk, { params: { coordination_id } }): Promise<ReviewPack> {
@@ -116,9 +112,9 @@ export const getPlanReviewPack = defineOperation({
 })
 
 export const getPlanTape = defineOperation({
-  ...about,
   name: 'get_plan_tape',
-  path: '/api/plans/{coordination_id}/tape',
+  route: 'GET /api/plans/{coordination_id}/tape',
+  scope: 'read',
   summary: 'The replay record: each state, the guards that let it be left, every evaluation, what came out.',
   returns: runTape,
   async run(desk, { params: { coordination_id } }): Promise<RunTape> {
@@ -129,9 +125,9 @@ export const getPlanTape = defineOperation({
 })
 
 export const getPlanOutputs = defineOperation({
-  ...about,
   name: 'get_plan_outputs',
-  path: '/api/plans/{coordination_id}/outputs',
+  route: 'GET /api/plans/{coordination_id}/outputs',
+  scope: 'read',
   summary: 'The frozen files of a plan, each by its checksum; none before it has ended.',
   returns: planFilesShape,
   async run(desk, { params: { coordination_id } }) {
@@ -141,9 +137,9 @@ export const getPlanOutputs = defineOperation({
 })
 
 export const verifyPlan = defineOperation({
-  ...about,
   name: 'verify_plan',
-  path: '/api/plans/{coordination_id}/verify',
+  route: 'GET /api/plans/{coordination_id}/verify',
+  scope: 'read',
   summary: 'Prove that no byte of what a plan left behind was changed.',
   returns: planProofShape,
   async run(desk, { params: { coordination_id } }) {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { RecordedRequest } from '../../runelog/models/requests.ts'
 import { jsonValue } from '../../runes/json-value.ts'
-import { id, nothing } from '../../wire/common.ts'
+import { id } from '../../wire/common.ts'
 import { expectedWaiting, repliedShape } from '../../wire/interaction.ts'
 import { stoppedShape, submissionBody, submittedShape } from '../../wire/run.ts'
 import { runStatus } from '../../wire/session.ts'
@@ -12,17 +12,13 @@ import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
 import { findRun, openQuestions } from '../run-view.ts'
 
-const one = z.object({ run_id: id })
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 
 export const submitRun = defineOperation({
   name: 'submit_run',
-  method: 'POST',
-  path: '/api/runs',
+  route: 'POST /api/runs',
   scope: 'operate',
   summary: 'Give an agent a job, in a session that exists or in a new one. Answers once it is recorded.',
-  params: nothing,
-  query: nothing,
   body: submissionBody,
   returns: submittedShape,
   key_is_recorded: true,
@@ -37,12 +33,9 @@ export const submitRun = defineOperation({
 
 export const replyRun = defineOperation({
   name: 'reply_run',
-  method: 'POST',
-  path: '/api/runs/{run_id}/interaction/reply',
+  route: 'POST /api/runs/{run_id}/interaction/reply',
   scope: 'approve',
   summary: 'Answer what a run waits for. Where it asks several things at once, name which.',
-  params: one,
-  query: nothing,
   body: z.strictObject({
     interaction_id: id.optional(),
     reply: jsonValue,
@@ -92,12 +85,9 @@ async function stoppedBefore({ runelog }: Desk, run_id: string, { session_id, ev
 
 export const steerRun = defineOperation({
   name: 'steer_run',
-  method: 'POST',
-  path: '/api/runs/{run_id}/steer',
+  route: 'POST /api/runs/{run_id}/steer',
   scope: 'operate',
   summary: 'Give a run new input: its turn ends at a safe boundary, and the next one begins with it.',
-  params: one,
-  query: nothing,
   body: z.strictObject({ input: jsonValue }),
   returns: stoppedShape,
   run: async (desk, { params, body }) => (await desk.commands()).steer(params.run_id, body.input),
@@ -106,12 +96,9 @@ export const steerRun = defineOperation({
 
 export const interruptRun = defineOperation({
   name: 'interrupt_run',
-  method: 'POST',
-  path: '/api/runs/{run_id}/interrupt',
+  route: 'POST /api/runs/{run_id}/interrupt',
   scope: 'operate',
   summary: 'Stop a run once the effects under way are finished.',
-  params: one,
-  query: nothing,
   body: why,
   returns: stoppedShape,
   run: async (desk, { params, body }) => (await desk.commands()).interrupt(params.run_id, body.reason),
@@ -120,12 +107,9 @@ export const interruptRun = defineOperation({
 
 export const cancelRun = defineOperation({
   name: 'cancel_run',
-  method: 'POST',
-  path: '/api/runs/{run_id}/cancel',
+  route: 'POST /api/runs/{run_id}/cancel',
   scope: 'operate',
   summary: 'Stop a run now and abort what is under way.',
-  params: one,
-  query: nothing,
   body: why,
   returns: stoppedShape,
   run: async (desk, { params, body }) => (await desk.commands()).cancel(params.run_id, body.reason),

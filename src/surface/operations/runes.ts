@@ -7,14 +7,12 @@ import { isShown } from '../../observation/visible.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { kinds } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { count, flag, id } from '../../wire/common.ts'
+import { count, flag } from '../../wire/common.ts'
 import { subjectShape } from '../../wire/machine.ts'
 import { runesShape } from '../../wire/rune.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { isHidden } from '../session-views.ts'
-
-const one = z.object({ session_id: id })
 
 /** How many runes are looked through for one page: a filter that fits nothing must not read a whole log at once. */
 const lookedThrough = 5_000
@@ -24,11 +22,9 @@ const pageBytes = 2_000_000
 
 export const listRunes = defineOperation({
   name: 'list_runes',
-  method: 'GET',
-  path: '/api/sessions/{session_id}/runes',
+  route: 'GET /api/sessions/{session_id}/runes',
   scope: 'read',
   summary: 'The public runes of a session, oldest first, or newest first with backward.',
-  params: one,
   query: z.strictObject({
     /** Only runes with a greater event id. */
     after: count(z.int().nonnegative()).optional(),
@@ -39,7 +35,6 @@ export const listRunes = defineOperation({
     /** Kinds, separated by commas; `tool.` stands for all that begin so. */
     kinds: z.string().max(2_000).superRefine(refuseUnknownKinds).optional(),
   }),
-  body: null,
   returns: runesShape,
   async run({ runelog, views }, { params: { session_id }, query }) {
     const { hidden } = await views.of(session_id)
@@ -102,13 +97,10 @@ function refuseUnknownKinds(given: string, context: z.RefinementCtx): void {
 
 export const stateAt = defineOperation({
   name: 'state_at',
-  method: 'GET',
-  path: '/api/sessions/{session_id}/state',
+  route: 'GET /api/sessions/{session_id}/state',
   scope: 'read',
   summary: 'Where every machine of a session was after one event, and what could have become of it.',
-  params: one,
   query: z.strictObject({ at: count(z.int().nonnegative()).optional() }),
-  body: null,
   returns: z.object({
     session_id: z.string(),
     /** The event after which this is so. */

@@ -11,7 +11,7 @@ import { subjects } from '../../runelog/models/subjects.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
 import { waitingRuns } from '../../runtime/models/waiting-runs.ts'
-import { id, nothing, pageOf, pageQuery } from '../../wire/common.ts'
+import { pageOf, pageQuery } from '../../wire/common.ts'
 import { type ExecutionStep, stepShape } from '../../wire/contract.ts'
 import { interactionShape } from '../../wire/interaction.ts'
 import { listedRunShape, resultShape, runShape } from '../../wire/run.ts'
@@ -22,17 +22,12 @@ import { interactionCard } from '../interaction-card.ts'
 import { defineOperation } from '../operation.ts'
 import { findRun, openQuestions } from '../run-view.ts'
 
-const one = z.object({ run_id: id })
-
 export const listRuns = defineOperation({
   name: 'list_runs',
-  method: 'GET',
-  path: '/api/runs',
+  route: 'GET /api/runs',
   scope: 'read',
   summary: 'Runs of all sessions, the one that moved last first.',
-  params: nothing,
   query: z.strictObject({ ...pageQuery, status: runStatus.optional() }),
-  body: null,
   returns: pageOf(listedRunShape),
   async run(desk, { query: { limit, cursor, status } }) {
     const { runelog } = desk
@@ -59,13 +54,9 @@ export const listRuns = defineOperation({
 
 export const getRun = defineOperation({
   name: 'get_run',
-  method: 'GET',
-  path: '/api/runs/{run_id}',
+  route: 'GET /api/runs/{run_id}',
   scope: 'read',
   summary: 'Where one run stands and what it waits for.',
-  params: one,
-  query: nothing,
-  body: null,
   returns: runShape,
   async run(desk, { params: { run_id } }) {
     const found = await findRun(desk, run_id)
@@ -122,13 +113,9 @@ export const getRun = defineOperation({
 
 export const runResult = defineOperation({
   name: 'run_result',
-  method: 'GET',
-  path: '/api/runs/{run_id}/result',
+  route: 'GET /api/runs/{run_id}/result',
   scope: 'read',
   summary: 'The outcome of a run. Refused while it is not over.',
-  params: one,
-  query: nothing,
-  body: null,
   returns: resultShape,
   async run(desk, { params: { run_id } }) {
     const { run, session_id, view } = await findRun(desk, run_id)
@@ -143,13 +130,9 @@ export const runResult = defineOperation({
 
 export const runInteraction = defineOperation({
   name: 'run_interaction',
-  method: 'GET',
-  path: '/api/runs/{run_id}/interaction',
+  route: 'GET /api/runs/{run_id}/interaction',
   scope: 'read',
   summary: 'What a run waits for a person to say, oldest first.',
-  params: one,
-  query: nothing,
-  body: null,
   returns: z.object({
     run_id: z.string(),
     session_id: z.string(),
@@ -172,13 +155,9 @@ export const runInteraction = defineOperation({
 
 export const runTrace = defineOperation({
   name: 'run_trace',
-  method: 'GET',
-  path: '/api/runs/{run_id}/trace',
+  route: 'GET /api/runs/{run_id}/trace',
   scope: 'read',
   summary: 'What was done to the contracts of a run, oldest first.',
-  params: one,
-  query: nothing,
-  body: null,
   returns: z.object({ run_id: z.string(), session_id: z.string(), steps: z.array(stepShape) }),
   async run(desk, { params: { run_id } }) {
     const { view, session_id } = await findRun(desk, run_id)

@@ -3,25 +3,21 @@ import { faults } from '../../faults/catalogue.ts'
 import { sessions } from '../../runelog/models/sessions.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/agent.ts'
-import { id, nothing } from '../../wire/common.ts'
+import { id } from '../../wire/common.ts'
 import { sessionState } from '../../wire/session.ts'
 import type { Desk } from '../desk.ts'
 import { defineOperation } from '../operation.ts'
 import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
 
-const one = z.object({ session_id: id })
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 const stands = z.object({ session_id: z.string(), state: sessionState })
 
 export const sendMessage = defineOperation({
   name: 'send_message',
-  method: 'POST',
-  path: '/api/sessions/{session_id}/messages',
+  route: 'POST /api/sessions/{session_id}/messages',
   scope: 'operate',
   summary: 'Give a session its next message, as a run of one of its agents; without a name, of its root agent.',
-  params: one,
-  query: nothing,
   body: z.strictObject({
     input: jsonValue,
     agent: z.string().min(1).max(200).optional(),
@@ -50,12 +46,9 @@ async function rootAgent({ views }: Desk, session_id: string): Promise<string> {
 
 export const pauseSession = defineOperation({
   name: 'pause_session',
-  method: 'POST',
-  path: '/api/sessions/{session_id}/pause',
+  route: 'POST /api/sessions/{session_id}/pause',
   scope: 'operate',
   summary: 'Let no new turn begin. What is under way comes to its end; replies are still taken.',
-  params: one,
-  query: nothing,
   body: why,
   returns: stands,
   async run(desk, { params: { session_id }, body }) {
@@ -67,13 +60,10 @@ export const pauseSession = defineOperation({
 
 export const resumeSession = defineOperation({
   name: 'resume_session',
-  method: 'POST',
-  path: '/api/sessions/{session_id}/resume',
+  route: 'POST /api/sessions/{session_id}/resume',
   scope: 'operate',
   summary:
     'Bring back a session that was paused; or suspended by its budget, with a new one; or by its errors, with reset.',
-  params: one,
-  query: nothing,
   body: z
     .strictObject({
       /** New limits, counted from the beginning of the session. */
@@ -100,12 +90,9 @@ export const resumeSession = defineOperation({
 
 export const closeSession = defineOperation({
   name: 'close_session',
-  method: 'POST',
-  path: '/api/sessions/{session_id}/close',
+  route: 'POST /api/sessions/{session_id}/close',
   scope: 'operate',
   summary: 'Cancel what is open, terminate the agents and seal the log.',
-  params: one,
-  query: nothing,
   body: why,
   returns: stands,
   async run(desk, { params: { session_id }, body }) {
@@ -121,13 +108,9 @@ export const closeSession = defineOperation({
 
 export const archiveSession = defineOperation({
   name: 'archive_session',
-  method: 'POST',
-  path: '/api/sessions/{session_id}/archive',
+  route: 'POST /api/sessions/{session_id}/archive',
   scope: 'operate',
   summary: 'Move the log of a closed session to cold storage, where it stays readable.',
-  params: one,
-  query: nothing,
-  body: nothing,
   returns: stands,
   async run(desk, { params: { session_id } }) {
     await (await desk.commands()).archiveSession(session_id)

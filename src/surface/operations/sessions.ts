@@ -15,7 +15,7 @@ import { wordsOf } from '../../runelog/words.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import { listings, listingTag, sessionOfListing } from '../../runtime/models/listings.ts'
 import { type Summary, summaries } from '../../runtime/models/summaries.ts'
-import { id, nothing, type Page, pageOf, pageQuery } from '../../wire/common.ts'
+import { type Page, pageOf, pageQuery } from '../../wire/common.ts'
 import {
   runStatus,
   type SessionCard,
@@ -31,17 +31,13 @@ import { withoutUndefined } from '../plain.ts'
 import { requestKey } from '../request-key.ts'
 import { summaryCard } from '../summary-card.ts'
 
-const one = z.object({ session_id: id })
 const title = z.string().trim().min(1).max(200)
 
 export const createSession = defineOperation({
   name: 'create_session',
-  method: 'POST',
-  path: '/api/sessions',
+  route: 'POST /api/sessions',
   scope: 'operate',
   summary: 'Begin a session with its root agent ready. Nothing runs before the first message.',
-  params: nothing,
-  query: nothing,
   body: z.strictObject({ agent: z.string().min(1).max(200), title: title.optional(), budget: budget.optional() }),
   returns: z.object({ session_id: z.string(), is_repeated: z.boolean() }),
   key_is_recorded: true,
@@ -69,12 +65,10 @@ interface Filter {
 
 export const listSessions = defineOperation({
   name: 'list_sessions',
-  method: 'GET',
-  path: '/api/sessions',
+  route: 'GET /api/sessions',
   scope: 'read',
   summary:
     'Sessions, the one with the latest updated_at first, to the second; by state or agent, the one that last moved or had a run that moved; with words in q, the one that began last, and a page may have few items, or none, and yet a next one.',
-  params: nothing,
   query: z.strictObject({
     ...pageQuery,
     state: sessionState.optional(),
@@ -83,7 +77,6 @@ export const listSessions = defineOperation({
     /** Words of a message, a title or an id; the last one may be the beginning of a word. */
     q: z.string().max(200).optional(),
   }),
-  body: null,
   returns: pageOf(summaryShape),
   async run(desk, { query: { limit, cursor, q, ...filter } }): Promise<Page<SummaryCard>> {
     const { runelog, now } = desk
@@ -189,13 +182,9 @@ async function searched(
 
 export const getSession = defineLook({
   name: 'get_session',
-  method: 'GET',
-  path: '/api/sessions/{session_id}',
+  route: 'GET /api/sessions/{session_id}',
   scope: 'read',
   summary: 'What a session is doing, what it waits for, and every machine in it that is not over.',
-  params: one,
-  query: nothing,
-  body: null,
   returns: sessionShape,
   async look(desk, { params: { session_id } }) {
     const { state, lines } = await desk.views.of(session_id)

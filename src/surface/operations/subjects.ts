@@ -1,20 +1,17 @@
 import { z } from 'zod'
 import { subjects } from '../../runelog/models/subjects.ts'
-import { count, id, nothing } from '../../wire/common.ts'
+import { count, id } from '../../wire/common.ts'
 import { defineOperation } from '../operation.ts'
 
 export const findSubjects = defineOperation({
   name: 'find_subjects',
-  method: 'GET',
-  path: '/api/subjects',
+  route: 'GET /api/subjects',
   scope: 'read',
   summary: 'Sessions, runs, executions, interactions and all else that has a lifecycle, by the beginning of their id.',
-  params: nothing,
   query: z.strictObject({
     prefix: id,
     limit: count(z.int().min(1).max(100)).prefault(20),
   }),
-  body: null,
   returns: z.object({
     items: z.array(
       z.object({ subject_id: z.string(), machine: z.string(), state: z.string(), session_id: z.string(), at: z.int() }),
