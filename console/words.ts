@@ -1,19 +1,7 @@
-/** A duration as people say it: `4m 12s`. */
-export function duration(ms: number): string {
-  if (ms < 0) return '0s'
-  if (ms < 1_000) return `${Math.floor(ms)}ms`
-  const s = Math.floor(ms / 1_000)
-  if (s < 60) return ms < 10_000 ? `${(Math.floor(ms / 100) / 10).toString()}s` : `${s}s`
-  const m = Math.floor(s / 60)
-  if (m < 60) return s % 60 === 0 ? `${m}m` : `${m}m ${s % 60}s`
-  const h = Math.floor(m / 60)
-  if (h < 24) return m % 60 === 0 ? `${h}h` : `${h}h ${m % 60}m`
-  const d = Math.floor(h / 24)
-  return h % 24 === 0 ? `${d}d` : `${d}d ${h % 24}h`
-}
+import { exactSpan } from '../src/observation/durations.ts'
 
 /** A duration on a clock that shows whole seconds only, so that it does not flicker. */
-export const wholeSeconds = (ms: number) => (ms < 1_000 ? '0s' : duration(Math.floor(ms / 1_000) * 1_000))
+export const wholeSeconds = (ms: number) => (ms < 1_000 ? '0 s' : exactSpan(Math.floor(ms / 1_000) * 1_000))
 
 export const instant = (at: number) => new Date(at).toISOString().replace('T', ' ')
 

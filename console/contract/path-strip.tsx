@@ -1,7 +1,7 @@
+import { exactSpan } from '../../src/observation/durations.ts'
 import type { ExecutionSnapshot, TransitionRecord } from '../../src/wire/contract.ts'
 import { Mark } from '../parts/mark.tsx'
 import { At, Since } from '../parts/time.tsx'
-import { duration } from '../words.ts'
 
 interface Shown {
   readonly snapshot: ExecutionSnapshot
@@ -32,7 +32,7 @@ export function PathStrip({ snapshot, transitions }: Shown) {
               <span className="strip-state">
                 <Mark machine="contract" state={state} />
                 <span className="faint">
-                  <At at={from} /> · {to === undefined ? <Since at={from} /> : duration(to - from)}
+                  <At at={from} /> · {to === undefined ? <Since at={from} /> : exactSpan(to - from)}
                 </span>
               </span>
             </li>

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { goalMachine } from '../../src/machines/goal.ts'
+import { exactSpan } from '../../src/observation/durations.ts'
 import type { Goal } from '../../src/wire/goal.ts'
 import { cancelGoal, getGoal } from '../api/goals.ts'
 import { Critiques } from '../goal/critiques.tsx'
@@ -15,7 +16,7 @@ import { Loading, Trouble } from '../parts/states.tsx'
 import { LaneGraph } from '../plan/lane-graph.tsx'
 import { looks, toneOf } from '../tones.ts'
 import { useAsked } from '../use-asked.ts'
-import { amount, duration } from '../words.ts'
+import { amount } from '../words.ts'
 import { NotFound } from './not-found.tsx'
 
 /** One goal: its tasks with their states, owners and waits, what the critic found, and what it may spend. */
@@ -139,7 +140,7 @@ function Budgets({ goal }: { goal: Goal }) {
   return (
     <dl className="costs">
       {names.map((name) => {
-        const say = name.endsWith('_ms') ? duration : amount
+        const say = name.endsWith('_ms') ? exactSpan : amount
         const limit = limits[name]
         const spent = used[name] ?? 0
         return (

@@ -1,4 +1,5 @@
 import { useEffect, useMemo } from 'react'
+import { exactSpan } from '../../src/observation/durations.ts'
 import { CopyCommand } from '../parts/copy.tsx'
 import { useKeys } from '../parts/keys.tsx'
 import { Link } from '../parts/link.tsx'
@@ -9,7 +10,7 @@ import { StateTable } from '../replay/state-table.tsx'
 import { amend, usePlace } from '../route.ts'
 import { RuneFacts, runeAt } from '../session/details.tsx'
 import { useLog } from '../session/use-log.ts'
-import { amount, count, duration, timeOfDay } from '../words.ts'
+import { amount, count, timeOfDay } from '../words.ts'
 import { NotFound } from './not-found.tsx'
 
 /** What the system believed at any moment, computed here by the same reducers that the server runs. */
@@ -98,7 +99,7 @@ export function ReplayPage({ session_id }: { session_id: string }) {
         </div>
         <div>
           <dt>working time so far</dt>
-          <dd className="number">{duration(moment.state.used.wall_time_ms)}</dd>
+          <dd className="number">{exactSpan(moment.state.used.wall_time_ms)}</dd>
         </div>
         <div>
           <dt>open questions</dt>

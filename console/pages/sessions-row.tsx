@@ -54,7 +54,7 @@ function lookOf({ waiting_for }: SummaryCard): Look | undefined {
 function lineOf({ waiting_for, last_error, status, current_line }: SummaryCard): string {
   if (waiting_for !== null) return `asks: ${waiting_for.prompt}`
   if (status === 'failed' && last_error !== null) return `${last_error.code}: ${last_error.message}`
-  return current_line.replace(/^\w+ for [^.]*\. /, '')
+  return current_line.replace(/^(\w+: )?\w+ for [^.]*\. /, '')
 }
 
 export function Spent({ row }: { row: Pick<SummaryCard, 'used' | 'budget'> }) {

@@ -1,8 +1,8 @@
 import type { Measure } from '../../src/coordinator/schemas/review-pack.ts'
+import { exactSpan } from '../../src/observation/durations.ts'
 import { getReviewPack } from '../api/plans.ts'
 import { Empty } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
-import { duration } from '../words.ts'
 
 const within = { yes: '✓ within', no: '✕ over', not_evaluated: '? not every step has an estimate' } as const
 
@@ -25,7 +25,7 @@ export function ReviewTab({ coordination_id, version }: { coordination_id: strin
         {plan_summary.actions} actions in {plan_summary.phases} phases,{' '}
         {plan_summary.estimated_duration_ms === null
           ? 'duration not estimated'
-          : `about ${duration(plan_summary.estimated_duration_ms)}`}
+          : `about ${exactSpan(plan_summary.estimated_duration_ms)}`}
         , complexity {plan_summary.complexity_score} of 100.
       </p>
       <h3>Risk: {risk.overall}</h3>

@@ -1,10 +1,10 @@
 import { useState } from 'react'
+import { exactSpan } from '../../src/observation/durations.ts'
 import type { PlanCard } from '../../src/wire/plan.ts'
 import { verifyPlan } from '../api/plans.ts'
 import { useAct } from '../parts/act.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { Trouble } from '../parts/states.tsx'
-import { duration } from '../words.ts'
 
 /** Every move: the guards that let it happen, what came out, how long it took; and whether what came out is still what it was. */
 export function TapeTab({ coordination_id, plan }: { coordination_id: string; version: string; plan: PlanCard }) {
@@ -45,7 +45,7 @@ export function TapeTab({ coordination_id, plan }: { coordination_id: string; ve
               <strong>
                 {move.from} → {move.to}
               </strong>{' '}
-              on {move.trigger} <span className="faint number">{duration(move.duration_ms)}</span>
+              on {move.trigger} <span className="faint number">{exactSpan(move.duration_ms)}</span>
             </p>
             <ul className="plain-list">
               {move.guards.map(({ guard_name, passed, reason }) => (

@@ -1,5 +1,6 @@
+import { exactSpan } from '../../src/observation/durations.ts'
 import type { SessionCard } from '../../src/wire/session.ts'
-import { amount, duration } from '../words.ts'
+import { amount } from '../words.ts'
 import type { SessionLog } from './log.ts'
 
 /** What was spent, against what may be. */
@@ -10,7 +11,7 @@ export function Costs({ session, log }: { session: SessionCard; log: SessionLog 
     <dl className="costs">
       <Cost name="tokens" used={costs.tokens} limit={budget?.tokens} say={amount} />
       <Cost name="tool calls" used={costs.tool_calls} limit={budget?.tool_calls} say={amount} />
-      <Cost name="working time" used={costs.wall_time_ms} limit={budget?.wall_time_ms} say={duration} />
+      <Cost name="working time" used={costs.wall_time_ms} limit={budget?.wall_time_ms} say={exactSpan} />
       <Cost
         name={log.isWhole() ? 'questions asked' : 'questions asked, in what is loaded'}
         used={prompts}

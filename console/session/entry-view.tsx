@@ -1,9 +1,9 @@
+import { exactSpan } from '../../src/observation/durations.ts'
 import { asText } from '../../src/observation/summary.ts'
 import { brief, JsonBlock } from '../parts/json.tsx'
 import { Link } from '../parts/link.tsx'
 import { Mark } from '../parts/mark.tsx'
 import { At } from '../parts/time.tsx'
-import { duration } from '../words.ts'
 import type { Entry, ToolEntry } from './transcript.ts'
 
 interface Shown {
@@ -70,7 +70,7 @@ function ToolCard({ entry }: { entry: ToolEntry }) {
         )}
         <strong>{name}</strong>
         <span className="one-line">{error ?? (result === null ? summaryOf(entry, summary) : brief(result, 100))}</span>
-        {ended_at !== null && <span className="faint number">{duration(ended_at - at)}</span>}
+        {ended_at !== null && <span className="faint number">{exactSpan(ended_at - at)}</span>}
         {irreversible && <span className="chip">irreversible</span>}
       </summary>
       <JsonBlock value={entry.arguments} name="arguments" />

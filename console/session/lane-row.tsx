@@ -1,4 +1,4 @@
-import { duration } from '../words.ts'
+import { exactSpan } from '../../src/observation/durations.ts'
 import type { Scale } from './scale.ts'
 import { type Lane, type Segment, spendings } from './timeline.ts'
 
@@ -28,7 +28,7 @@ export function LaneRow({ lane, top, scale, end, at, select }: Shown) {
             key={gap.from}
             className="fold"
             style={{ left: percent(gap.x), width: percent(gap.width) }}
-            title={`${duration(gap.to - gap.from)} in which nothing happened`}
+            title={`${exactSpan(gap.to - gap.from)} in which nothing happened`}
           />
         ))}
         {lane.segments.map((segment, i) => (
@@ -72,7 +72,7 @@ interface ShownBar {
 function Bar({ segment, scale, end, isChosen, isFirst, select }: ShownBar) {
   const { spending, state, from, to, event_id } = segment
   const left = scale.of(from)
-  const says = `${spendings[spending]}: ${state}, ${duration((to ?? end) - from)}`
+  const says = `${spendings[spending]}: ${state}, ${exactSpan((to ?? end) - from)}`
   return (
     <button
       type="button"

@@ -1,5 +1,5 @@
+import { exactSpan } from '../../src/observation/durations.ts'
 import { At } from '../parts/time.tsx'
-import { duration } from '../words.ts'
 import { type Lane, spendings } from './timeline.ts'
 
 interface Shown {
@@ -46,7 +46,7 @@ export function TimelineTable({ lanes, now, select }: Shown) {
               <td>
                 <At at={segment.from} />
               </td>
-              <td className="number">{duration((segment.to ?? now) - segment.from)}</td>
+              <td className="number">{exactSpan((segment.to ?? now) - segment.from)}</td>
             </tr>
           ))}
         </tbody>

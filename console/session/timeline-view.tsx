@@ -1,9 +1,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef, useState } from 'react'
+import { exactSpan } from '../../src/observation/durations.ts'
 import { useNow } from '../clock.ts'
 import { useKeys } from '../parts/keys.tsx'
 import { Scroll } from '../parts/scroll.tsx'
-import { duration } from '../words.ts'
 import { LaneRow } from './lane-row.tsx'
 import { scaleOf } from './scale.ts'
 import { createTimeline, type Lane, type Spending, spendings } from './timeline.ts'
@@ -72,7 +72,7 @@ export function TimelineView({ log, at, select }: View) {
           </ul>
           {scale.gaps.length > 0 && (
             <p className="faint">
-              Folded: {scale.gaps.map((gap) => duration(gap.to - gap.from)).join(', ')} in which nothing happened.
+              Folded: {scale.gaps.map((gap) => exactSpan(gap.to - gap.from)).join(', ')} in which nothing happened.
             </p>
           )}
         </Scroll>
@@ -94,7 +94,9 @@ function WhereTimeWent({ lanes, now }: { lanes: readonly Lane[]; now: number }) 
   return (
     <p>
       Where the time went:{' '}
-      {parts.map(([name, ms]) => `${Math.round((ms / whole) * 100)} % ${spendings[name]} (${duration(ms)})`).join(', ')}
+      {parts
+        .map(([name, ms]) => `${Math.round((ms / whole) * 100)} % ${spendings[name]} (${exactSpan(ms)})`)
+        .join(', ')}
       .
     </p>
   )

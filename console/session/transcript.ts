@@ -1,6 +1,26 @@
 import type { Json } from '../../src/kernel/json.ts'
+import { isTerminal } from '../../src/kernel/machine.ts'
+import { declaredState } from '../../src/machines/all.ts'
+import { contractMachine } from '../../src/machines/contract.ts'
+import { describeRune } from '../../src/observation/describe.ts'
+import type { Kind } from '../../src/runes/kinds.ts'
 import type { Rune } from '../../src/runes/rune.ts'
-import { answerLine, otherLine, type Tone } from './lines.ts'
+
+/** The tone of the state that a rune led to, or that a person did it. */
+export type LineTone = 'plain' | 'good' | 'bad' | 'person'
+
+/** Runes that other entries show, or that a reader of a conversation does not miss. */
+const drawnElsewhere: ReadonlySet<Kind> = new Set(['session.created', 'run.submitted', 'memory.committed'])
+
+/** A run that begins to wait is shown by the call that asks. */
+const isAsking = ({ kind, trigger, to }: Rune) =>
+  kind === 'run.moved' && to === 'waiting_user' && trigger !== 'restart.preserve_waiting'
+
+function toneOfLine({ machine, to, actor_category }: Rune): LineTone {
+  const tone = machine === undefined || machine === 'interaction' ? undefined : declaredState(machine, to)?.tone
+  if (tone === 'good' || tone === 'bad') return tone
+  return actor_category === 'human' || machine === 'interaction' || tone === 'waiting' ? 'person' : 'plain'
+}
 
 /** One entry of a transcript. `event_id` is the rune that began it, and its address. */
 export type Entry =
@@ -19,7 +39,7 @@ export type Entry =
       readonly event_id: number
       readonly at: number
       readonly text: string
-      readonly tone: Tone
+      readonly tone: LineTone
     }
 
 export interface ToolEntry {
@@ -67,8 +87,10 @@ export function createTranscript(): Transcript {
       entries.push({ type: 'assistant', event_id: rune.event_id, at: rune.at, text, isOpen: false, isPartial })
   }
 
-  function line(rune: Rune, text: string, tone: Tone = 'plain') {
-    entries.push({ type: 'line', event_id: rune.event_id, at: rune.at, text, tone })
+  function line(rune: Rune) {
+    const text = describeRune(rune)
+    if (text !== undefined)
+      entries.push({ type: 'line', event_id: rune.event_id, at: rune.at, text, tone: toneOfLine(rune) })
   }
 
   function addCall(rune: Rune, call_id: string, name: string, args: Json, isStep: boolean): ToolEntry {
@@ -128,10 +150,10 @@ export function createTranscript(): Transcript {
         return speak(rune, rune.payload.final_output)
       case 'turn.interrupted':
         speak(rune, rune.payload.partial_output, true)
-        return line(rune, `The turn was interrupted: ${rune.payload.reason}`)
+        return line(rune)
       case 'turn.error':
         speak(rune, rune.payload.partial_output ?? '', true)
-        return line(rune, `The turn broke (${rune.payload.error_type}): ${rune.payload.message}`, 'bad')
+        return line(rune)
       case 'tool.call':
         addCall(rune, rune.payload.call_id, rune.payload.tool_name, rune.payload.arguments, false)
         return
@@ -154,7 +176,7 @@ export function createTranscript(): Transcript {
         entry.isUnknown = rune.payload.reason === 'outcome_unknown'
         if (rune.payload.result !== undefined) entry.result = rune.payload.result
         if (rune.payload.error_message !== undefined) entry.error = rune.payload.error_message
-        if (entry.contract !== 'running' && entry.contract !== 'waiting') entry.ended_at = rune.at
+        if (isTerminal(contractMachine, rune.to)) entry.ended_at = rune.at
         return
       }
       case 'tool.result': {
@@ -168,7 +190,7 @@ export function createTranscript(): Transcript {
       }
       case 'interaction.opened': {
         const entry = calls.get(rune.call_id ?? '')
-        if (entry === undefined) return line(rune, `A person is asked: ${rune.payload.prompt}`, 'person')
+        if (entry === undefined) return line(rune)
         entry.interaction_id = rune.interaction_id ?? null
         entry.isAsking = true
         asking.set(rune.interaction_id ?? '', entry)
@@ -180,7 +202,7 @@ export function createTranscript(): Transcript {
         const entry = asking.get(rune.interaction_id ?? '')
         if (entry !== undefined && entry.interaction_id === rune.interaction_id) entry.isAsking = false
         asking.delete(rune.interaction_id ?? '')
-        return line(rune, answerLine(rune), 'person')
+        return line(rune)
       }
     }
     if (rune.machine === 'tool') {
@@ -189,8 +211,7 @@ export function createTranscript(): Transcript {
       if (rune.kind === 'tool.denied' && entry !== undefined) entry.error = rune.payload.reason
       return
     }
-    const told = otherLine(rune)
-    if (told !== undefined) line(rune, ...told)
+    if (!drawnElsewhere.has(rune.kind) && !isAsking(rune)) line(rune)
   }
 
   return { entries, take }

@@ -5,7 +5,7 @@ import type { Payload } from '../runes/kinds.ts'
 import type { Draft } from '../runes/rune.ts'
 import type { ConsequenceView, ExecutionSnapshot, TransitionRecord } from '../wire/contract.ts'
 import { consequenceLabels, hasHappened, statusFlags } from './contract-status.ts'
-import { elapsed } from './elapsed.ts'
+import { elapsed } from './durations.ts'
 import { summary } from './summary.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { Draft } from '../runes/rune.ts'
 import type { ConsequenceView } from '../wire/contract.ts'
 import { consequenceView, outcomeIsUnknown, statusOf } from './contract.ts'
 import { statusFlags } from './contract-status.ts'
-import { elapsed } from './elapsed.ts'
+import { elapsed } from './durations.ts'
 
 export type Message =
   | { readonly role: 'user'; readonly content: Json }

@@ -1,7 +1,36 @@
 import type { Rune } from '../runes/rune.ts'
-import { elapsed } from './elapsed.ts'
 import { subjectMoves } from './subject-moves.ts'
 
+/** How long after `from` it is at `to`. A clock may be set back; no duration is negative. */
+export function elapsed(from: number, to: number): number {
+  return Math.max(0, to - from)
+}
+
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+  ['ms', 1],
+] as const
+
+/** A duration for people: `4 min`. Whole units, rounded down, the largest that fits. */
+export function span(ms: number): string {
+  const [name, size] = units.find((unit) => ms >= unit[1]) ?? ['ms', 1]
+  return `${Math.max(0, Math.floor(ms / size))} ${name}`
+}
+
+/** The same with the next smaller unit: `4 min 12 s`. Milliseconds count below ten seconds only. */
+export function exactSpan(ms: number): string {
+  if (ms >= 10_000 && ms < 60_000) return span(ms)
+  const at = units.findIndex((unit) => ms >= unit[1])
+  const [, size = 1] = units[at] ?? []
+  const rest = ms % size
+  const smaller = units[at + 1]?.[1] ?? size
+  return rest < smaller ? span(ms) : `${span(ms)} ${span(rest - (rest % smaller))}`
+}
+
+/** How often and how long a subject was in one state. */
 export interface TimeInState {
   readonly state: string
   /** How often the subject entered it. */

@@ -7,8 +7,7 @@ import { sessionMachine } from '../machines/session.ts'
 import { turnMachine } from '../machines/turn.ts'
 import type { Rune } from '../runes/rune.ts'
 import { type ContractHistory, type GrowingHistories, outcomeIsUnknown, snapshot, tellHistories } from './contract.ts'
-import { elapsed } from './elapsed.ts'
-import { span } from './span.ts'
+import { elapsed, span } from './durations.ts'
 import type { SubjectAt } from './state-at.ts'
 import { movesIn, type SubjectMove } from './subject-moves.ts'
 
@@ -52,6 +51,8 @@ export function createLines(): Lines {
   const lastMove = new Map<string, Rune<'run.moved'>>()
   const lastTurn = new Map<string, string>()
   let session: string | undefined
+  /** The run that ended last. */
+  let lastEnded = ''
 
   function enter(move: SubjectMove) {
     const { machine, subject_id, to, at: since, event_id } = move
@@ -60,7 +61,10 @@ export function createLines(): Lines {
     const subject = { machine, subject_id, state: to, since, event_id }
     subjects.set(subject_id, subject)
     if (machine === sessionMachine.name) session ??= subject_id
-    if (machine === runMachine.name) toggle(openRuns, subject_id, !flagsOf(subject).terminal)
+    if (machine === runMachine.name) {
+      toggle(openRuns, subject_id, !flagsOf(subject).terminal)
+      if (flagsOf(subject).terminal) lastEnded = subject_id
+    }
     if (machine === interactionMachine.name && to !== interactionMachine.initial) openQuestions.delete(subject_id)
   }
 
@@ -76,12 +80,9 @@ export function createLines(): Lines {
     run_id === undefined || histories.get(execution_id)?.[0].run_id === run_id
 
   function questions(now: number, run_id?: string): readonly string[] {
-    return [...openQuestions.values()].flatMap((rune) => {
-      if (run_id !== undefined && rune.run_id !== run_id) return []
-      const { prompt, deadline } = rune.payload
-      const until = deadline === null ? '' : `, ${span(elapsed(now, deadline))} left`
-      return [`It asks: ${prompt.replaceAll(/\s+/g, ' ')} (${rune.interaction_id}${until})`]
-    })
+    return [...openQuestions.values()].flatMap(({ payload, interaction_id = '', run_id: asker }) =>
+      run_id === undefined || asker === run_id ? [questionLine({ ...payload, interaction_id }, now)] : [],
+    )
   }
 
   function unknowns(run_id?: string): readonly string[] {
@@ -95,11 +96,9 @@ export function createLines(): Lines {
     return [...(error_code === undefined ? [] : [`${error_code}.`]), ...(message === undefined ? [] : [message])]
   }
 
-  /** Why a run that is ready does not begin, if its session is the reason. */
   function obstacle(): readonly string[] {
     const at = subjects.get(session ?? '')
-    if (at === undefined || at.state === 'active') return []
-    return [`The session is ${at.state}: ${flagsOf(at).meaning ?? ''}`]
+    return at === undefined ? [] : obstacleLine(at.state)
   }
 
   function activity(run_id: string, now: number): readonly string[] {
@@ -145,10 +144,8 @@ export function createLines(): Lines {
       if (at === undefined) return 'There is no such session.'
       const open = [...openRuns].flatMap((run_id) => subjects.get(run_id) ?? [])
       const [first] = open
-      if (first === undefined) return join([stateLine(at, now), 'No run is open.', ...unknowns()])
-      if (open.length === 1) return `${first.subject_id}: ${runLineOf(first.subject_id, now)}`
-      const each = open.map((run) => `${run.subject_id} ${run.state} for ${span(elapsed(run.since, now))}`)
-      return join([`${open.length} runs are open: ${each.join(', ')}.`, ...questions(now), ...unknowns()])
+      if (first !== undefined && open.length === 1) return `${first.subject_id}: ${runLineOf(first.subject_id, now)}`
+      return join([openLine(at, open, now), ...(open.length === 0 ? ending(lastEnded) : questions(now)), ...unknowns()])
     },
     runLine: runLineOf,
   }
@@ -159,11 +156,67 @@ function toggle(set: Set<string>, id: string, isIn: boolean) {
   else set.delete(id)
 }
 
-function stateLine(subject: SubjectAt, now: number): string {
+type At = Pick<SubjectAt, 'machine' | 'subject_id' | 'state' | 'since'>
+
+/** What a session with no open run, or with several, is doing. */
+function openLine(session: At, open: readonly At[], now: number): string {
+  if (open.length === 0) return `${stateLine(session, now)} No run is open.`
+  const each = open.map(({ subject_id, state, since }) => `${subject_id} ${state} for ${span(elapsed(since, now))}`)
+  return `${open.length} runs are open: ${each.join(', ')}.`
+}
+
+function questionLine({ interaction_id, prompt, deadline }: Question, now: number): string {
+  const until = deadline === null ? '' : `, ${span(elapsed(now, deadline))} left`
+  return `It asks: ${prompt.replaceAll(/\s+/g, ' ')} (${interaction_id}${until})`
+}
+
+/** Why a run that is ready does not begin, if its session is the reason. */
+function obstacleLine(state: string): readonly string[] {
+  return state === 'active' ? [] : [`The session is ${state}: ${declaredState('session', state)?.meaning ?? ''}`]
+}
+
+interface Question {
+  readonly interaction_id: string
+  readonly prompt: string
+  readonly deadline: number | null
+}
+
+/** What a row of the list of sessions knows of one. */
+export interface SessionRow {
+  readonly session_id: string
+  readonly state: string
+  readonly since: number
+  readonly open_runs: readonly { readonly run_id: string; readonly status: string; readonly since: number }[]
+  readonly waiting: readonly Question[]
+  /** Of the last run, if it failed and no other is open. */
+  readonly failure: { readonly code: string; readonly message: string } | null
+}
+
+/** The line of a session from its row alone: the same sentences, without what only the log knows. */
+export function rowLine(row: SessionRow, now: number): string {
+  const { session_id, state, since, waiting, failure } = row
+  const open = row.open_runs.map((run) => ({
+    machine: runMachine.name,
+    subject_id: run.run_id,
+    state: run.status,
+    since: run.since,
+  }))
+  const asked = waiting.map((question) => questionLine(question, now))
+  const [first] = open
+  if (first !== undefined && open.length === 1) {
+    const details = first.state === 'queued' ? obstacleLine(state) : first.state === 'waiting_user' ? asked : []
+    return join([`${first.subject_id}: ${stateLine(first, now)}`, ...details])
+  }
+  const session = { machine: sessionMachine.name, subject_id: session_id, state, since }
+  const failed = failure === null ? [] : [`${failure.code}.`, failure.message]
+  return join([openLine(session, open, now), ...(open.length === 0 ? failed : asked)])
+}
+
+function stateLine(subject: At, now: number): string {
   return `${subject.state} for ${span(elapsed(subject.since, now))}. ${flagsOf(subject).meaning ?? ''}`
 }
 
-function flagsOf({ machine, state }: SubjectAt): Partial<State> {
+function flagsOf({ machine, state }: At): Partial<State> {
   return declaredState(machine, state) ?? {}
 }
 

@@ -6,11 +6,11 @@ import { verdictOn } from '../../console/machines/legal.ts'
 import { match } from '../../console/match.ts'
 import { type Edge, laneGrid, type Node } from '../../console/plan/lane-grid.ts'
 import { scaleOf } from '../../console/session/scale.ts'
-import { duration } from '../../console/words.ts'
 import type { Machine } from '../../src/kernel/machine.ts'
 import { triggerNames } from '../../src/kernel/machine.ts'
 import { transition } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
+import { exactSpan } from '../../src/observation/durations.ts'
 
 test.each(machines.map((machine) => [machine.name, machine as Machine] as const))(
   'the picture of %s has exactly its states and moves; no two states and no two numbers touch',
@@ -100,8 +100,8 @@ test('an address is read as it was written', () => {
 })
 
 test('durations as people say them', () => {
-  const said = [0, 999, 1_500, 59_999, 252_000, 3_600_000, 90_000_000].map(duration)
-  expect(said).toEqual(['0ms', '999ms', '1.5s', '59s', '4m 12s', '1h', '1d 1h'])
+  const said = [0, 999, 1_500, 59_999, 252_000, 3_600_000, 90_000_000].map(exactSpan)
+  expect(said).toEqual(['0 ms', '999 ms', '1 s 500 ms', '59 s', '4 min 12 s', '1 h', '1 d 1 h'])
 })
 
 test('what is sent of a form: nothing for what was left empty, and each type as itself', () => {

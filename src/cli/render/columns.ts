@@ -16,9 +16,3 @@ const colour = /\u001b\[\d+m/g
 function widthOf(cell: string): number {
   return [...cell.replace(colour, '')].length
 }
-
-/** The beginning of a text that is too long for its place. */
-export function shorten(text: string, limit: number): string {
-  const characters = [...text]
-  return characters.length <= limit ? text : `${characters.slice(0, Math.max(0, limit - 1)).join('')}…`
-}

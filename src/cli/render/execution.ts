@@ -1,4 +1,4 @@
-import { span } from '../../observation/span.ts'
+import { span } from '../../observation/durations.ts'
 import { asText } from '../../observation/summary.ts'
 import type { getConsequence, getSnapshot, getTransitions } from '../../surface/operations/executions.ts'
 import { columns } from './columns.ts'

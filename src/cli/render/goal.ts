@@ -1,6 +1,7 @@
 import type { GoalReport, TaskReport } from '../../autonomy/goals/report.ts'
+import { shorten } from '../../observation/describe.ts'
 import { verbFor } from '../verb-for.ts'
-import { columns, shorten } from './columns.ts'
+import { columns } from './columns.ts'
 import type { Paint } from './paint.ts'
 import { safeLine } from './safe.ts'
 

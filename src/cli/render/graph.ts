@@ -1,5 +1,6 @@
+import { shorten } from '../../observation/describe.ts'
 import type { ExecutionSnapshot, GraphState } from '../../wire/contract.ts'
-import { columns, shorten } from './columns.ts'
+import { columns } from './columns.ts'
 import type { Paint } from './paint.ts'
 import { safeLine } from './safe.ts'
 

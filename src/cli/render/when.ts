@@ -1,6 +1,5 @@
 import { isoTime } from '../../kernel/instant.ts'
-import { elapsed } from '../../observation/elapsed.ts'
-import { span } from '../../observation/span.ts'
+import { elapsed, span } from '../../observation/durations.ts'
 
 /** `14:03:07.120`: for lines of one story, where the day is known. All times are UTC. */
 export function clockTime(at: number): string {

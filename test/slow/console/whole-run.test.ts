@@ -61,7 +61,7 @@ test('a whole run from the browser: started, streamed, the server killed and sta
   await page.getByText('the run still waits').waitFor()
   await page.getByText('Order 42 is refunded.').waitFor()
   await page.getByText('The run succeeded.').waitFor()
-  await page.getByText(/^ada said: approve/).waitFor()
+  await page.getByText(/^Answered by ada \(int_\w+\): approve/).waitFor()
 
   // Every event is there, once, in order.
   await page.keyboard.press('Escape')
@@ -83,7 +83,7 @@ test('a server killed in the middle of a sentence: no gap, no event twice', asyn
   await page.getByText('Reconnecting: nothing is lost').waitFor()
   await world.server().restart()
   await page.getByText('The run succeeded.').waitFor()
-  await page.getByText('The worker was lost; the run is queued again').waitFor()
+  await page.getByText('Its worker was lost; the run is queued again').waitFor()
   await page.getByRole('tab', { name: 'Raw' }).click()
   const { shown, ids } = await eventually('all events', async () => {
     const recorded = (await world.server().ask(`/api/sessions/${session_id}/runes?limit=1000`)).json
