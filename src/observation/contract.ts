@@ -1,3 +1,4 @@
+import type { Json } from '../kernel/json.ts'
 import { type ContractStatus, type ContractTrigger, contractMachine } from '../machines/contract.ts'
 import { actorCategory } from '../runes/actor.ts'
 import type { Decider } from '../runes/kinds/contract.ts'
@@ -108,30 +109,33 @@ export function transitionRecords(history: ContractHistory): readonly Transition
   }))
 }
 
-/**
- * What is remembered of a contract that is over; undefined while it is not.
- * INV-MEMORY-PRIVACY: nothing is remembered of a contract with a secret rune.
- */
-export function executionFact(history: ContractHistory): Payload<'memory.committed'> | undefined {
-  const [opened] = history
-  const last = lastMove(history)
-  const final_status = statusOf(history)
-  if (last === undefined || !statusFlags(final_status).is_terminal) return undefined
-  if (history.some((rune) => rune.visibility === 'secret')) return undefined
+/** A contract at its end, as its writer knows it. */
+export interface EndedContract
+  extends Pick<
+    Payload<'memory.committed'>,
+    'execution_id' | 'action_type' | 'action_summary' | 'final_status' | 'irreversible' | 'duration_ms'
+  > {
+  readonly result?: Json | undefined
+  readonly error_message?: string | undefined
+  readonly decided_by: Decider | null
+  /** The runes of the contract that the writer has at hand. */
+  readonly runes: readonly Pick<Draft, 'visibility'>[]
+}
 
-  const { result, error_message } = last.payload
-  const decided_by = deciderIn(history)
+/**
+ * What is remembered of a contract that is over.
+ * INV-MEMORY-PRIVACY: undefined for a contract with a secret rune, which is not remembered.
+ */
+export function executionFact(ended: EndedContract): Payload<'memory.committed'> | undefined {
+  const { result = null, error_message, decided_by, runes, ...contract } = ended
+  if (runes.some((rune) => rune.visibility === 'secret')) return undefined
   return {
     type: 'execution_fact',
-    execution_id: idOf(history),
-    action_type: opened.payload.action_type,
-    action_summary: summary(opened.payload.action_summary),
-    final_status,
-    irreversible: opened.payload.irreversible,
-    duration_ms: elapsed(opened.at, last.at),
-    result_summary: result === undefined || result === null ? null : summary(result),
+    ...contract,
+    action_summary: summary(contract.action_summary),
+    result_summary: result === null ? null : summary(result),
     error_summary: error_message === undefined ? null : summary(error_message),
-    ...(decided_by !== undefined && { decided_by }),
+    ...(decided_by !== null && { decided_by }),
   }
 }
 

@@ -4,8 +4,6 @@ import { asText } from './summary.ts'
 /** Labels of attempts that ended with an answer. */
 const answered: readonly ConsequenceLabel[] = ['SUCCESS', 'FAILED', 'REJECTED']
 
-const notice = 'What is marked IRREVERSIBLE has happened and cannot be undone. Do not ask for it again.'
-
 /** A consequence as a model reads it, on one line unless its result has several. */
 export function renderConsequence(view: ConsequenceView): string {
   const { consequence_label, action_summary, has_side_effects } = view
@@ -29,12 +27,6 @@ export function howDecided({ consequence_label, action_type, decided_by }: Decid
   if (decided_by === 'human') return ' (human-confirmed)'
   if (decided_by === 'timer') return ' (default after timeout)'
   return decided_by === 'policy' && action_type === 'ecs_request' ? ' (default, no one was asked)' : ''
-}
-
-/** Several consequences, and a closing notice if any of them cannot be undone. */
-export function renderConsequences(views: readonly ConsequenceView[]): string {
-  const lines = views.map(renderConsequence)
-  return (views.some((view) => view.has_side_effects) ? [...lines, notice] : lines).join('\n')
 }
 
 function outcomeOf({ consequence_label, result, error_message }: ConsequenceView): string {

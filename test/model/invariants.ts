@@ -1,5 +1,5 @@
-import { runFitsTurn, toolFitsContract } from '../../src/machines/correspondence.ts'
 import { isOver } from './act.ts'
+import { runFitsTurn, toolFitsContract } from './correspondence.ts'
 import { isIrreversible, keyOf, type World, workers } from './world.ts'
 
 const done = ['denied', 'completed_result', 'error_result', 'timeout_result', 'cancelled_result']

@@ -1,11 +1,11 @@
 import type { AgentState } from '../../src/machines/agent.ts'
 import type { ContractStatus } from '../../src/machines/contract.ts'
-import type { WaitingReason } from '../../src/machines/correspondence.ts'
 import type { InteractionState } from '../../src/machines/interaction.ts'
 import type { RunStatus } from '../../src/machines/run.ts'
 import type { SessionState } from '../../src/machines/session.ts'
 import type { ToolState } from '../../src/machines/tool.ts'
 import type { TurnState } from '../../src/machines/turn.ts'
+import type { WaitingReason } from '../../src/runes/kinds/contract.ts'
 
 /**
  * What kinds of calls the model makes. `pay` and `pay_again` are one and the

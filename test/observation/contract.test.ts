@@ -7,13 +7,13 @@ import {
   type ContractHistory,
   consequenceView,
   contractHistories,
-  executionFact,
   snapshot,
   transitionRecords,
 } from '../../src/observation/contract.ts'
 import { executionStateEvent } from '../../src/observation/execution-state-event.ts'
 import { actors } from '../../src/runes/actor.ts'
 import type { Draft } from '../../src/runes/rune.ts'
+import { factOf } from '../support/fact-of.ts'
 import { frozen } from '../support/frozen.ts'
 import { createStory } from '../support/runes.ts'
 
@@ -189,9 +189,9 @@ describe('execution fact', () => {
   test('a success is remembered with the beginning of its result, never with half a character', () => {
     const { story, refund, history } = refundStory()
     story.append({ row: 'started', call: refund })
-    expect(executionFact(history())).toBeUndefined()
+    expect(factOf(history())).toBeUndefined()
     story.append({ row: 'succeeded', call: refund, says: { 'contract.succeed': { result: long } } })
-    expect(executionFact(history())).toEqual({
+    expect(factOf(history())).toEqual({
       type: 'execution_fact',
       execution_id: 'exe_1',
       action_type: 'tool_call',
@@ -208,7 +208,7 @@ describe('execution fact', () => {
     const { story, refund, history } = refundStory()
     story.append({ row: 'started', call: refund })
     story.append({ row: 'failed', call: refund, says: { 'contract.fail': { error_message: 'y'.repeat(500) } } })
-    const fact = executionFact(history())
+    const fact = factOf(history())
     expect(fact).toMatchObject({ final_status: 'failed', error_summary: 'y'.repeat(200), result_summary: null })
     expect(JSON.stringify(fact)).not.toContain('start')
   })
@@ -220,9 +220,9 @@ describe('execution fact', () => {
     const runes = history()
     for (const [i] of runes.entries()) {
       const told = runes.map((rune, j) => (i === j ? { ...rune, visibility: 'secret' } : rune))
-      expect(executionFact(told as unknown as ContractHistory)).toBeUndefined()
+      expect(factOf(told as unknown as ContractHistory)).toBeUndefined()
     }
-    expect(executionFact(runes)).toBeDefined()
+    expect(factOf(runes)).toBeDefined()
   })
 })
 
@@ -258,7 +258,7 @@ test('over random legal walks, every view says what the declaration says', () =>
 
       const records = transitionRecords(history)
       expect(records.map((r) => r.to_status)).toEqual(moves.map((move) => move.to))
-      expect(executionFact(history)?.final_status).toBe(view.is_terminal ? status : undefined)
+      expect(factOf(history)?.final_status).toBe(view.is_terminal ? status : undefined)
       for (const move of moves) {
         const node = nodes.get(move.to ?? '')
         const { is_terminal, is_resumable, has_side_effects } = executionStateEvent(opened, move)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { consequenceView, contractHistories } from '../../src/observation/contract.ts'
 import { dialogueOf, type Message, newDialogue, tell } from '../../src/observation/dialogue.ts'
-import { renderConsequence, renderConsequences } from '../../src/observation/render-consequence.ts'
+import { renderConsequence } from '../../src/observation/render-consequence.ts'
 import type { ConsequenceView } from '../../src/wire/contract.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { anyDice, randomRun } from '../support/random-run.ts'
@@ -266,10 +266,5 @@ describe('prompt line', () => {
     ],
   ] as const)('%o', (change, line) => {
     expect(renderConsequence({ ...view, ...change })).toBe(line)
-  })
-
-  test('a closing notice follows when something cannot be undone, and only then', () => {
-    expect(renderConsequences([view]).split('\n')).toHaveLength(2)
-    expect(renderConsequences([{ ...view, has_side_effects: false }]).split('\n')).toHaveLength(1)
   })
 })

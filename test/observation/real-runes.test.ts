@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { RunStatus } from '../../src/machines/run.ts'
-import { consequenceView, contractHistories, executionFact } from '../../src/observation/contract.ts'
+import { consequenceView, contractHistories } from '../../src/observation/contract.ts'
 import { fcmpStream } from '../../src/observation/fcmp.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import { graphState } from '../../src/observation/graph-state.ts'
@@ -11,6 +11,7 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
+import { factOf } from '../support/fact-of.ts'
 import { createWorld } from '../support/world.ts'
 
 const refund = tool({
@@ -69,6 +70,6 @@ test('the views of what the runtime itself writes: asked, approved, done', async
   if (history === undefined) throw new Error('no contract was opened')
   expect(consequenceView(history).consequence_label).toBe('SUCCESS')
   const recorded = runes.find((rune) => rune.kind === 'memory.committed')
-  expect(recorded?.payload).toEqual(executionFact(history))
+  expect(recorded?.payload).toEqual(factOf(history))
   await world.end()
 })

@@ -4,13 +4,14 @@ import { toPrompt } from '../../src/adapters/ai-sdk/prompt.ts'
 import { wireNames } from '../../src/adapters/ai-sdk/wire-names.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
-import { type ContractHistory, contractHistories, executionFact } from '../../src/observation/contract.ts'
+import { type ContractHistory, contractHistories } from '../../src/observation/contract.ts'
 import { foldSession, newSessionState } from '../../src/observation/fold-session.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { type ToolDefinition, tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
+import { factOf } from '../support/fact-of.ts'
 import { createWorld } from '../support/world.ts'
 
 const input = z.object({ order: z.int() })
@@ -194,7 +195,7 @@ test.each([
   const fact = runes.find((rune) => rune.kind === 'memory.committed')
   expect(fact?.payload).toMatchObject({ decided_by })
   const [history] = contractHistories(runes).values()
-  expect(fact?.payload).toEqual(executionFact(history as ContractHistory))
+  expect(fact?.payload).toEqual(factOf(history as ContractHistory))
   expect(factsIn(runes)).toEqual([told])
   // AND a log that was written without it folds as it did
   const old = runes.map((rune) => (rune === fact ? { ...rune, payload: without(rune.payload, 'decided_by') } : rune))

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { WaitingReason } from '../../machines/correspondence.ts'
 import { jsonObject, jsonValue } from '../json-value.ts'
 
 const cause = z.strictObject({ message: z.string(), code: z.string().exactOptional() })
@@ -22,7 +21,10 @@ export const evidence = z.strictObject({
 
 export type Evidence = z.infer<typeof evidence>
 
-export const waitingReasons = ['approval', 'ecs', 'outcome_unknown'] as const satisfies readonly WaitingReason[]
+export const waitingReasons = ['approval', 'ecs', 'outcome_unknown'] as const
+
+/** Why a contract waits. */
+export type WaitingReason = (typeof waitingReasons)[number]
 
 export const deciders = ['human', 'timer', 'policy'] as const
 

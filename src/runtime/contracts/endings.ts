@@ -1,8 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
 import type { ToolTrigger } from '../../machines/tool.ts'
-import { deciderIn } from '../../observation/contract.ts'
+import { deciderIn, executionFact } from '../../observation/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
-import { summary } from '../../observation/summary.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
@@ -214,32 +213,17 @@ function remember(
   batch: Batch,
   call: CallView,
   final_status: Payload<'memory.committed'>['final_status'],
-  outcome: { readonly result?: Json; readonly error?: string },
+  { result, error }: { readonly result?: Json; readonly error?: string },
   at: number,
 ) {
   const { action_type, action_summary, irreversible, opened_at } = call
   const execution_id = executionOf(call)
-  const moves = batch.runes.filter((rune) => rune.execution_id === execution_id)
-  const decided_by = deciderIn(moves) ?? call.decided_by
-  const result_summary = outcome.result === undefined ? null : summary(outcome.result)
-  const error_summary = outcome.error === undefined ? null : summary(outcome.error)
-  batch.say(
-    'memory.committed',
-    {
-      actor: 'graph_runner',
-      payload: {
-        type: 'execution_fact',
-        execution_id,
-        action_type,
-        action_summary,
-        final_status,
-        irreversible,
-        duration_ms: Math.max(0, at - opened_at),
-        result_summary,
-        error_summary,
-        ...(decided_by !== null && { decided_by }),
-      },
-    },
-    about(call),
-  )
+  const runes = batch.runes.filter((rune) => rune.execution_id === execution_id)
+  const fact = executionFact({
+    ...{ execution_id, action_type, action_summary, irreversible, final_status, runes, result },
+    error_message: error,
+    duration_ms: Math.max(0, at - opened_at),
+    decided_by: deciderIn(runes) ?? call.decided_by,
+  })
+  if (fact !== undefined) batch.say('memory.committed', { actor: 'graph_runner', payload: fact }, about(call))
 }

@@ -1,7 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
-import type { WaitingReason } from '../../machines/correspondence.ts'
 import type { CallView } from '../../observation/session-state.ts'
-import type { Evidence } from '../../runes/kinds/contract.ts'
+import type { Evidence, WaitingReason } from '../../runes/kinds/contract.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import { about, executionOf, moveContract } from './about.ts'

@@ -1,10 +1,12 @@
-import type { AgentState } from './agent.ts'
-import type { ContractStatus } from './contract.ts'
-import type { RunStatus } from './run.ts'
-import type { ToolState } from './tool.ts'
-import type { TurnState } from './turn.ts'
+import type { AgentState } from '../../src/machines/agent.ts'
+import type { ContractStatus } from '../../src/machines/contract.ts'
+import type { RunStatus } from '../../src/machines/run.ts'
+import type { ToolState } from '../../src/machines/tool.ts'
+import type { TurnState } from '../../src/machines/turn.ts'
+import type { WaitingReason } from '../../src/runes/kinds/contract.ts'
 
 /**
+ * What the couplings of `src/machines` imply; the exploration of this folder proves it for every reachable state.
  * Which contract statuses may stand beside a tool state between two appends.
  * `null` is a call without a contract: one whose key was taken.
  */
@@ -20,9 +22,7 @@ const contractsBeside: { readonly [S in ToolState]: readonly (ContractStatus | n
   cancelled_result:  ['cancelled'],
 }
 
-/** What waits beside a tool that executes or ended in an error can only be an outcome nobody knows. */
-export type WaitingReason = 'approval' | 'ecs' | 'outcome_unknown'
-
+/** Whether they fit. What waits beside a tool that executes or ended in an error can only be an unknown outcome. */
 export function toolFitsContract(
   tool: ToolState,
   contract: ContractStatus | null,
