@@ -1,4 +1,4 @@
-/** Makes the plans of `examples/plans` anew and writes what they freeze: `npm run examples:plans`. */
+/** Makes the plans of `examples/plans` again and writes what they freeze: `npm run examples:plans`. */
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { journalFile } from '../src/coordinator/outputs/statement.ts'

@@ -11,7 +11,7 @@ import { recovers } from './schemas/record.ts'
 import { type RegistrySnapshot, registrySnapshot } from './schemas/registry.ts'
 
 /** An argument of an exported function: the function, and what the argument is called. */
-export interface Argument {
+interface Argument {
   readonly of: string
   readonly name: string
 }

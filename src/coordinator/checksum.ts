@@ -1,7 +1,12 @@
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Json } from '../kernel/json.ts'
+import type { Json, JsonObject } from '../kernel/json.ts'
 import type { AuditEntry } from './schemas/record.ts'
+
+/** An artifact as JSON. By their schemas artifacts hold nothing else. */
+export function asJson(artifact: unknown): JsonObject {
+  return artifact as JsonObject
+}
 
 /** SHA-256 over the one canonical text. Key order, white space and locale cannot change it. */
 export function checksumOf(value: unknown, sha256: Sha256): string {
@@ -30,9 +35,8 @@ export function isRecord(value: Json | undefined): value is { readonly [key: str
 }
 
 /**
- * An intent whose author left the place of its checksum empty is sealed as it
- * is taken in: from here on nobody changes it unseen. One that has a checksum
- * keeps it, and is refused if it does not fit.
+ * Seals an intent whose checksum is empty, so that later changes are detected. An intent with a checksum keeps it, and
+ * the precheck refuses one that does not match.
  */
 export function sealIntent(intent: Json, sha256: Sha256): Json {
   const audit = isRecord(intent) ? intent.audit : undefined

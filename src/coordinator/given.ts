@@ -23,7 +23,7 @@ export interface PlannedStep {
 }
 
 /** Only for an intent that passed the precheck: every reference resolves. */
-export function stepsOf(intent: ExecutionIntent, index: RegistryIndex): readonly PlannedStep[] {
+function stepsOf(intent: ExecutionIntent, index: RegistryIndex): readonly PlannedStep[] {
   return intent.planned_commands.map((planned, i) => {
     const command = mustResolve(index, 'command', planned.command_id, planned.version)
     const place = placeOf(planned, intent, index)

@@ -16,7 +16,7 @@ export interface Outcome {
 }
 
 /** Nothing moves: what arrived was refused, and that is noted. */
-export interface Stays {
+interface Stays {
   readonly stays: true
   readonly ledger: AnswerLedger
   readonly audit: readonly AuditDraft[]

@@ -21,7 +21,7 @@ import type { RegistrySnapshot } from './schemas/registry.ts'
 import type { ReviewPack } from './schemas/review-pack.ts'
 
 /** Goes up whenever the same input may give other bytes. */
-export const coordinatorVersion = '1.3.0'
+export const coordinatorVersion = '1.4.0'
 
 export interface CoordinationInput {
   readonly intent: Json
@@ -34,7 +34,7 @@ export interface CoordinationInput {
   readonly recovers?: Recovers
 }
 
-/** What may arrive from outside while a coordination waits. Withdrawn: nobody wants the plan any more, so nobody will answer. */
+/** What may arrive while a coordination waits. Withdrawn: the plan is no longer wanted, so no answer will come. */
 export type AnswerRound = { readonly answer_pack: Json } | { readonly timed_out: true } | { readonly withdrawn: true }
 
 /** The outside world, as far as it is let in: both are deterministic. */
@@ -43,7 +43,7 @@ export interface Ports {
   readonly rules: RuleEngine
 }
 
-/** Everything that was produced. What each round makes anew is kept in order, the last one counts. */
+/** All artifacts. Of those that every round produces the last one counts. */
 export interface Artifacts {
   readonly precheck_report?: PrecheckReport
   readonly context_bundle?: ContextBundle

@@ -37,7 +37,7 @@ export function tapeOf(
   }
 }
 
-export interface TimedEntry extends TapeEntry {
+interface TimedEntry extends TapeEntry {
   readonly at: number
   readonly duration_ms: number
 }

@@ -38,7 +38,7 @@ describe('REVIEW_PACK_BUILT', () => {
     expect(pack?.risk.justification.every(({ evidence_refs }) => evidence_refs.length > 0)).toBe(true)
   })
 
-  scenario('CO-09', 'What nobody estimated is said to be so, and files are taken from the scope', () => {
+  scenario('CO-09', 'A missing estimate is named, and files are taken from the scope', () => {
     // GIVEN a command without estimates
     const registry = registryWith(
       command('cmd_write', { effects: ['write'], risk_level: 'medium', rollback: 'Revert.', estimate: {} }),

@@ -124,7 +124,7 @@ describe('GRAPH_DRAFTED', () => {
     }
   })
 
-  scenario('CO-05', 'Phases that nobody selected are passed through, and workflows follow one another', () => {
+  scenario('CO-05', 'Phases that are not selected are passed through, and workflows follow one another', () => {
     // GIVEN a workflow with a fork, of which the middle is not selected, and a second workflow behind it
     const registry = registryWith(
       workflow('wf_change', [
@@ -185,7 +185,7 @@ describe('GRAPH_FINALIZED', () => {
     ).toHaveLength(1)
     // WHEN it is answered one way
     const go = plan({ intent: asking }, [answering(waiting.waits_for, { scan_too: 'go' })])
-    // THEN the step is reviewed and riskier, the risk is reckoned anew, and no question is left
+    // THEN the step is reviewed and riskier, the risk is computed again, and no question is left
     expect(go.state).toBe('DONE')
     expect(go.artifacts.execution_graph?.nodes.filter(({ node_type }) => node_type === 'question')).toEqual([])
     expect(go.artifacts.execution_graph?.nodes.find(({ node_id }) => node_id === 'node_gate_002')).toMatchObject({

@@ -188,13 +188,13 @@ describe('ABORTED', () => {
 })
 
 describe('Recovery', () => {
-  scenario('CO-24', 'A mended intent is a new coordination that names the one it takes the place of', () => {
+  scenario('CO-24', 'A corrected intent is a new coordination that names the one it takes the place of', () => {
     // GIVEN a coordination that was blocked, and one that was aborted
     for (const intent of [only(planned('cmd_raed')), { ...(intentOf() as object), shell: 'x' } as never]) {
       const failed = coordinate(inputOf({ intent }), [], ports)
       const recovers = recoveryOf(failed, ports)
       if (recovers === null) throw new Error('It has ended, so it can be recovered from.')
-      // WHEN the mended intent is submitted
+      // WHEN the corrected intent is submitted
       const again = coordinate(inputOf({ recovers }), [], ports)
       // THEN it is a run of its own, and its lineage leads to the one before
       expect(again.state).toBe('DONE')

@@ -19,7 +19,7 @@ type Interaction = { mode: string; question_budget: number; question_policy: str
 
 const interactive: Interaction = { mode: 'interactive', question_budget: 5, question_policy: 'conceptual_only' }
 const fullAuto: Interaction = { mode: 'full_auto', question_budget: 0, question_policy: 'never' }
-const block = { action: 'block', explanation: 'Nobody may decide this but a person.' }
+const block = { action: 'block', explanation: 'Only a person may decide this.' }
 
 function asking(questions: readonly Json[], interaction: Interaction = interactive): Json {
   return intentOf((i) => ({ ...i, interaction, open_questions: questions }))
@@ -161,7 +161,7 @@ describe('QUESTIONS_EMITTED', () => {
   })
 
   scenario('CO-06', 'Commands ask, lost evidence asks, and a change without a way back asks', () => {
-    // GIVEN a command that asks for its target, one without a rollback, and evidence that nobody knows
+    // GIVEN a command that asks for its target, one without a rollback, and evidence that is unknown
     const { evidence_refs: _, ...target } = openQuestion('which_target', { type: 'clarification' }) as {
       evidence_refs: Json
     }
@@ -196,7 +196,7 @@ describe('AWAITING_ANSWERS', () => {
   ])
   const waiting = plan({ intent })
 
-  scenario('CO-07', 'It waits, and goes on with the answers; what nobody answered takes its default', () => {
+  scenario('CO-07', 'It waits, and goes on with the answers; a question without an answer takes its default', () => {
     // GIVEN a plan that waits, WHEN the critical question alone is answered
     const done = plan({ intent }, [answering(waiting.waits_for, { must_know: 'go' })])
     // THEN it goes on, and the other question has its default

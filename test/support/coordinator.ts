@@ -127,7 +127,7 @@ export function planned(command_id: string, more: Draft = {}): Draft {
   }
 }
 
-/** A valid, sealed intent: reads, then writes, asking nobody. `change` is made before it is sealed. */
+/** A valid, sealed intent: reads, then writes, without questions. `change` is made before it is sealed. */
 export function intentOf(change: (intent: Draft) => Json | undefined = () => undefined): Json {
   const draft: Draft = {
     id: 'intent_rename_field',
@@ -223,13 +223,13 @@ export function openQuestion(key: string, more: Draft = {}): Draft {
     type: 'blocker',
     blocking_level: 'high',
     question_text: `Shall we decide ${key}?`,
-    context: 'Nobody has said so yet.',
+    context: 'It has not been decided yet.',
     evidence_refs: ['ticket_17'],
     suggested_answers: [
       { value: 'go', answer_text: 'Yes.', rationale: 'It is wanted.' },
       { value: 'stop', answer_text: 'No.', rationale: 'It is not wanted.' },
     ],
-    default_strategy: { action: 'use', value: 'stop', explanation: 'Nobody wanted it.' },
+    default_strategy: { action: 'use', value: 'stop', explanation: 'It is not wanted.' },
     ...more,
   }
 }

@@ -8,7 +8,7 @@ export const checkPack: Beside['checkPack'] = (request, reply) => {
   const asked = (request as { question_pack?: Json }).question_pack
   const pack = questionPack.safeParse(asked)
   if (!pack.success)
-    return { problems: [{ pointer: '', problem: 'The questions are redacted; nobody can answer them.' }] }
+    return { problems: [{ pointer: '', problem: 'The questions are redacted and cannot be answered.' }] }
   const read = readAnswers(reply, pack.data satisfies QuestionPack)
   if (read.taken) return { reply }
   return {

@@ -1,4 +1,5 @@
 import { pick, plainJson, readArgument } from '../../coordinator/arguments.ts'
+import { asJson } from '../../coordinator/checksum.ts'
 import { recoveryOf } from '../../coordinator/coordinate.ts'
 import { verifyPlan } from '../../coordinator/outputs/verify.ts'
 import type { Ports as CorePorts } from '../../coordinator/progress.ts'
@@ -6,7 +7,6 @@ import { answersFrom, type Choices } from '../../coordinator/questions/choose.ts
 import { choicesShape } from '../../coordinator/schemas/coordination.ts'
 import type { RunTape } from '../../coordinator/schemas/record.ts'
 import { faults, isFault } from '../../faults/catalogue.ts'
-import type { Json } from '../../kernel/json.ts'
 import { isTerminal, stateNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import type { SessionState } from '../../observation/session-state.ts'
@@ -130,7 +130,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
         throw await tooLate(coordination_id, isAnswered ? 'another answer came first' : undefined)
       }
       const engine = ports.engine()
-      const pack = answer_pack ?? (answersFrom(asked.question_pack, choices, engine.sha256) as unknown as Json)
+      const pack = answer_pack ?? asJson(answersFrom(asked.question_pack, choices, engine.sha256))
       try {
         await reply(engine, asked.interaction_id, { reply: pack, ...who })
       } catch (error) {
@@ -208,7 +208,7 @@ function openIn({ subjects }: SessionState): string[] {
   )
 }
 
-/** Coordinations that are neither over nor wait for someone. Who asks for what nobody wants any more waits for nobody. */
+/** Coordinations that have not ended and can go on without an answer. Questions about a plan that is not wanted need none. */
 function inTheMiddle(session: SessionState): string[] {
   const open = openIn(session)
   if (open.length === 0) return []

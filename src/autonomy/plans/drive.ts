@@ -15,7 +15,7 @@ import { type Deadline, type Move, recordMove } from './record-move.ts'
 import { openPack, type Recorded, stateOf } from './recorded.ts'
 import { nextMove, rerun } from './rerun.ts'
 
-export interface DrivePorts extends PlanPorts {
+interface DrivePorts extends PlanPorts {
   readonly core: () => Promise<CorePorts>
   readonly isStopping: () => boolean
 }
@@ -33,7 +33,7 @@ export async function drive(ports: DrivePorts, read: () => Promise<Recorded>): P
     if (openPack(recorded) !== null) return
     const core = await ports.core()
     const went = await goOn(ports, core, recorded, rerun(recorded, core))
-    // Whoever wants the plan may have gone before its questions were recorded.
+    // The goal may have ended, or the session closed, before the questions were recorded.
     if (went !== 'overtaken' && went !== 'asks') return
   }
 }
@@ -70,7 +70,7 @@ async function withdrawMoot(engine: Engine, { coordination_id, received }: Recor
   })
 }
 
-/** Why nobody wants a plan any more. Undefined: someone does. */
+/** Why a plan is no longer wanted. Undefined: it is. */
 export function whyMoot({ session_id, subjects, goals }: SessionState, goal_id: string | null | undefined) {
   if (subjects.get(session_id)?.state === 'closing') return 'Its session is being closed.'
   const goal = goals.get(goal_id ?? '')

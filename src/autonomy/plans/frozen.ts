@@ -1,3 +1,4 @@
+import { asJson } from '../../coordinator/checksum.ts'
 import { coordinationOf } from '../../coordinator/coordinate.ts'
 import { listArtifacts } from '../../coordinator/outputs/artifacts.ts'
 import { type FrozenFiles, freeze } from '../../coordinator/outputs/freeze.ts'
@@ -19,8 +20,8 @@ export function documentsIn(files: FrozenFiles): PlanDocuments {
 /** Of one under way: what it has made so far. */
 export function documentsOf(progress: Progress, ports: Ports): PlanDocuments {
   const { artifacts, tape, lineage } = coordinationOf(progress, ports)
-  const made = listArtifacts(artifacts).map(({ name, artifact }) => [name, artifact as Json] as const)
-  return { ...Object.fromEntries(made), run_tape: tape as unknown as Json, lineage: lineage as unknown as Json }
+  const made = listArtifacts(artifacts).map(({ name, artifact }) => [name, asJson(artifact)] as const)
+  return { ...Object.fromEntries(made), run_tape: asJson(tape), lineage: asJson(lineage) }
 }
 
 /** Keeps everything that an ended coordination leaves behind. It is safe before the rune that names it is written. */

@@ -24,7 +24,7 @@ export interface Plans {
   show(coordination_id: string): Promise<PlanView>
   /** Newest first. */
   list(query?: PlanQuery): Promise<readonly PlanRow[]>
-  /** Resolves when the coordination is at rest, whoever works on it. */
+  /** Resolves when the coordination is at rest, in whichever process it runs. */
   rest(coordination_id: string): Promise<PlanView>
   /** What an ended coordination left behind, by file name. Refused while it has not ended. */
   files(coordination_id: string): Promise<FrozenFiles>

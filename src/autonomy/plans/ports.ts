@@ -8,7 +8,7 @@ export interface PlanPorts extends Defaults {
   /** The runtime whose sessions the plans live in. */
   readonly engine: () => Engine
   readonly blobs: Blobs
-  /** The rule language is loaded by whoever makes the first plan. */
+  /** Loads the rule engine; called by the first plan. */
   readonly rules: () => Promise<RuleEngine>
   /** The key that signs what is frozen, and how its signature is checked. Without it, nothing is signed. */
   readonly signing?: () => Promise<{ readonly signer: Signer; readonly signature: SignatureCheck }>

@@ -1,9 +1,8 @@
-import { idOf } from '../../coordinator/checksum.ts'
+import { asJson, idOf } from '../../coordinator/checksum.ts'
 import type { Progress } from '../../coordinator/progress.ts'
 import type { FailurePack } from '../../coordinator/schemas/ending.ts'
 import type { QuestionPack } from '../../coordinator/schemas/questions.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
-import type { Json } from '../../kernel/json.ts'
 import type { CoordinationTrigger } from '../../machines/coordination.ts'
 import type { Concerns } from '../../runes/rune.ts'
 import type { Batch } from '../../runtime/batch.ts'
@@ -34,7 +33,7 @@ export function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly
     'coordination.moved',
     {
       actor: 'coordinator',
-      payload: { guards, outputs, duration_ms, ...(failure === undefined ? {} : { failure: plain(failure) }) },
+      payload: { guards, outputs, duration_ms, ...(failure === undefined ? {} : { failure: asJson(failure) }) },
     },
     about,
     Object.fromEntries(guards.map(({ guard_name, passed }) => [guard_name, passed])),
@@ -67,7 +66,7 @@ function ask(batch: Batch, { about, at, answer_timeout_ms }: Move, interaction_i
       payload: {
         interaction_kind: 'question_pack',
         prompt: `${many} about the plan ${intent_id}.${again}`,
-        request: { question_pack: plain(pack) },
+        request: { question_pack: asJson(pack) },
         evidence: [...new Set(questions.flatMap(({ evidence_refs }) => evidence_refs))],
         deadline,
         on_silence: deadline === null ? 'wait' : 'use_default',
@@ -81,7 +80,7 @@ function ask(batch: Batch, { about, at, answer_timeout_ms }: Move, interaction_i
 
 /** A crossed red line is for a person to see, and stays in the inbox until one has said so. */
 function alert(batch: Batch, { about }: Move, interaction_id: string, failure: FailurePack) {
-  batch.say('coordination.alerted', { actor: 'coordinator', payload: { failure: plain(failure) } }, about)
+  batch.say('coordination.alerted', { actor: 'coordinator', payload: { failure: asJson(failure) } }, about)
   batch.open(
     'interaction',
     interaction_id,
@@ -91,7 +90,7 @@ function alert(batch: Batch, { about }: Move, interaction_id: string, failure: F
       payload: {
         interaction_kind: 'notice',
         prompt: `The plan ${failure.intent_id ?? about.coordination_id} was aborted: ${failure.message}`,
-        request: { failure: plain(failure) },
+        request: { failure: asJson(failure) },
         evidence: [],
         deadline: null,
         on_silence: 'wait',
@@ -100,9 +99,4 @@ function alert(batch: Batch, { about }: Move, interaction_id: string, failure: F
     },
     { ...about, interaction_id },
   )
-}
-
-/** Artifacts are plain JSON by their schemas. */
-function plain(artifact: object) {
-  return artifact as unknown as Record<string, Json>
 }

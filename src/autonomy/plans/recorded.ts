@@ -18,7 +18,7 @@ export interface Recorded {
   readonly files: readonly PlanFile[]
 }
 
-export interface Asked extends PlanQuestions {
+interface Asked extends PlanQuestions {
   readonly is_open: boolean
   /** The key of the answer, if it has one. */
   readonly idempotency_key: string | null
@@ -48,7 +48,7 @@ export function recordedIn(runes: readonly Rune[], coordination_id: string): Rec
         if (rune.payload.interaction_kind === 'question_pack') {
           const { request, deadline } = rune.payload
           const interaction_id = rune.interaction_id ?? ''
-          const question_pack = request.question_pack as unknown as QuestionPack
+          const question_pack = readBack<QuestionPack>(request.question_pack)
           asked.set(interaction_id, { interaction_id, question_pack, deadline, is_open: true, idempotency_key: null })
         }
         break
@@ -76,10 +76,10 @@ export function stateOf({ moves }: Pick<Recorded, 'moves'>): CoordinationState {
 }
 
 export function inputOf({ received }: Recorded): CoordinationInput {
-  return received.payload.input as unknown as CoordinationInput
+  return readBack(received.payload.input)
 }
 
-/** The questions that wait for someone, if any do. Questions that were redacted wait for nobody: nobody can answer them. */
+/** The open questions. Null if there are none, or if they were redacted and cannot be answered. */
 export function openPack({ asked }: Recorded): PlanQuestions | null {
   const pack = asked.find(({ is_open, question_pack: found }) => is_open && found !== undefined)
   if (pack === undefined) return null
@@ -87,8 +87,13 @@ export function openPack({ asked }: Recorded): PlanQuestions | null {
   return { interaction_id, question_pack, deadline }
 }
 
+/** A document as it was recorded. Its shape was checked before. */
+export function readBack<T>(document: unknown): T {
+  return document as T
+}
+
 /** Null also where it was redacted. */
-export function failureOf({ moves }: Recorded): FailurePack | null {
+function failureOf({ moves }: Recorded): FailurePack | null {
   const last = moves.at(-1)
   return last?.redacted === true ? null : ((last?.payload.failure as FailurePack | undefined) ?? null)
 }

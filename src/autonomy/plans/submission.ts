@@ -1,5 +1,5 @@
 import { pick, plainJson, readArgument, readSnapshot } from '../../coordinator/arguments.ts'
-import { checksumOf, isRecord, sealIntent } from '../../coordinator/checksum.ts'
+import { asJson, checksumOf, isRecord, sealIntent } from '../../coordinator/checksum.ts'
 import { begin } from '../../coordinator/engine.ts'
 import type { CoordinationInput, Ports } from '../../coordinator/progress.ts'
 import { recovers as recoversShape } from '../../coordinator/schemas/record.ts'
@@ -9,6 +9,7 @@ import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { PlanSubmission } from './plans.ts'
+import { readBack } from './recorded.ts'
 
 export interface Defaults {
   readonly policy: Json
@@ -38,7 +39,7 @@ export async function readSubmission(
     intent_id: idIn(input.intent),
     run_id,
     input_sha256: checksumOf(input, ports.sha256),
-    input: input as unknown as Record<string, Json>,
+    input: asJson(input),
     ...(answer_timeout_ms === undefined ? {} : { answer_timeout_ms }),
   }
 }
@@ -69,12 +70,12 @@ export function takenIn<G extends { readonly intent: Json }>(
   { sha256 }: Pick<Ports, 'sha256'>,
   redactor: Redactor,
 ): G {
-  const cleaned = redactor.clean(given as unknown as Json).value as unknown as G
+  const cleaned = readBack<G>(redactor.clean(asJson(given)).value)
   return { ...cleaned, intent: sealIntent(cleaned.intent, sha256) }
 }
 
 /** A project of which nothing is remembered yet. */
-export function emptyMemory(intent: Json): Json {
+function emptyMemory(intent: Json): Json {
   const scope = isRecord(intent) ? intent.scope : undefined
   const project_id = isRecord(scope) && typeof scope.project_id === 'string' ? scope.project_id : 'unknown'
   return { schema_version: '1.0.0', project_id, memories: [] }

@@ -2,7 +2,6 @@ import type { Sha256 } from '../../kernel/digest.ts'
 import { checksumOf, idOf } from '../checksum.ts'
 import type { Given } from '../given.ts'
 import type { ExecutionGraph, GraphEdge, GraphNode } from '../schemas/execution-graph.ts'
-import type { Question } from '../schemas/questions.ts'
 import type { ReviewCategory } from '../schemas/scalars.ts'
 import { actionNode, categoryGate, decisionNode, nodeIds, phaseNode, questionNode, stepGate } from './nodes.ts'
 import { type PlannedPhase, phasesOf } from './phases.ts'
@@ -10,45 +9,50 @@ import { concerns, type PlacedStep, type Shape } from './shape.ts'
 
 type Edge = Omit<GraphEdge, 'edge_id'>
 
+/** A graph under construction. */
+interface Drawing {
+  readonly shape: Shape
+  readonly phases: readonly PlannedPhase[]
+  readonly nodes: GraphNode[]
+  /** By their ends: a second edge between the same nodes is not drawn. */
+  readonly edges: Map<string, Edge>
+  readonly lanes: Map<string, string[]>
+}
+
+function add({ nodes, lanes }: Drawing, node: GraphNode, agent_id: string): void {
+  nodes.push(node)
+  lanes.get(agent_id)?.push(node.node_id)
+}
+
+function link({ edges }: Drawing, from_node: string, to_node: string, more: Partial<Edge> = {}): void {
+  const key = `${from_node} ${to_node}`
+  if (!edges.has(key)) edges.set(key, { from_node, to_node, edge_type: 'sequential', ...more })
+}
+
 /** Draws the plan: phases one after the other, in each its gates, then its steps; every step is judged before it acts. */
 export function buildGraph(shape: Shape, given: Given, stage: ExecutionGraph['stage'], sha256: Sha256): ExecutionGraph {
   const phases = phasesOf(given)
-  const drawing = { nodes: [] as GraphNode[], edges: new Map<string, Edge>(), lanes: new Map<string, string[]>() }
-  for (const { agent_id } of given.intent.selected_agents) drawing.lanes.set(agent_id, [])
-  const add = (node: GraphNode, agent_id: string) => {
-    drawing.nodes.push(node)
-    drawing.lanes.get(agent_id)?.push(node.node_id)
-  }
-  const link = (from: string, to: string, edge_type: Edge['edge_type'] = 'sequential', condition?: string) => {
-    const key = `${from} ${to}`
-    if (!drawing.edges.has(key))
-      drawing.edges.set(key, {
-        from_node: from,
-        to_node: to,
-        edge_type,
-        ...(condition === undefined ? {} : { condition }),
-      })
-  }
-
+  const lanes = new Map(given.intent.selected_agents.map(({ agent_id }): [string, string[]] => [agent_id, []]))
+  const drawing: Drawing = { shape, phases, nodes: [], edges: new Map(), lanes }
   const gates = gatesByPhase(phases, shape, given.intent.risk.requires_review)
   const exits = new Map<string, readonly string[]>()
   for (const phase of phases) {
     const steps = shape.placed.filter(
       ({ step }) => step.phase === phase.phase && step.workflow_id === phase.workflow_id,
     )
-    add(phaseNode(phase), phase.agent_id)
+    add(drawing, phaseNode(phase), phase.agent_id)
     let entry = phase.node_id
     for (const category of gates.before.get(phase.node_id) ?? []) {
       const gate = categoryGate(category, phase)
-      add(gate, phase.agent_id)
-      link(entry, gate.node_id)
+      add(drawing, gate, phase.agent_id)
+      link(drawing, entry, gate.node_id)
       entry = gate.node_id
     }
-    exits.set(phase.node_id, drawSteps(steps, phase, entry, shape, add, link))
+    exits.set(phase.node_id, drawSteps(drawing, steps, phase, entry))
   }
   for (const phase of phases)
-    for (const before of phase.after) for (const exit of exits.get(before) ?? []) link(exit, phase.node_id)
-  drawQuestions(shape.open, shape.placed, phases, add, link)
+    for (const before of phase.after) for (const exit of exits.get(before) ?? []) link(drawing, exit, phase.node_id)
+  drawQuestions(drawing)
 
   const followed = new Set(phases.flatMap(({ after }) => after))
   const last = phases.filter(({ node_id }) => !followed.has(node_id))
@@ -56,8 +60,8 @@ export function buildGraph(shape: Shape, given: Given, stage: ExecutionGraph['st
   for (const category of gates.atEnd)
     for (const phase of last.slice(-1)) {
       const gate = categoryGate(category, phase)
-      add(gate, phase.agent_id)
-      for (const end of ends) link(end, gate.node_id)
+      add(drawing, gate, phase.agent_id)
+      for (const end of ends) link(drawing, end, gate.node_id)
       ends = [gate.node_id]
     }
 
@@ -65,7 +69,7 @@ export function buildGraph(shape: Shape, given: Given, stage: ExecutionGraph['st
     swimlane_id: `lane_${agent_id}`,
     agent_id,
     role,
-    node_refs: drawing.lanes.get(agent_id) ?? [],
+    node_refs: lanes.get(agent_id) ?? [],
   }))
   const edges = [...drawing.edges.values()].map((edge, i) => ({
     edge_id: `edge_${String(i + 1).padStart(4, '0')}`,
@@ -93,70 +97,55 @@ export function graphChecksum(
   return checksumOf({ nodes, edges, swimlanes }, sha256)
 }
 
-type Add = (node: GraphNode, agent_id: string) => void
-type Link = (from: string, to: string, edge_type?: Edge['edge_type'], condition?: string) => void
-
 /** Returns the nodes that have to be done before the next phase begins. */
-function drawSteps(
-  steps: readonly PlacedStep[],
-  phase: PlannedPhase,
-  entry: string,
-  shape: Shape,
-  add: Add,
-  link: Link,
-) {
+function drawSteps(drawing: Drawing, steps: readonly PlacedStep[], phase: PlannedPhase, entry: string) {
   const here = new Map(steps.map((placed) => [placed.step.step_id, nodeIds(placed).action]))
   const followed = new Set<string>()
   const starts: string[] = []
   steps.forEach((placed, i) => {
-    const { decision, action } = drawStep(placed, add, link)
-    const before = placed.depends_on.flatMap((id) => nodeOfStep(id, shape))
+    const { decision, action } = drawStep(drawing, placed)
+    const before = placed.depends_on.flatMap((id) => nodeOfStep(id, drawing.shape))
     const previous = steps[i - 1]
     if (before.length === 0 && previous !== undefined && !phase.parallel) before.push(nodeIds(previous).action)
-    for (const node of before) link(node, decision)
+    for (const node of before) link(drawing, node, decision)
     for (const node of before) if (node !== action) followed.add(node)
     if (!before.some((node) => [...here.values()].includes(node))) starts.push(decision)
   })
-  for (const start of starts) link(entry, start, starts.length > 1 ? 'parallel' : 'sequential')
+  const edge_type = starts.length > 1 ? 'parallel' : 'sequential'
+  for (const start of starts) link(drawing, entry, start, { edge_type })
   const ends = [...here.values()].filter((node) => !followed.has(node))
   return steps.length === 0 ? [entry] : ends
 }
 
-function drawStep(placed: PlacedStep, add: Add, link: Link) {
+function drawStep(drawing: Drawing, placed: PlacedStep) {
   const { decision, gate, action } = nodeIds(placed)
   const agent_id = placed.step.agent.id
   const { condition } = placed.step.planned
   const isReviewed = placed.review_criteria.length > 0
   // The condition is decided first: a step that is not taken needs no review.
   const next = isReviewed ? gate : action
-  add(decisionNode(placed), agent_id)
-  if (isReviewed) add(stepGate(placed), agent_id)
-  if (condition === undefined) link(decision, next)
-  else link(decision, next, 'conditional', condition)
-  if (isReviewed) link(gate, action, 'conditional', 'the review approves it')
-  add(actionNode(placed), agent_id)
+  add(drawing, decisionNode(placed), agent_id)
+  if (isReviewed) add(drawing, stepGate(placed), agent_id)
+  link(drawing, decision, next, condition === undefined ? {} : { edge_type: 'conditional', condition })
+  if (isReviewed) link(drawing, gate, action, { edge_type: 'conditional', condition: 'the review approves it' })
+  add(drawing, actionNode(placed), agent_id)
   return { decision, action }
 }
 
 /** A question stands behind the first phase it bears on and before every step it bears on. */
-function drawQuestions(
-  open: readonly Question[],
-  placed: readonly PlacedStep[],
-  phases: readonly PlannedPhase[],
-  add: Add,
-  link: Link,
-) {
-  for (const question of open) {
+function drawQuestions(drawing: Drawing) {
+  const { shape, phases } = drawing
+  for (const question of shape.open) {
     const node = questionNode(question)
-    const affected = placed.filter(({ step }) => question.impact.affected_steps.includes(step.step_id))
+    const affected = shape.placed.filter(({ step }) => question.impact.affected_steps.includes(step.step_id))
     const phase =
       phases.find((one) =>
         affected.some(({ step }) => step.phase === one.phase && step.workflow_id === one.workflow_id),
       ) ?? phases[0]
     if (phase === undefined) continue
-    add(node, phase.agent_id)
-    link(phase.node_id, node.node_id)
-    for (const step of affected) link(node.node_id, nodeIds(step).decision)
+    add(drawing, node, phase.agent_id)
+    link(drawing, phase.node_id, node.node_id)
+    for (const step of affected) link(drawing, node.node_id, nodeIds(step).decision)
   }
 }
 

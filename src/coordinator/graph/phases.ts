@@ -41,7 +41,7 @@ export function phasesOf({ intent, index }: Given): readonly PlannedPhase[] {
   return planned
 }
 
-/** The nearest selected phases before this one. A phase nobody selected is looked through, not waited for. */
+/** The nearest selected phases before this one. It looks through phases that are not selected. */
 function selectedBefore(workflow: Workflow, phase: PhaseName, selected: readonly PhaseName[]): PhaseName[] {
   const found = new Set<PhaseName>()
   const seen = new Set<PhaseName>([phase])

@@ -10,7 +10,7 @@ export interface PlacedStep {
   readonly step: PlannedStep
   readonly decision: RuleDecision
   readonly risk: RiskLevel
-  /** Why someone has to look at it first; empty when nobody does. */
+  /** What a reviewer has to check first; empty if no review is required. */
   readonly review_criteria: readonly string[]
   readonly depends_on: readonly string[]
 }

@@ -12,7 +12,7 @@ export interface PlanProblem {
 /** The JSON files of a plan, read. */
 export type Documents = ReadonlyMap<string, Json>
 
-export interface NamedArtifact {
+interface NamedArtifact {
   readonly type: ArtifactType
   /** The name of its files: rounds are numbered. */
   readonly name: string

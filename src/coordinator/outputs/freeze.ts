@@ -1,6 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import type { Json } from '../../kernel/json.ts'
+import { asJson } from '../checksum.ts'
 import type { Coordination } from '../coordinate.ts'
 import type { CoordinationInput, Ports } from '../progress.ts'
 import { listArtifacts } from './artifacts.ts'
@@ -31,12 +31,12 @@ export function freeze(
     'policy.json': canonicalJson(input.policy),
   }
   for (const { type, name, artifact } of documents) {
-    files[`${name}.json`] = canonicalJson(artifact as Json)
-    files[`${name}.md`] = markdownOf(type, artifact as Json)
+    files[`${name}.json`] = canonicalJson(asJson(artifact))
+    files[`${name}.md`] = markdownOf(type, asJson(artifact))
   }
   const statement = canonicalJson(statementOf(lineage, digests(files, sha256)))
   files[statementFile] = statement
-  if (signer !== undefined) files[envelopeFile] = canonicalJson(seal(statement, signer) as unknown as Json)
+  if (signer !== undefined) files[envelopeFile] = canonicalJson(asJson(seal(statement, signer)))
   return files
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Lineage } from '../schemas/record.ts'
 
-export interface FileDigest {
+interface FileDigest {
   readonly name: string
   readonly sha256: string
 }

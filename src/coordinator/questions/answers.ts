@@ -8,7 +8,7 @@ import { executionPayloads } from '../red-lines.ts'
 import { type Problem, problemsOf } from '../schemas/problem.ts'
 import { type Answer, type AnswerPack, answerPack, type Question, type QuestionPack } from '../schemas/questions.ts'
 
-export type ReadAnswers =
+type ReadAnswers =
   | { readonly taken: true; readonly pack: AnswerPack; readonly answers: readonly AcceptedAnswer[] }
   | { readonly taken: false; readonly problems: readonly Problem[] }
 
@@ -81,7 +81,7 @@ const longest = 4000
 function saidIn(given: Exclude<Answer, { answer_type: 'fallback' }>, { suggested_answers }: Question) {
   if (given.answer_type === 'choice') return { answer_type: 'choice' as const, value: given.value ?? '' }
   const { answer_type } = given
-  const said = answer_type === 'text' ? given.answer_text : (given.answer_data as Json)
+  const said = answer_type === 'text' ? given.answer_text : given.answer_data
   const meant = suggested_answers.find(
     ({ value, answer_text }) => typeof said === 'string' && (alike(said, value) || alike(said, answer_text)),
   )

@@ -1,12 +1,12 @@
 import type { Sha256 } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
-import { checksumOf, isRecord } from '../checksum.ts'
+import { asJson, checksumOf, isRecord } from '../checksum.ts'
 import type { AnswerRound } from '../progress.ts'
 import type { Answer, AnswerPack, QuestionPack } from '../schemas/questions.ts'
 
 /** By key or id of a question: the value that is chosen, an answer in words, or one as data. */
 export type Choices = Readonly<Record<string, Choice>>
-export type Choice = string | { readonly text: string } | { readonly data: Json }
+type Choice = string | { readonly text: string } | { readonly data: Json }
 
 /** The answer pack that says this. What is asked and not named is left to its default; what is not asked stays in, to be refused. */
 export function answersFrom({ pack_id, questions }: QuestionPack, choices: Choices, sha256: Sha256): AnswerPack {
@@ -33,14 +33,14 @@ function answerOf(question_id: string, choice: Choice): Answer {
   if (typeof choice === 'string') return { ...about, answer_type: 'choice', value: choice }
   return 'text' in choice
     ? { ...about, answer_type: 'text', answer_text: choice.text }
-    : { ...about, answer_type: 'structured', answer_data: choice.data as never }
+    : { ...about, answer_type: 'structured', answer_data: choice.data }
 }
 
 /** What a file says about one round: an answer pack as it is, that time ran out, or answers by key. */
 export function readRound(round: Json, asked: QuestionPack, sha256: Sha256): AnswerRound {
   if (!isRecord(round) || 'question_pack_id' in round) return { answer_pack: round }
   if (round.timed_out === true) return { timed_out: true }
-  return { answer_pack: answersFrom(asked, choicesIn(round), sha256) as unknown as Json }
+  return { answer_pack: asJson(answersFrom(asked, choicesIn(round), sha256)) }
 }
 
 /** Answers as they stand in a file. `{ text: … }` is an answer in words, `{ data: … }` one as data; the rest are choices. */

@@ -31,7 +31,7 @@ export function conflictsOf(
       if (step === undefined) return []
       const touching = fresh.filter(({ question }) => bearsOn(question, step.step_id))
       const alone = touching.filter((answer) => {
-        const { decisions } = adjudicate([step], given, [...standing, answer], round, ports)
+        const { decisions } = adjudicate({ steps: [step], settled: [...standing, answer], round }, given, ports)
         return decisions.some((alone) => !passes(alone))
       })
       return (alone.length > 0 ? alone : touching).map(({ question, value }) => ({

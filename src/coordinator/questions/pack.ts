@@ -38,7 +38,7 @@ export function questionPackOf(
   }
 }
 
-/** Whoever is asked again is told why the last answer could not stand. */
+/** A question that is asked again says why the rules refused the earlier answers. */
 function withConflicts(question: Question, { conflicts }: Progress['ledger']): Question {
   const earlier = conflicts.filter(({ question_id }) => question_id === question.question_id)
   if (earlier.length === 0) return question

@@ -17,7 +17,7 @@ export interface Governed {
   readonly overflow: readonly Question[]
 }
 
-export function govern(questions: readonly Question[], given: Given, ledger: AnswerLedger): Governed {
+function govern(questions: readonly Question[], given: Given, ledger: AnswerLedger): Governed {
   const answered = new Map(ledger.accepted.map((answer) => [answer.question_id, answer]))
   const open = questions.filter(({ question_id }) => !answered.has(question_id))
   const askable = open.filter((question) => mayAsk(question, given))
@@ -58,7 +58,7 @@ function settledBy(question: Question, answer: AcceptedAnswer | undefined): Sett
     : [{ question, answer_type: answer.answer_type, value: answer.value, provided_by: answer.provided_by }]
 }
 
-export function byPolicy(question: Question): Settled[] {
+function byPolicy(question: Question): Settled[] {
   const { default_strategy: fallback } = question
   if (fallback.action !== 'use') return []
   return [{ question, answer_type: 'choice', value: fallback.value, provided_by: 'policy_default' }]
@@ -90,6 +90,6 @@ export function standingOf(progress: Progress, { sha256 }: Ports): Standing {
   return { given, governed, questions }
 }
 
-export function deniedSteps(decisions: readonly RuleDecision[]): ReadonlySet<string> {
+function deniedSteps(decisions: readonly RuleDecision[]): ReadonlySet<string> {
   return new Set(decisions.filter(({ decision }) => decision === 'deny').map(({ step_id }) => step_id))
 }

@@ -4,9 +4,8 @@ import type { Given, PlannedStep } from '../given.ts'
 import { blockingLevels, type OpenQuestion, type Question } from '../schemas/questions.ts'
 
 /**
- * Everything the plan leaves open, most pressing first: what the intent asks,
- * what its commands ask before they can be used, evidence that cannot be found,
- * and changes that nobody has said how to undo.
+ * The open questions of the plan, most pressing first: those of the intent, those of its commands, evidence that cannot be
+ * found, and changes without a rollback.
  */
 export function uncertaintiesOf(
   { intent, context, steps }: Given,
@@ -105,7 +104,7 @@ function noWayBack({ step_id, command }: PlannedStep): OpenQuestion {
     key: 'no_way_back',
     type: 'risk_mitigation',
     blocking_level: command.irreversible ? 'high' : 'medium',
-    question_text: `Nobody has said how to undo ${step_id}. Should it be planned?`,
+    question_text: `The registry does not say how to undo ${step_id}. Should it be planned?`,
     context: `${command.id} ${command.version} changes things, and the registry has no rollback for it.`,
     suggested_answers: [
       {

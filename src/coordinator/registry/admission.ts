@@ -14,7 +14,7 @@ import { severity } from '../schemas/scalars.ts'
 import { entryChecksum } from './references.ts'
 
 /** What entries say about each other must be true: parents exist, workflows name known commands and phases. */
-export function linkProblems(admitted: readonly { name: string; entry: RegistryEntry }[]): Problem[] {
+function linkProblems(admitted: readonly { name: string; entry: RegistryEntry }[]): Problem[] {
   const versions = new Set(admitted.map(({ entry }) => `${entry.kind} ${entry.id} ${entry.version}`))
   const commands = new Set(admitted.flatMap(({ entry }) => (entry.kind === 'command' ? [entry.id] : [])))
   return admitted.flatMap(({ name, entry }) => {

@@ -46,7 +46,7 @@ export interface Reference {
   readonly checksum?: string | undefined
 }
 
-export type Resolution<K extends ContentKind = ContentKind> =
+type Resolution<K extends ContentKind = ContentKind> =
   | { readonly found: EntryOf<K> }
   | {
       readonly found: null

@@ -7,7 +7,7 @@ import type { ReviewPack } from '../schemas/review-pack.ts'
 import { changeImpact, complexityOf, longestPath } from './impact.ts'
 import { finalRedLines } from './red-lines.ts'
 
-/** Writes the plan up for whoever has to approve it. */
+/** The plan as its reviewers read it. */
 export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256 }: Ports): ReviewPack {
   const given = givenOf(progress)
   const { intent, steps } = given
@@ -80,7 +80,7 @@ function rollbackGuide({ steps }: Given, actions: ExecutionGraph['nodes']): Revi
       )
         return []
       const { rollback, irreversible } = step.command
-      const instruction = rollback ?? 'Nobody has said how to undo this.'
+      const instruction = rollback ?? 'The registry does not say how to undo this.'
       return [{ step_id: step.step_id, node_id, is_irreversible: irreversible, instruction }]
     })
     .map((step, i) => ({ order: i + 1, ...step }))

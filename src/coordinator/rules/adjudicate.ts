@@ -9,19 +9,20 @@ import { type RiskLevel, type Verdict, verdicts } from '../schemas/scalars.ts'
 import type { RuleAnswer, RuleSets } from './engine.ts'
 import { riskOf, ruleRequest, type Settled } from './request.ts'
 
-export interface Adjudication {
+/** The steps to judge, the answers and defaults in force, and the round. */
+interface Adjudged {
+  readonly steps: readonly PlannedStep[]
+  readonly settled: readonly Settled[]
+  readonly round: number
+}
+
+interface Adjudication {
   readonly decisions: readonly RuleDecision[]
   readonly evaluations: readonly RuleEvaluation[]
 }
 
 /** Judges each step against every rule in force. The strongest verdict that any rule gives wins. */
-export function adjudicate(
-  steps: readonly PlannedStep[],
-  given: Given,
-  settled: readonly Settled[],
-  round: number,
-  { rules, sha256 }: Ports,
-): Adjudication {
+export function adjudicate({ steps, settled, round }: Adjudged, given: Given, { rules, sha256 }: Ports): Adjudication {
   const sets = ruleSets(given.index.rulesInForce, sha256)
   const byId = new Map(given.index.rulesInForce.map((rule) => [rule.id, rule]))
   const requests = steps.map((step) => ruleRequest(step, given, settled))
@@ -43,7 +44,7 @@ export function adjudicate(
       ...base,
       ...conclude(matchedRules(answer, byId), answer.errors, riskOf(step, settled)),
     }
-    return { decision, evaluation: evaluationOf(decision, answer, sets, round, sha256) }
+    return { decision, evaluation: evaluationOf(decision, answer, { sets, round }, sha256) }
   })
   return { decisions: judged.map(({ decision }) => decision), evaluations: judged.map(({ evaluation }) => evaluation) }
 }
@@ -76,7 +77,7 @@ export function conclude(matched: readonly MatchedRule[], errors: RuleAnswer['er
   }
 }
 
-export function ruleSets(rules: readonly Rule[], sha256: Sha256): RuleSets {
+function ruleSets(rules: readonly Rule[], sha256: Sha256): RuleSets {
   const policies: Record<Verdict, Record<string, string>> = { deny: {}, require_review: {}, warn: {}, allow: {} }
   for (const rule of rules) policies[rule.verdict][rule.id] = rule.policy
   const digest = checksumOf(
@@ -99,8 +100,7 @@ function matchedRules({ matched }: RuleAnswer, byId: ReadonlyMap<string, Rule>):
 function evaluationOf(
   { step_id, decision, input_digest }: RuleDecision,
   { matched }: RuleAnswer,
-  sets: RuleSets,
-  round: number,
+  { sets, round }: { readonly sets: RuleSets; readonly round: number },
   sha256: Sha256,
 ): RuleEvaluation {
   const set = (verdict: Verdict) => ({

@@ -1,5 +1,4 @@
-import type { RegistryIndex } from '../registry/references.ts'
-import { resolve } from '../registry/references.ts'
+import { type RegistryIndex, resolve } from '../registry/references.ts'
 import type { ExecutionIntent } from '../schemas/intent.ts'
 import type { ExecutionPolicy } from '../schemas/policy.ts'
 import { type Effect, effects, highestRisk, type Mode, modes, type RiskLevel } from '../schemas/scalars.ts'
@@ -12,9 +11,8 @@ export interface Effective {
 }
 
 /**
- * What holds for this run. The stricter mode is the one that asks less: it can
- * only turn a question into a default or a block, never into a risk nobody
- * agreed to. The risk is what the commands bring, whatever the intent declares.
+ * The mode, the question budget and the risk in force. The stricter mode is the one that asks less: it turns a question
+ * into a default or a block, never into a risk. The risk is at least that of the commands, whatever the intent declares.
  */
 export function effectiveOf(intent: ExecutionIntent, policy: ExecutionPolicy | null, index: RegistryIndex): Effective {
   const { interaction } = intent

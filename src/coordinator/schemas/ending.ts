@@ -24,7 +24,7 @@ export const failurePack = z.strictObject({
   failed_at_state: z.string(),
   problems: z.array(problem).min(1),
   recovery_suggestions: z.array(z.string()).min(1),
-  /** A mended intent may follow at once, or a person has to look first. */
+  /** False: a corrected intent may be submitted at once. True: a person has to look first. */
   needs_person: z.boolean(),
 })
 

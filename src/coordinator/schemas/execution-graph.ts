@@ -3,7 +3,7 @@ import { contentId, effect, evidenceRef, phaseName, reviewCategory, riskLevel, s
 
 const nodeId = z.string().regex(/^node_[a-z0-9_]{4,32}$/)
 
-export const graphNode = z.strictObject({
+const graphNode = z.strictObject({
   node_id: nodeId,
   node_type: z.enum(['phase', 'action_proposal', 'decision_point', 'question', 'review_gate']),
   label: z.string().min(1),
@@ -22,7 +22,7 @@ export const graphNode = z.strictObject({
   review_criteria: z.array(z.string()).optional(),
 })
 
-export const graphEdge = z.strictObject({
+const graphEdge = z.strictObject({
   edge_id: z.string().regex(/^edge_\d{4}$/),
   from_node: nodeId,
   to_node: nodeId,
@@ -30,7 +30,7 @@ export const graphEdge = z.strictObject({
   condition: z.string().optional(),
 })
 
-export const swimlane = z.strictObject({
+const swimlane = z.strictObject({
   swimlane_id: z.string().regex(/^lane_[a-z0-9_]+$/),
   agent_id: contentId,
   role: contentId,

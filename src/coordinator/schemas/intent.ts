@@ -187,9 +187,9 @@ export const executionIntent = z
 
     const { mode, question_budget, question_policy } = intent.interaction
     if (mode === 'full_auto' && question_budget !== 0)
-      say(['interaction', 'question_budget'], 'must be 0 in full_auto: nobody is asked')
+      say(['interaction', 'question_budget'], 'must be 0 in full_auto, which never asks')
     if (mode === 'full_auto' && question_policy !== 'never')
-      say(['interaction', 'question_policy'], 'must be never in full_auto: nobody is asked')
+      say(['interaction', 'question_policy'], 'must be never in full_auto, which never asks')
     const changes = intent.planned_commands.some((c) => c.effects.includes('write') || c.effects.includes('deploy'))
     if (changes && intent.risk.requires_review.length === 0)
       say(['risk', 'requires_review'], 'must name a review category, since a planned command writes or deploys')

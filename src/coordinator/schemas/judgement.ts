@@ -41,7 +41,7 @@ export const precheckReport = z.strictObject({
 export type RegistryReference = z.infer<typeof registryReference>
 export type PrecheckReport = z.infer<typeof precheckReport>
 
-export const matchedRule = z.strictObject({
+const matchedRule = z.strictObject({
   rule_id: contentId,
   version: semver,
   verdict,
@@ -50,7 +50,7 @@ export const matchedRule = z.strictObject({
 })
 
 /** The verdict on one planned command, with everything it rests on. */
-export const ruleDecision = z.strictObject({
+const ruleDecision = z.strictObject({
   decision_id: z.string().regex(/^dec_[0-9a-f]{16}$/),
   step_id: contentId,
   command_id: contentId,

@@ -13,7 +13,7 @@ export function closed<S extends z.core.$ZodLooseShape>(shape: S, gone: Readonly
   })
 }
 
-/** One thing that is wrong, where, and what would mend it. */
+/** One thing that is wrong, where, and how to correct it. */
 export const problem = z.strictObject({
   code: z.string().regex(/^[a-z][a-z0-9_]*$/),
   message: z.string().min(1),
@@ -25,7 +25,7 @@ export const problem = z.strictObject({
 
 export type Problem = z.infer<typeof problem>
 
-/** Every issue zod found, each with its path; a caller mends them all in one go. */
+/** Every issue that zod found, each with its path, so that a caller can correct all of them at once. */
 export function problemsOf(error: z.ZodError, code: string, root = ''): Problem[] {
   return error.issues.map((issue) => ({ code, message: issue.message, path: pathText(issue.path, root) }))
 }

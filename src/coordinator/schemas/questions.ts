@@ -1,15 +1,16 @@
 import { z } from 'zod'
+import type { Json } from '../../kernel/json.ts'
 import { answerText, contentId, evidenceRef, mode, riskLevel, sentence, timestamp } from './scalars.ts'
 
 export const questionTypes = ['clarification', 'blocker', 'optimization', 'risk_mitigation'] as const
 /** Highest first: over budget, the first ones are kept. */
 export const blockingLevels = ['critical', 'high', 'medium', 'low'] as const
 
-export const questionType = z.enum(questionTypes)
-export const blockingLevel = z.enum(blockingLevels)
+const questionType = z.enum(questionTypes)
+const blockingLevel = z.enum(blockingLevels)
 
 /** The keys of what the Coordinator asks by itself. */
-export const ownKeys: readonly string[] = ['evidence_not_found', 'no_way_back']
+const ownKeys: readonly string[] = ['evidence_not_found', 'no_way_back']
 
 /** Why the questions cannot be told apart by their keys, each with its position; what is answered by key must mean one of them. */
 export function keyProblems(questions: readonly { readonly key: string }[]): { at: number; problem: string }[] {
@@ -22,13 +23,13 @@ export function keyProblems(questions: readonly { readonly key: string }[]): { a
 }
 
 /** What choosing an answer does to the plan. Steps are named as in the intent. */
-export const answerEffect = z.strictObject({
+const answerEffect = z.strictObject({
   drop_steps: z.array(contentId).max(80).optional(),
   review_steps: z.array(contentId).max(80).optional(),
   set_risk: z.record(contentId, riskLevel).optional(),
 })
 
-export const suggestedAnswer = z.strictObject({
+const suggestedAnswer = z.strictObject({
   /** What an answer pack says to choose it, and what rules see as `key=value`. */
   value: contentId,
   answer_text: sentence,
@@ -36,8 +37,8 @@ export const suggestedAnswer = z.strictObject({
   effect: answerEffect.optional(),
 })
 
-/** `use` takes one of the suggested answers when nobody answers; `block` ends the coordination instead. */
-export const defaultStrategy = z.discriminatedUnion('action', [
+/** Without an answer, `use` takes one of the suggested answers and `block` ends the coordination. */
+const defaultStrategy = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('use'), value: contentId, explanation: sentence }),
   z.strictObject({ action: z.literal('block'), explanation: sentence }),
 ])
@@ -66,11 +67,6 @@ export const openQuestion = z
       })
   })
 
-export type QuestionType = (typeof questionTypes)[number]
-export type BlockingLevel = (typeof blockingLevels)[number]
-export type AnswerEffect = z.infer<typeof answerEffect>
-export type SuggestedAnswer = z.infer<typeof suggestedAnswer>
-export type DefaultStrategy = z.infer<typeof defaultStrategy>
 export type OpenQuestion = z.infer<typeof openQuestion>
 
 export const question = z.strictObject({
@@ -120,6 +116,9 @@ const about = {
   rationale: sentence.optional(),
 }
 
+/** Any JSON, with the type that is used everywhere. */
+const json: z.ZodType<Json> = z.json()
+
 /** An answer to one question. What is not one of the suggested answers has no effect but that a person reviews the steps. */
 const answer = z.discriminatedUnion('answer_type', [
   /** One of the suggested answers, by its value. */
@@ -127,7 +126,7 @@ const answer = z.discriminatedUnion('answer_type', [
   /** In words. Words that are a suggested answer choose it. */
   z.strictObject({ ...about, answer_type: z.literal('text'), answer_text: answerText }),
   /** As data, up to 4,000 characters of JSON. */
-  z.strictObject({ ...about, answer_type: z.literal('structured'), answer_data: z.json() }),
+  z.strictObject({ ...about, answer_type: z.literal('structured'), answer_data: json }),
   /** The default of the question. */
   z.strictObject({ ...about, answer_type: z.literal('fallback'), value: contentId.optional() }),
 ])
@@ -140,13 +139,6 @@ export const answerPack = z.strictObject({
   provided_at: timestamp.optional(),
   metadata: z.record(z.string(), z.json()).optional(),
 })
-
-/** What may arrive while a coordination waits. Time is an input like any other. */
-export const answerRound = z.union([
-  z.strictObject({ answer_pack: answerPack }),
-  z.strictObject({ timed_out: z.literal(true) }),
-  z.strictObject({ withdrawn: z.literal(true) }),
-])
 
 export type AnswerPack = z.infer<typeof answerPack>
 export type Answer = z.infer<typeof answer>

@@ -5,7 +5,7 @@ import { failureTypes } from './ending.ts'
 import { registryReference } from './judgement.ts'
 import { contentId, sha256Hex, verdict } from './scalars.ts'
 
-export const auditEventTypes = [
+const auditEventTypes = [
   'run_started',
   'run_completed',
   'run_failed',
@@ -67,7 +67,7 @@ export const tapeEntry = z.strictObject({
   audit_log_ids: z.array(z.string()),
 })
 
-export const tapeDecision = z.strictObject({
+const tapeDecision = z.strictObject({
   decision_type: z.enum([
     'model_routing',
     'question_emission',
@@ -83,7 +83,7 @@ export const tapeDecision = z.strictObject({
 
 const matches = z.strictObject({ considered: z.int().min(0), matched: z.array(contentId) })
 
-export const ruleEvaluation = z.strictObject({
+const ruleEvaluation = z.strictObject({
   evaluation_id: z.string().regex(/^eval_[0-9a-f]{16}$/),
   round: z.int().min(1),
   step_id: contentId,

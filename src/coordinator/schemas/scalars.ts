@@ -22,7 +22,7 @@ export const reviewCategories = ['security', 'data', 'release', 'architecture', 
 /** Strongest first: the first class with a match decides. */
 export const verdicts = ['deny', 'require_review', 'warn', 'allow'] as const
 export const severities = ['info', 'warn', 'error', 'block'] as const
-export const contentKinds = ['workflow', 'agent', 'command', 'rule'] as const
+const contentKinds = ['workflow', 'agent', 'command', 'rule'] as const
 export const areas = ['frontend', 'backend', 'infra', 'docs', 'tests', 'ops', 'security', 'data'] as const
 
 export const riskLevel = z.enum(riskLevels)
@@ -50,7 +50,6 @@ export const answerText = sentence.refine(showsSomething, unseen)
 export const timestamp = z
   .string()
   .refine(isTimestamp, 'must be a time as in RFC 3339, such as 2026-01-25T12:00:00Z or 2026-01-25T14:00:00+02:00')
-export const count = z.int().min(0)
 
 export type RiskLevel = (typeof riskLevels)[number]
 export type Effect = (typeof effects)[number]
@@ -58,7 +57,6 @@ export type PhaseName = (typeof phases)[number]
 export type Mode = (typeof modes)[number]
 export type ReviewCategory = (typeof reviewCategories)[number]
 export type Verdict = (typeof verdicts)[number]
-export type Severity = (typeof severities)[number]
 export type ContentKind = (typeof contentKinds)[number]
 
 function isTimestamp(text: string): boolean {

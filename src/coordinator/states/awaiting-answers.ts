@@ -65,7 +65,7 @@ function weigh(progress: Progress, { asked, answers, pack }: Answered, ports: Po
     return question === undefined ? [] : [{ question, ...answer }]
   })
   const before = artifacts.rule_decisions.at(-1)?.decisions ?? []
-  const after = adjudicate(given.steps, given, [...governed.settled, ...fresh], round, ports)
+  const after = adjudicate({ steps: given.steps, settled: [...governed.settled, ...fresh], round }, given, ports)
   const compared = { fresh, standing: governed.settled, before, after: after.decisions, round: ledger.returns + 1 }
   const conflicts = conflictsOf(compared, given, ports)
   const all = [...ledger.conflicts, ...conflicts]
@@ -109,7 +109,7 @@ function weigh(progress: Progress, { asked, answers, pack }: Answered, ports: Po
 }
 
 /** How often answers may send a plan back to the rules. The next conflict blocks it. */
-export const conflictLimit = 3
+const conflictLimit = 3
 
 interface AnswerFacts {
   /** Why the pack is refused. With any of them the coordination does not move. */
@@ -134,7 +134,7 @@ export const answerGuards: GuardTable<AnswerFacts> = [
     [...problems.filter(isMissing).map(({ message }) => message), ...unsettled.map(({ key }) => key)],
     'Every question is settled.',
     'Not answered, and no default stands in'),
-    ['timed_out', 'Nobody answered in time, and not every question has a default.', 'timeout_no_fallback',
+    ['timed_out', 'No answer came in time, and not every question has a default.', 'timeout_no_fallback',
       ({ unsettled, withdrawn }) => (withdrawn ? [] : unsettled).map(({ key, question_id, default_strategy: { explanation } }) =>
         ({ code: 'timed_out', message: `${key} has no answer. ${explanation}`, refs: [question_id] }))],
     ['questions_withdrawn', 'The questions were withdrawn: what the plan was for is over.', 'timeout_no_fallback',

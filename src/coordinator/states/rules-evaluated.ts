@@ -12,7 +12,7 @@ import type { Problem } from '../schemas/problem.ts'
 export const rulesEvaluated: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const round = progress.artifacts.rule_decisions.length + 1
-  const { decisions, evaluations } = adjudicate(given.steps, given, governed.settled, round, ports)
+  const { decisions, evaluations } = adjudicate({ steps: given.steps, settled: governed.settled, round }, given, ports)
   const breaches = routingBreaches(given)
   const { placed } = shapeOf(given, decisions, governed.settled, [])
   const risk = assessRisk(given, placed, governed.settled, ports)

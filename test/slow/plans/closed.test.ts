@@ -59,7 +59,7 @@ scenario('CO-07', 'A plan that waits for answers comes to its end before its ses
   expect(world.warnings).toEqual([])
 })
 
-/** A plan is submitted and its session closed. Whoever is outside does again what he was not told of. */
+/** A plan is submitted and its session closed. The client repeats every request that got no response. */
 async function play(arrange: (connection: Connection, sw: () => Statewright) => void) {
   const disk = await openStore('memory:')
   const warnings: string[] = []
@@ -144,7 +144,7 @@ test('an answer that arrives while the session is being closed is still acted on
   expect((await world.runes(session_id)).at(-1)?.kind).toBe('session.closed')
 })
 
-test.each(['by the next process', 'by whoever asks again'])(
+test.each(['by the next process', 'by the next request'])(
   'what cannot be signed is not sealed over, nor keeps others waiting; with the key it is closed %s',
   async (how) => {
     const folder = scratch.fresh()

@@ -40,7 +40,7 @@ const coordination_id = 'coord_1'
 
 /**
  * Tells a story through one process after the other, on a store that outlives
- * them. Whoever is outside does again what he has not been told of.
+ * them. The client repeats every request that got no response.
  */
 async function tell(story: Story, diesAt: number | null, when: 'before' | 'after') {
   const hand = createTestClock(1_700_000_000_000)
@@ -74,7 +74,7 @@ async function tell(story: Story, diesAt: number | null, when: 'before' | 'after
   }
 
   async function act(sw: Statewright) {
-    // What is recorded goes on by itself: nobody has to ask for it again.
+    // Recorded work goes on without another request.
     await sw.idle()
     const isKnown = (await sw.plans.list()).length > 0
     let view = isKnown

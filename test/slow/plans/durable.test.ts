@@ -135,27 +135,33 @@ describe('a plan in the log', () => {
     expect(await world.runes(session_id)).toHaveLength(before)
   })
 
-  scenario('CO-07', 'When nobody answers in time the defaults stand; where there is none, it blocks', async () => {
-    // GIVEN two plans that ask, with a deadline; one of them has a question without a default
-    world = await planWorld()
-    const block = openQuestion('grave', { default_strategy: { action: 'block', explanation: 'A person decides.' } })
-    const mild = await world.sw.plans.submit({ ...asking(whereTo), answer_timeout_ms: 60_000 })
-    const grave = await world.sw.plans.submit({ ...asking(block), answer_timeout_ms: 60_000 })
-    // WHEN the time passes
-    await world.hand.advance(59_999)
-    await world.sw.idle()
-    expect(await world.sw.inbox()).toHaveLength(2)
-    await world.hand.advance(1)
-    await world.sw.idle()
-    // THEN one has its plan, and the other says why it has none
-    expect(await world.sw.inbox()).toEqual([])
-    expect((await world.sw.plans.show(mild.coordination_id)).state).toBe('DONE')
-    expect(await world.sw.plans.files(mild.coordination_id)).toEqual(allAtOnce(asking(whereTo), [{ timed_out: true }]))
-    expect(await world.sw.plans.show(grave.coordination_id)).toMatchObject({
-      state: 'BLOCKED',
-      failure: { cause: 'timed_out' },
-    })
-  })
+  scenario(
+    'CO-07',
+    'Without an answer in time the defaults stand; a question without one blocks the plan',
+    async () => {
+      // GIVEN two plans that ask, with a deadline; one of them has a question without a default
+      world = await planWorld()
+      const block = openQuestion('grave', { default_strategy: { action: 'block', explanation: 'A person decides.' } })
+      const mild = await world.sw.plans.submit({ ...asking(whereTo), answer_timeout_ms: 60_000 })
+      const grave = await world.sw.plans.submit({ ...asking(block), answer_timeout_ms: 60_000 })
+      // WHEN the time passes
+      await world.hand.advance(59_999)
+      await world.sw.idle()
+      expect(await world.sw.inbox()).toHaveLength(2)
+      await world.hand.advance(1)
+      await world.sw.idle()
+      // THEN one has its plan, and the other says why it has none
+      expect(await world.sw.inbox()).toEqual([])
+      expect((await world.sw.plans.show(mild.coordination_id)).state).toBe('DONE')
+      expect(await world.sw.plans.files(mild.coordination_id)).toEqual(
+        allAtOnce(asking(whereTo), [{ timed_out: true }]),
+      )
+      expect(await world.sw.plans.show(grave.coordination_id)).toMatchObject({
+        state: 'BLOCKED',
+        failure: { cause: 'timed_out' },
+      })
+    },
+  )
 
   test('a deadline holds across a restart, however late that comes', async () => {
     world = await planWorld({ store: 'sqlite' })
@@ -205,7 +211,7 @@ describe('a plan in the log', () => {
       ])
       const [notice] = await world.sw.inbox()
       expect(notice).toMatchObject({ interaction_kind: 'notice', coordination_id: view.coordination_id })
-      // AND it stays until someone says that he has seen it
+      // AND it stays until a person acknowledges it
       const seen = { reply: { acknowledged: true, note: 'I talked to them.' } }
       await expect(
         world.sw.reply(notice?.interaction_id ?? '', { reply: { acknowledged: false } }),
@@ -219,7 +225,7 @@ describe('a plan in the log', () => {
     },
   )
 
-  scenario('CO-24', 'A mended intent is a new coordination that names the one it takes the place of', async () => {
+  scenario('CO-24', 'A corrected intent is a new coordination that names the one it takes the place of', async () => {
     // GIVEN a plan that is blocked for want of facts
     world = await planWorld()
     const { facts: _, ...without } = inputOf()
@@ -227,10 +233,10 @@ describe('a plan in the log', () => {
     expect(blocked).toMatchObject({ state: 'BLOCKED', failure: { cause: 'facts_unavailable' } })
     // WHEN it is submitted with them
     const recovers = await world.sw.plans.recovery(blocked.coordination_id)
-    const mended = await world.sw.plans.submit({ ...inputOf(), recovers })
+    const corrected = await world.sw.plans.submit({ ...inputOf(), recovers })
     // THEN there is a plan, and its lineage leads back
-    expect(mended.state).toBe('DONE')
-    const { 'lineage.json': lineage = '' } = await world.sw.plans.files(mended.coordination_id)
+    expect(corrected.state).toBe('DONE')
+    const { 'lineage.json': lineage = '' } = await world.sw.plans.files(corrected.coordination_id)
     expect(JSON.parse(lineage)).toMatchObject({ recovers: { run_id: blocked.run_id, final_state: 'BLOCKED' } })
   })
 })

@@ -176,7 +176,7 @@ test('a plan over HTTP: submitted once per key, answered, proved; a red line is 
   await world.sw.idle()
   expect((await ask('/api/inbox')).json.items).toEqual([])
 
-  // Whoever submits brings neither policy nor registry, and nobody submits with a token that only reads.
+  // A submission over HTTP brings neither policy nor registry, and a token that only reads may not submit.
   expect(await ask('/api/plans', { body: { ...body, policy: {} } })).toMatchObject({ status: 422 })
   expect(await ask('/api/plans', { body, token: 'read-secret' })).toMatchObject({ status: 403 })
   expect(answer.scope).toBe(answerPlan.scope)

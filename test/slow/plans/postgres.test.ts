@@ -34,12 +34,12 @@ test('on PostgreSQL a worker that is alive takes up the plan of a process that d
   await dying(1, (sw) => sw.plans.submit({ ...asking(whereTo), coordination_id }))
   const { waits_for } = await standing(coordination_id, 'AWAITING_ANSWERS')
   const answer_pack = packFor(waits_for?.question_pack, { target: 'staging' })
-  // The answer is recorded, and whoever recorded it dies before anything follows from it.
+  // The answer is recorded, and its worker dies before anything follows from it.
   await dying(1, (sw) => sw.plans.answer(coordination_id, { answer_pack }))
   await standing(coordination_id, 'DONE')
   expect(await worker.plans.files(coordination_id)).toEqual(allAtOnce(asking(whereTo), [{ answer_pack }]))
 
-  // A deadline is applied by whoever is alive, too.
+  // Any live worker applies a deadline, too.
   await dying(1, (sw) => sw.plans.submit({ ...asking(whereTo), coordination_id: 'coord_late', answer_timeout_ms: 300 }))
   await standing('coord_late', 'DONE')
   await worker.close()

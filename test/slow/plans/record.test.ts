@@ -115,7 +115,7 @@ test('two processes work on the same plan and write one history', async () => {
   await Promise.all([one.close(), two.close()])
 })
 
-test('the list follows from the log: dropped and folded anew, it is the same', async () => {
+test('the list follows from the log: dropped and folded again, it is the same', async () => {
   world = await planWorld()
   await world.sw.plans.submit(inputOf())
   await world.sw.plans.submit(asking(whereTo))
@@ -129,7 +129,7 @@ test('the list follows from the log: dropped and folded anew, it is the same', a
   expect(await world.sw.plans.list({ state: 'DONE', limit: 5 })).toHaveLength(1)
 })
 
-test('on a shared store, whoever is told of the session takes the plan up', async () => {
+test('plans: on a shared store, the worker that is notified of the session resumes the plan', async () => {
   const { runes, session_id } = await played()
   const jobs = runes
     .filter((rune) => jobsFor([rune]).add.some(({ task }) => task === 'session'))

@@ -7,7 +7,7 @@ import type { RunTape } from '../../schemas/record.ts'
 import { measures, type ReviewPack } from '../../schemas/review-pack.ts'
 import { bullets, genericMarkdown, page, plain, table } from './text.ts'
 
-export function decisionsMarkdown({ decisions, round }: RuleDecisions): string {
+function decisionsMarkdown({ decisions, round }: RuleDecisions): string {
   return page(
     `# Verdicts, round ${round}`,
     table(
@@ -37,7 +37,7 @@ export function decisionsMarkdown({ decisions, round }: RuleDecisions): string {
   )
 }
 
-export function tapeMarkdown(tape: RunTape): string {
+function tapeMarkdown(tape: RunTape): string {
   return page(
     '# Run tape',
     `${tape.run_id}, ${tape.state}${tape.is_closed ? ', closed' : ''}.`,
@@ -71,7 +71,7 @@ const shapes: { readonly [T in ExecutionGraph['nodes'][number]['node_type']]: re
 }
 
 /** The plan as a picture for people and a table for those who check it. */
-export function graphMarkdown(graph: ExecutionGraph): string {
+function graphMarkdown(graph: ExecutionGraph): string {
   return page(
     `# Execution graph (${graph.stage})`,
     `Graph ${graph.graph_id} of ${plain(graph.intent_id)}, checksum \`${graph.checksum}\`.`,
@@ -126,7 +126,7 @@ function quoted(label: string): string {
   return label.replaceAll(/["`<>\n]/g, ' ')
 }
 
-export function questionsMarkdown({ pack_id, round, questions, resolved_by_default }: QuestionPack): string {
+function questionsMarkdown({ pack_id, round, questions, resolved_by_default }: QuestionPack): string {
   return page(
     `# Questions, round ${round}`,
     `Answer with \`question_pack_id\` ${pack_id}.`,
@@ -149,7 +149,7 @@ export function questionsMarkdown({ pack_id, round, questions, resolved_by_defau
   )
 }
 
-export function failureMarkdown(pack: FailurePack): string {
+function failureMarkdown(pack: FailurePack): string {
   return page(
     `# ${pack.outcome}: ${plain(pack.message)}`,
     `${pack.failure_type} (${plain(pack.cause)}) in ${plain(pack.failed_at_state)}.${pack.needs_person ? ' A person has to look.' : ''}`,
@@ -160,7 +160,7 @@ export function failureMarkdown(pack: FailurePack): string {
   )
 }
 
-export function reviewMarkdown(pack: ReviewPack): string {
+function reviewMarkdown(pack: ReviewPack): string {
   const { plan_summary: plan, risk, change_impact: impact } = pack
   return page(
     '# Review',
@@ -225,19 +225,24 @@ function durationOf({ estimated_duration_ms, duration_not_estimated }: ReviewPac
   return `about ${estimated_duration_ms} ms${open}`
 }
 
+/** Writes the page of one type of artifact. A method, so that each page can name the type that it is called with. */
+interface Page {
+  write(artifact: unknown): string
+}
+
 /** Those that people read first have a page of their own. */
-const pages: Readonly<Record<string, (artifact: never) => string>> = {
-  execution_graph: graphMarkdown,
-  execution_graph_draft: graphMarkdown,
-  review_pack: reviewMarkdown,
-  rule_decisions: decisionsMarkdown,
-  run_tape: tapeMarkdown,
-  question_pack: questionsMarkdown,
-  failure_pack: failureMarkdown,
+const pages: Readonly<Record<string, Page>> = {
+  execution_graph: { write: graphMarkdown },
+  execution_graph_draft: { write: graphMarkdown },
+  review_pack: { write: reviewMarkdown },
+  rule_decisions: { write: decisionsMarkdown },
+  run_tape: { write: tapeMarkdown },
+  question_pack: { write: questionsMarkdown },
+  failure_pack: { write: failureMarkdown },
 }
 
 /** The same artifact always gives the same page, so a page can be checked against its artifact. */
 export function markdownOf(type: string, artifact: Json): string {
   const page = pages[type]
-  return page === undefined ? genericMarkdown(type.replaceAll('_', ' '), artifact) : page(artifact as never)
+  return page === undefined ? genericMarkdown(type.replaceAll('_', ' '), artifact) : page.write(artifact)
 }
