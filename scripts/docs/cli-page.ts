@@ -1,5 +1,5 @@
 import { commands } from '../../src/cli/commands/all.ts'
-import { helpFor, overview } from '../../src/cli/help.ts'
+import { helpFor, overview } from '../../src/cli/run.ts'
 import { fenced, type Page, page } from './page.ts'
 
 export const cliPage: Page = {

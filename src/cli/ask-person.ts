@@ -2,17 +2,14 @@ import type { Json } from '../kernel/json.ts'
 import type { Client } from '../surface/client.ts'
 import { answer, approve, deny, getInteraction, settle } from '../surface/operations/inbox.ts'
 import type { InteractionCard } from '../wire/interaction.ts'
-import { choicesOf, type Field, fieldsOf, valueFor } from './form-fields.ts'
 import type { Io } from './host.ts'
 import { card, isIrreversible } from './render/card.ts'
 import { paintFor } from './render/paint.ts'
 import { safeLine } from './render/safe.ts'
 
 /**
- * Shows everything there is to know about a question, and takes the answer of
- * whoever sits at the terminal. An empty line leaves it open. What cannot be
- * undone is approved by typing the beginning of the digest: a hand that only
- * says yes does not do that by itself.
+ * Shows a question and sends the answer of the person at the terminal. An empty line leaves the question open. To
+ * approve an irreversible action, the person types the beginning of its digest, which a habitual yes does not match.
  */
 export async function askPerson(
   io: Io,
@@ -33,13 +30,13 @@ export async function askPerson(
   return 'answered'
 }
 
-type Said =
+type Answer =
   | { readonly verb: 'approve'; readonly body: { digest?: string } }
   | { readonly verb: 'deny'; readonly body: { reason?: string } }
   | { readonly verb: 'settle'; readonly body: { outcome: 'happened' | 'did_not' | 'leave' } }
   | { readonly verb: 'answer'; readonly body: { reply: Record<string, Json> } }
 
-async function ask(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Said | undefined> {
+async function ask(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Answer | undefined> {
   switch (asked.interaction_kind) {
     case 'approval':
       return askApproval(io, asked, signal)
@@ -54,7 +51,7 @@ async function ask(io: Io, asked: InteractionCard, signal: AbortSignal): Promise
   }
 }
 
-async function askApproval(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Said | undefined> {
+async function askApproval(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Answer | undefined> {
   const proof = isIrreversible(asked) ? asked.digest?.slice(0, 4) : undefined
   const yes = proof === undefined ? 'y' : `${proof}, the beginning of the digest,`
   const said = await line(io, `Type ${yes} to approve, n to deny (empty: leave it open): `, signal)
@@ -69,7 +66,7 @@ async function askApproval(io: Io, asked: InteractionCard, signal: AbortSignal):
   return askApproval(io, asked, signal)
 }
 
-async function askSettlement(io: Io, signal: AbortSignal): Promise<Said | undefined> {
+async function askSettlement(io: Io, signal: AbortSignal): Promise<Answer | undefined> {
   const question =
     'Type happened, did not happen, or leave to end the run as failed and be asked again (empty: the run waits on): '
   const said = await line(io, question, signal)
@@ -80,8 +77,8 @@ async function askSettlement(io: Io, signal: AbortSignal): Promise<Said | undefi
   return askSettlement(io, signal)
 }
 
-/** A form, field by field; what is left empty gets its default. */
-async function askForm(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Said | undefined> {
+/** Asks field by field. An empty field gets its default. */
+async function askForm(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Answer | undefined> {
   const fields = fieldsOf(asked.request)
   const said = await line(
     io,
@@ -107,4 +104,31 @@ function label(field: Field): string {
 async function line(io: Io, question: string, signal: AbortSignal): Promise<string | undefined> {
   const said = (await io.terminal.ask(question, signal))?.trim()
   return said === '' ? undefined : said
+}
+
+/** A field of a form. */
+export interface Field {
+  readonly name: string
+  readonly type?: string
+  readonly label?: string
+  readonly options?: readonly (string | { readonly value: string })[]
+}
+
+/** The fields of a form; none for any other request. */
+export function fieldsOf({ fields }: Readonly<Record<string, Json>>): readonly Field[] {
+  return Array.isArray(fields) ? fields.filter(isField) : []
+}
+
+const isField = (value: unknown): value is Field => typeof Object(value).name === 'string'
+
+function choicesOf({ options = [] }: Field): readonly string[] {
+  return options.map((option) => (typeof option === 'string' ? option : option.value))
+}
+
+/** The typed text as a value of the field's type. The server judges whether it fits. */
+export function valueFor({ type = 'text', options }: Field, typed: string): Json {
+  if (type === 'number' || type === 'slider') return /^-?[0-9]+(\.[0-9]+)?$/.test(typed) ? Number(typed) : typed
+  if (type === 'boolean' || (type === 'checkbox' && options === undefined)) return /^(y|yes|true|1)$/i.test(typed)
+  if (type === 'multiselect' || type === 'checkbox') return typed.split(',').map((part) => part.trim())
+  return typed
 }

@@ -2,34 +2,40 @@ import { type GoalReport, isQuestion } from '../autonomy/goals/report.ts'
 import type { Client } from '../surface/client.ts'
 import { getGoal } from '../surface/operations/goals.ts'
 import { getSession } from '../surface/operations/sessions.ts'
+import type { jsonOption, whereOptions } from './arguments.ts'
 import { askPerson } from './ask-person.ts'
-import type { Arguments } from './command.ts'
+import type { Values } from './command.ts'
 import { exits } from './exits.ts'
 import { bringsBack, sayIdle } from './follow-run.ts'
-import { next } from './hint.ts'
 import type { Io } from './host.ts'
+import { next, verbFor } from './print.ts'
 import { goalChanges, goalLines } from './render/goal.ts'
 import { paintFor } from './render/paint.ts'
 import { safeJson } from './render/safe.ts'
-import { verbFor } from './verb-for.ts'
+
+interface Following {
+  readonly client: Client
+  readonly goal_id: string
+  /** Keep following while it waits for a person. */
+  readonly patient: boolean
+  /** Ask the person at the terminal. */
+  readonly asks: boolean
+}
 
 /**
- * Shows a goal until it is over, or until it waits for a person and nobody is
- * here to be asked, or until its session is paused or suspended. Ctrl-C ends the
- * looking and not the goal.
+ * Shows a goal until it is over, until it waits for a person who is not here, or until its session is paused or
+ * suspended. Ctrl-C ends the following, not the goal.
  */
 export async function followGoal(
   io: Io,
-  client: Client,
-  args: Arguments,
-  goal_id: string,
-  { patient, asks }: { readonly patient: boolean; readonly asks: boolean },
+  args: { readonly values: Values<typeof jsonOption & typeof whereOptions> },
+  { client, goal_id, patient, asks }: Following,
 ): Promise<number> {
   const paint = paintFor(io.terminal.hasColor)
   const params = { goal_id }
   const leave = new AbortController()
   let isInterrupted = false
-  const deaf = io.host.onInterrupt(() => {
+  const unsubscribe = io.host.onInterrupt(() => {
     isInterrupted = true
     leave.abort()
   })
@@ -39,7 +45,7 @@ export async function followGoal(
   if (args.values.json) io.out(safeJson(last))
   else for (const line of goalLines(last, paint)) io.out(line)
 
-  const settled = async () => {
+  const isDone = async () => {
     if (last.ended_at !== null) return true
     if (asks)
       for (const { interaction_id } of questions(last)) await askPerson(io, client, interaction_id, leave.signal)
@@ -52,9 +58,9 @@ export async function followGoal(
     if (changes.length === 0) return
     if (args.values.json) io.out(safeJson(now))
     else for (const line of changes) io.out(line)
-    if (await settled()) leave.abort()
+    if (await isDone()) leave.abort()
   }
-  // One look at a time: a person may be asked in it.
+  // One look at a time, since it may ask a person.
   let looking: Promise<void> | undefined
   const lookOnce = () => {
     looking ??= look().finally(() => {
@@ -65,12 +71,12 @@ export async function followGoal(
   let failure: unknown
   let still = () => {}
   try {
-    if (!(await settled())) {
-      // What a critic asks is in no stream, so the goal is looked at from time to time, too.
+    if (!(await isDone())) {
+      // Questions of a critic are in no stream, so the goal is also polled.
       still = io.host.everySecond(() => {
         const was = last.held_up_by
         lookOnce().then(
-          // One look may fall between the end of a run and what is decided for the goal then.
+          // One look may fall between the end of a run and the next decision for the goal, so two are needed.
           () => {
             if (!patient && was !== null && last.held_up_by !== null) leave.abort()
           },
@@ -91,7 +97,7 @@ export async function followGoal(
     if (failure !== undefined) throw failure
   } finally {
     still()
-    deaf()
+    unsubscribe()
     leave.abort()
   }
   if (last.ended_at === null && last.held_up_by !== null && !(patient && isInterrupted)) {
@@ -112,15 +118,15 @@ export async function followGoal(
   return last.state === 'goal_met' ? exits.ok : exits.failed
 }
 
-/** What a person has to answer. */
+/** The questions for a person. */
 function questions({ waits_for }: GoalReport) {
   return waits_for.filter(isQuestion)
 }
 
-/** Only where tasks are worked on may something still move while a person is asked. */
+/** Only an executing goal may still move while a person is asked. */
 const isAtRest = ({ state }: GoalReport) => state !== 'executing'
 
-/** How each question would be answered. */
+/** The command that answers each question. */
 function answers(report: GoalReport): readonly string[] {
   const { goal_id, tasks } = report
   return questions(report).map(({ interaction_id, interaction_kind, run_id, task_id }) => {

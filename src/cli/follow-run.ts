@@ -1,55 +1,56 @@
 import { isTerminal } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
+import { readThrown } from '../runtime/thrown.ts'
 import type { Client } from '../surface/client.ts'
 import { interruptRun } from '../surface/operations/run-commands.ts'
 import { getRun } from '../surface/operations/runs.ts'
 import { getSession } from '../surface/operations/sessions.ts'
 import type { Exit } from './exits.ts'
-import { createFamily } from './family.ts'
 import type { Io } from './host.ts'
 import type { Viewer } from './render/viewer.ts'
 
+/** The run to follow. */
 export interface FollowedRun {
   readonly session_id: string
   readonly run_id: string
   /** The last event that was seen. */
   readonly after: number
-  /** Up to here it is history: that it waited then is no reason to stop now. */
+  /** Events up to this one are history: a wait among them does not end the following. */
   readonly past?: number
 }
 
-/** How it stands when nobody follows any more. */
+/** The state of the run when the following ended. */
 export interface Followed {
   readonly exit: Exit
   /** The last event that was seen. */
   readonly after: number
-  /** Questions that are open: its own, those of tasks that it handed on, or of the run that its agent works on first. */
+  /** Open questions: of the run, of tasks that it delegated, or of the run that its agent works on first. */
   readonly open: readonly string[]
-  /** The command that brings the session back, where the run waits for that. */
+  /** The command that resumes the session, if the run waits for that. */
   readonly brings_back: string | null
 }
 
+/** How a run is followed. */
 export interface Following {
-  /** Puts a question to whoever sits at the terminal. Without it, the run is left when it waits for a person. */
+  readonly viewer: Viewer
+  /** Asks the person at the terminal. Without it, following ends when the run waits for a person. */
   readonly ask?: (interaction_id: string, signal: AbortSignal) => Promise<'answered' | 'left'>
-  /** Keep on looking while it waits for a person. */
+  /** Keep following while the run waits for a person. */
   readonly patient?: boolean
-  /** Ctrl-C stops the run and not only the looking. */
+  /** Ctrl-C stops the run, not only the following. */
   readonly owns: boolean
 }
 
 /**
- * Shows a run until it is over, or until it waits for a person and nobody is
- * here. The first Ctrl-C lets what is under way finish and then stops the run;
- * the second leaves it to whoever works on it.
+ * Shows a run until it is over, or until it waits for a person who is not here. The first Ctrl-C interrupts the run
+ * once its effects have ended. The second leaves it to the process that works on it.
  */
 export async function followRun(
-  io: Io,
+  io: Pick<Io, 'host'>,
   client: Client,
   run: FollowedRun,
-  viewer: Viewer,
-  { ask, patient = false, owns }: Following,
+  { viewer, ask, patient = false, owns }: Following,
 ): Promise<Followed> {
   const leave = new AbortController()
   const asking = new Map<string, AbortController>()
@@ -60,9 +61,9 @@ export async function followRun(
   let { after } = run
   let exit: Exit | undefined
   let brings_back: string | null = null
-  let told = ''
+  let reported = ''
 
-  const deaf = io.host.onInterrupt((asked) => {
+  const unsubscribe = io.host.onInterrupt((asked) => {
     presses += 1
     for (const question of asking.values()) question.abort()
     if (owns && asked === 'leave')
@@ -83,7 +84,7 @@ export async function followRun(
         else if (presses === 0 && open.has(interaction_id)) leave.abort()
       },
       (error) => {
-        viewer.say((error as Error).message)
+        viewer.say(readThrown(error).message)
         leave.abort()
       },
     )
@@ -95,12 +96,12 @@ export async function followRun(
     asking.get(interaction_id)?.abort()
   }
 
-  /** A queued run may wait for a person who has to act elsewhere: answer another run, or bring the session back. */
+  /** A queued run may wait for a person to answer another run, or to resume the session. */
   async function lookForObstacle(): Promise<Exit | undefined> {
     const { held_up_by: obstacle } = await client.call(getRun, { params: { run_id: run.run_id } })
     if (obstacle === null || !obstacle.needs_person) return undefined
-    if (told !== obstacle.says) viewer.say(obstacle.says)
-    told = obstacle.says
+    if (reported !== obstacle.says) viewer.say(obstacle.says)
+    reported = obstacle.says
     if (patient) return undefined
     if (obstacle.what === 'session') {
       brings_back = await bringsBack(client, obstacle.id)
@@ -133,7 +134,7 @@ export async function followRun(
       const { rune } = heard
       after = rune.event_id
       closeQuestion(rune)
-      family.tell(rune)
+      family.fold(rune)
       if (family.has(rune.run_id) && rune.visibility === 'public') {
         if (rune.run_id === run.run_id || rune.machine === 'interaction') viewer.show(heard)
         exit = hear(rune)
@@ -142,7 +143,7 @@ export async function followRun(
       if (exit !== undefined) break
     }
   } finally {
-    deaf()
+    unsubscribe()
     leave.abort()
     for (const question of asking.values()) question.abort()
     viewer.end()
@@ -150,18 +151,18 @@ export async function followRun(
   return { exit: exit ?? (presses > 0 ? 'interrupted' : 'waiting'), after, open: [...open], brings_back }
 }
 
-/** What a watcher is told of something that no process carries out. */
+/** The sentence for a run or goal that no process works on. */
 export function sayIdle(status: string): string {
   return `It is ${status}, and nothing carries it out. Start a server or a worker, or watch it with --work.`
 }
 
-/** The command that brings back a session that is paused or suspended. */
+/** The command that resumes a paused or suspended session. */
 export async function bringsBack(client: Client, session_id: string): Promise<string> {
   const { suspension } = await client.call(getSession, { params: { session_id } })
   return `resume ${session_id}${suspension?.by === 'budget' ? ' --budget LIMIT=NUMBER' : ''}`
 }
 
-/** Whether the run may be queued for longer from this rune on. */
+/** Whether the run may wait in the queue from this rune on. */
 function mayHoldUp({ kind, run_id, to, event_id }: Rune, run: FollowedRun): boolean {
   if (event_id <= (run.past ?? 0)) return false
   if (kind === 'session.paused' || kind === 'session.suspended') return true
@@ -173,4 +174,52 @@ function endOf(rune: Rune<'run.moved'>, interrupted: boolean): Exit {
   if (rune.to === 'succeeded') return 'ok'
   if (rune.payload.error_code === 'OUTCOME_UNKNOWN') return 'unknown'
   return interrupted && rune.to === 'canceled' ? 'interrupted' : 'failed'
+}
+
+/** A run and the runs of the tasks that it delegated. */
+interface Family {
+  fold(rune: Rune): void
+  has(run_id: string | undefined): boolean
+  /** Whether each of them waits for a person or for another one of them. */
+  onlyWaits(): boolean
+}
+
+function createFamily(root: string): Family {
+  /** The runs that are not over: the status of each, and the call that delegated it. */
+  const open = new Map<string, { status: string; readonly parent_call_id: string | null }>()
+  const members = new Set([root])
+  /** The calls whose contract is running, by run. */
+  const atWork = new Map<string, Set<string>>()
+
+  function onlyWaits(): boolean {
+    const delegating = new Set([...open.values()].map(({ parent_call_id }) => parent_call_id))
+    const waits = ([run_id, { status }]: [string, { readonly status: string }]) => {
+      const calls = [...(atWork.get(run_id) ?? [])]
+      const isDelegating = status === 'running' && calls.length > 0 && calls.every((call_id) => delegating.has(call_id))
+      return status === 'waiting_user' || isDelegating
+    }
+    return open.size > 0 && [...open].every(waits)
+  }
+
+  return {
+    fold(rune) {
+      const { run_id = '', call_id = '', kind, machine, to } = rune
+      if (kind === 'run.submitted') {
+        const { parent_call_id, parent_run_id } = rune.payload
+        if (parent_run_id != null && members.has(parent_run_id)) members.add(run_id)
+        if (members.has(run_id)) open.set(run_id, { status: 'queued', parent_call_id })
+      }
+      const run = open.get(run_id)
+      if (run === undefined) return
+      if (kind === 'run.moved' && to !== undefined) run.status = to
+      if (isTerminal(runMachine, run.status)) open.delete(run_id)
+      if (machine !== 'contract') return
+      const calls = atWork.get(run_id) ?? new Set()
+      if (to === 'running') calls.add(call_id)
+      else calls.delete(call_id)
+      atWork.set(run_id, calls)
+    },
+    has: (run_id) => run_id !== undefined && members.has(run_id),
+    onlyWaits,
+  }
 }

@@ -1,10 +1,52 @@
-import type { Arguments } from './command.ts'
+import { answeredBy } from '../observation/answered-by.ts'
+import { shownStore } from '../surface/store-url.ts'
+import type { jsonOption, whereOptions } from './arguments.ts'
+import type { Values } from './command.ts'
 import type { Io } from './host.ts'
-import { inOrder } from './render/in-order.ts'
-import { safeJson } from './render/safe.ts'
+import { inOrder, safeJson } from './render/safe.ts'
 
-/** A result as a program wants it, or as a person does. */
-export function print(io: Io, { values }: Arguments, result: unknown, lines: () => readonly string[]): void {
+type Printed = { readonly values: Values<typeof jsonOption> }
+type Placed = { readonly values: Values<typeof jsonOption & typeof whereOptions> }
+
+/** Prints a result: as JSON for a program, as lines for a person. */
+export function print(io: Pick<Io, 'out'>, { values }: Printed, result: unknown, lines: () => readonly string[]): void {
   if (values.json) io.out(safeJson(inOrder(result), 2))
   else for (const line of lines()) io.out(line)
+}
+
+/** Suggests the next commands on standard error, with the places that this one was given. Programs do not get it. */
+export function next(io: Pick<Io, 'program' | 'err'>, { values }: Placed, ...commands: readonly string[]): void {
+  if (values.json) return
+  const places = (['server', 'store', 'config'] as const).flatMap((name) =>
+    values[name] === undefined ? [] : [`--${name} ${shownStore(values[name])}`],
+  )
+  for (const [i, words] of commands.entries())
+    io.err(`${i === 0 ? 'Next:' : '     '} ${[io.program, words, ...places].join(' ')}`)
+}
+
+/** Reports progress once a second while the work lasts; without a terminal, every ten seconds. */
+export async function busy<T>(io: Io, what: () => string, work: () => Promise<T>): Promise<T> {
+  let seconds = 0
+  const stop = io.host.everySecond(() => {
+    seconds += 1
+    if (io.terminal.isInteractive || seconds % 10 === 0) io.err(`… ${what()} (${seconds} s)`)
+  })
+  try {
+    return await work()
+  } finally {
+    stop()
+  }
+}
+
+/** The command that answers a question of this kind. */
+export function verbFor(asked: {
+  readonly interaction_id: string
+  readonly interaction_kind: string
+  readonly coordination_id?: string | null
+}): string {
+  const { interaction_id, interaction_kind, coordination_id } = asked
+  // The answers of a question pack are named, so the plan shows its questions first.
+  if (interaction_kind === 'question_pack')
+    return coordination_id == null ? `inbox ${interaction_id}` : `plan show ${coordination_id}`
+  return answeredBy(interaction_kind, interaction_id)
 }

@@ -2,11 +2,11 @@ import { parseArgs } from 'node:util'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Arguments, Command } from './command.ts'
-import { exitFor, exits } from './exits.ts'
-import { helpFor, overview } from './help.ts'
+import { type Exit, exitFor, exitMeanings, exits } from './exits.ts'
 import type { Io } from './host.ts'
 import { guarded, safeJson } from './render/safe.ts'
 
+/** The command line: its commands and its version. */
 export interface Cli {
   readonly commands: readonly Command[]
   readonly version: string
@@ -47,34 +47,63 @@ function find(commands: readonly Command[], name: string): Command {
   const command = commands.find((c) => c.name === name)
   if (command !== undefined) return command
   throw faults.bad_usage({
-    problem: `There is no command "${name}"; there is ${commands.map((c) => c.name).join(', ')}.`,
+    problem: `Unknown command "${name}". Known commands: ${commands.map((c) => c.name).join(', ')}.`,
     usage: 'statewright <command> [options]',
   })
 }
 
 function read(command: Command, args: readonly string[]): Arguments {
-  const options = Object.fromEntries(
-    Object.entries(command.options).map(([name, { type, short }]) => [
-      name,
-      { type, ...(short === undefined ? {} : { short }) },
-    ]),
-  )
   try {
-    const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true, strict: true })
-    return { positionals, values: values as Arguments['values'] }
+    return parseArgs({ args: [...args], options: command.options, allowPositionals: true, strict: true })
   } catch (error) {
     if (!isParseError(error)) throw error
     throw faults.bad_usage({ problem: unknownOption(command, error.message) ?? error.message, usage: command.usage })
   }
 }
 
-/** An option that the command does not have, and those that it has. */
+/** The sentence for an unknown option, which lists the known ones. */
 function unknownOption({ options }: Command, message: string): string | undefined {
   const [, option] = /^Unknown option '([^']+)'/.exec(message) ?? []
   const known = Object.keys(options).map((name) => `--${name}`)
-  return option === undefined ? undefined : `There is no option ${option}; there is ${[...known, '--help'].join(', ')}.`
+  return option === undefined
+    ? undefined
+    : `Unknown option ${option}. Known options: ${[...known, '--help'].join(', ')}.`
 }
 
 function isParseError(error: unknown): error is Error {
   return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
+}
+
+/** The help of the command line: every command and exit code. */
+export function overview(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map((c) => c.name.length), '--version'.length)
+  const line = (name: string, text: string) => `  ${name.padEnd(width)}  ${text}`
+  return [
+    'usage: statewright <command> [options]',
+    '',
+    ...commands.map((c) => line(c.name, c.summary)),
+    '',
+    line('--help', 'Show this, or with a command what it takes.'),
+    line('--version', 'Show the version.'),
+    '',
+    'Exit codes:',
+    ...Object.entries(exitMeanings).map(
+      ([name, meaning]) => `  ${String(exits[name as Exit]).padStart(3)}  ${meaning}`,
+    ),
+  ].join('\n')
+}
+
+/** The help of one command. */
+export function helpFor(command: Command): string {
+  const flags = Object.entries(command.options).map(([name, { short, summary }]) => ({
+    flag: `${short === undefined ? '' : `-${short}, `}--${name}`,
+    summary,
+  }))
+  const width = Math.max(0, ...flags.map((f) => f.flag.length))
+  return [
+    `usage: ${command.usage}`,
+    '',
+    command.summary,
+    ...(flags.length > 0 ? ['', ...flags.map((f) => `  ${f.flag.padEnd(width)}  ${f.summary}`)] : []),
+  ].join('\n')
 }

@@ -228,7 +228,7 @@ test.each(['/proc/x', '/sys/x'])(
     vi.stubEnv('STATEWRIGHT_HOME', unusable)
     const { exit, out } = await runCli(['doctor', '--store', store])
     expect(exit).toBe(1)
-    expect(out).not.toContain('Nothing has to be mended')
+    expect(out).not.toContain('Nothing has to be fixed')
     for (const secret of ['key', 'token'])
       expect(out).toMatch(
         new RegExp(`bad +${secret} file +${unusable}/\\S+/${secret} cannot be used: it cannot be made \\(E`),

@@ -45,13 +45,13 @@ test('nothing at all prints the usage to standard error and exits 2', async () =
 test('an unknown command exits 2 and says which there are', async () => {
   const { exit, out, err } = await runCli(['fly'], { commands: [broken(new Error())] })
   expect({ exit, out }).toEqual({ exit: 2, out: '' })
-  expect(err).toBe('There is no command "fly"; there is broken.\nusage: statewright <command> [options]')
+  expect(err).toBe('Unknown command "fly". Known commands: broken.\nusage: statewright <command> [options]')
 })
 
 test('an unknown option exits 2 and says which there are', async () => {
   const { exit, err } = await runCli(['broken', '--wide'], { commands: [broken(new Error())] })
   expect(exit).toBe(2)
-  expect(err).toBe('There is no option --wide; there is --deep, --help.\nusage: statewright broken')
+  expect(err).toBe('Unknown option --wide. Known options: --deep, --help.\nusage: statewright broken')
 })
 
 test('a fault is a sentence on standard error and an exit code of its own', async () => {

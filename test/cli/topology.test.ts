@@ -67,7 +67,7 @@ test('an unknown machine exits 2 and says which there are', async () => {
 test.each([
   ['two forms', ['topology', '--json', '--mermaid'], 'Choose one of --json, --mermaid.'],
   ['two machines', ['topology', 'run', 'turn'], 'One machine at a time, not run turn.'],
-  ['a flag that is none', ['topology', '--yaml'], 'There is no option --yaml; there is --json'],
+  ['a flag that is none', ['topology', '--yaml'], 'Unknown option --yaml. Known options: --json'],
   ['a value for a flag that takes none', ['topology', '--json=yes'], '--json'],
 ])('%s exit 2 with the usage on standard error', async (_, args, problem) => {
   const { exit, out, err } = await runCli(args)

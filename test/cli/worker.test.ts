@@ -27,7 +27,7 @@ test('a worker works as its config says, until it is told to stop', async () => 
   expect({ exit, err }).toEqual({ exit: 0, err: '' })
   expect(out.split('\n')).toEqual([
     'Working with support: at most 64 runs at once.',
-    'Nobody else can work on this store meanwhile.',
+    'No other process can work on this store meanwhile.',
     'SIGTERM: letting go of what is under way.',
     'Stopped.',
   ])

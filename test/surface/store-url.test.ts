@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { next } from '../../src/cli/hint.ts'
+import { next } from '../../src/cli/print.ts'
 import { parseStoreUrl, shownStore } from '../../src/surface/store-url.ts'
 
 test('cli: a hint shows a store URL without its password', () => {
   const said: string[] = []
   const store = 'postgres://me:sekretpass99@127.0.0.1:5432/shop?password=sekretpass99&sslmode=require'
-  next({ program: 'statewright', err: (line) => said.push(line) }, { positionals: [], values: { store } }, 'inbox')
+  next({ program: 'statewright', err: (line) => said.push(line) }, { values: { store } }, 'inbox')
   expect(said).toEqual(['Next: statewright inbox --store postgres://me@127.0.0.1:5432/shop?sslmode=require'])
 })
 

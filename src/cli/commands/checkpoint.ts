@@ -1,24 +1,21 @@
-import { faults } from '../../faults/catalogue.ts'
+import { type FileHandle, open } from 'node:fs/promises'
+import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { checkpointLine } from '../../runes/bundle.ts'
 import { type Checkpoint, signCheckpoint } from '../../runes/checkpoint.ts'
 import type { Client } from '../../surface/client.ts'
 import { signSession } from '../../surface/operations/audit.ts'
 import type { ExistingStore } from '../../surface/wiring.ts'
-import { addLines } from '../add-lines.ts'
-import type { Command } from '../command.ts'
-import { everySession } from '../every-session.ts'
+import { hereOrThereOptions, jsonOption, take } from '../arguments.ts'
+import { command } from '../command.ts'
 import { exits } from '../exits.ts'
-import { hereOrThere, hereOrThereOptions } from '../here-or-there.ts'
 import type { Host, Io } from '../host.ts'
 import { print } from '../print.ts'
-import { resolveId } from '../resolve-id.ts'
-import { jsonOption } from '../with-client.ts'
-import { sessionNamed, take } from '../with-store.ts'
+import { everySession, hereOrThere, resolveId, sessionNamed } from '../reach.ts'
 
-export const checkpointCommand: Command = {
+export const checkpointCommand = command({
   name: 'checkpoint',
   usage: 'statewright checkpoint [session] [-o FILE] [--json]',
-  summary: 'Sign where each log ends. Keep the lines where nobody who can write to the store can change them.',
+  summary: 'Sign where each log ends. Keep the lines out of reach of everyone who can write to the store.',
   options: {
     ...hereOrThereOptions,
     ...jsonOption,
@@ -27,14 +24,14 @@ export const checkpointCommand: Command = {
 
   async run(args, io) {
     const [given] = take(this, args, 0, 1)
-    const signed = await hereOrThere(io.host, args, {
+    const signed = await hereOrThere(io, args, {
       use: 'look',
       here: (store) => signHere(io.host, store, given),
       there: (client) => signThere(io, client, given),
     })
     const found = signed.filter((one) => one !== null)
     const lines = found.map(checkpointLine)
-    const file = args.values.output as string | undefined
+    const file = args.values.output
     // Each line is JSON already.
     if (file === undefined) for (const line of lines) io.out(line)
     else {
@@ -47,7 +44,7 @@ export const checkpointCommand: Command = {
     }
     return found.length === signed.length ? exits.ok : exits.unproved
   },
-}
+})
 
 async function signHere(host: Host, store: ExistingStore, given: string | undefined): Promise<(Checkpoint | null)[]> {
   const { runelog, signer } = store
@@ -61,7 +58,7 @@ async function signHere(host: Host, store: ExistingStore, given: string | undefi
   return signed
 }
 
-/** The server signs what it has verified; null stands for a log that it found not to be sound. */
+/** The server signs what it has verified; null stands for a log that did not verify. */
 async function signThere({ err }: Io, client: Client, given: string | undefined): Promise<(Checkpoint | null)[]> {
   const ids = given === undefined ? await everySession(client) : [(await resolveId(client, given, 'session')).id]
   const signed: (Checkpoint | null)[] = []
@@ -71,4 +68,48 @@ async function signThere({ err }: Io, client: Client, given: string | undefined)
     signed.push(checkpoint)
   }
   return signed
+}
+
+/** Adds all lines to a file, or none. A device or a pipe gets them directly. */
+async function addLines(path: string, lines: readonly string[]): Promise<void> {
+  const text = lines.map((line) => `${line}\n`).join('')
+  try {
+    await withFile(path, 'a', async (file) => {
+      const before = await file.stat()
+      if (!before.isFile()) return file.appendFile(text)
+      if (before.size > 0) await refuseTorn(path, before.size)
+      await appendWhole(file, text, before.size)
+    })
+  } catch (error) {
+    throw fileRefused(path, error)
+  }
+}
+
+async function appendWhole(file: FileHandle, text: string, size: number): Promise<void> {
+  try {
+    await file.appendFile(text)
+    await file.sync()
+  } catch (error) {
+    // If this fails too, the next command finds the torn line.
+    await file.truncate(size).catch(() => {})
+    throw error
+  }
+}
+
+/** Refuses a file that ends in half a line: the next line would become part of it. */
+async function refuseTorn(path: string, size: number): Promise<void> {
+  const last = await withFile(path, 'r', (file) => file.read({ buffer: Buffer.alloc(1), position: size - 1 }))
+  if (last.buffer.toString('latin1') === '\n') return
+  const problem =
+    'its last line has no line end, so it may be half a line. Delete that line, or end it if it is whole; or name another file.'
+  throw faults.file_unusable({ file: path, problem })
+}
+
+async function withFile<T>(path: string, flags: 'a' | 'r', work: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path, flags)
+  try {
+    return await work(file)
+  } finally {
+    await file.close()
+  }
 }

@@ -2,18 +2,14 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { fileRefused } from '../../faults/catalogue.ts'
 import type { Checkpoint } from '../../runes/checkpoint.ts'
 import type { Bundle } from '../../surface/wiring.ts'
-import { busy } from '../busy.ts'
-import type { Command } from '../command.ts'
+import { badUsage, jsonOption, take, whereOptions } from '../arguments.ts'
+import { command } from '../command.ts'
 import { exits } from '../exits.ts'
-import { next } from '../hint.ts'
 import type { Io } from '../host.ts'
-import { print } from '../print.ts'
-import { resolveId } from '../resolve-id.ts'
-import { badUsage } from '../usage.ts'
-import { jsonOption, whereOf, whereOptions } from '../with-client.ts'
-import { sessionNamed, take } from '../with-store.ts'
+import { busy, next, print } from '../print.ts'
+import { resolveId, sessionNamed, whereOf } from '../reach.ts'
 
-export const exportCommand: Command = {
+export const exportCommand = command({
   name: 'export',
   usage: 'statewright export SESSION -o FILE',
   summary: 'Write a session to a file that proves itself: every record, and a signed checkpoint.',
@@ -21,7 +17,7 @@ export const exportCommand: Command = {
 
   async run(args, io) {
     const [given = ''] = take(this, args, 1)
-    const path = args.values.output as string | undefined
+    const path = args.values.output
     if (path === undefined) throw badUsage(this, 'Say where to, with -o FILE.')
     const bundle = await io.host.openBundle(whereOf(args), {
       inStore: (store) => sessionNamed(store, given),
@@ -38,14 +34,14 @@ export const exportCommand: Command = {
     } finally {
       await bundle.close()
     }
-    next(io, { positionals: [], values: { json: args.values.json } }, `verify --bundle ${path}`)
+    next(io, { values: { json: args.values.json } }, `verify --bundle ${path}`)
     return exits.ok
   },
-}
+})
 
 /**
- * The file gets its name when it is whole: when its last line is the checkpoint.
- * A device or a pipe is written to as it is; renaming would put a file in its place.
+ * Writes a draft, and renames it when its last line, the checkpoint, is written. A device or a pipe is written directly:
+ * renaming would put a file in its place.
  */
 async function write({ lines, session_id }: Bundle, path: string, io: Io): Promise<Checkpoint> {
   const isFile = (await stat(path).catch(() => undefined))?.isFile() ?? true

@@ -1,11 +1,11 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import type { Json } from '../../kernel/json.ts'
-import type { Command } from '../command.ts'
+import { withoutUndefined } from '../../surface/plain.ts'
+import { take } from '../arguments.ts'
+import { command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { safeJson } from '../render/safe.ts'
-import { take } from '../with-store.ts'
 
-export const factsCommand: Command = {
+export const factsCommand = command({
   name: 'facts',
   usage: 'statewright facts DIR [--project ID] [-o FILE] [--json]',
   summary: 'Scan a project folder: languages, manifests, scripts, pipelines, tests, owners, each with file and line.',
@@ -17,17 +17,17 @@ export const factsCommand: Command = {
 
   async run(args, { host, out, err }) {
     const [folder = ''] = take(this, args, 1)
-    const { project = 'project', out: file } = args.values as { project?: string; out?: string }
+    const { project = 'project', out: file, json } = args.values
     const facts = await host.planning.scan(folder, project)
-    const text = canonicalJson(facts as unknown as Json)
+    const text = canonicalJson(withoutUndefined(facts))
     if (file !== undefined) {
       await host.planning.writeNew(file, `${text}\n`)
       err(`Wrote ${file}.`)
     }
-    if (args.values.json === true) out(safeJson(JSON.parse(text)))
+    if (json) out(safeJson(JSON.parse(text)))
     else
       for (const { id, source_file, line, description } of facts.evidence)
         out(`${id.padEnd(5)}  ${source_file}:${line}  ${description}`)
     return exits.ok
   },
-}
+})

@@ -1,36 +1,37 @@
 import { shorten } from '../../observation/describe.ts'
 import type { Client } from '../../surface/client.ts'
 import { getInteraction, listInbox } from '../../surface/operations/inbox.ts'
-import type { Arguments, Command } from '../command.ts'
+import { jsonOption, take, whereOptions } from '../arguments.ts'
+import { type Arguments, command, type Options } from '../command.ts'
 import { exits } from '../exits.ts'
-import { next } from '../hint.ts'
 import type { Io } from '../host.ts'
-import { print } from '../print.ts'
+import { next, print, verbFor } from '../print.ts'
+import { resolveId, withClient } from '../reach.ts'
 import { card } from '../render/card.ts'
 import { columns } from '../render/columns.ts'
 import { paintFor } from '../render/paint.ts'
 import { safeLine } from '../render/safe.ts'
 import { ago, remaining } from '../render/when.ts'
-import { resolveId } from '../resolve-id.ts'
-import { verbFor } from '../verb-for.ts'
-import { jsonOption, whereOptions, withClient } from '../with-client.ts'
-import { take } from '../with-store.ts'
 
-export const inboxCommand: Command = {
+const options = { ...whereOptions, ...jsonOption } as const satisfies Options
+
+export const inboxCommand = command({
   name: 'inbox',
   usage: 'statewright inbox [ID]',
   summary: 'Everything that waits for a person, oldest first; with an id, all there is to know about one question.',
-  options: { ...whereOptions, ...jsonOption },
+  options,
 
   async run(args, io) {
     const [given] = take(this, args, 0, 1)
-    return withClient(io.host, args, (client) =>
+    return withClient(io, args, 'look', (client) =>
       given === undefined ? printInbox(client, args, io) : printCard(client, given, args, io),
     )
   },
-}
+})
 
-async function printInbox(client: Client, args: Arguments, io: Io): Promise<number> {
+type InboxArguments = Arguments<typeof options>
+
+async function printInbox(client: Client, args: InboxArguments, io: Io): Promise<number> {
   const page = await client.call(listInbox, { query: { limit: 200 } })
   const now = io.host.now()
   print(io, args, page, () =>
@@ -66,7 +67,7 @@ async function printInbox(client: Client, args: Arguments, io: Io): Promise<numb
   return exits.ok
 }
 
-async function printCard(client: Client, given: string, args: Arguments, io: Io): Promise<number> {
+async function printCard(client: Client, given: string, args: InboxArguments, io: Io): Promise<number> {
   const { id: interaction_id } = await resolveId(client, given, 'interaction')
   const asked = await client.call(getInteraction, { params: { interaction_id } })
   print(io, args, asked, () => card(asked, io.host.now(), paintFor(io.terminal.hasColor)))

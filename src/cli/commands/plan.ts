@@ -1,35 +1,77 @@
-import { faults } from '../../faults/catalogue.ts'
-import type { Command } from '../command.ts'
-import { planAnswer } from './plan/answer.ts'
-import { planExplain } from './plan/explain.ts'
-import { planInit } from './plan/init.ts'
-import { planMake } from './plan/make.ts'
-import { planShow } from './plan/show.ts'
-import { planVerify } from './plan/verify.ts'
+import { isoTime } from '../../kernel/instant.ts'
+import { take } from '../arguments.ts'
+import { command, lazily, withVerbs } from '../command.ts'
+import { exits } from '../exits.ts'
+import { answerOptions, explainOptions, makeOptions, showOptions, verifyOptions } from './plan/options.ts'
 
-const verbs: Readonly<Record<string, Command>> = {
-  answer: planAnswer,
-  show: planShow,
-  verify: planVerify,
-  explain: planExplain,
-  init: planInit,
-}
+const make = command({
+  name: 'plan INTENT',
+  usage:
+    'statewright plan INTENT [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--recovers ID|DIR] [-o DIR] [--key FILE] [--store URL] [--server URL] [--json]',
+  summary: 'Make a plan of an intent: judged, frozen, with a reason for every verdict. Nothing runs.',
+  options: makeOptions,
+  run: lazily(async () => (await import('./plan/make.ts')).makePlan),
+})
+
+const answer = command({
+  name: 'plan answer',
+  usage: 'statewright plan answer ID NAME=VALUE … | FILE [--as NAME] [-o DIR] [--store URL] [--server URL] [--json]',
+  summary: 'Answer what a plan asks. What is not named gets its default; against the rules, it asks again.',
+  options: answerOptions,
+  run: lazily(async () => (await import('./plan/stored.ts')).answerQuestions),
+})
+
+const show = command({
+  name: 'plan show',
+  usage: 'statewright plan show [ID] [--moves] [-o DIR] [--store URL] [--server URL] [--json]',
+  summary: 'Where a plan of a store stands, and what it asks; without an id, every plan there is.',
+  options: showOptions,
+  run: lazily(async () => (await import('./plan/stored.ts')).showPlan),
+})
+
+const verify = command({
+  name: 'plan verify',
+  usage: 'statewright plan verify DIR [--key FILE] [--json]',
+  summary: 'Prove that no byte of a frozen plan was changed; with a key, also who signed it. Exit 5 if not.',
+  options: verifyOptions,
+  run: lazily(async () => (await import('./plan/explain.ts')).verifyFolder),
+})
+
+const explain = command({
+  name: 'plan explain',
+  usage:
+    'statewright plan explain INTENT|DIR|ID [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--json]',
+  summary: 'Say why each command got its verdict: the rules that spoke, their reasons, the evidence, the guards.',
+  options: explainOptions,
+  run: lazily(async () => (await import('./plan/explain.ts')).explainPlan),
+})
+
+const init = command({
+  name: 'plan init',
+  usage: 'statewright plan init [FILE]',
+  summary: 'Write an intent to begin with, every field explained; without a file, print it.',
+  options: {},
+
+  async run(args, { host, out, err }) {
+    const [file] = take(this, args, 0, 1)
+    const { intentTemplate } = await import('./plan/intent-template.ts')
+    const text = intentTemplate(isoTime(host.now()))
+    if (file === undefined) out(text.trimEnd())
+    else {
+      await host.planning.writeNew(file, text)
+      err(`Wrote ${file}. Fill it in, then: statewright plan ${file} --registry DIR -o plan`)
+    }
+    return exits.ok
+  },
+})
 
 /** `plan INTENT` makes a plan; a verb in its place does something with one. */
-export const planCommand: Command = {
-  name: 'plan',
-  usage: [planMake, ...Object.values(verbs)].map(({ usage }) => usage).join('\n       '),
-  summary:
-    'Judge a plan before anything runs: make one of an intent, answer it, look at it, prove it, explain its verdicts, begin an intent.',
-  options: Object.assign({}, planMake.options, ...Object.values(verbs).map(({ options }) => options)),
-
-  async run({ positionals, values }, io) {
-    const [word = '', ...rest] = positionals
-    const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined
-    const chosen = verb ?? planMake
-    for (const name of Object.keys(values))
-      if (!Object.hasOwn(chosen.options, name))
-        throw faults.bad_usage({ problem: `${chosen.name} takes no --${name}.`, usage: chosen.usage })
-    return chosen.run({ positionals: verb === undefined ? positionals : rest, values }, io)
+export const planCommand = withVerbs(
+  {
+    name: 'plan',
+    summary:
+      'Judge a plan before anything runs: make one of an intent, answer it, look at it, prove it, explain its verdicts, begin an intent.',
   },
-}
+  make,
+  { answer, show, verify, explain, init },
+)

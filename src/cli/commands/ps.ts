@@ -2,24 +2,23 @@ import { shorten } from '../../observation/describe.ts'
 import type { Client } from '../../surface/client.ts'
 import { listRuns } from '../../surface/operations/runs.ts'
 import { listSessions } from '../../surface/operations/sessions.ts'
+import { withoutUndefined } from '../../surface/plain.ts'
 import type { SummaryCard } from '../../wire/session.ts'
-import type { Arguments, Command } from '../command.ts'
+import { badUsage, countOf, jsonOption, onlyOne, take, whereOptions } from '../arguments.ts'
+import { type Arguments, command } from '../command.ts'
 import { exits } from '../exits.ts'
-import { next } from '../hint.ts'
 import type { Io } from '../host.ts'
-import { print } from '../print.ts'
+import { next, print } from '../print.ts'
+import { withClient } from '../reach.ts'
 import { columns } from '../render/columns.ts'
 import { paintFor } from '../render/paint.ts'
 import { safeLine } from '../render/safe.ts'
 import { sessionRows } from '../render/session.ts'
 import { ago } from '../render/when.ts'
-import { badUsage, countOf, onlyOne } from '../usage.ts'
-import { jsonOption, whereOptions, withClient } from '../with-client.ts'
-import { take } from '../with-store.ts'
 
 const statuses = { waiting: 'waiting_user', failed: 'failed', running: 'running', queued: 'queued' } as const
 
-export const psCommand: Command = {
+export const psCommand = command({
   name: 'ps',
   usage: 'statewright ps [TEXT] [--waiting | --failed | --running | --queued] [--agent NAME] [--runs] [--limit N]',
   summary:
@@ -38,21 +37,17 @@ export const psCommand: Command = {
 
   async run(args, io) {
     const [q] = take(this, args, 0, 1)
-    const first = onlyOne(this, args, Object.keys(statuses) as (keyof typeof statuses)[])
-    const agent = args.values.agent as string | undefined
-    if (args.values.runs) {
+    const first = onlyOne(this, args, ['waiting', 'failed', 'running', 'queued'])
+    const { agent, runs } = args.values
+    const limit = countOf(this, args, 'limit', [1, 200]) ?? 20
+    const status = first === undefined ? undefined : statuses[first]
+    if (runs) {
       if (q !== undefined || agent !== undefined) throw badUsage(this, '--runs takes neither TEXT nor --agent.')
-      const status = first === undefined ? {} : { status: statuses[first] }
-      const limit = countOf(this, args, 'limit', [1, 200]) ?? 20
-      return withClient(io.host, args, (client) => printRuns(client, { limit, ...status }, args, io))
+      const query = withoutUndefined({ limit, status })
+      return withClient(io, args, 'look', (client) => printRuns(client, query, args, io))
     }
-    const query = {
-      limit: countOf(this, args, 'limit', [1, 200]) ?? 20,
-      ...(first !== undefined && { status: statuses[first] }),
-      ...(agent !== undefined && { agent }),
-      ...(q !== undefined && { q }),
-    }
-    return withClient(io.host, args, async (client) => {
+    const query = withoutUndefined({ limit, status, agent, q })
+    return withClient(io, args, 'look', async (client) => {
       const page = await client.call(listSessions, { query })
       print(io, args, page, () => sessionRows(page.items, io.host.now(), paintFor(io.terminal.hasColor)))
       if (args.values.json) return exits.ok
@@ -64,11 +59,11 @@ export const psCommand: Command = {
       return exits.ok
     })
   },
-}
+})
 
 type RunQuery = { readonly limit: number; readonly status?: (typeof statuses)[keyof typeof statuses] }
 
-async function printRuns(client: Client, query: RunQuery, args: Arguments, io: Io): Promise<number> {
+async function printRuns(client: Client, query: RunQuery, args: Arguments<typeof jsonOption>, io: Io): Promise<number> {
   const page = await client.call(listRuns, { query })
   const now = io.host.now()
   print(io, args, page, () =>

@@ -1,43 +1,49 @@
 import type { Client } from '../../surface/client.ts'
 import { listRunes, stateAt } from '../../surface/operations/runes.ts'
-import type { Arguments, Command } from '../command.ts'
+import { countOf, jsonOption, take, whereOptions } from '../arguments.ts'
+import { type Arguments, command, type Options } from '../command.ts'
 import { exits } from '../exits.ts'
-import { next } from '../hint.ts'
 import type { Io } from '../host.ts'
-import { print } from '../print.ts'
+import { next, print } from '../print.ts'
+import { resolveId, withClient } from '../reach.ts'
 import { columns } from '../render/columns.ts'
 import { paintFor } from '../render/paint.ts'
 import { recordLine, storyLine } from '../render/story.ts'
 import { fullTime } from '../render/when.ts'
-import { resolveId } from '../resolve-id.ts'
-import { countOf } from '../usage.ts'
-import { jsonOption, whereOptions, withClient } from '../with-client.ts'
-import { take } from '../with-store.ts'
 
-export const replayCommand: Command = {
+const options = {
+  at: { type: 'string', summary: 'the event to look at; else the first one at a terminal, the last one elsewhere' },
+  ...whereOptions,
+  ...jsonOption,
+} as const satisfies Options
+
+export const replayCommand = command({
   name: 'replay',
   usage: 'statewright replay SESSION [--at EVENT]',
   summary: 'Where every machine of a session was after an event. At a terminal, step on with Enter, back with b.',
-  options: {
-    at: { type: 'string', summary: 'the event to look at; else the first one at a terminal, the last one elsewhere' },
-    ...whereOptions,
-    ...jsonOption,
-  },
+  options,
 
   async run(args, io) {
     const [given = ''] = take(this, args, 1)
     const at = countOf(this, args, 'at')
-    return withClient(io.host, args, async (client) => {
+    return withClient(io, args, 'look', async (client) => {
       const { session_id } = await resolveId(client, given, 'session', 'run')
-      if (at !== undefined || !io.terminal.isInteractive || args.values.json)
-        await look(client, session_id, at, args, io)
-      else await step(client, session_id, args, io)
+      const replay = { client, session_id, args, io }
+      if (at !== undefined || !io.terminal.isInteractive || args.values.json) await look(replay, at)
+      else await step(replay)
       return exits.ok
     })
   },
+})
+
+interface Replay {
+  readonly client: Client
+  readonly session_id: string
+  readonly args: Arguments<typeof options>
+  readonly io: Io
 }
 
-async function look(client: Client, session_id: string, at: number | undefined, args: Arguments, io: Io) {
+async function look({ client, session_id, args, io }: Replay, at: number | undefined) {
   const state = await client.call(stateAt, { params: { session_id }, query: at === undefined ? {} : { at } })
   const { items } = await client.call(listRunes, {
     params: { session_id },
@@ -67,13 +73,14 @@ async function look(client: Client, session_id: string, at: number | undefined, 
   return state.event_id
 }
 
-async function step(client: Client, session_id: string, args: Arguments, io: Io) {
+async function step(replay: Replay) {
+  const { client, session_id, args, io } = replay
   const { event_id: last } = await client.call(stateAt, { params: { session_id }, query: {} })
   for (let at = 1; ; ) {
-    await look(client, session_id, at, args, io)
-    const said = await io.terminal.ask(`${at} of ${last}. Enter: on, b: back, a number: there, q: end `)
-    if (said === undefined || said.trim() === 'q') break
-    const wanted = said.trim() === 'b' ? at - 1 : /^\d+$/.test(said.trim()) ? Number(said) : at + 1
+    await look(replay, at)
+    const typed = await io.terminal.ask(`${at} of ${last}. Enter: on, b: back, a number: there, q: end `)
+    if (typed === undefined || typed.trim() === 'q') break
+    const wanted = typed.trim() === 'b' ? at - 1 : /^\d+$/.test(typed.trim()) ? Number(typed) : at + 1
     at = Math.min(last, Math.max(1, wanted))
   }
   next(io, args, `timeline ${session_id}`)

@@ -5,19 +5,16 @@ import { submitRun } from '../../surface/operations/run-commands.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
 import { withoutUndefined } from '../../surface/plain.ts'
 import type { SessionCard } from '../../wire/session.ts'
+import { badUsage, budgetOf, budgetWords, jsonOption, onlyOne, take, whereOptions } from '../arguments.ts'
 import { askPerson } from '../ask-person.ts'
-import { budgetOf, budgetWords } from '../budget-of.ts'
-import type { Command } from '../command.ts'
+import { type Command, command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { type Followed, followRun } from '../follow-run.ts'
-import { next } from '../hint.ts'
+import { next } from '../print.ts'
+import { resolveId, withClient } from '../reach.ts'
 import { createViewer } from '../render/viewer.ts'
-import { resolveId } from '../resolve-id.ts'
-import { badUsage, onlyOne } from '../usage.ts'
-import { jsonOption, whereOptions, withClient } from '../with-client.ts'
-import { take } from '../with-store.ts'
 
-export const runCommand: Command = {
+export const runCommand = command({
   name: 'run',
   usage: 'statewright run "WHAT TO DO" [--agent NAME] [--session ID] [--auto | --reply-optional] [--budget LIMITS]',
   summary: 'Give an agent a job and watch it; questions are asked here. Ctrl-C stops it safely.',
@@ -49,10 +46,10 @@ export const runCommand: Command = {
       interactive_require_user_reply: args.values['reply-optional'] === true ? false : undefined,
     })
     const asks = io.terminal.isInteractive && !args.values.json
-    const work = async (client: Client) => {
-      const agent = (args.values.agent as string | undefined) ?? (await onlyAgent(client, this))
-      const place = await placeOf(client, agent, args.values.session as string | undefined)
-      // Each try would put one more run behind a question. Somebody at a terminal is asked that question instead.
+    return withClient(io, args, 'work', async (client) => {
+      const agent = args.values.agent ?? (await onlyAgent(client, this))
+      const place = await placeOf(client, agent, args.values.session)
+      // Each try would queue one more run behind the question. A person at a terminal is asked the question instead.
       if (place.waits_for !== null && !asks) {
         if (args.values.json) throw place.waits_for.refusal
         io.err(place.waits_for.refusal.message)
@@ -63,26 +60,23 @@ export const runCommand: Command = {
       const { session_id, run_id } = await client.call(submitRun, { body })
       const viewer = createViewer(io, args.values.json ? 'json' : args.values.quiet ? 'text' : 'story')
       const ask = (id: string, signal: AbortSignal) => askPerson(io, client, id, signal)
-      const followed = await followRun(io, client, { session_id, run_id, after: place.after }, viewer, {
-        owns: true,
-        ...(asks && { ask }),
-      })
+      const how = { viewer, owns: true, ...(asks && { ask }) }
+      const followed = await followRun(io, client, { session_id, run_id, after: place.after }, how)
       next(io, args, ...commandsAfter(followed, session_id, run_id))
       return exits[followed.exit]
-    }
-    return withClient(io.host, args, work, 'work')
+    })
   },
-}
+})
 
-/** The one agent there is. */
-export async function onlyAgent(client: Client, command: Command): Promise<string> {
+/** The only agent. Refuses none and several. */
+export async function onlyAgent(client: Client, command: Pick<Command, 'usage'>): Promise<string> {
   const { items } = await client.call(listAgents, {})
   const [first] = items
   if (items.length === 1 && first !== undefined) return first.name
-  throw badUsage(command, `Name an agent with --agent; there is ${items.map(({ name }) => name).join(', ') || 'none'}.`)
+  throw badUsage(command, `Name an agent with --agent. Agents: ${items.map(({ name }) => name).join(', ') || 'none'}.`)
 }
 
-/** Where the run goes, from where on it is followed, and what a person has to do before it can begin. */
+/** The session of the run, the event to follow it from, and what a person has to do before it can begin. */
 async function placeOf(client: Client, agent: string, given: string | undefined) {
   if (given === undefined) return { body: {}, after: 0, waits_for: null }
   const { session_id } = await resolveId(client, given, 'session')
@@ -100,6 +94,7 @@ function waitsFor({ session_id, state, runs, waiting_on }: SessionCard, agent: s
   return { refusal: refusal(says), commands: waiting_on.map(({ interaction_id }) => `inbox ${interaction_id}`) }
 }
 
+/** The commands to suggest when the following has ended. */
 export function commandsAfter(followed: Followed, session_id: string, run_id: string): readonly string[] {
   const { exit, open, brings_back } = followed
   if (exit === 'waiting' && brings_back !== null) return [`show ${session_id}`, brings_back]

@@ -1,11 +1,13 @@
-import { faults } from '../../faults/catalogue.ts'
-import type { Arguments, Command } from '../command.ts'
-import { untilStopped } from '../until-stopped.ts'
-import { countOf } from '../usage.ts'
-import { whereOptions } from '../with-client.ts'
-import { take } from '../with-store.ts'
+import type { Fault } from '../../faults/fault.ts'
+import { isoTime } from '../../kernel/instant.ts'
+import type { Rune } from '../../runes/rune.ts'
+import type { Working } from '../../surface/wiring.ts'
+import { badUsage, countOf, take, whereOptions } from '../arguments.ts'
+import { command } from '../command.ts'
+import { exitFor, exits } from '../exits.ts'
+import type { Io } from '../host.ts'
 
-export const serveCommand: Command = {
+export const serveCommand = command({
   name: 'serve',
   usage: 'statewright serve [--config FILE] [--store URL] [--host HOST] [--port PORT]',
   summary: 'Serve a store over HTTP, and work on its runs, until told to stop.',
@@ -21,17 +23,20 @@ export const serveCommand: Command = {
     quiet: { type: 'boolean', summary: 'log what goes wrong, and not every request' },
   },
 
-  async run(args, { host, out, err, terminal }) {
+  async run(args, io) {
     take(this, args, 0)
-    const { values } = args
+    const { 'tls-cert': cert, 'tls-key': key, 'allow-host': hosts = '', config, store, ...values } = args.values
+    if ((cert === undefined) !== (key === undefined))
+      throw badUsage(this, 'A certificate and its key are given together.')
+    const { host, out, err, terminal } = io
     const server = await host.startServer(
       {
-        config: values.config as string | undefined,
-        store: values.store as string | undefined,
-        host: values.host as string | undefined,
+        config,
+        store,
+        host: values.host,
         port: countOf(this, args, 'port', [0, 65_535]),
-        hosts: ((values['allow-host'] as string | undefined) ?? '').split(',').filter((name) => name !== ''),
-        tls: tlsOf(this, args),
+        hosts: hosts.split(',').filter((name) => name !== ''),
+        tls: cert === undefined || key === undefined ? undefined : { cert, key },
         is_quiet: values.quiet === true,
         allow_plain_http: values['allow-plain-http'] === true,
       },
@@ -39,7 +44,7 @@ export const serveCommand: Command = {
     )
     const { url, agents, new_token, token_file } = server
     out(`Serving ${agents.join(', ')} on ${url}`)
-    // What is not a terminal may be a log, which others read.
+    // Output that is not a terminal may be a log that others read.
     const isShown = new_token !== null && terminal.isScreen
     if (isShown) out(`Open ${url}/#token=${new_token}`)
     if (token_file !== null)
@@ -47,14 +52,69 @@ export const serveCommand: Command = {
     else if (!isShown)
       out('The token of this store is shown in a terminal only; name others in server.tokens of the config.')
 
-    return untilStopped(server, { host, out, err })
+    return untilStopped(server, io)
   },
+})
+
+export const workerCommand = command({
+  name: 'worker',
+  usage: 'statewright worker [--config FILE] [--store URL]',
+  summary: 'Work on the runs of a store until told to stop. On PostgreSQL, as many workers as you like share them.',
+  options: {
+    config: { type: 'string', summary: 'what to work with; else ./statewright.config.ts' },
+    store: whereOptions.store,
+  },
+
+  async run(args, io) {
+    take(this, args, 0)
+    const { config, store } = args.values
+    const { host, out, err } = io
+    const tell = (rune: Rune) => {
+      const line = lineOf(rune)
+      if (line !== undefined) out(line)
+    }
+    const worker = await host.startWorker({ config, store }, { tell, warn: err })
+    const { agents, max_concurrent_runs, is_shared } = worker
+    out(`Working with ${agents.join(', ')}: at most ${max_concurrent_runs} runs at once.`)
+    if (!is_shared) out('No other process can work on this store meanwhile.')
+
+    return untilStopped(worker, io)
+  },
+})
+
+/** The line for a move of a run. Its content is left to the log, which has access rules. */
+function lineOf(rune: Rune): string | undefined {
+  if (rune.kind !== 'run.moved' && rune.kind !== 'run.submitted') return undefined
+  const when = isoTime(rune.at)
+  if (rune.kind === 'run.submitted') return `${when} ${rune.run_id} of ${rune.session_id}: submitted`
+  const { attempt, error_code } = rune.payload
+  const more = [attempt === undefined ? '' : `, attempt ${attempt}`, error_code === undefined ? '' : `, ${error_code}`]
+  return `${when} ${rune.run_id} of ${rune.session_id}: ${rune.from} → ${rune.to} (${rune.trigger})${more.join('')}`
 }
 
-function tlsOf({ usage }: Command, { values }: Arguments) {
-  const cert = values['tls-cert'] as string | undefined
-  const key = values['tls-key'] as string | undefined
-  if (cert !== undefined && key !== undefined) return { cert, key }
-  if (cert === undefined && key === undefined) return undefined
-  throw faults.bad_usage({ problem: 'A certificate and its key are given together.', usage })
+/** How long a process whose store is broken may take to release its runs. */
+const stop_ms = 3_000
+
+/**
+ * Waits for a signal and stops in order. If the store breaks, before the signal or while the process stops, it ends with
+ * a sentence. Work that cannot be recorded may hang, so it is not awaited; the next process recovers it.
+ */
+async function untilStopped(
+  { broken, stop }: Pick<Working, 'broken' | 'stop'>,
+  { host, out, err }: Pick<Io, 'host' | 'out' | 'err'>,
+): Promise<number> {
+  const why = await Promise.race([host.untilSignal(), broken])
+  if (typeof why !== 'string') return leave(why, stop())
+  out(`${why}: letting go of what is under way.`)
+  const stopping = stop()
+  const fault = await Promise.race([broken, stopping.then(() => undefined)])
+  if (fault !== undefined) return leave(fault, stopping)
+  out('Stopped.')
+  return exits.ok
+
+  async function leave(fault: Fault, stopping: Promise<void>): Promise<number> {
+    err(fault.message)
+    await host.within(stop_ms, () => stopping)
+    return exits[exitFor(fault)]
+  }
 }

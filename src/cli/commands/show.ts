@@ -7,69 +7,72 @@ import { listRunes } from '../../surface/operations/runes.ts'
 import { getRun } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
 import { withoutUndefined } from '../../surface/plain.ts'
-import type { Arguments, Command } from '../command.ts'
+import { badUsage, countOf, jsonOption, onlyOne, take, whereOptions } from '../arguments.ts'
+import { type Arguments, command, type Options } from '../command.ts'
 import { exits } from '../exits.ts'
-import { next } from '../hint.ts'
 import type { Io } from '../host.ts'
-import { print } from '../print.ts'
+import { next, print, verbFor } from '../print.ts'
+import { resolveId, withClient } from '../reach.ts'
 import { columns } from '../render/columns.ts'
 import { executionLines } from '../render/execution.ts'
 import { graphLines } from '../render/graph.ts'
-import { inOrder } from '../render/in-order.ts'
 import { paintFor } from '../render/paint.ts'
 import { runLines } from '../render/run.ts'
-import { safe, safeJson } from '../render/safe.ts'
+import { inOrder, safe, safeJson } from '../render/safe.ts'
 import { sessionLines } from '../render/session.ts'
 import { recordLine } from '../render/story.ts'
 import { clockTime } from '../render/when.ts'
-import { resolveId } from '../resolve-id.ts'
-import { badUsage, countOf, onlyOne } from '../usage.ts'
-import { verbFor } from '../verb-for.ts'
-import { jsonOption, whereOptions, withClient } from '../with-client.ts'
-import { take } from '../with-store.ts'
 
-export const showCommand: Command = {
+const options = {
+  events: { type: 'boolean', summary: 'every public event instead, oldest first' },
+  conversation: { type: 'boolean', summary: 'of a run: its conversation so far (FCMP), one event of JSON per line' },
+  graph: {
+    type: 'boolean',
+    summary: 'where reasoning stands instead: what is pending, what is over or waits, what a resume expects',
+  },
+  at: { type: 'string', summary: 'the event after which the graph is shown; else the last one' },
+  ...whereOptions,
+  ...jsonOption,
+} as const satisfies Options
+
+export const showCommand = command({
   name: 'show',
   usage: 'statewright show ID [--events | --conversation | --graph [--at EVENT]]',
   summary:
     'What a session or a run is doing, what it waits for, and what happened last; what became of one execution (exe_…); the whole of a kept output (blob_…).',
-  options: {
-    events: { type: 'boolean', summary: 'every public event instead, oldest first' },
-    conversation: { type: 'boolean', summary: 'of a run: its conversation so far (FCMP), one event of JSON per line' },
-    graph: {
-      type: 'boolean',
-      summary: 'where reasoning stands instead: what is pending, what is over or waits, what a resume expects',
-    },
-    at: { type: 'string', summary: 'the event after which the graph is shown; else the last one' },
-    ...whereOptions,
-    ...jsonOption,
-  },
+  options,
 
   async run(args, io) {
     const [given = ''] = take(this, args, 1)
     onlyOne(this, args, ['events', 'conversation', 'graph'])
     const at = countOf(this, args, 'at')
     if (at !== undefined && !args.values.graph) throw badUsage(this, '--at goes with --graph.')
-    if (given.startsWith('blob_')) return withClient(io.host, args, (client) => printOutput(client, given, args, io))
-    return withClient(io.host, args, async (client) => {
+    return withClient(io, args, 'look', async (client) => {
+      const look = { client, args, io }
+      if (given.startsWith('blob_')) return printOutput(look, given)
       const { id, what, session_id } = await resolveId(client, given, 'session', 'run', 'execution')
       const run_id = what === 'run' ? id : undefined
-      if (args.values.conversation && run_id === undefined)
+      const { conversation, graph, events } = args.values
+      if (conversation && run_id === undefined)
         throw badUsage(this, `--conversation is of a run; ${id} is of the kind ${what}.`)
-      if (what === 'execution' && (args.values.graph || args.values.events))
+      if (what === 'execution' && (graph || events))
         throw badUsage(this, `--graph and --events are of a session or a run; ${id} is an execution.`)
-      if (args.values.conversation && run_id !== undefined) await printConversation(client, run_id, io)
-      else if (what === 'execution') await printExecution(client, id, args, io)
-      else if (args.values.graph) await printGraph(client, { session_id, run_id, at }, args, io)
-      else if (args.values.events) await printEvents(client, session_id, run_id, args, io)
-      else if (run_id !== undefined) await printRun(client, run_id, args, io)
-      else await printSession(client, session_id, args, io)
-      return exits.ok
+      if (conversation && run_id !== undefined) return printConversation(look, run_id)
+      if (what === 'execution') return printExecution(look, id)
+      if (graph) return printGraph(look, { session_id, run_id, at })
+      if (events) return printEvents(look, session_id, run_id)
+      return run_id === undefined ? printSession(look, session_id) : printRun(look, run_id)
     })
   },
+})
+
+interface Look {
+  readonly client: Client
+  readonly args: Arguments<typeof options>
+  readonly io: Io
 }
 
-async function printExecution(client: Client, execution_id: string, args: Arguments, io: Io) {
+async function printExecution({ client, args, io }: Look, execution_id: string): Promise<number> {
   const params = { execution_id }
   const snapshot = await client.call(getSnapshot, { params })
   const consequence = await client.call(getConsequence, { params })
@@ -78,9 +81,10 @@ async function printExecution(client: Client, execution_id: string, args: Argume
   print(io, args, execution, () => executionLines(execution, paintFor(io.terminal.hasColor)))
   const { abandoned } = snapshot
   next(io, args, ...(abandoned === null ? [] : [`watch ${abandoned.run_id} --work`]), `timeline ${session_id}`)
+  return exits.ok
 }
 
-async function printOutput(client: Client, ref: string, args: Arguments, io: Io): Promise<number> {
+async function printOutput({ client, args, io }: Look, ref: string): Promise<number> {
   const output = await client.call(getOutput, { params: { ref } })
   print(io, args, output, () => [safe(output.text)])
   return exits.ok
@@ -88,46 +92,52 @@ async function printOutput(client: Client, ref: string, args: Arguments, io: Io)
 
 type HistoryPage = Awaited<ReturnType<typeof runHistory.run>>
 
-async function printConversation(client: Client, run_id: string, io: Io) {
+async function printConversation({ client, io }: Look, run_id: string): Promise<number> {
   for (let after: number | null = 0; after !== null; ) {
     const page: HistoryPage = await client.call(runHistory, { params: { run_id }, query: { after } })
     for (const event of page.items) io.out(safeJson(inOrder(event)))
     after = page.next_cursor === null ? null : Number(page.next_cursor)
   }
+  return exits.ok
 }
 
-async function printSession(client: Client, session_id: string, args: Arguments, io: Io) {
+async function printSession({ client, args, io }: Look, session_id: string): Promise<number> {
   const card = await client.call(getSession, { params: { session_id } })
   const { items } = await client.call(listRunes, { params: { session_id }, query: { backward: true, limit: 60 } })
   print(io, args, card, () => sessionLines(card, items.toReversed(), io.host.now(), paintFor(io.terminal.hasColor)))
   const questions = card.waiting_on.map((asked) => verbFor(asked))
   next(io, args, ...(questions.length > 0 ? questions : [`timeline ${session_id}`]))
+  return exits.ok
 }
 
-async function printRun(client: Client, run_id: string, args: Arguments, io: Io) {
+async function printRun({ client, args, io }: Look, run_id: string): Promise<number> {
   const run = await client.call(getRun, { params: { run_id } })
   print(io, args, run, () => runLines(run, paintFor(io.terminal.hasColor)))
   if (!run.is_terminal && run.pending_interaction_ids.length === 0)
     next(io, args, `watch ${run_id}${run.is_abandoned ? ' --work' : ''}`)
   else next(io, args, ...run.pending_interaction_ids.map((id) => `inbox ${id}`), `trace ${run_id}`)
+  return exits.ok
 }
 
-/** Of a run, the graph of its agent. */
+/** The graph of the session, or of the agent of a run. */
 async function printGraph(
-  client: Client,
+  { client, args, io }: Look,
   { session_id, run_id, at }: { session_id: string; run_id: string | undefined; at: number | undefined },
-  args: Arguments,
-  io: Io,
-) {
+): Promise<number> {
   const agent_id = run_id === undefined ? undefined : (await client.call(getRun, { params: { run_id } })).agent_id
   const query = withoutUndefined({ agent_id, at })
   const graph = await client.call(getGraphState, { params: { session_id }, query })
   print(io, args, graph, () => graphLines(graph, paintFor(io.terminal.hasColor)))
+  return exits.ok
 }
 
 type RunePage = Awaited<ReturnType<typeof listRunes.run>>
 
-async function printEvents(client: Client, session_id: string, run_id: string | undefined, args: Arguments, io: Io) {
+async function printEvents(
+  { client, args, io }: Look,
+  session_id: string,
+  run_id: string | undefined,
+): Promise<number> {
   for (let after: number | null = 0; after !== null; ) {
     const page: RunePage = await client.call(listRunes, { params: { session_id }, query: { after, limit: 1_000 } })
     const runes = page.items.filter((rune) => run_id === undefined || rune.run_id === run_id)
@@ -137,4 +147,5 @@ async function printEvents(client: Client, session_id: string, run_id: string | 
         io.out(line)
     after = page.next
   }
+  return exits.ok
 }

@@ -1,12 +1,11 @@
-import { faults } from '../../faults/catalogue.ts'
 import type { Machine } from '../../kernel/machine.ts'
 import { toMermaid } from '../../kernel/mermaid.ts'
 import { topology } from '../../kernel/topology.ts'
 import { toXState } from '../../kernel/xstate.ts'
 import { machines } from '../../machines/all.ts'
-import type { Command } from '../command.ts'
+import { badUsage, onlyOne } from '../arguments.ts'
+import { command } from '../command.ts'
 import { exits } from '../exits.ts'
-import { onlyOne } from '../usage.ts'
 
 const forms = {
   json: (machine: Machine) => JSON.stringify(topology(machine), null, 2),
@@ -15,7 +14,7 @@ const forms = {
   text: describe,
 }
 
-export const topologyCommand: Command = {
+export const topologyCommand = command({
   name: 'topology',
   usage: 'statewright topology [machine] [--json | --mermaid | --xstate]',
   summary: 'Print one machine, or all of them: states, moves, forbidden moves and why.',
@@ -28,8 +27,7 @@ export const topologyCommand: Command = {
   async run(args, { out }) {
     const { positionals } = args
     const form = onlyOne(this, args, ['json', 'mermaid', 'xstate']) ?? 'text'
-    if (positionals.length > 1)
-      throw faults.bad_usage({ problem: `One machine at a time, not ${positionals.join(' ')}.`, usage: this.usage })
+    if (positionals.length > 1) throw badUsage(this, `One machine at a time, not ${positionals.join(' ')}.`)
 
     const [name] = positionals
     if (name === undefined) {
@@ -38,14 +36,11 @@ export const topologyCommand: Command = {
     }
     const machine = machines.find((m) => m.name === name)
     if (machine === undefined)
-      throw faults.bad_usage({
-        problem: `There is no machine "${name}"; there are ${machines.map((m) => m.name).join(', ')}.`,
-        usage: this.usage,
-      })
+      throw badUsage(this, `There is no machine "${name}"; there are ${machines.map((m) => m.name).join(', ')}.`)
     out(forms[form](machine))
     return exits.ok
   },
-}
+})
 
 function together(form: 'json' | 'xstate'): string {
   const show = form === 'json' ? topology : toXState

@@ -10,31 +10,29 @@ import { type BadEvent, createVerifier, type Redacted, type VerifierPorts } from
 import type { Client } from '../../surface/client.ts'
 import { auditSession } from '../../surface/operations/audit.ts'
 import type { ExistingStore } from '../../surface/wiring.ts'
-import { busy } from '../busy.ts'
-import type { Arguments, Command } from '../command.ts'
-import { everySession } from '../every-session.ts'
+import { badUsage, jsonOption, storeOption, take } from '../arguments.ts'
+import { type Arguments, command, type Options } from '../command.ts'
 import { exits } from '../exits.ts'
-import { isHeld } from '../here-or-there.ts'
 import type { Io } from '../host.ts'
+import { busy } from '../print.ts'
+import { everySession, isHeld, resolveId, sessionNamed, withClient, withStore } from '../reach.ts'
 import { safeJson } from '../render/safe.ts'
 import { strayLine } from '../render/stray.ts'
-import { resolveId } from '../resolve-id.ts'
-import { badUsage } from '../usage.ts'
-import { jsonOption, withClient } from '../with-client.ts'
-import { sessionNamed, storeOption, take, withStore } from '../with-store.ts'
 
-export const verifyCommand: Command = {
+const options = {
+  ...storeOption,
+  server: { type: 'string', summary: 'let this server verify its store' },
+  bundle: { type: 'string', summary: 'verify this exported file; no store is needed' },
+  checkpoints: { type: 'string', summary: 'compare with checkpoints that were kept elsewhere, one per line' },
+  key: { type: 'string', summary: 'accept only signatures of this key, or of these, separated by commas' },
+  ...jsonOption,
+} as const satisfies Options
+
+export const verifyCommand = command({
   name: 'verify',
   usage: 'statewright verify [session] [--checkpoints FILE] [--bundle FILE] [--key PUBLIC_KEY] [--server URL]',
   summary: 'Prove that no event was changed, removed, added or moved; name the first bad one and exit 5.',
-  options: {
-    ...storeOption,
-    server: { type: 'string', summary: 'let this server verify its store' },
-    bundle: { type: 'string', summary: 'verify this exported file; no store is needed' },
-    checkpoints: { type: 'string', summary: 'compare with checkpoints that were kept elsewhere, one per line' },
-    key: { type: 'string', summary: 'accept only signatures of this key, or of these, separated by commas' },
-    ...jsonOption,
-  },
+  options,
 
   async run(args, io) {
     const [given] = take(this, args, 0, 1)
@@ -43,15 +41,15 @@ export const verifyCommand: Command = {
     if (bundle !== undefined) {
       if (given !== undefined || checkpoints !== undefined || store !== undefined || server !== undefined)
         throw badUsage(this, 'A bundle is verified by itself.')
-      return report([await verifyBundle(bundle as string, args, io)], args, io)
+      return report([await verifyBundle(bundle, args, io)], args, io)
     }
     const marks = await readMarks(args, io)
     if (server !== undefined) {
       if (marks.size > 0) throw badUsage(this, 'Checkpoints are compared where the store is, or with a bundle.')
-      return report(await withClient(io.host, args, (client) => verifyThere(client, given)), args, io)
+      return report(await withClient(io, args, 'look', (client) => verifyThere(client, given)), args, io)
     }
     const here = () =>
-      withStore(io.host, args, 'look', async (store) => {
+      withStore(io, args, 'look', async (store) => {
         const { runelog } = store
         const session_id = given === undefined || marks.has(given) ? given : await sessionNamed(store, given)
         const known = await runelog.sessionIds()
@@ -65,12 +63,16 @@ export const verifyCommand: Command = {
         await busy(io, doing, async () => {
           for (const id of asked)
             verdicts.push(
-              await verifySession(store, id, marks.get(id) ?? [], ports, () => {
-                events += 1
+              await verifySession(store, id, {
+                marks: marks.get(id) ?? [],
+                ports,
+                seen: () => {
+                  events += 1
+                },
               }),
             )
         })
-        // One session is proved by itself. For the whole store, all that lies beside the log is looked at, too.
+        // For one session the log is enough. For the whole store, everything beside the log is checked too.
         const isWhole = session_id === undefined
         const damages = isWhole ? await Array.fromAsync(store.damages()) : []
         return report(verdicts, args, io, {
@@ -81,12 +83,12 @@ export const verifyCommand: Command = {
     try {
       return await here()
     } catch (error) {
-      // A server that holds the store verifies it; it does not know what was kept elsewhere.
+      // A server that holds the store verifies it, but cannot compare checkpoints that were kept elsewhere.
       if (!isHeld(error) || marks.size > 0) throw error
-      return report(await withClient(io.host, args, (client) => verifyThere(client, given)), args, io)
+      return report(await withClient(io, args, 'look', (client) => verifyThere(client, given)), args, io)
     }
   },
-}
+})
 
 interface Verdict {
   readonly session_id: string
@@ -102,9 +104,11 @@ interface Verdict {
 
 const nothingElse = { damages: [], strays: [] }
 
+type VerifyArguments = Arguments<typeof options>
+
 function report(
   verdicts: readonly Verdict[],
-  { values }: Arguments,
+  { values }: VerifyArguments,
   { out, err }: Io,
   { damages, strays }: { readonly damages: readonly Damage[]; readonly strays: readonly Stray[] } = nothingElse,
 ): number {
@@ -137,12 +141,17 @@ function redactionLine(session_id: string, { event_id, redacted_by, reason, is_a
   return `${session_id} event ${event_id}: redacted by ${redacted_by ?? 'unknown'} in event ${recorded_at}${after} (${reason})`
 }
 
+interface Verifying {
+  readonly marks: readonly Mark[]
+  readonly ports: VerifierPorts
+  /** Called after each event. */
+  readonly seen: () => void
+}
+
 async function verifySession(
   { runelog }: ExistingStore,
   session_id: string,
-  marks: readonly Mark[],
-  ports: VerifierPorts,
-  seen: () => void,
+  { marks, ports, seen }: Verifying,
 ): Promise<Verdict> {
   const verifier = createVerifier(session_id, ports, marks)
   const first_bad = (await firstBad()) ?? null
@@ -165,7 +174,7 @@ async function verifySession(
   }
 }
 
-/** The server reads its own store. Whoever does not trust it exports, and verifies the bundle. */
+/** The server verifies its own store. If you do not trust it, export and verify the bundle. */
 async function verifyThere(client: Client, given: string | undefined): Promise<readonly Verdict[]> {
   const asked =
     given === undefined ? await everySession(client) : [(await resolveId(client, given, 'session')).session_id]
@@ -177,7 +186,7 @@ async function verifyThere(client: Client, given: string | undefined): Promise<r
   return verdicts
 }
 
-async function verifyBundle(path: string, args: Arguments, { host }: Io): Promise<Verdict> {
+async function verifyBundle(path: string, args: VerifyArguments, { host }: Io): Promise<Verdict> {
   const trusted = keysOf(args)
   const verifier = createBundleVerifier({ sha256: host.sha256, check: host.checkSignature, trusted })
   for await (const line of lines(path)) verifier.take(line)
@@ -194,10 +203,9 @@ async function verifyBundle(path: string, args: Arguments, { host }: Io): Promis
   }
 }
 
-async function readMarks(args: Arguments, { host }: Io): Promise<ReadonlyMap<string, readonly Checkpoint[]>> {
-  const { checkpoints } = args.values
-  if (checkpoints === undefined) return new Map()
-  const path = checkpoints as string
+async function readMarks(args: VerifyArguments, { host }: Io): Promise<ReadonlyMap<string, readonly Checkpoint[]>> {
+  const { checkpoints: path } = args.values
+  if (path === undefined) return new Map()
   const all: Checkpoint[] = []
   for await (const line of lines(path)) {
     const refuse = (problem: string) =>
@@ -216,15 +224,19 @@ async function readMarks(args: Arguments, { host }: Io): Promise<ReadonlyMap<str
   return Map.groupBy(all, (checkpoint) => checkpoint.session_id)
 }
 
-function keysOf({ values }: Arguments): readonly string[] | undefined {
-  const keys = (values.key as string | undefined)?.toLowerCase().split(',')
+function keysOf({ values }: VerifyArguments): readonly string[] | undefined {
+  const keys = values.key?.toLowerCase().split(',')
   const bad = keys?.find((key) => !/^[0-9a-f]{64}$/.test(key))
   if (bad !== undefined) throw badUsage(verifyCommand, `--key takes keys of 64 hex digits, not ${JSON.stringify(bad)}.`)
   return keys
 }
 
-/** A checkpoint that another key signed than that of the store: one of the two was replaced. */
-function keyDamage(store: ExistingStore, marks: ReadonlyMap<string, readonly Checkpoint[]>, args: Arguments): Damage[] {
+/** Damage if another key than the store's signed a checkpoint: one of the two was replaced. */
+function keyDamage(
+  store: ExistingStore,
+  marks: ReadonlyMap<string, readonly Checkpoint[]>,
+  args: VerifyArguments,
+): Damage[] {
   const trusted = keysOf(args) ?? ownKey(store)
   const strange = [...marks.values()].flat().find(({ public_key }) => !trusted.includes(public_key))
   if (strange === undefined) return []
@@ -232,7 +244,7 @@ function keyDamage(store: ExistingStore, marks: ReadonlyMap<string, readonly Che
   return [{ what: 'key of the store', problem }]
 }
 
-/** Redactions of a store count if its own key signed them. A key file that cannot be read is no key. */
+/** The key whose redactions count. An unreadable key file counts as no key. */
 function ownKey({ publicKey }: ExistingStore): readonly string[] {
   try {
     const key = publicKey()
@@ -260,10 +272,10 @@ async function* parts(path: string): AsyncGenerator<string, void, void> {
   }
 }
 
-/** No line of ours is longer. A longer line is given up on as one line, which then is not JSON. */
+/** The limit of a line. A longer one is cut, and then is not JSON. */
 const longestLine = 2 ** 27
 
-/** Lines end with a line feed and with nothing else, so that no other byte can stand for one. */
+/** Lines end with a line feed only, so that no other byte can stand for one. */
 async function* lines(path: string): AsyncGenerator<string, void, void> {
   let rest = ''
   for await (const part of parts(path)) {

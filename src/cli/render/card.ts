@@ -1,7 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
-import { inOrder } from './in-order.ts'
 import type { Paint } from './paint.ts'
-import { safe, safeLine } from './safe.ts'
+import { inOrder, safe, safeLine } from './safe.ts'
 import { ago, fullTime, remaining } from './when.ts'
 
 /** Everything that a person must see before saying yes: nothing in it is shortened. */

@@ -1,6 +1,7 @@
 import type { GoalReport, TaskReport } from '../../autonomy/goals/report.ts'
 import { shorten } from '../../observation/describe.ts'
-import { verbFor } from '../verb-for.ts'
+import type { CritiqueReport } from '../../wire/goal.ts'
+import { verbFor } from '../print.ts'
 import { columns } from './columns.ts'
 import type { Paint } from './paint.ts'
 import { safeLine } from './safe.ts'
@@ -137,4 +138,31 @@ function tint(state: TaskReport['state'], paint: Paint): (text: string) => strin
   if (state === 'completed') return paint.good
   if (state === 'failed') return paint.bad
   return state === 'blocked' ? paint.warn : state === 'running' ? paint.strong : paint.faint
+}
+
+/** Each review with its findings, and the evidence of each finding. */
+export function critiqueLines(critiques: readonly CritiqueReport[], paint: Paint): readonly string[] {
+  return critiques.flatMap(({ iteration, plan_id, findings, is_redacted }) => [
+    `${paint.strong(`review ${iteration}`)}  ${paint.faint(plan_id)}`,
+    ...(findings.length > 0 ? [] : [is_redacted ? '  What was found is redacted.' : '  Nothing was found.']),
+    ...findings.flatMap((finding) => findingLines(finding, paint)),
+  ])
+}
+
+function findingLines(finding: CritiqueReport['findings'][number], paint: Paint): readonly string[] {
+  const { severity, category, title, task, description, evidence, suggested_fix } = finding
+  const more = [
+    description,
+    evidence.length === 0 ? '' : `Evidence: ${evidence.join(', ')}`,
+    suggested_fix === null ? '' : `Suggested fix: ${suggested_fix}`,
+  ]
+  return [
+    `  ${severityTint(severity, paint)(severity)}  ${category}  ${safeLine(title)}${task === null ? '' : `  (${task})`}`,
+    ...more.filter((line) => line !== '').map((line) => paint.faint(`    ${safeLine(line)}`)),
+  ]
+}
+
+function severityTint(severity: string, paint: Paint): (text: string) => string {
+  if (severity === 'error') return paint.bad
+  return severity === 'warning' ? paint.warn : paint.faint
 }

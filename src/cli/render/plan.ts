@@ -1,7 +1,8 @@
 import type { Coordination } from '../../coordinator/coordinate.ts'
 import type { FailurePack } from '../../coordinator/schemas/ending.ts'
-import type { RuleDecision } from '../../coordinator/schemas/judgement.ts'
+import type { RuleDecision, RuleDecisions } from '../../coordinator/schemas/judgement.ts'
 import type { QuestionPack } from '../../coordinator/schemas/questions.ts'
+import type { RunTape } from '../../coordinator/schemas/record.ts'
 import type { ReviewPack } from '../../coordinator/schemas/review-pack.ts'
 import type { CoordinationState } from '../../machines/coordination.ts'
 import { columns } from './columns.ts'
@@ -33,12 +34,13 @@ export function planLines({ state, run_id, decisions, review, failure }: PlanSto
   ]
 }
 
+/** The story of a coordination that was made here. */
 export function storyOf({ state, run_id, artifacts }: Coordination): PlanStory {
   const { review_pack: review = null, failure_pack: failure = null, rule_decisions: rounds } = artifacts
   return { state, run_id, decisions: rounds.at(-1)?.decisions ?? [], review, failure }
 }
 
-export function failureLines(failure: FailurePack): readonly string[] {
+function failureLines(failure: FailurePack): readonly string[] {
   return [
     `${failure.outcome}: ${safeLine(failure.message)}`,
     `${failure.failure_type} (${failure.cause}), in ${failure.failed_at_state}.${failure.needs_person ? ' A person has to look.' : ''}`,
@@ -50,6 +52,7 @@ export function failureLines(failure: FailurePack): readonly string[] {
   ]
 }
 
+/** The questions of a plan, with the suggested answers. */
 export function questionLines({ round, questions, resolved_by_default }: QuestionPack): readonly string[] {
   return [
     `AWAITING_ANSWERS  ${count(questions.length, 'question')}, round ${round}`,
@@ -71,4 +74,50 @@ export function questionLines({ round, questions, resolved_by_default }: Questio
 
 function count(n: number, what: string): string {
   return `${n} ${what}${n === 1 ? '' : 's'}`
+}
+
+/** What explains the verdicts of a plan. */
+export interface Explained {
+  readonly rounds: readonly RuleDecisions[]
+  readonly tape: RunTape
+  readonly failure: FailurePack | null
+}
+
+/** Why every verdict is what it is, and which guard stopped the plan or sent it back. */
+export function explainLines({ rounds, tape, failure }: Explained): readonly string[] {
+  const failed = tape.entries.flatMap(({ from_state, to_state, guards_evaluated }) =>
+    to_state === 'BLOCKED' || to_state === 'ABORTED' || from_state === 'AWAITING_ANSWERS'
+      ? guards_evaluated
+          .filter(({ passed }) => !passed)
+          .map((one) => `  ${from_state}: ${one.guard_name} does not hold. ${safeLine(one.reason)}`)
+      : [],
+  )
+  return [
+    `${tape.state}  ${tape.run_id}`,
+    ...rounds.flatMap(({ round, decisions }) => ['', `Round ${round}`, ...decisions.flatMap(decisionLines)]),
+    ...(failed.length === 0 ? [] : ['', 'Guards', ...failed]),
+    ...(failure === null ? [] : ['', ...failureLines(failure)]),
+  ]
+}
+
+function decisionLines(decision: RuleDecision): readonly string[] {
+  const { step_id, command_id, risk_level, is_hard_deny, matched_rules, undecidable_because, conflict, evidence_refs } =
+    decision
+  const verdict = decision.decision ?? 'undecidable'
+  const name = step_id === command_id ? step_id : `${step_id} (${command_id})`
+  return [
+    `  ${name}: ${verdict}${is_hard_deny ? ', which ends the plan' : ''}; risk ${risk_level}`,
+    ...matched_rules.map(
+      (rule) => `    ${rule.verdict} by ${rule.rule_id} ${rule.version} (${rule.severity}): ${safeLine(rule.reason)}`,
+    ),
+    ...undecidable_because.map(
+      ({ rule_id, message }) => `    undecidable${rule_id === null ? '' : ` by ${rule_id}`}: ${safeLine(message)}`,
+    ),
+    ...(conflict === null
+      ? []
+      : [
+          `    ${conflict.allowed_by.join(', ')} allow what ${conflict.denied_by.join(', ')} deny, all of severity block`,
+        ]),
+    `    evidence: ${safeLine(evidence_refs.join(', ')) || 'none'}`,
+  ]
 }

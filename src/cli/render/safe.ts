@@ -32,3 +32,14 @@ export function guarded(io: Printing): Printing {
     terminal: { ...terminal, ask: (question, signal) => terminal.ask(guard(question), signal) },
   }
 }
+
+/** The value with its names in canonical order, so that it reads the same from a store and from a server. */
+export function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, held]) => [name, inOrder(held)]),
+  )
+}

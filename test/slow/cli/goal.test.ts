@@ -106,7 +106,7 @@ test('what the critic found is shown by review', async () => {
   const [, goal_id = ''] = /(goal_\w+)/.exec(set.out) ?? []
   expect(await project.cli(['goal', 'critique', goal_id])).toMatchObject({
     exit: 0,
-    err: expect.stringContaining('Nobody has reviewed it yet.'),
+    err: expect.stringContaining('It has not been reviewed yet.'),
   })
   await project.cli(['goal', 'approve', goal_id])
   expect((await project.cli(['goal', 'watch', goal_id, '--work'])).exit).toBe(0)

@@ -1,15 +1,98 @@
-import type { Command } from '../../command.ts'
-import { whereOptions } from '../../with-client.ts'
-import { inputOptions } from './input-options.ts'
+import type { PlanProblem } from '../../../coordinator/outputs/artifacts.ts'
+import { envelopeFile } from '../../../coordinator/outputs/statement.ts'
+import { verifyPlan } from '../../../coordinator/outputs/verify.ts'
+import type { FailurePack } from '../../../coordinator/schemas/ending.ts'
+import type { RuleDecisions } from '../../../coordinator/schemas/judgement.ts'
+import type { RunTape } from '../../../coordinator/schemas/record.ts'
+import { faults } from '../../../faults/catalogue.ts'
+import { getPlan, getPlanRules, getPlanTape } from '../../../surface/operations/plans.ts'
+import { take } from '../../arguments.ts'
+import type { Arguments, Command } from '../../command.ts'
+import { exits } from '../../exits.ts'
+import type { Io } from '../../host.ts'
+import { resolveId } from '../../reach.ts'
+import { type Explained, explainLines } from '../../render/plan.ts'
+import { safeJson } from '../../render/safe.ts'
+import { planOffline } from './make.ts'
+import type { explainOptions, verifyOptions } from './options.ts'
+import { withPlans } from './stored.ts'
 
-export const planExplain: Command = {
-  name: 'plan explain',
-  usage:
-    'statewright plan explain INTENT|DIR|ID [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--json]',
-  summary: 'Say why each command got its verdict: the rules that spoke, their reasons, the evidence, the guards.',
-  options: { ...inputOptions, ...whereOptions, json: { type: 'boolean', summary: 'print one JSON object' } },
+type ExplainArguments = Arguments<typeof explainOptions>
 
-  async run(args, io) {
-    return (await import('./explain-plan.ts')).explainPlan(this, args, io)
-  },
+/** Explains the verdicts of an intent, of a frozen plan, or of a plan in a store. */
+export async function explainPlan(command: Command, args: ExplainArguments, io: Io): Promise<number> {
+  const [target = ''] = take(command, args, 1)
+  const explained = await explain(command, target, args, io)
+  if (args.values.json) io.out(safeJson(explained))
+  else for (const line of explainLines(explained)) io.out(line)
+  return exits.ok
+}
+
+async function explain(command: Command, target: string, args: ExplainArguments, io: Io): Promise<Explained> {
+  if (await io.host.planning.isFolder(target)) return frozen(target, io)
+  if (!/^coord_/.test(target)) return fresh(target, args, io)
+  return withPlans(command, args, { io }, async (client) => {
+    const { id: coordination_id } = await resolveId(client, target, 'plan')
+    const params = { coordination_id }
+    const { rounds } = await client.call(getPlanRules, { params })
+    const { failure } = await client.call(getPlan, { params })
+    return { rounds, tape: await client.call(getPlanTape, { params }), failure }
+  })
+}
+
+async function fresh(file: string, args: ExplainArguments, io: Io): Promise<Explained> {
+  const { artifacts, tape } = (await planOffline(file, args, io)).coordination
+  return { rounds: artifacts.rule_decisions, tape, failure: artifacts.failure_pack ?? null }
+}
+
+async function frozen(folder: string, { host }: Io): Promise<Explained> {
+  const { files } = await host.planning.readPlan(folder)
+  const read = <T>(name: string) => {
+    const text = files[name]
+    try {
+      return text === undefined ? null : (JSON.parse(text) as T)
+    } catch {
+      throw faults.file_unusable({ file: `${folder}/${name}`, problem: 'it is not JSON; verify the plan first.' })
+    }
+  }
+  const tape = read<RunTape>('run_tape.json')
+  if (tape === null)
+    throw faults.file_unusable({ file: folder, problem: 'it holds no run_tape.json, so it is no plan.' })
+  const rounds: RuleDecisions[] = []
+  for (let n = 1; ; n++) {
+    const round = read<RuleDecisions>(`rule_decisions_${n}.json`)
+    if (round === null) break
+    rounds.push(round)
+  }
+  return { rounds, tape, failure: read<FailurePack>('failure_pack.json') }
+}
+
+/** Without the key, anyone may have written the signature. */
+const signatures = {
+  checked: ', signed',
+  not_checked: '; who signed them was not checked, give --key FILE',
+  none: '',
+}
+
+/** Verifies the files of a frozen plan. */
+export async function verifyFolder(
+  command: Command,
+  args: Arguments<typeof verifyOptions>,
+  { host, out, err }: Io,
+): Promise<number> {
+  const [folder = ''] = take(command, args, 1)
+  if (!(await host.planning.isFolder(folder))) throw faults.not_found({ what: 'folder', id: folder })
+  const { files, strange } = await host.planning.readPlan(folder)
+  const { key, json } = args.values
+  const check = key === undefined ? undefined : await host.planning.readPublicKey(key)
+  const problems: readonly PlanProblem[] = [
+    ...strange.map((file) => ({ file, check: 'checksum' as const, message: 'It is not a file of text.' })),
+    ...verifyPlan(files, host, check),
+  ]
+  const is_sound = problems.length === 0
+  const signature = key !== undefined ? 'checked' : envelopeFile in files ? 'not_checked' : 'none'
+  if (json) out(safeJson({ is_sound, files: Object.keys(files).length, signature, problems }))
+  else if (is_sound) out(`${folder}: ${Object.keys(files).length} files verified${signatures[signature]}.`)
+  else for (const { file, check: kind, message } of problems) err(`${file} (${kind}): ${message}`)
+  return is_sound ? exits.ok : exits.unproved
 }

@@ -1,27 +1,170 @@
-import type { Command } from '../../command.ts'
-import { whereOptions } from '../../with-client.ts'
-import { inputOptions } from './input-options.ts'
-import { keySummary } from './key-summary.ts'
+import { sealIntent } from '../../../coordinator/checksum.ts'
+import { coordinationOf, recoveryOf } from '../../../coordinator/coordinate.ts'
+import { arrive, begin, isAtRest, step } from '../../../coordinator/engine.ts'
+import { freeze } from '../../../coordinator/outputs/freeze.ts'
+import { journalOf, withJournal } from '../../../coordinator/outputs/journal.ts'
+import { verifyPlan } from '../../../coordinator/outputs/verify.ts'
+import type { CoordinationInput, Ports, Progress, Refused } from '../../../coordinator/progress.ts'
+import { readRound } from '../../../coordinator/questions/choose.ts'
+import type { Recovers } from '../../../coordinator/schemas/record.ts'
+import { runTape } from '../../../coordinator/schemas/record.ts'
+import { faults } from '../../../faults/catalogue.ts'
+import type { Json } from '../../../kernel/json.ts'
+import { submitPlan } from '../../../surface/operations/plan-commands.ts'
+import { withoutUndefined } from '../../../surface/plain.ts'
+import { badUsage, countOf, take } from '../../arguments.ts'
+import type { Arguments, Command } from '../../command.ts'
+import { exits } from '../../exits.ts'
+import type { Io } from '../../host.ts'
+import { resolveId } from '../../reach.ts'
+import { planLines, questionLines, storyOf } from '../../render/plan.ts'
+import { safeJson } from '../../render/safe.ts'
+import type { InputArguments, makeOptions } from './options.ts'
+import { planExit, reportPlan, withPlans } from './stored.ts'
 
-export const planMake: Command = {
-  name: 'plan INTENT',
-  usage:
-    'statewright plan INTENT [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--recovers ID|DIR] [-o DIR] [--key FILE] [--store URL] [--server URL] [--json]',
-  summary: 'Make a plan of an intent: judged, frozen, with a reason for every verdict. Nothing runs.',
-  options: {
-    ...inputOptions,
-    recovers: {
-      type: 'string',
-      summary: 'the plan that this one takes the place of: its id in the store, or its folder without one',
-    },
-    out: { type: 'string', short: 'o', summary: 'write what is frozen to this folder' },
-    key: { type: 'string', summary: keySummary },
-    timeout: { type: 'string', summary: 'seconds after which the defaults stand for answers; else it waits for ever' },
-    ...whereOptions,
-    json: { type: 'boolean', summary: 'print one JSON object' },
-  },
+type MakeArguments = Arguments<typeof makeOptions>
 
-  async run(args, io) {
-    return (await import('./make-plan.ts')).makePlan(this, args, io)
-  },
+/** Makes a plan: in a store if one is named, else from files to files. */
+export async function makePlan(command: Command, args: MakeArguments, io: Io): Promise<number> {
+  const [file = ''] = take(command, args, 1)
+  const { store, server } = args.values
+  if (store !== undefined || server !== undefined) return submit(command, file, args, io)
+  if (args.values.timeout !== undefined)
+    throw badUsage(command, '--timeout needs a store: without one, no process waits for answers.')
+  return makeHere(file, args, io)
+}
+
+/** From files to files: only the folder keeps the plan. */
+async function makeHere(file: string, args: MakeArguments, io: Io): Promise<number> {
+  const { out: folder, key: keyFile, json } = args.values
+  const { input, ports, coordination, times } = await planOffline(file, args, io)
+  const { state, run_id, waits_for, artifacts } = coordination
+  const key = keyFile === undefined ? undefined : await io.host.planning.readKey(keyFile)
+  const files = waits_for === null ? freeze(coordination, input, ports, key?.signer) : null
+  if (folder !== undefined && files !== null) await io.host.planning.writePlan(folder, withJournal(files, times))
+
+  if (json) {
+    const failure = artifacts.failure_pack ?? null
+    const names = files === null ? [] : Object.keys(files).sort()
+    const { entries } = journalOf(coordination.tape, times)
+    const result = { state, run_id, question_pack: waits_for, failure, folder: folder ?? null, files: names }
+    io.out(safeJson({ ...result, moves: entries }))
+    return planExit(state)
+  }
+  if (waits_for !== null) {
+    for (const line of questionLines(waits_for)) io.out(line)
+    const [first] = waits_for.questions
+    const example = `${first?.key}: ${first?.suggested_answers[0]?.value}`
+    io.err(`Write the answers to a file, such as "${example}", and name it with --answers.`)
+    return exits.waiting
+  }
+  for (const line of planLines(storyOf(coordination))) (artifacts.failure_pack === undefined ? io.out : io.err)(line)
+  if (folder !== undefined) io.err(`Frozen in ${folder}; "${io.program} plan verify ${folder}" proves it.`)
+  return planExit(state)
+}
+
+/** In a store, where the plan waits for its answers. */
+async function submit(command: Command, file: string, args: MakeArguments, io: Io): Promise<number> {
+  if (args.values.answers !== undefined)
+    throw badUsage(command, 'In a store a plan is answered when it asks: statewright plan answer ID NAME=VALUE.')
+  const given = await readGiven(file, args, io)
+  const seconds = countOf(command, args, 'timeout')
+  const { recovers: earlier } = args.values
+  return withPlans(command, args, { io, creates: true }, async (client) => {
+    const body = withoutUndefined({
+      ...given,
+      answer_timeout_ms: seconds === undefined ? undefined : seconds * 1_000,
+      recovers: earlier === undefined ? undefined : (await resolveId(client, earlier, 'plan')).id,
+    })
+    return reportPlan(client, await client.call(submitPlan, { body }), args, io)
+  })
+}
+
+/** Reads what is submitted: the intent, the facts about the project, the memory. */
+async function readGiven(file: string, { values }: InputArguments, { host }: Io) {
+  const { planning, sha256 } = host
+  const intent = sealIntent(await planning.readDocument(file), sha256)
+  const { memory, facts } = values
+  const [project_id, repo_root] = scopeOf(intent)
+  const where = facts ?? repo_root
+  const scanned = await planning.isFolder(where)
+  return {
+    intent: intent as Readonly<Record<string, Json>>,
+    memory:
+      memory === undefined
+        ? { schema_version: '1.0.0', project_id, memories: [] }
+        : await planning.readDocument(memory),
+    facts: scanned
+      ? withoutUndefined(await planning.scan(where, project_id))
+      : facts === undefined
+        ? null
+        : await planning.readDocument(facts),
+  }
+}
+
+async function readInput(file: string, args: InputArguments, io: Io): Promise<CoordinationInput> {
+  const { planning } = io.host
+  const { policy, registry = './registry', recovers } = args.values
+  return {
+    ...(recovers === undefined ? {} : { recovers: await recoveredIn(recovers, io) }),
+    ...(await readGiven(file, args, io)),
+    policy:
+      policy === undefined ? { schema_version: '1.0.0', mode: 'interactive' } : await planning.readDocument(policy),
+    registry: await planning.readRegistry(registry),
+  }
+}
+
+/** The lineage that the plan in a folder gives to the plan that takes its place. */
+async function recoveredIn(folder: string, { host }: Io): Promise<Recovers> {
+  const { files, strange } = await host.planning.readPlan(folder)
+  const isSound = strange.length === 0 && verifyPlan(files, host).length === 0
+  const tape = isSound ? runTape.safeParse(JSON.parse(files['run_tape.json'] ?? 'null')).data : undefined
+  const recovers = tape === undefined ? null : recoveryOf({ run_id: tape.run_id, state: tape.state, tape }, host)
+  if (recovers !== null) return recovers
+  const problem = 'it is no plan that verifies; name the folder of the plan whose place the new one takes.'
+  throw faults.file_unusable({ file: folder, problem })
+}
+
+/** Makes a plan from files, with the answers that are given. `times` are the instants of its moves. */
+export async function planOffline(file: string, args: InputArguments, io: Io) {
+  const input = await readInput(file, args, io)
+  const ports: Ports = { sha256: io.host.sha256, rules: await io.host.planning.rules() }
+  const { answers } = args.values
+  const rounds = answers === undefined ? [] : asRounds(await io.host.planning.readDocument(answers))
+  const { now } = io.host
+  const times = [now()]
+  const goOn = (from: Progress): Progress => {
+    let at = from
+    while (!isAtRest(at)) {
+      const next = step(at, ports)
+      if (next.entries.length > at.entries.length) times.push(now())
+      at = next
+    }
+    return at
+  }
+  let progress = goOn(begin(input, ports))
+  for (const [i, round] of rounds.entries()) {
+    const { waits_for } = coordinationOf(progress, ports)
+    if (waits_for === null) break
+    progress = goOn(arrive(progress, [readRound(round, waits_for, ports.sha256)], ports))
+    refuseUnfit(progress.ledger.refused, i + 1, answers ?? '')
+  }
+  return { input, ports, coordination: coordinationOf(progress, ports), times }
+}
+
+function refuseUnfit(refused: readonly Refused[], round: number, file: string) {
+  const problems = refused.find(({ arrived }) => arrived === round - 1)?.problems
+  if (problems === undefined) return
+  const problem = `round ${round}: ${problems.map(({ message }) => message).join(' ')}`
+  throw faults.file_unusable({ file, problem })
+}
+
+function asRounds(document: Json): readonly Json[] {
+  return Array.isArray(document) ? document : [document]
+}
+
+function scopeOf(intent: Json): [project_id: string, repo_root: string] {
+  const scope = (intent as { scope?: { project_id?: unknown; repo_root?: unknown } } | null)?.scope
+  const text = (value: unknown, other: string) => (typeof value === 'string' && value !== '' ? value : other)
+  return [text(scope?.project_id, 'unknown'), text(scope?.repo_root, '.')]
 }

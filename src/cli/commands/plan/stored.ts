@@ -1,0 +1,165 @@
+import { isRecord } from '../../../coordinator/checksum.ts'
+import { withJournal } from '../../../coordinator/outputs/journal.ts'
+import { choicesIn } from '../../../coordinator/questions/choose.ts'
+import type { CoordinationState } from '../../../machines/coordination.ts'
+import type { Client } from '../../../surface/client.ts'
+import { getOutput } from '../../../surface/operations/outputs.ts'
+import { answerPlan } from '../../../surface/operations/plan-commands.ts'
+import {
+  getPlan,
+  getPlanOutputs,
+  getPlanReviewPack,
+  getPlanRules,
+  listPlans,
+} from '../../../surface/operations/plans.ts'
+import { withoutUndefined } from '../../../surface/plain.ts'
+import type { PlanAsked } from '../../../surface/wiring.ts'
+import type { PlanCard } from '../../../wire/plan.ts'
+import { badUsage, take } from '../../arguments.ts'
+import type { Arguments, Command } from '../../command.ts'
+import { exits } from '../../exits.ts'
+import type { Io } from '../../host.ts'
+import { next, print } from '../../print.ts'
+import { resolveId, whereOf } from '../../reach.ts'
+import { columns } from '../../render/columns.ts'
+import { planLines, questionLines } from '../../render/plan.ts'
+import { safeJson } from '../../render/safe.ts'
+import { ago, clockTime } from '../../render/when.ts'
+import type { answerOptions, ReportArguments, StoreArguments, showOptions } from './options.ts'
+
+/** Opens the plans that the arguments name, and closes them however the work ends. */
+export async function withPlans<T>(
+  command: Command,
+  args: StoreArguments,
+  { io: { host }, creates = false }: { readonly io: Io; readonly creates?: boolean },
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const where = whereOf(args)
+  const { registry, policy, key: signing_key } = args.values
+  const own = [registry, policy, signing_key].some((given) => given !== undefined)
+  if (where.server !== undefined && own)
+    throw badUsage(command, 'A server judges by its own registry and policy, and signs with its own key.')
+  const judged = policy === undefined ? undefined : await host.planning.readDocument(policy)
+  const asked: PlanAsked = withoutUndefined({ creates, registry, policy: judged, signing_key })
+  const client = await host.openPlans(where, asked)
+  try {
+    return await work(client)
+  } finally {
+    await client.close()
+  }
+}
+
+/** Reports one plan, or lists all. */
+export async function showPlan(command: Command, args: Arguments<typeof showOptions>, io: Io): Promise<number> {
+  const [given] = take(command, args, 0, 1)
+  return withPlans(command, args, { io }, async (client) => {
+    if (given === undefined) {
+      const page = await client.call(listPlans, { query: { limit: 200 } })
+      const now = io.host.now()
+      print(io, args, page, () =>
+        columns(page.items.map((row) => [row.coordination_id, row.state, ago(row.updated_at, now), row.intent_id])),
+      )
+      return exits.ok
+    }
+    const { id: coordination_id } = await resolveId(client, given, 'plan')
+    const card = await client.call(getPlan, { params: { coordination_id } })
+    if (args.values.moves && !args.values.json)
+      for (const { from, to, at, duration_ms, guards } of card.moves) {
+        io.out(`${clockTime(at)}  ${from} → ${to}  ${duration_ms} ms`)
+        for (const { guard_name, passed, reason } of guards)
+          io.out(`          ${passed ? 'holds' : 'does not hold'}: ${guard_name}. ${reason}`)
+      }
+    return reportPlan(client, card, args, io)
+  })
+}
+
+/** Answers the open questions of a plan. */
+export async function answerQuestions(
+  command: Command,
+  args: Arguments<typeof answerOptions>,
+  io: Io,
+): Promise<number> {
+  const [wanted = '', ...words] = take(command, args, 2, 60)
+  const given = await read(command, words, io)
+  return withPlans(command, args, { io }, async (client) => {
+    const { id: coordination_id } = await resolveId(client, wanted, 'plan')
+    const body = withoutUndefined({ ...given, replied_by: args.values.as })
+    return reportPlan(client, await client.call(answerPlan, { params: { coordination_id }, body }), args, io)
+  })
+}
+
+/** Choices as typed, or a file with an answer pack or choices. */
+async function read(command: Command, words: readonly string[], { host }: Io) {
+  const [file = ''] = words
+  if (words.length > 1 || file.includes('=')) return { choices: pairs(command, words) }
+  const document = await host.planning.readDocument(file)
+  if (!isRecord(document)) throw badUsage(command, `${file} holds neither an answer pack nor choices.`)
+  if ('question_pack_id' in document) return { answer_pack: document }
+  return { choices: choicesIn(document) }
+}
+
+function pairs(command: Command, words: readonly string[]): Readonly<Record<string, string>> {
+  const given = new Map<string, string>()
+  for (const [name, value] of words.map((word) => pair(command, word))) {
+    if (given.has(name)) throw badUsage(command, `${name} is answered twice; give it one answer.`)
+    given.set(name, value)
+  }
+  return Object.fromEntries(given)
+}
+
+function pair(command: Command, word: string): readonly [string, string] {
+  const at = word.indexOf('=')
+  if (at < 1) throw badUsage(command, `Answers are NAME=VALUE, not "${word}".`)
+  return [word.slice(0, at), word.slice(at + 1)]
+}
+
+/** Reports where a plan stands, writes its files if `--out` was given, and suggests the next command. */
+export async function reportPlan(client: Client, card: PlanCard, args: ReportArguments, io: Io): Promise<number> {
+  const { coordination_id, state, waits_for, failure } = card
+  const { out: folder } = args.values
+  const isOver = state === 'DONE' || failure !== null
+  if (folder !== undefined && isOver) {
+    const times = [card.submitted_at, ...card.moves.map(({ at }) => at)]
+    await io.host.planning.writePlan(folder, withJournal(await filesOf(client, coordination_id), times))
+  }
+  if (args.values.json) {
+    io.out(safeJson(card))
+    return planExit(state)
+  }
+  const lines = waits_for === null ? planLines(await storyFrom(client, card)) : questionLines(waits_for.question_pack)
+  io.out(`${coordination_id} of ${card.session_id}`)
+  if (isOverdue(card, io.host.now()))
+    io.out('Its time is over: answers are refused, and the defaults stand as soon as a process works on it.')
+  for (const line of lines) (failure === null ? io.out : io.err)(line)
+  if (folder !== undefined && isOver) io.err(`Frozen in ${folder}; "${io.program} plan verify ${folder}" proves it.`)
+  const example = waits_for?.question_pack.questions[0]
+  if (example !== undefined && !isOverdue(card, io.host.now()))
+    next(io, args, `plan answer ${coordination_id} ${example.key}=${example.suggested_answers[0]?.value}`)
+  else next(io, args, `plan explain ${coordination_id}`)
+  return planExit(state)
+}
+
+function isOverdue({ waits_for }: PlanCard, now: number): boolean {
+  return waits_for !== null && waits_for.deadline !== null && waits_for.deadline <= now
+}
+
+async function storyFrom(client: Client, { coordination_id, state, run_id, failure }: PlanCard) {
+  const params = { coordination_id }
+  const { rounds } = await client.call(getPlanRules, { params })
+  const review = state === 'DONE' ? await client.call(getPlanReviewPack, { params }) : null
+  return { state, run_id: run_id ?? '', decisions: rounds.at(-1)?.decisions ?? [], review, failure }
+}
+
+/** Every frozen file, by name. */
+async function filesOf(client: Client, coordination_id: string) {
+  const { files } = await client.call(getPlanOutputs, { params: { coordination_id } })
+  const texts: Record<string, string> = {}
+  for (const { name, ref } of files) texts[name] = (await client.call(getOutput, { params: { ref } })).text
+  return texts
+}
+
+/** The exit code for the state of a plan. */
+export function planExit(state: CoordinationState): number {
+  if (state === 'DONE') return exits.ok
+  return state === 'AWAITING_ANSWERS' ? exits.waiting : exits.failed
+}

@@ -1,0 +1,99 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { faults } from '../../faults/catalogue.ts'
+import { jsonOption, take, whereOptions } from '../arguments.ts'
+import { command } from '../command.ts'
+import { exampleConfig } from '../example-config.ts'
+import { exits } from '../exits.ts'
+import { whereOf } from '../reach.ts'
+import { columns } from '../render/columns.ts'
+import { paintFor } from '../render/paint.ts'
+import { safeJson, safeLine } from '../render/safe.ts'
+
+export const demoCommand = command({
+  name: 'demo',
+  usage: 'statewright demo [--folder DIR] [--yes]',
+  summary: 'See an agent killed in the middle of a payment, and what comes of it. No key, no network, under 30 s.',
+  options: {
+    folder: { type: 'string', summary: 'where to keep the data; else a new temporary folder' },
+    yes: {
+      type: 'boolean',
+      short: 'y',
+      summary: 'let the demo answer its own questions; so it does without a terminal',
+    },
+  },
+
+  async run(args, io) {
+    take(this, args, 0)
+    const { folder, yes = false } = args.values
+    return io.host.playDemo(io, { folder, answersItself: yes || !io.terminal.isInteractive })
+  },
+})
+
+export const doctorCommand = command({
+  name: 'doctor',
+  usage: 'statewright doctor [--store URL] [--config FILE] [--server URL] [--json]',
+  summary: 'Look at the machine, the store and the config, and say what has to be fixed and how.',
+  options: { ...whereOptions, ...jsonOption },
+
+  async run(args, { host, out, err, terminal }) {
+    take(this, args, 0)
+    const findings = await host.examine(whereOf(args))
+    const is_well = findings.every(({ verdict }) => verdict !== 'bad')
+    if (args.values.json) out(safeJson({ is_well, findings }, 2))
+    else {
+      const paint = paintFor(terminal.hasColor)
+      const verdicts = { good: paint.good('ok'), odd: paint.warn('look'), bad: paint.bad('bad') }
+      const rows = findings.map(({ verdict, what, says }) => [verdicts[verdict], what, safeLine(says)])
+      for (const line of columns(rows)) out(line)
+      for (const { what, fix } of findings) if (fix !== null) err(`Next, for the ${what}: ${fix}`)
+      if (is_well) out('Nothing has to be fixed.')
+    }
+    return is_well ? exits.ok : exits.failed
+  },
+})
+
+export const initCommand = command({
+  name: 'init',
+  usage: 'statewright init [FILE]',
+  summary: 'Write a commented config with one agent and one tool, which runs as it is.',
+  options: {},
+
+  async run(args, { out, err, program }) {
+    const [file = './statewright.config.ts'] = take(this, args, 0, 1)
+    try {
+      // Never overwrites a file.
+      await writeFile(file, exampleConfig, { flag: 'wx' })
+    } catch (error) {
+      const isThere = (error as { code?: string }).code === 'EEXIST'
+      const problem = isThere ? 'it is there already; name another file.' : (error as Error).message
+      throw faults.file_unusable({ file, problem }, { cause: error })
+    }
+    out(`${file} is written.`)
+    const named = file === './statewright.config.ts' ? '' : ` --config ${file}`
+    const steps = [
+      ...(isReadAsModule(file) ? [] : ['npm pkg set type=module']),
+      `${program} run "Please refund order 7"${named}`,
+    ]
+    for (const [i, step] of steps.entries()) err(`${i === 0 ? 'Next:' : '     '} ${step}`)
+    return exits.ok
+  },
+})
+
+/** Whether the nearest package.json makes the file a module. Without one, Node looks into the file. */
+function isReadAsModule(file: string): boolean {
+  for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
+    const description = join(folder, 'package.json')
+    if (existsSync(description)) return typeIn(description) === 'module'
+    if (folder === dirname(folder)) return true
+  }
+}
+
+function typeIn(description: string): unknown {
+  try {
+    return (JSON.parse(readFileSync(description, 'utf8')) as { type?: unknown }).type
+  } catch {
+    return undefined
+  }
+}
