@@ -90,7 +90,7 @@ describe('run', () => {
   test('of several agents one must be named, and the names are listed', async () => {
     project = createProject(scratch.fresh(), '{ obedient, other: obedient }')
     const { exit, err } = await project.cli(['run', 'hello'])
-    expect({ exit, err }).toEqual({ exit: 2, err: expect.stringContaining('there is obedient, other.') })
+    expect({ exit, err }).toEqual({ exit: 2, err: expect.stringContaining('Agents: obedient, other.') })
     expect(await project.cli(['run', 'hello', '--agent', 'other'])).toMatchObject({ exit: 0 })
     expect(await project.cli(['run', 'hello', '--agent', 'nobody'])).toMatchObject({ exit: 3 })
   })
