@@ -9,12 +9,8 @@ import { openSigner } from '../src/adapters/host/signing-key.ts'
 import { machineDigest } from '../src/kernel/digest.ts'
 import { machines } from '../src/machines/all.ts'
 import { openMemoryRunelog } from '../src/runelog/memory.ts'
-import { claims } from '../src/runelog/models/claims.ts'
-import { epochs } from '../src/runelog/models/epochs.ts'
-import { sessions } from '../src/runelog/models/sessions.ts'
-import { subjects } from '../src/runelog/models/subjects.ts'
+import { allModels } from '../src/runelog/models/built-in.ts'
 import type { Head } from '../src/runelog/port.ts'
-import type { ReadModel } from '../src/runelog/read-model.ts'
 import { bundleHeader, headerLine, lastLine, recordLine } from '../src/runes/bundle.ts'
 import { signCheckpoint } from '../src/runes/checkpoint.ts'
 import { everyKind } from '../test/support/every-kind.ts'
@@ -38,7 +34,7 @@ const lines = [
   ...(await Array.fromAsync(runelog.records(session_id), recordLine)),
   lastLine(header, checkpoint, signer),
 ]
-const models: readonly ReadModel[] = [subjects, sessions, epochs, claims]
+const models = allModels()
 const rows = Object.fromEntries(
   await Promise.all(models.map(async (model) => [model.name, await runelog.rows(model)] as const)),
 )

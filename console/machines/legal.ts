@@ -1,12 +1,12 @@
 import type { Machine } from '../../src/kernel/machine.ts'
-import { transition } from '../../src/kernel/transition.ts'
+import { suppose } from '../../src/kernel/transition.ts'
 import { forbiddenBecause } from '../../src/kernel/why-refused.ts'
 
 export type Verdict = { readonly isLegal: true } | { readonly isLegal: false; readonly reason: string }
 
 /** Whether a trigger is declared for a state, and if not, why: in the words of the declaration where it has some. */
 export function verdictOn(machine: Machine, state: string, trigger: string): Verdict {
-  const decision = transition(machine, state, trigger)
+  const decision = suppose(machine, state, trigger)
   if (decision.allowed || decision.refusal === 'guarded') return { isLegal: true }
   const because = forbiddenBecause(machine, state, trigger)
   const legal = decision.legal.length === 0 ? 'nothing more' : decision.legal.join(', ')

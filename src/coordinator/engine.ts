@@ -80,8 +80,8 @@ export function step(progress: Progress, ports: Ports): Progress {
   const outcome = handlers[progress.state as WorkingState](progress, ports)
   if ('stays' in outcome) return { ...progress, ledger: outcome.ledger, audit: audited(progress, outcome.audit, ports) }
 
-  const readings = Object.fromEntries(outcome.guards.map(({ guard_name, passed }) => [guard_name, passed]))
-  const decision = transition(coordinationMachine, progress.state, outcome.trigger, readings)
+  const readings = new Map(outcome.guards.map(({ guard_name, passed }) => [guard_name as string, passed]))
+  const decision = transition(coordinationMachine, progress.state, outcome.trigger, { readings })
   if (!decision.allowed)
     throw new Error(`${progress.state} may not be left on ${outcome.trigger}: ${decision.refusal}.`)
   return move(progress, outcome, decision.to, ports)

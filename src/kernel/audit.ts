@@ -1,9 +1,12 @@
+import type { Reading } from './guard.ts'
 import type { Machine } from './machine.ts'
 
+/** One recorded move of one subject, with what its guards found. */
 export interface Move {
   readonly from: string
   readonly to: string
   readonly trigger: string
+  readonly guards?: readonly Reading[] | undefined
 }
 
 /**
@@ -19,13 +22,32 @@ export function audit(machine: Machine, moves: readonly Move[]): readonly string
     const { from, to, trigger } = move
     const declared = machine.transitions.some((t) => t.from === from && t.on === trigger && t.to === to)
     const continuous = from === at || from === settled(machine, at)
+    const guarded = guardProblem(machine, move)
     const problems = [
       ...(continuous ? [] : [`move ${i + 1} leaves ${from}, but the subject was ${at}`]),
       ...(declared ? [] : [`move ${i + 1}: ${machine.name} v${machine.version} has no ${from} → ${to} on ${trigger}`]),
+      ...(guarded === undefined ? [] : [`move ${i + 1}: ${guarded}`]),
     ]
     at = to
     return problems
   })
+}
+
+/**
+ * What is wrong with the readings of a move: a guard of its edge was not read, or did not hold. Of several edges between
+ * the same states on the same trigger, one has to fit.
+ */
+export function guardProblem(machine: Machine, { from, to, trigger, guards = [] }: Move): string | undefined {
+  const edges = machine.transitions.filter((t) => t.from === from && t.on === trigger && t.to === to)
+  const unmet = edges.map(({ when = [] }) =>
+    when.find((name) => !guards.some(({ guard, holds }) => guard === name && holds === true)),
+  )
+  const [first] = unmet
+  if (first === undefined || unmet.includes(undefined)) return undefined
+  const read = guards.find(({ guard }) => guard === first)
+  return read === undefined
+    ? `it records no reading of its guard ${first}`
+    : `its guard ${first} did not hold: ${read.because}`
 }
 
 const resting = new WeakMap<object, Map<string, string>>()

@@ -1,3 +1,5 @@
+import type { Finding, Predicates } from './guard.ts'
+
 /**
  * The shape of a machine declaration, and nothing about any particular machine.
  *
@@ -66,19 +68,80 @@ export interface Forbidden<S extends string = string> {
   readonly because: string
 }
 
-/** Pins the literal types of a declaration. It returns its argument and checks nothing else. */
-export function defineMachine<
-  const S extends string,
-  const T extends string,
-  const N extends string,
-  const G extends string = never,
->(machine: Machine<S, T, G, N>): Machine<S, T, G, N> {
-  return machine
+type TriggersIn<E extends readonly Transition[]> = E[number]['on']
+type GuardsIn<E extends readonly Transition[]> = Guarding<E[number]>
+type Guarding<T> = T extends { readonly when: readonly (infer G extends string)[] } ? G : never
+
+declare const predicates: unique symbol
+
+/** A declaration with the literal types of its edges, and the types of the facts that its guards read. */
+export type Declared<
+  N extends string,
+  S extends string,
+  E extends readonly Transition[],
+  O extends string | null = null,
+  P = object,
+> = Machine<S, TriggersIn<E>, GuardsIn<E>, N> & {
+  readonly transitions: E
+  readonly opens: O
+  readonly [predicates]?: P
 }
 
-export type StateOf<M> = M extends Machine<infer S, string, string> ? S : never
-export type TriggerOf<M> = M extends Machine<string, infer T, string> ? T : never
-export type GuardOf<M> = M extends Machine<string, string, infer G> ? G : never
+type Body<N extends string, S extends string, E extends readonly Transition[], O extends string | null> = Omit<
+  Machine<S, string, string, N>,
+  'transitions' | 'forbidden' | 'opens'
+> & { readonly transitions: E; readonly opens: O; readonly forbidden: readonly Forbidden<NoInfer<S>>[] }
+
+const guardsOf = new WeakMap<object, Predicates>()
+
+/** Pins the literal types of a declaration whose edges name no guards. */
+export function defineMachine<
+  const N extends string,
+  const S extends string,
+  const E extends readonly (Transition<NoInfer<S>> & { readonly when?: never })[],
+  const O extends string | null,
+>(machine: Body<N, S, E, O>): Declared<N, S, E, O> {
+  return machine as Declared<N, S, E, O>
+}
+
+/**
+ * Joins a declaration with its guards: one pure predicate for each name that an edge mentions. The declaration itself
+ * stays plain data; only the kernel evaluates the predicates.
+ */
+export function defineGuarded<
+  P extends Predicates<GuardsIn<E>>,
+  const N extends string,
+  const S extends string,
+  const E extends readonly Transition<NoInfer<S>>[],
+  const O extends string | null,
+>(guards: P, machine: Body<N, S, E, O>): Declared<N, S, E, O, P> {
+  guardsOf.set(machine, guards)
+  return machine as Declared<N, S, E, O, P>
+}
+
+/** The predicates of a machine by name; undefined where its edges name no guards. */
+export function predicatesOf(machine: Machine): Predicates | undefined {
+  return guardsOf.get(machine)
+}
+
+export type StateOf<M> = M extends { readonly states: infer S } ? keyof S & string : never
+export type EdgeOf<M> = M extends { readonly transitions: readonly (infer E)[] } ? E : never
+export type TriggerOf<M> = EdgeOf<M> extends { readonly on: infer T extends string } ? T : never
+export type GuardOf<M> = Guarding<EdgeOf<M>>
+
+/** The edges that a trigger may take. */
+export type EdgeOn<M, T> = EdgeOf<M> extends infer E ? (E extends { readonly on: T } ? E : never) : never
+
+type Both<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never
+type PredicatesIn<M> = M extends { readonly [predicates]?: infer P } ? NonNullable<P> : never
+type FactsIn<P, G extends string> = {
+  [K in G & keyof P]: P[K] extends (facts: infer F) => Finding ? F : never
+}[G & keyof P]
+
+/** All facts that the guards on the edges of a trigger read; never where these edges have no guards. */
+export type FactsOf<M, T> = [Guarding<EdgeOn<M, T>>] extends [never]
+  ? never
+  : Both<FactsIn<PredicatesIn<M>, Guarding<EdgeOn<M, T>>>>
 
 /** The declaration of a state, or undefined where the machine has no such state. */
 export function stateOf(machine: Pick<Machine, 'states'>, state: string | undefined): State | undefined {

@@ -1,7 +1,5 @@
-import type { Machine, Transition } from './machine.ts'
-
-/** What is known about the guards. A guard that nobody vouched for does not hold. */
-export type Guards<G extends string> = { readonly [K in G]?: boolean }
+import type { Reading } from './guard.ts'
+import { type FactsOf, type Machine, predicatesOf, type StateOf, type Transition, type TriggerOf } from './machine.ts'
 
 export type Decision<S extends string = string, T extends string = string> = Allowed<S, T> | Refused<S, T>
 
@@ -12,6 +10,8 @@ export interface Allowed<S extends string = string, T extends string = string> {
   readonly to: S
   /** The declared edge that was taken: its rune kind, its guards. */
   readonly edge: Transition<S, T>
+  /** What the guards of the edge found; all of them hold. Empty where it has none. */
+  readonly readings: readonly Reading[]
 }
 
 export interface Refused<S extends string = string, T extends string = string> {
@@ -21,38 +21,64 @@ export interface Refused<S extends string = string, T extends string = string> {
   readonly refusal: Refusal
   /** The triggers that some edge out of `from` declares; empty in a terminal state. */
   readonly legal: readonly T[]
+  /** Of each edge that its guards refused, what they found. */
+  readonly readings: readonly Reading[]
 }
 
 /** Nothing leaves this state; nothing leaves it on this trigger; something does, but its guards do not hold. */
 export type Refusal = 'terminal' | 'undeclared' | 'guarded'
 
+/** The facts that the guards of a trigger need. A caller gives facts, never what a guard would say of them. */
+export type Facts<M, T> =
+  string extends TriggerOf<M> ? [facts?: object] : [FactsOf<M, T>] extends [never] ? [] : [facts: FactsOf<M, T>]
+
 /**
- * Decides what a trigger does to a state. This is the only code in the system
- * that reads a transition table, and it reads nothing else: same arguments,
- * same decision, on every machine and at every replay.
+ * Decides what a trigger does to a state. It evaluates the guards that the machine declares, over the given facts. It
+ * reads nothing else: same arguments, same decision, on every machine and at every replay.
  */
-export function transition<S extends string, T extends string, G extends string>(
-  machine: Machine<S, T, G>,
-  from: NoInfer<S>,
-  on: NoInfer<T>,
-  guards?: Guards<NoInfer<G>>,
-): Decision<S, T> {
-  const index = (indexes.get(machine) ?? indexOf(machine)) as Index<S, T>
-  const row = index.get(from)
-  if (row === undefined) return { allowed: false, from, on, refusal: 'undeclared', legal: [] }
-
-  const candidates = row.edges.get(on)
-  if (candidates !== undefined)
-    for (const candidate of candidates) if (holds(candidate.edge.when, guards)) return candidate
-
-  const refusal = row.terminal ? 'terminal' : candidates === undefined ? 'undeclared' : 'guarded'
-  return { allowed: false, from, on, refusal, legal: row.legal }
+export function transition<M extends Machine, const T extends TriggerOf<M>>(
+  machine: M,
+  from: NoInfer<StateOf<M>>,
+  on: T,
+  ...[facts]: Facts<M, T>
+): Decision<StateOf<M>, TriggerOf<M>> {
+  const predicates = predicatesOf(machine)
+  return decide(machine, from, on, (guard) => {
+    const found = facts == null ? undefined : predicates?.[guard]?.(facts)
+    return { guard, holds: found?.holds === true, because: found?.because ?? 'No facts were given.' }
+  })
 }
 
-function holds(when: readonly string[] | undefined, guards: Guards<string> | undefined): boolean {
-  if (when === undefined) return true
-  for (const guard of when) if (guards?.[guard] !== true) return false
-  return true
+/** What a trigger would do if certain guards held. It explains a machine; nothing is recorded from its answer. */
+export function suppose<M extends Machine>(
+  machine: M,
+  from: NoInfer<StateOf<M>>,
+  on: NoInfer<TriggerOf<M>>,
+  holds: (guard: string) => boolean = () => false,
+): Decision<StateOf<M>, TriggerOf<M>> {
+  return decide(machine, from, on, (guard) => ({ guard, holds: holds(guard), because: 'Supposed.' }))
+}
+
+const none: readonly Reading[] = Object.freeze([])
+
+function decide<M extends Machine>(machine: M, from: string, on: string, read: (guard: string) => Reading) {
+  const index = (indexes.get(machine) ?? indexOf(machine)) as Index<StateOf<M>, TriggerOf<M>>
+  const row = index.get(from as StateOf<M>)
+  const asked = { from: from as StateOf<M>, on: on as TriggerOf<M> }
+  if (row === undefined)
+    return { allowed: false as const, ...asked, refusal: 'undeclared' as const, legal: [], readings: none }
+
+  const candidates = row.edges.get(asked.on)
+  const refused: Reading[] = []
+  for (const candidate of candidates ?? []) {
+    const { when } = candidate.edge
+    if (when === undefined) return candidate
+    const readings = when.map(read)
+    if (readings.every(({ holds }) => holds)) return { ...candidate, readings }
+    refused.push(...readings)
+  }
+  const refusal = row.terminal ? 'terminal' : candidates === undefined ? 'undeclared' : 'guarded'
+  return { allowed: false as const, ...asked, refusal, legal: row.legal, readings: refused } satisfies Refused
 }
 
 type Index<S extends string, T extends string> = Map<S, Row<S, T>>
@@ -60,7 +86,7 @@ type Index<S extends string, T extends string> = Map<S, Row<S, T>>
 interface Row<S extends string, T extends string> {
   readonly terminal: boolean
   readonly legal: readonly T[]
-  /** The answers themselves, made once: a decision costs two look-ups and no allocation. */
+  /** The answers themselves, made once: a decision without guards costs two look-ups and no allocation. */
   readonly edges: Map<T, readonly Allowed<S, T>[]>
 }
 
@@ -76,7 +102,7 @@ function indexOf(machine: Machine): Index<string, string> {
         on,
         leaving
           .filter((t) => t.on === on)
-          .map((edge) => Object.freeze({ allowed: true as const, from: name, on, to: edge.to, edge })),
+          .map((edge) => Object.freeze({ allowed: true as const, from: name, on, to: edge.to, edge, readings: none })),
       ]),
     )
     index.set(name, { terminal: state.terminal === true, legal, edges })

@@ -1,7 +1,14 @@
-import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { finding } from '../kernel/guard.ts'
+import { defineGuarded, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+
+/** The guards of its edges, over facts that the record has. */
+const agentGuards = {
+  force: ({ is_forced }: { is_forced: boolean }) =>
+    finding(is_forced, 'It is stopped by force.', 'It is in a turn and may only be stopped by force.'),
+}
 
 /** Specification 002, Agent Lifecycle. Its moves into and out of `running_turn` are carried by the runes of the turn. */
-export const agentMachine = defineMachine({
+export const agentMachine = defineGuarded(agentGuards, {
   name: 'agent',
   version: 2,
   meaning: 'An actor in a session, with a role, a model, tools and a budget of its own.',

@@ -38,3 +38,8 @@ export function declaredState(machine: string, state: string | undefined): State
   const declared = byName.get(machine)
   return declared && stateOf(declared, state)
 }
+
+/** The machine of a declared name. */
+export function machineOf(name: MachineName): Machine {
+  return byName.get(name) as Machine
+}

@@ -1,7 +1,53 @@
-import { defineMachine, type GuardOf, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { eachGuard, finding } from '../kernel/guard.ts'
+import { defineGuarded, type GuardOf, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+
+/** The Coordinator reads its guards itself, with a reason each, and its tape keeps what it read. */
+const coordinationGuards = eachGuard(
+  [
+    'intent_schema_valid',
+    'checksum_matches',
+    'red_lines_satisfied',
+    'registry_references_active',
+    'no_version_drift',
+    'memory_pack_available',
+    'fact_pack_available',
+    'policy_loaded',
+    'all_rules_decidable',
+    'no_unresolvable_conflicts',
+    'denies_have_reasons',
+    'no_hard_denies',
+    'graph_is_acyclic',
+    'phases_are_mapped',
+    'agents_have_swimlanes',
+    'actions_have_evidence',
+    'uncertainties_exist',
+    'policy_allows_questions',
+    'nothing_to_ask',
+    'question_budget_kept',
+    'questions_have_evidence',
+    'questions_have_defaults',
+    'blocking_levels_fit_policy',
+    'answers_fit_schema',
+    'critical_questions_answered',
+    'no_answer_conflicts',
+    'conflict_rounds_left',
+    'no_placeholders',
+    'nodes_are_complete',
+    'swimlanes_cover_nodes',
+    'review_categories_satisfied',
+    'impact_within_budgets',
+    'risk_is_justified',
+    'outputs_have_checksums',
+    'lineage_is_complete',
+    'outputs_fit_schema',
+  ],
+  (guard) =>
+    ({ readings }: { readings: ReadonlyMap<string, boolean> }) =>
+      finding(readings.get(guard) === true, 'The tape has the reason.', 'The Coordinator found that it does not hold.'),
+)
 
 /** Specification 003. Guards are evaluated on leaving a state and recorded with that move. */
-export const coordinationMachine = defineMachine({
+export const coordinationMachine = defineGuarded(coordinationGuards, {
   name: 'coordination',
   version: 3,
   meaning: 'One pass of the Coordinator from an intent to frozen outputs. It plans and judges; it never executes.',

@@ -1,7 +1,18 @@
-import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { finding } from '../kernel/guard.ts'
+import { defineGuarded, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+
+/** The guards of its edges, over facts that the record has. */
+const goalGuards = {
+  revise: ({ decision }: { decision: string }) =>
+    finding(decision === 'deny', 'A person rejected the plan.', 'No person rejected the plan.'),
+  more_pending: ({ open_tasks }: { open_tasks: number }) =>
+    finding(open_tasks > 0, `${open_tasks} of its tasks are not over.`, 'All its tasks are over.'),
+  retry: ({ retries }: { retries: number }) =>
+    finding(retries > 0, `${retries} of its tasks are done again.`, 'No task is done again.'),
+}
 
 /** Specification 002, Autonomy Loop. */
-export const goalMachine = defineMachine({
+export const goalMachine = defineGuarded(goalGuards, {
   name: 'goal',
   version: 3,
   meaning: 'One pass of the autonomy loop: plan, execute, review, until the goal is met or the loop stops.',

@@ -1,7 +1,28 @@
-import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { finding } from '../kernel/guard.ts'
+import { defineGuarded, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+
+/** The guards of its edges, over facts that the record has. */
+const interactionGuards = {
+  deadline_applies: ({
+    is_due,
+    is_settlement,
+    strict,
+  }: {
+    is_due: boolean
+    is_settlement: boolean
+    strict: boolean
+  }) =>
+    is_settlement
+      ? { holds: false, because: 'No deadline can say whether an action happened.' }
+      : strict
+        ? { holds: false, because: 'The run waits for a reply however long that takes.' }
+        : finding(is_due, 'Its deadline has passed.', 'Its deadline has not passed.'),
+  outcome_is_known: ({ is_unknown }: { is_unknown: boolean }) =>
+    finding(!is_unknown, 'It asks about no unknown outcome.', 'It asks about an outcome that is still unknown.'),
+}
 
 /** Our own: no specification draws it, yet reply, deadline and restart race for it, and exactly one may win. */
-export const interactionMachine = defineMachine({
+export const interactionMachine = defineGuarded(interactionGuards, {
   name: 'interaction',
   version: 2,
   meaning: 'One thing that waits for someone: an approval, a form, a question, a pack of them, or a settlement.',

@@ -1,7 +1,24 @@
-import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { finding } from '../kernel/guard.ts'
+import { defineGuarded, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+
+/** The guards of its edges, over facts that the record has. */
+const runGuards = {
+  session_is_active: ({ session }: { session: string }) =>
+    finding(session === 'active', 'The session is active.', `The session is ${session}.`),
+  mode_is_interactive: ({ mode }: { mode: string }) =>
+    finding(mode === 'interactive', 'The run is interactive.', `The mode of the run is ${mode}.`),
+  reply_is_optional: ({ strict }: { strict: boolean }) =>
+    finding(!strict, 'The run need not have a reply.', 'The run waits for a reply however long that takes.'),
+  interaction_is_open: ({ open_questions }: { open_questions: number }) =>
+    finding(open_questions > 0, `${open_questions} of its questions are open.`, 'None of its questions is open.'),
+  agent_is_configured: ({ is_configured }: { is_configured: boolean }) =>
+    finding(is_configured, 'Its agent is configured.', 'Its agent is not configured.'),
+  checkpoint_verifies: ({ has_turn }: { has_turn: boolean }) =>
+    finding(has_turn, 'The record has the turn that it waits in.', 'The record has no turn for it to wait in.'),
+}
 
 /** Specification 004. The modes interactive and auto are policies of this one machine. */
-export const runMachine = defineMachine({
+export const runMachine = defineGuarded(runGuards, {
   name: 'run',
   version: 3,
   meaning: 'One job asked of an agent, from the queue to its only outcome, across restarts.',

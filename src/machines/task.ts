@@ -1,7 +1,28 @@
-import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { finding } from '../kernel/guard.ts'
+import { defineGuarded, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+
+/** The guards of its edges, over facts that the record has. */
+const taskGuards = {
+  dependencies_completed: ({ waits_for }: { waits_for: readonly string[] }) =>
+    finding(waits_for.length === 0, 'All it depends on has completed.', `It waits for ${waits_for.join(', ')}.`),
+  condition_holds: ({ condition }: { condition: 'none' | 'holds' | 'fails' | 'undecided' }) =>
+    condition === 'none'
+      ? { holds: true, because: 'It has no condition.' }
+      : finding(
+          condition === 'holds',
+          'Its condition holds.',
+          `Its condition ${condition === 'fails' ? 'does not hold' : 'is undecided'}.`,
+        ),
+  outcome_is_known: ({ unknown }: { unknown: number }) =>
+    finding(
+      unknown === 0,
+      'The outcome of each of its actions is known.',
+      `The outcome of ${unknown} of its actions is unknown.`,
+    ),
+}
 
 /** Our own: the tasks of a goal, which specification 002 names without drawing their lifecycle. */
-export const taskMachine = defineMachine({
+export const taskMachine = defineGuarded(taskGuards, {
   name: 'task',
   version: 4,
   meaning: 'One node of a judged plan, carried out as one run of one agent.',

@@ -1,7 +1,26 @@
-import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { finding } from '../kernel/guard.ts'
+import { defineGuarded, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+
+/** The guards of its edges, over facts that the record has. */
+const turnGuards = {
+  input: ({ is_first, is_steered, messages }: { is_first: boolean; is_steered: boolean; messages: number }) =>
+    is_first
+      ? { holds: true, because: 'It is the first turn of its run and begins with what was submitted.' }
+      : is_steered
+        ? { holds: true, because: 'It begins with input that was sent to the run.' }
+        : finding(messages > 0, 'Its input is in the dialogue already.', 'There is nothing to answer.'),
+  no_tool_calls: ({ open_calls }: { open_calls: number }) =>
+    finding(open_calls === 0, 'No call is open.', `${open_calls} of its calls are open.`),
+  continue: ({ ended_by }: { ended_by: string | null }) =>
+    finding(ended_by === null, 'The model gets the results.', `${ended_by} ended the turn.`),
+  no_more_calls: ({ ended_by }: { ended_by: string | null }) =>
+    finding(ended_by !== null, `${ended_by} ended the turn with its result.`, 'No tool ended the turn.'),
+  unrecoverable: ({ retryable }: { retryable: boolean }) =>
+    finding(!retryable, 'The error says that no retry helps.', 'The error can be retried.'),
+}
 
 /** Specification 002, TurnEngine. A turn that ended is idle again: the fold of its last rune finalizes it. */
-export const turnMachine = defineMachine({
+export const turnMachine = defineGuarded(turnGuards, {
   name: 'turn',
   version: 2,
   meaning: 'One loop of an agent with its model: stream, run tools, stream again, until nothing more is called.',

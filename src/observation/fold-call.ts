@@ -97,6 +97,7 @@ function contractOpened(state: SessionState, rune: Rune<'contract.opened'>) {
   call.execution_id = rune.execution_id ?? null
   call.contract = 'pending'
   call.irreversible = irreversible
+  call.ends_turn = rune.payload.ends_turn ?? false
   call.read_only = rune.payload.read_only ?? false
   call.idempotent = rune.payload.idempotent ?? false
   call.idempotency_key = idempotency_key
@@ -115,6 +116,7 @@ function blankCall(rune: Rune, call_id: string, action_type: CallView['action_ty
     name: '',
     arguments: null,
     definition_sha256: null,
+    ends_turn: false,
     is_erased: false,
     execution_id: null,
     tool: null,

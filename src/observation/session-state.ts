@@ -143,6 +143,8 @@ export interface CallView {
   readonly name: string
   readonly arguments: Json
   readonly definition_sha256: string | null
+  /** Its result, once it is completed, is the result of the run. */
+  ends_turn: boolean
   /** What it was called with is erased: it must neither begin nor be repeated. */
   is_erased: boolean
   execution_id: string | null

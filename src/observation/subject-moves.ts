@@ -1,3 +1,4 @@
+import type { Reading } from '../kernel/guard.ts'
 import { type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'
@@ -9,6 +10,8 @@ export interface SubjectMove {
   readonly from: string | null
   readonly to: string
   readonly trigger: string | null
+  /** What the guards of the move found, where it has some. */
+  readonly guards?: readonly Reading[]
   readonly at: number
   readonly event_id: number
 }
@@ -38,10 +41,10 @@ export function movesIn(rune: Rune, states: ReadonlyMap<string, string>): readon
 type Bare = Omit<SubjectMove, 'at' | 'event_id'>
 
 function movesOf(rune: Rune, states: ReadonlyMap<string, string>): readonly Bare[] {
-  const { machine, subject_id, from = null, to, trigger = null } = rune
+  const { machine, subject_id, from = null, to, trigger = null, guards } = rune
   const carried = carriedMoves(rune, (id) => states.get(id)) as readonly Bare[]
   if (machine === undefined || subject_id === undefined || to === undefined) return carried
-  const own: Bare = { machine: machine as MachineName, subject_id, from, to, trigger }
+  const own: Bare = { machine: machine as MachineName, subject_id, from, to, trigger, ...(guards && { guards }) }
   return [own, ...onward(own), ...carried]
 }
 
@@ -53,7 +56,8 @@ function onward(move: Bare): readonly Bare[] {
   while (moves.length < transitions.length) {
     const edge = transitions.find((t) => t.from === at && t.rune === null)
     if (edge === undefined) break
-    moves.push({ ...move, from: edge.from, to: edge.to, trigger: edge.on })
+    const { machine, subject_id } = move
+    moves.push({ machine, subject_id, from: edge.from, to: edge.to, trigger: edge.on })
     at = edge.to
   }
   return moves

@@ -47,6 +47,7 @@ const draftNames: ReadonlySet<string> = new Set([
   'from',
   'to',
   'trigger',
+  'guards',
 ])
 const actorNames: ReadonlySet<string> = new Set(actors)
 const visibilityNames: ReadonlySet<string> = new Set(visibilities)

@@ -9,7 +9,7 @@ import {
   type Signer,
 } from './checkpoint.ts'
 import type { StoredRecord } from './record.ts'
-import { type BadEvent, createVerifier, type Redacted, type Verifier } from './verify.ts'
+import { type BadEvent, createVerifier, type LogFormat, type Redacted, type Verifier } from './verify.ts'
 
 /**
  * A session in a file: a first line that says what it is, one line per record
@@ -18,15 +18,15 @@ import { type BadEvent, createVerifier, type Redacted, type Verifier } from './v
  */
 export interface BundleHeader {
   readonly format: 'statewright-bundle'
-  /** 1 was exported by 0.1. */
-  readonly version: 1 | 2
+  /** 1 was exported by 0.1. Up to 2, moves have no readings of their guards. */
+  readonly version: LogFormat
   readonly session_id: string
   /** The declarations under which the runes were written, by name. */
   readonly machines: Readonly<Record<string, string>>
 }
 
 export function bundleHeader(session_id: string, machines: BundleHeader['machines']): BundleHeader {
-  return { format: 'statewright-bundle', version: 2, session_id, machines }
+  return { format: 'statewright-bundle', version: 3, session_id, machines }
 }
 
 export function headerLine({ format, version, session_id, machines }: BundleHeader): string {
@@ -53,7 +53,7 @@ function bundleText(header: BundleHeader, checkpoint: Checkpoint): string {
 export interface BundleVerdict {
   readonly session_id: string | undefined
   /** Under 1, neither redactions nor the list of machines are signed. */
-  readonly format: 1 | 2
+  readonly format: LogFormat
   readonly events: number
   readonly checkpoint: Checkpoint | undefined
   readonly redactions: readonly Redacted[]
@@ -122,7 +122,7 @@ export function createBundleVerifier(ports: {
     const redactions = verifier?.redactions() ?? []
     bad ??= verifier === undefined ? { event_id: 0, problem: 'the file is empty.' } : (verifier.end() ?? signed(events))
     bad ??= strangers(redactions)
-    return { session_id: header?.session_id, format: header?.version ?? 2, events, checkpoint, redactions, bad }
+    return { session_id: header?.session_id, format: header?.version ?? 3, events, checkpoint, redactions, bad }
   }
 
   function signed(events: number): BadEvent | undefined {
@@ -161,7 +161,7 @@ type RecordLike = StoredRecord & Readonly<Record<string, unknown>>
 
 function readHeader(line: string): BundleHeader | undefined {
   const { format, version, session_id, machines } = parse(line) ?? {}
-  if (format !== 'statewright-bundle' || (version !== 1 && version !== 2)) return undefined
+  if (format !== 'statewright-bundle' || (version !== 1 && version !== 2 && version !== 3)) return undefined
   if (typeof session_id !== 'string' || typeof machines !== 'object' || machines === null) return undefined
   if (Object.values(machines).some((digest) => typeof digest !== 'string')) return undefined
   const header: BundleHeader = { format, version, session_id, machines: machines as BundleHeader['machines'] }

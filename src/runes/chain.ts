@@ -1,4 +1,5 @@
 import { partsText, type Sha256 } from '../kernel/digest.ts'
+import type { Reading } from '../kernel/guard.ts'
 import type { Kind } from './kinds.ts'
 import { type Concerns, concernNames, type Header, type RecordedMove } from './rune.ts'
 
@@ -26,6 +27,7 @@ export const headerNames = [
   'from',
   'to',
   'trigger',
+  'guards',
   'payload_sha256',
   'schema_version',
 ].sort() as readonly (keyof ChainedHeader)[]
@@ -35,18 +37,22 @@ const before = headerNames.map((name, i) => `${i === 0 ? '{' : ','}"${name}":`)
 const beforeText = before.map((label) => `${label}"`)
 
 /**
- * The canonical JSON of a header. A header is flat, its names are known, and its
- * strings are ids and declared names, in which nothing needs escaping: so this
- * sorts and escapes nothing. A test compares it with `canonicalJson`.
+ * The canonical JSON of a header. Its names are known, and its strings are ids and declared names, in which nothing
+ * needs escaping. Only the readings of guards are nested. A test compares it with `canonicalJson`.
  */
 export function headerText(header: ChainedHeader): string {
   let text = ''
   for (let i = 0; i < headerNames.length; i++) {
     const value = header[headerNames[i] as keyof ChainedHeader]
     if (value === undefined) continue
-    text += typeof value === 'string' ? `${beforeText[i]}${value}"` : `${before[i]}${value}`
+    if (typeof value === 'string') text += `${beforeText[i]}${value}"`
+    else text += `${before[i]}${typeof value === 'object' && value !== null ? readingsText(value) : value}`
   }
   return `${text}}`
+}
+
+function readingsText(readings: readonly Reading[]): string {
+  return JSON.stringify(readings.map(({ because, guard, holds }) => ({ because, guard, holds })))
 }
 
 /** What is hashed for a record, in one format of the log. The hash itself is taken elsewhere: a browser takes it later. */

@@ -1,3 +1,4 @@
+import type { Reading } from '../kernel/guard.ts'
 import type { Actor, ActorCategory } from './actor.ts'
 import type { Kind, Payload } from './kinds.ts'
 
@@ -41,6 +42,8 @@ export interface RecordedMove {
   readonly from: string | null
   readonly to: string
   readonly trigger: string | null
+  /** What the guards found on the edges that the rune takes, where these have guards. All of them hold. */
+  readonly guards?: readonly Reading[]
 }
 
 /** What a writer says; the store adds where it stands and what proves it. */

@@ -1,8 +1,12 @@
+import { guardProblem } from '../kernel/audit.ts'
 import type { Sha256 } from '../kernel/digest.ts'
+import type { Reading } from '../kernel/guard.ts'
+import { machineNamed } from '../machines/all.ts'
 import { firstHashedTexts, genesis, hashedTexts, headerNames, isSalt } from './chain.ts'
 import type { CheckSignature } from './checkpoint.ts'
 import type { Mark, StoredRecord } from './record.ts'
 import { isErased, readRedaction, redactionText } from './redaction.ts'
+import type { RecordedMove } from './rune.ts'
 
 /** The first event that is not what was recorded, and how that shows. */
 export interface BadEvent {
@@ -38,9 +42,12 @@ export interface VerifierPorts {
   readonly check: CheckSignature
   /** The keys whose redactions count. Undefined: any key does, and the reader looks at `redactions()`. */
   readonly trusted: readonly string[] | undefined
-  /** The format of the log: 1 is that of 0.1. */
-  readonly format?: 1 | 2
+  /** Without it, the newest. */
+  readonly format?: LogFormat
 }
+
+/** How a log is written: 1 is that of 0.1, 2 has signed redactions, and 3 the readings of guards. */
+export type LogFormat = 1 | 2 | 3
 
 interface Erasure {
   readonly hash: string
@@ -53,7 +60,7 @@ interface Erasure {
  * whole chain again, shows only against marks that were kept elsewhere.
  */
 export function createVerifier(session_id: string, ports: VerifierPorts, marks: readonly Mark[] = []): Verifier {
-  const { sha256, check, trusted, format = 2 } = ports
+  const { sha256, check, trusted, format = 3 } = ports
   const texts = format === 1 ? firstHashedTexts : hashedTexts
   const marked = Map.groupBy(marks, (mark) => mark.event_id)
   const erased = new Map<number, Erasure>()
@@ -74,6 +81,8 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
       return bad('its hash does not follow from the event before it.')
     const problem = payloadProblem(record, header)
     if (problem !== undefined) return bad(problem)
+    const unread = format < 3 ? undefined : readingProblem(header)
+    if (unread !== undefined) return bad(`${unread}.`.replace(/\.\.$/, '.'))
     if (marked.get(expected)?.some((mark) => mark.hash !== record.hash))
       return bad('its hash is not the one that was signed; this event, or one before it, was rewritten.')
 
@@ -108,7 +117,7 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
     const erasure = erased.get(event_id)
     if (erasure === undefined) return bad('it was redacted, yet its payload is there.')
     if (erasure.remains_sha256 !== remains_sha256) return bad('what its redaction left was changed afterwards.')
-    if (format === 2) {
+    if (format !== 1) {
       const by = `the redaction in event ${recorded_at}`
       if (redacted_by === null || public_key === null || signature === null) return bad(`${by} is not signed.`)
       if (trusted !== undefined && !trusted.includes(public_key))
@@ -149,7 +158,7 @@ function isRecord(record: unknown): record is StoredRecord {
   )
 }
 
-interface ReadHeader {
+interface ReadHeader extends Partial<RecordedMove> {
   readonly event_id: number
   readonly session_id: string
   readonly kind: string
@@ -179,8 +188,29 @@ function readHeader(text: string): ReadHeader | undefined {
     if (place === undefined || place <= last) return undefined
     last = place
     const value: unknown = header[name as keyof ReadHeader]
-    if (value === null ? !nullable.has(name) : typeof value !== (numbers.has(name) ? 'number' : 'string'))
+    if (name === 'guards') {
+      if (!areReadings(value)) return undefined
+    } else if (value === null ? !nullable.has(name) : typeof value !== (numbers.has(name) ? 'number' : 'string'))
       return undefined
   }
   return needed.every((name) => name in header) ? header : undefined
+}
+
+/** Readings in their canonical form: each has exactly its three fields, in order. */
+function areReadings(value: unknown): value is readonly Reading[] {
+  if (!Array.isArray(value) || value.length === 0) return false
+  return value.every((one: unknown) => {
+    const { because, guard, holds } = Object(one) as Partial<Record<keyof Reading, unknown>>
+    if (typeof because !== 'string' || typeof guard !== 'string' || typeof holds !== 'boolean') return false
+    return Object.keys(Object(one)).join() === 'because,guard,holds'
+  })
+}
+
+/** What is wrong with the readings of a recorded move; nothing if each guard of its edge was read and held. */
+function readingProblem({ machine = '', from, to = '', trigger, guards }: ReadHeader): string | undefined {
+  const failed = guards?.find(({ holds }) => !holds)
+  if (failed !== undefined) return `its guard ${failed.guard} did not hold: ${failed.because}`
+  const declared = machineNamed(machine)
+  if (declared === undefined || from == null || trigger == null) return undefined
+  return guardProblem(declared, { from, to, trigger, guards })
 }

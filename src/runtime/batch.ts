@@ -1,28 +1,48 @@
 import { faults } from '../faults/catalogue.ts'
 import { settled } from '../kernel/audit.ts'
 import { type BatchMove, checkBatch } from '../kernel/coupling.ts'
-import type { Machine, StateOf, TriggerOf } from '../kernel/machine.ts'
-import { transition } from '../kernel/transition.ts'
+import type { Reading } from '../kernel/guard.ts'
+import type { EdgeOn, Machine, StateOf, TriggerOf } from '../kernel/machine.ts'
+import { type Decision, transition } from '../kernel/transition.ts'
 import { whyRefused } from '../kernel/why-refused.ts'
-import { machines } from '../machines/all.ts'
+import { type MachineName, machineOf } from '../machines/all.ts'
 import { couplings } from '../machines/couplings.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import type { Actor } from '../runes/actor.ts'
-import { carriedMoves, carries } from '../runes/carried-moves.ts'
+import { type Carrier, carriedEdges, carriedMoves, carries } from '../runes/carried-moves.ts'
 import type { Kind, Payload } from '../runes/kinds.ts'
-import type { Concerns, Draft, Visibility } from '../runes/rune.ts'
+import type { Concerns, Draft, RecordedMove, Visibility } from '../runes/rune.ts'
+import { type GivenFacts, type Named, recordedFacts } from './guard-facts.ts'
+import type { Subject } from './subject.ts'
 
-type Any = (typeof machines)[number]
-type Named<N extends Any['name']> = Extract<Any, { readonly name: N }>
+/** The kind of rune that brings a subject of a machine into being. */
+type OpeningKind<N extends MachineName> = Extract<Named<N>['opens'], Kind>
 
-const byName = Object.fromEntries(machines.map((machine) => [machine.name, machine])) as unknown as {
-  readonly [N in Any['name']]: Named<N>
-}
+/** The kinds of rune that record a trigger. */
+type KindOn<N extends MachineName, T> = Extract<Exclude<EdgeOn<Named<N>, T>, { readonly carried: true }>['rune'], Kind>
 
-export interface Said<K extends Kind> {
+/** What is recorded: who did it, and what it says. */
+export interface Entry<K extends Kind> {
   readonly actor: Actor
   readonly payload: Payload<K>
   readonly visibility?: Visibility
+}
+
+/** A subject in the hands of an actor. */
+export interface Handle<N extends MachineName> {
+  /** Brings the subject into being, with the rune that its machine declares for that. */
+  open(payload: Payload<OpeningKind<N>>, visibility?: Visibility): void
+  /**
+   * Moves the subject. Kind and payload follow from machine and trigger. The guards of the edge are evaluated over the
+   * record and the given facts; their readings are written into the rune. Throws `transition_refused`.
+   */
+  move<const T extends TriggerOf<Named<N>>>(
+    trigger: T,
+    payload: Payload<KindOn<N, T>>,
+    ...facts: GivenFacts<N, T>
+  ): StateOf<Named<N>>
+  /** What `move` would decide: whether the trigger is legal here, and what each guard found. Nothing is recorded. */
+  decide<const T extends TriggerOf<Named<N>>>(trigger: T, payload: unknown, ...facts: GivenFacts<N, T>): Decision
 }
 
 /**
@@ -31,31 +51,23 @@ export interface Said<K extends Kind> {
  * log or gets earlier in the same batch.
  */
 export interface Batch {
-  /** Brings a subject into being, with the rune that its machine declares for that. */
-  open<K extends Kind>(machine: Any['name'], subject_id: string, kind: K, said: Said<K>, about?: Concerns): void
-  /** Moves a subject. `kind` must be what the declaration says that this move writes. */
-  move<N extends Any['name'], K extends Kind>(
-    machine: N,
-    subject_id: string,
-    trigger: TriggerOf<Named<N>>,
-    kind: K,
-    said: Said<K>,
-    about?: Concerns,
-    guards?: Readonly<Record<string, boolean>>,
-  ): StateOf<Named<N>>
+  on<N extends MachineName>(subject: Subject<N>, actor: Actor): Handle<N>
   /** Records a fact that moves nothing. */
-  say<K extends Kind>(kind: K, said: Said<K>, about?: Concerns): void
-  /** What the batch says rests on where this subject is, although the batch does not move it: it must still be there. */
+  record<K extends Kind>(kind: K, entry: Entry<K>, about?: Concerns): void
+  /** The batch depends on the state of this subject without moving it: the subject must not have moved at the commit. */
   restOn(subject_id: string): void
   /** The state a subject has after what is in the batch so far. */
   stateOf(subject_id: string): string | undefined
+  /** The time that all runes of the batch get. */
+  readonly at: number
   readonly runes: readonly Draft[]
-  /** Versions of the subjects that the batch moves or rests on, as they stand in the log. */
+  /** Versions of the subjects that the batch moves or rests on, as they are in the log. */
   readonly moved: ReadonlyMap<string, number>
   /** Checks that the moves form whole rows of the couplings. A batch that does not is a bug in the runtime. */
   check(): void
 }
 
+/** Begins a batch on a folded session, at the time that all its runes get. */
 export function createBatch(state: SessionState, at: number): Batch {
   const runes: Draft[] = []
   const moves: BatchMove[] = []
@@ -63,72 +75,84 @@ export function createBatch(state: SessionState, at: number): Batch {
   const overlay = new Map<string, string>()
 
   const stateOf = (subject_id: string) => overlay.get(subject_id) ?? state.subjects.get(subject_id)?.state
-  /** What belongs to a run is for the same eyes as the run, also what it asks a person and what that person answers. */
+  /** What belongs to a run has the run's visibility, also what it asks a person and what that person answers. */
   const visibilityOf = ({ run_id = '' }: Concerns): Visibility => state.runs.get(run_id)?.visibility ?? 'public'
-  const write = <D extends { readonly at: number }>(draft: D) => runes.push(draft as unknown as Draft)
+
+  function record(kind: Kind, entry: Entry<Kind>, about: Concerns = {}, move: Partial<RecordedMove> = {}) {
+    const { actor, payload, visibility = visibilityOf(about) } = entry
+    runes.push({ ...about, at, actor, payload, visibility, kind, ...move } as Draft)
+  }
 
   function restOn(subject_id: string) {
     if (!moved.has(subject_id)) moved.set(subject_id, state.subjects.get(subject_id)?.version ?? 0)
   }
 
-  function enter(machine: Machine, subject_id: string, to: string, kind: string, about: Concerns) {
-    restOn(subject_id)
-    overlay.set(subject_id, settled(machine, to))
-    if (!carries(kind)) return
-    for (const carried of carriedMoves({ kind, ...about, session_id: state.session_id }, stateOf))
-      overlay.set(carried.subject_id, carried.to)
+  /** The subject is in its new state before the guards of what it carries along are read. */
+  function enter({ machine: name, id, about }: Subject, trigger: string | null, to: string) {
+    moves.push({ machine: name, trigger, thread: threadOf(name, about) })
+    restOn(id)
+    overlay.set(id, settled(machineOf(name), to))
+  }
+
+  /** What the guards of the edges found on which a rune carries other subjects along. An edge that they refuse is not taken. */
+  function carriedReadings(rune: Carrier, payload: unknown): readonly Reading[] {
+    return carriedEdges(rune, stateOf).flatMap(({ machine, subject_id: id, edge }) => {
+      const now = { state, stateOf, runes, id, about: rune, payload, at }
+      const decision = transition(machineOf(machine), edge.from, edge.on, recordedFacts(machine, edge.on, now))
+      return decision.allowed ? decision.readings : []
+    })
+  }
+
+  function carry(rune: Carrier) {
+    for (const { subject_id, to } of carriedMoves(rune, stateOf)) overlay.set(subject_id, to)
+  }
+
+  function on<N extends MachineName>(subject: Subject<N>, actor: Actor): Handle<N> {
+    const { machine: name, id, about } = subject
+    const machine: Machine = machineOf(name)
+    const decide = (trigger: string, payload: unknown, ...[given]: readonly object[]) => {
+      const from = stateOf(id) ?? (machine.opens === null ? machine.initial : undefined)
+      if (from === undefined) throw faults.not_found({ what: name, id })
+      const now = { state, stateOf, runes, id, about, payload, at }
+      return transition(machine, from, trigger, { ...recordedFacts(name, trigger, now), ...given })
+    }
+    return {
+      open(payload, visibility) {
+        const { initial, opens } = machine
+        const entry = { actor, payload, ...(visibility === undefined ? {} : { visibility }) } as Entry<Kind>
+        const move = { machine: name, subject_id: id, from: null, to: initial, trigger: null }
+        record(opens as Kind, entry, about, move)
+        enter(subject, null, initial)
+      },
+      decide,
+      move(trigger, payload, ...given) {
+        const decision = decide(trigger, payload, ...given)
+        if (!decision.allowed) {
+          const { from, refusal, legal, readings } = decision
+          const why = whyRefused(machine, from, trigger, readings)
+          throw faults.transition_refused({ machine: name, id, from, on: trigger, refusal, legal, why })
+        }
+        const { from, to, edge, readings } = decision
+        const kind = edge.rune as Kind
+        enter(subject, trigger, to)
+        const carrier = { ...about, kind, session_id: state.session_id }
+        const guards = carries(kind) ? [...readings, ...carriedReadings(carrier, payload)] : readings
+        const move = { machine: name, subject_id: id, from, to, trigger, ...(guards.length > 0 && { guards }) }
+        record(kind, { actor, payload } as Entry<Kind>, about, move)
+        if (carries(kind)) carry({ ...carrier, guards })
+        return to as StateOf<Named<N>>
+      },
+    }
   }
 
   return {
+    at,
     runes,
     moved,
     stateOf,
     restOn,
-    open(name, subject_id, kind, said, about = {}) {
-      const machine: Machine = byName[name]
-      const { actor, payload, visibility = visibilityOf(about) } = said
-      const to = machine.initial
-      write({
-        ...about,
-        at,
-        actor,
-        payload,
-        visibility,
-        kind,
-        machine: name,
-        subject_id,
-        from: null,
-        to,
-        trigger: null,
-      })
-      moves.push({ machine: name, trigger: null, thread: threadOf(name, about) })
-      enter(machine, subject_id, machine.initial, kind, about)
-    },
-    move(name, subject_id, trigger, kind, said, about = {}, guards) {
-      const machine: Machine = byName[name]
-      const from = stateOf(subject_id) ?? (machine.opens === null ? machine.initial : undefined)
-      if (from === undefined) throw faults.not_found({ what: name, id: subject_id })
-      const decision = transition(machine, from, trigger, guards)
-      if (!decision.allowed)
-        throw faults.transition_refused({
-          machine: name,
-          id: subject_id,
-          ...decision,
-          why: whyRefused(machine, from, trigger),
-        })
-      if (decision.edge.rune !== kind)
-        throw new Error(`${name} ${from} on ${trigger} is recorded by ${decision.edge.rune}, not by ${kind}.`)
-      const { to } = decision
-      const { actor, payload, visibility = visibilityOf(about) } = said
-      write({ ...about, at, actor, payload, visibility, kind, machine: name, subject_id, from, to, trigger })
-      moves.push({ machine: name, trigger, thread: threadOf(name, about) })
-      enter(machine, subject_id, to, kind, about)
-      return to as never
-    },
-    say(kind, said, about = {}) {
-      const { actor, payload, visibility = visibilityOf(about) } = said
-      write({ ...about, at, actor, payload, visibility, kind })
-    },
+    on,
+    record: (kind, entry, about) => record(kind, entry, about),
     check() {
       const problems = checkBatch(couplings, moves)
       if (problems.length > 0) throw new Error(`This batch is not a sequence of rows: ${problems.join('; ')}`)

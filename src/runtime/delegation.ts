@@ -11,6 +11,7 @@ import { stop } from './commands/stop.ts'
 import { openRun } from './commands/submit.ts'
 import { ancestorsOf, delegationProblem } from './delegation-limits.ts'
 import type { Engine } from './engine/engine.ts'
+import { subject } from './subject.ts'
 import { tool } from './tools/define-tool.ts'
 import type { Tool, ToolContext } from './tools/tool.ts'
 
@@ -131,7 +132,7 @@ async function dismiss(engine: Engine, session_id: string, agent_id: string) {
     const batch = createBatch(state, engine.clock.now())
     const stats = { ...state.agents.get(agent_id)?.used }
     const payload = { agent_id, reason: 'its task is over', stats: stats as Record<string, number> }
-    batch.move('agent', agent_id, 'kill', 'agent.terminated', { actor: 'graph_runner', payload }, { agent_id })
+    batch.on(subject.agent(agent_id), 'graph_runner').move('kill', payload, { is_forced: false })
     return { batch, answer: () => undefined }
   })
 }

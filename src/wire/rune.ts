@@ -21,6 +21,8 @@ export const runeShape = z.object({
   from: z.string().nullable().optional(),
   to: z.string().optional(),
   trigger: z.string().nullable().optional(),
+  /** What the guards of the move found. */
+  guards: z.array(z.object({ guard: z.string(), holds: z.boolean(), because: z.string() })).optional(),
   payload: jsonValue,
   payload_sha256: z.string(),
   prev_hash: z.string(),

@@ -1,7 +1,10 @@
 import { guardNames, type Machine, stateNames, triggerNames } from '../../src/kernel/machine.ts'
-import type { Decision, Guards } from '../../src/kernel/transition.ts'
+import type { Decision } from '../../src/kernel/transition.ts'
 
-export type Decide = (from: string, on: string, guards: Guards<string>) => Decision
+/** Which guards hold. One that is not named does not. */
+export type Valuation = Readonly<Record<string, boolean>>
+
+export type Decide = (from: string, on: string, guards: Valuation) => Decision
 
 /**
  * Asks for every state, every trigger and every valuation of the guards, and
@@ -27,7 +30,7 @@ export function* tableCases(machine: Machine, states: readonly string[] = stateN
     for (const guards of valuationsFor(machine, from)) for (const on of triggers) yield { from, on, guards }
 }
 
-function read(machine: Machine, from: string, on: string, guards: Guards<string>): string {
+function read(machine: Machine, from: string, on: string, guards: Valuation): string {
   const leaving = machine.transitions.filter((t) => t.from === from)
   const declared = leaving.filter((t) => t.on === on)
   const chosen = declared.find((t) => (t.when ?? []).every((guard) => guards[guard] === true))
@@ -41,7 +44,7 @@ function outcome(decision: Decision): string {
   return `${decision.to} by ${decision.edge.rune}`
 }
 
-function valuationsFor(machine: Machine, from: string): readonly Guards<string>[] {
+function valuationsFor(machine: Machine, from: string): readonly Valuation[] {
   const relevant = [...new Set(machine.transitions.flatMap((t) => (t.from === from ? (t.when ?? []) : [])))]
   const others = guardNames(machine).filter((guard) => !relevant.includes(guard))
   const backgrounds = [{}, valuation(others, () => false), valuation(others, () => true)]
@@ -49,12 +52,12 @@ function valuationsFor(machine: Machine, from: string): readonly Guards<string>[
 }
 
 /** Every way the guards can be true and false. */
-export function valuations(guards: readonly string[]): readonly Guards<string>[] {
+export function valuations(guards: readonly string[]): readonly Valuation[] {
   return Array.from({ length: 2 ** guards.length }, (_, bits) =>
     valuation(guards, (i) => Math.floor(bits / 2 ** i) % 2 === 1),
   )
 }
 
-function valuation(guards: readonly string[], holds: (i: number) => boolean): Guards<string> {
+function valuation(guards: readonly string[], holds: (i: number) => boolean): Valuation {
   return Object.fromEntries(guards.map((guard, i) => [guard, holds(i)]))
 }

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { tapeMoves } from '../../src/coordinator/outputs/verify.ts'
 import type { AnswerRound } from '../../src/coordinator/progress.ts'
 import { audit } from '../../src/kernel/audit.ts'
 import { coordinationMachine } from '../../src/machines/coordination.ts'
@@ -140,10 +141,7 @@ describe('AWAITING_ANSWERS and RULES_EVALUATED', () => {
       playing([wrong]),
       playing([wrong, wrong, wrong, wrong].map((_, i) => (i === 0 ? wrong : { target: 'production' }))),
     ]) {
-      const moves = tape.entries
-        .slice(1)
-        .map(({ from_state, to_state, trigger }) => ({ from: from_state, to: to_state, trigger }))
-      expect(audit(coordinationMachine, moves)).toEqual([])
+      expect(audit(coordinationMachine, tapeMoves(tape))).toEqual([])
     }
   })
 })

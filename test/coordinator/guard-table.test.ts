@@ -375,9 +375,10 @@ describe('The guard table', () => {
       const edges = coordinationMachine.transitions.filter(({ when }) => when?.includes(guard))
       expect(edges.length).toBeGreaterThan(0)
       for (const { from, on, to, when = [] } of edges) {
-        const all = Object.fromEntries(when.map((name) => [name, true]))
-        expect(transition(coordinationMachine, from, on, all)).toMatchObject({ allowed: true, to })
-        expect(transition(coordinationMachine, from, on, { ...all, [guard]: false })).toMatchObject({
+        const all = new Map(when.map((name): [string, boolean] => [name, true]))
+        expect(transition(coordinationMachine, from, on, { readings: all })).toMatchObject({ allowed: true, to })
+        const readings = new Map([...all, [guard, false]] as const)
+        expect(transition(coordinationMachine, from, on, { readings })).toMatchObject({
           allowed: false,
           refusal: 'guarded',
         })

@@ -17,6 +17,7 @@ import { type StoredRecord, toRune } from '../../src/runes/record.ts'
 const golden = [
   { name: 'runelog-1', format: 1, events: 86, key: 'eec860a59467ddd4807aa398be014f86127b866cad0d7eaf1cab85a864da520a' },
   { name: 'runelog-2', format: 2, events: 91, key: '8d4bb7bcfe59f541aabd251516c39d5d024e41c5eec4c5e3c809ef754e6cb13e' },
+  { name: 'runelog-3', format: 3, events: 93, key: 'f123fe600c9d649613fd7046d6b64c13ad602a7f6f809a8782b2f51108c5bd64' },
 ]
 
 describe.each(golden)('$name', ({ name, format, events, key }) => {

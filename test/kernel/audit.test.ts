@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { audit, type Move, settled } from '../../src/kernel/audit.ts'
-import { type Machine, stateNames, triggerNames } from '../../src/kernel/machine.ts'
-import { transition } from '../../src/kernel/transition.ts'
+import { type Machine, stateNames, type Transition, triggerNames } from '../../src/kernel/machine.ts'
+import { suppose } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
 import { contractMachine } from '../../src/machines/contract.ts'
 import { turnMachine } from '../../src/machines/turn.ts'
@@ -17,26 +17,25 @@ function walkOf(machine: Machine, choices: readonly number[], keepSilent: boolea
     const leaving = machine.transitions.filter((t) => t.from === at)
     const edge = leaving[choice % leaving.length]
     if (edge === undefined) break
-    if (edge.rune !== null || keepSilent) moves.push({ from: edge.from, to: edge.to, trigger: edge.on })
+    if (edge.rune !== null || keepSilent)
+      moves.push({ from: edge.from, to: edge.to, trigger: edge.on, guards: readingsOf(edge) })
     at = edge.to
   }
   return moves
 }
 
+/** Every guard of an edge was read, and held. */
+const readingsOf = ({ when = [] }: Transition) => when.map((guard) => ({ guard, holds: true, because: 'It does.' }))
+
 /** Asks `transition` instead of the table whether a sequence of moves could have happened. */
 function couldHappen(machine: Machine, moves: readonly Move[]): boolean {
   let at = machine.initial
-  return moves.every(({ from, to, trigger }) => {
+  return moves.every(({ from, to, trigger, guards = [] }) => {
     const continuous = from === at || from === settled(machine, at)
     at = to
-    const candidates = machine.transitions.filter((t) => t.from === from && t.on === trigger)
-    return (
-      continuous &&
-      candidates.some(({ when = [] }) => {
-        const decision = transition(machine, from, trigger, Object.fromEntries(when.map((guard) => [guard, true])))
-        return decision.allowed && decision.to === to
-      })
-    )
+    const read = new Set(guards.map(({ guard }) => guard))
+    const decision = suppose(machine, from, trigger, (guard) => read.has(guard))
+    return continuous && decision.allowed && decision.to === to
   })
 }
 
@@ -100,4 +99,14 @@ test('a subject settles along the edges that the fold applies by itself', () => 
     interrupted: 'idle',
     error: 'idle',
   })
+})
+
+test('audit: a guard that did not hold is named, and so is one that was not read', () => {
+  const start = { from: 'idle', to: 'streaming', trigger: 'start_turn' }
+  const failed = { guard: 'input', holds: false, because: 'There is nothing to answer.' }
+  expect(audit(turnMachine, [start])).toEqual(['move 1: it records no reading of its guard input'])
+  expect(audit(turnMachine, [{ ...start, guards: [failed] }])).toEqual([
+    'move 1: its guard input did not hold: There is nothing to answer.',
+  ])
+  expect(audit(turnMachine, [{ ...start, guards: [{ ...failed, holds: true }] }])).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { transition } from '../../src/kernel/transition.ts'
+import { suppose, transition } from '../../src/kernel/transition.ts'
 import { contractMachine } from '../../src/machines/contract.ts'
 import { runMachine } from '../../src/machines/run.ts'
 import { turnMachine } from '../../src/machines/turn.ts'
@@ -12,6 +12,7 @@ test('yes is a value that names the edge it took', () => {
     on: 'suspend',
     to: 'waiting',
     edge: { from: 'running', on: 'suspend', to: 'waiting', rune: 'contract.moved' },
+    readings: [],
   })
 })
 
@@ -22,6 +23,7 @@ test('no is a value too: terminal, undeclared or guarded, with the triggers that
     on: 'start',
     refusal: 'terminal',
     legal: [],
+    readings: [],
   })
   expect(transition(contractMachine, 'waiting', 'succeed')).toEqual({
     allowed: false,
@@ -29,35 +31,52 @@ test('no is a value too: terminal, undeclared or guarded, with the triggers that
     on: 'succeed',
     refusal: 'undeclared',
     legal: ['resume', 'cancel', 'timeout'],
+    readings: [],
   })
-  expect(transition(turnMachine, 'idle', 'start_turn', { input: false })).toEqual({
+  const nothing = { is_first: false, is_steered: false, messages: 0 }
+  expect(transition(turnMachine, 'idle', 'start_turn', nothing)).toEqual({
     allowed: false,
     from: 'idle',
     on: 'start_turn',
     refusal: 'guarded',
     legal: ['start_turn'],
+    readings: [{ guard: 'input', holds: false, because: 'There is nothing to answer.' }],
   })
 })
 
-test('a guard that nobody vouched for does not hold', () => {
+test('transition: a caller gives facts and never what a guard says of them', () => {
+  const steered = { is_first: false, is_steered: true, messages: 0 }
+  expect(transition(turnMachine, 'idle', 'start_turn', steered)).toMatchObject({
+    to: 'streaming',
+    readings: [{ guard: 'input', holds: true, because: 'It begins with input that was sent to the run.' }],
+  })
+  // @ts-expect-error the value of a guard is no fact
+  expect(transition(turnMachine, 'idle', 'start_turn', { input: true })).toMatchObject({ refusal: 'guarded' })
+  // @ts-expect-error a guarded trigger needs its facts
   expect(transition(turnMachine, 'idle', 'start_turn')).toMatchObject({ refusal: 'guarded' })
-  expect(transition(turnMachine, 'idle', 'start_turn', {})).toMatchObject({ refusal: 'guarded' })
-  expect(transition(turnMachine, 'idle', 'start_turn', { input: true })).toMatchObject({ to: 'streaming' })
+  // @ts-expect-error a trigger without guards takes none
+  expect(transition(contractMachine, 'pending', 'start', { input: true })).toMatchObject({ to: 'running' })
 })
 
-test('all guards of an edge must hold', () => {
-  const guards = { interaction_is_open: true, agent_is_configured: true, checkpoint_verifies: true }
-  const decide = (known: typeof guards) => transition(runMachine, 'waiting_user', 'restart.preserve_waiting', known)
-  expect(decide(guards)).toMatchObject({ allowed: true, to: 'waiting_user' })
-  for (const guard of Object.keys(guards))
-    expect(decide({ ...guards, [guard]: false })).toMatchObject({ allowed: false, refusal: 'guarded' })
+test('transition: all guards of an edge must hold, and each says why it does not', () => {
+  const facts = { open_questions: 1, is_configured: true, has_turn: true }
+  const decide = (known: typeof facts) => transition(runMachine, 'waiting_user', 'restart.preserve_waiting', known)
+  expect(decide(facts)).toMatchObject({ allowed: true, to: 'waiting_user' })
+  const failing = { open_questions: 0, is_configured: false, has_turn: false }
+  for (const fact of Object.keys(facts) as (keyof typeof facts)[]) {
+    const decision = decide({ ...facts, [fact]: failing[fact] })
+    expect(decision).toMatchObject({ allowed: false, refusal: 'guarded' })
+    expect(decision.readings.filter(({ holds }) => !holds)).toHaveLength(1)
+  }
 })
 
-test('of several candidates the first declared one wins', () => {
-  const finish = (guards: { continue?: boolean; no_more_calls?: boolean }) =>
-    transition(turnMachine, 'tool_executing', 'tools_finished', guards)
-  expect(finish({ continue: true, no_more_calls: true })).toMatchObject({ to: 'streaming' })
-  expect(finish({ no_more_calls: true })).toMatchObject({ to: 'completed' })
+test('transition: of several candidates the first declared one wins', () => {
+  const finish = (holds: (guard: string) => boolean) => suppose(turnMachine, 'tool_executing', 'tools_finished', holds)
+  expect(finish(() => true)).toMatchObject({ to: 'streaming' })
+  expect(finish((guard) => guard === 'no_more_calls')).toMatchObject({ to: 'completed' })
+  expect(transition(turnMachine, 'tool_executing', 'tools_finished', { ended_by: 'orders.close' })).toMatchObject({
+    to: 'completed',
+  })
 })
 
 test('a state that the machine does not have, from an old log perhaps, is refused and not a crash', () => {

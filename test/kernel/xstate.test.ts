@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { createMachine, transition as moveInXState } from 'xstate'
 import { guardNames, type Machine } from '../../src/kernel/machine.ts'
-import { type Guards, transition } from '../../src/kernel/transition.ts'
+import { suppose } from '../../src/kernel/transition.ts'
 import { toXState } from '../../src/kernel/xstate.ts'
 import { machines } from '../../src/machines/all.ts'
 import { withEdge, withoutEdge, withoutGuard } from '../conformance/mutate.ts'
-import { tableCases } from '../conformance/table.ts'
+import { tableCases, type Valuation } from '../conformance/table.ts'
 
 /** The exported configuration in the real package. Guards are supplied here, from whatever `current` holds. */
 function loadInXState(machine: Machine) {
-  let current: Guards<string> = {}
+  let current: Valuation = {}
   const conjunctions = machine.transitions.flatMap(({ when }) => (when === undefined ? [] : [when]))
   const guards = Object.fromEntries(
     conjunctions.map((when) => [when.join('_and_'), () => when.every((guard) => current[guard] === true)]),
@@ -18,7 +18,7 @@ function loadInXState(machine: Machine) {
   const loaded = createMachine(config).provide({ guards })
   return {
     loaded,
-    move(from: string, type: string, valuation: Guards<string>): string | undefined {
+    move(from: string, type: string, valuation: Valuation): string | undefined {
       current = valuation
       const before = loaded.resolveState({ value: from })
       if (!before.can({ type })) return undefined
@@ -31,7 +31,7 @@ function differences(machine: Machine, exported: Machine): readonly string[] {
   const { move } = loadInXState(exported)
   return tableCases(machine)
     .flatMap(({ from, on, guards }) => {
-      const decision = transition(machine, from, on, guards)
+      const decision = suppose(machine, from, on, (guard) => guards[guard] === true)
       const ours = decision.allowed ? decision.to : undefined
       const theirs = move(from, on, guards)
       return ours === theirs ? [] : [`${from} on ${on}: ours ${ours}, theirs ${theirs}`]

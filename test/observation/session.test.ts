@@ -10,7 +10,6 @@ import { stateAt } from '../../src/observation/state-at.ts'
 import { type SubjectMove, subjectMoves } from '../../src/observation/subject-moves.ts'
 import { executionTimeline } from '../../src/observation/timeline.ts'
 import { executionTrace } from '../../src/observation/trace.ts'
-import { carriedMoves, carriedSubjects } from '../../src/runes/carried-moves.ts'
 import { anyDice, randomRun } from '../support/random-run.ts'
 import { type Call, type CallSpec, createStory } from '../support/runes.ts'
 
@@ -226,22 +225,6 @@ describe('state at', () => {
         for (const [id, { state }] of stateAt(story.runes)) if (id !== 'ses_1') expect(state).toBe(story.stateOf(id))
       }),
       { numRuns: runs },
-    )
-  })
-
-  test('a carried move is found among the subjects that its rune may carry', () => {
-    fc.assert(
-      fc.property(anyRun, (story) => {
-        const states = stateAt([])
-        for (const rune of story.runes) {
-          const moves = carriedMoves(rune, (id) => states.get(id)?.state ?? story.stateOf(id))
-          for (const move of moves) expect(carriedSubjects(rune)).toContain(move.subject_id)
-        }
-        expect(story.runes.some((rune) => carriedSubjects(rune).includes('agt_1'))).toBe(
-          story.runes.some((rune) => rune.kind === 'turn.started'),
-        )
-      }),
-      { numRuns: 50 },
     )
   })
 })

@@ -173,6 +173,42 @@ describe('garbage', () => {
   })
 })
 
+describe('guards', () => {
+  const start = { machine: 'turn', subject_id: 'trn_1', from: 'idle', to: 'streaming', trigger: 'start_turn' }
+  const held = { because: 'It begins with input that was sent to the run.', guard: 'input', holds: true }
+
+  function withMove(guards: unknown) {
+    const [last] = linked(log, 'turn.started', {}).slice(-1)
+    const header = canonicalJson({
+      ...JSON.parse((last as StoredRecord).header),
+      ...start,
+      ...(guards === undefined ? {} : { guards }),
+    })
+    return [...log, { ...(last as StoredRecord), header, hash: link(at(7).hash, header, sha256) }]
+  }
+
+  test('audit: a reading that is false is found and named, although the hashes fit', () => {
+    expect(verified(withMove([held])).bad).toBeUndefined()
+    expect(verified(withMove([{ ...held, holds: false, because: 'There is nothing to answer.' }])).bad).toEqual({
+      event_id: 8,
+      problem: 'its guard input did not hold: There is nothing to answer.',
+    })
+  })
+
+  test('audit: a guarded move without its reading is found, and one with another reading, too', () => {
+    for (const guards of [undefined, [{ ...held, guard: 'continue' }]])
+      expect(verified(withMove(guards)).bad).toEqual({
+        event_id: 8,
+        problem: 'it records no reading of its guard input.',
+      })
+  })
+
+  test('audit: readings in another form than the canonical one are no header', () => {
+    for (const guards of [[], {}, 'input', [held, 7], [{ ...held, more: 1 }], [{ ...held, holds: 'yes' }]])
+      expect(verified(withMove(guards)).bad?.problem).toBe('its header is not the canonical JSON of a header.')
+  })
+})
+
 describe('bundle', () => {
   const machines = { run: 'a'.repeat(64) }
   const header = bundleHeader(session_id, machines)
@@ -186,7 +222,7 @@ describe('bundle', () => {
   }
 
   test('F-96 bundle: the list of machines is signed', () => {
-    expect(judged(bundle())).toMatchObject({ bad: undefined, format: 2, events: 7 })
+    expect(judged(bundle())).toMatchObject({ bad: undefined, format: 3, events: 7 })
     const other = headerLine(bundleHeader(session_id, { run: 'b'.repeat(64) }))
     expect(judged(bundle().with(0, other)).bad?.problem).toContain('The signature of the bundle does not fit')
   })

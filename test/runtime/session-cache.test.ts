@@ -104,7 +104,7 @@ test('a cache that fails costs nobody what he recorded, nor the session', async 
 
   const batch = createBatch(state, 1)
   const payload = { content: 'so', channel: 'text', round: 0, offset: 0 } as const
-  for (let n = 0; n < 4_000; n++) batch.say('turn.assistant_delta', { actor: 'reasoning', payload })
+  for (let n = 0; n < 4_000; n++) batch.record('turn.assistant_delta', { actor: 'reasoning', payload })
   await expect(sessions.commit(state, batch, {})).resolves.toHaveLength(4_000)
   expect(failures).toBe(2)
 })

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { edgeReport, type Untaken } from '../../scripts/edges.ts'
+import type { Machine } from '../../src/kernel/machine.ts'
 import { machines } from '../../src/machines/all.ts'
 import { edgesTaken } from '../support/edges-taken.ts'
 
-const all = machines.flatMap((machine) =>
+const all = (machines as readonly Machine[]).flatMap((machine) =>
   machine.transitions.map(({ from, to, on }) => `${machine.name}: ${from} → ${to} on ${on}`),
 )
 const [first = '', second = ''] = all

@@ -54,7 +54,14 @@ scenario('EC-05', 'Invalid state transition rejected', () => {
 
       // THEN it is refused, the status is what it was, and there is an error to raise that says so
       if (decision.allowed) throw new Error(`${status} was left on ${trigger}`)
-      expect(decision).toEqual({ allowed: false, from: status, on: trigger, refusal: 'terminal', legal: [] })
+      expect(decision).toEqual({
+        allowed: false,
+        from: status,
+        on: trigger,
+        refusal: 'terminal',
+        legal: [],
+        readings: [],
+      })
       const fault = faults.transition_refused({ machine: 'contract', id: 'exe_1', ...decision })
       expect(fault).toMatchObject({ code: 'transition_refused', http: 409, retry: 'never' })
       expect(fault.message).toBe(`contract exe_1 is ${status} and refuses "${trigger}"; it accepts nothing.`)

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import type { Machine } from '../../src/kernel/machine.ts'
+import { machineNamed } from '../../src/machines/all.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { auditRunes, type RuneLike } from './audit-runes.ts'
 
@@ -7,7 +9,10 @@ const ids = { session_id, agent_id: 'a1', turn_id: 't1' }
 
 function move(machine: string, subject_id: string, kind: string, steps: string, more: Partial<RuneLike> = {}) {
   const [from = '', trigger = '', to = ''] = steps.split(' ')
-  return { ...ids, kind, machine, subject_id, from, trigger, to, ...more }
+  const declared: Machine | undefined = machineNamed(machine)
+  const edge = declared?.transitions.find((t) => t.from === from && t.on === trigger && t.to === to)
+  const guards = edge?.when?.map((guard) => ({ guard, holds: true, because: 'It does.' }))
+  return { ...ids, kind, machine, subject_id, from, trigger, to, ...(guards && { guards }), ...more }
 }
 
 const begin: readonly RuneLike[] = [

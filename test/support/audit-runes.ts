@@ -1,4 +1,5 @@
 import { audit, type Move, settled } from '../../src/kernel/audit.ts'
+import type { Reading } from '../../src/kernel/guard.ts'
 import type { Machine } from '../../src/kernel/machine.ts'
 import { machines } from '../../src/machines/all.ts'
 import { auditInvariants } from './audit-invariants.ts'
@@ -12,6 +13,7 @@ export interface RuneLike {
   readonly from?: string | null
   readonly to?: string
   readonly trigger?: string | null
+  readonly guards?: readonly Reading[]
   readonly run_id?: string
   readonly agent_id?: string
   readonly turn_id?: string
@@ -23,7 +25,7 @@ export interface RuneLike {
   readonly task_id?: string
 }
 
-type IdField = Exclude<keyof RuneLike, 'kind' | 'machine' | 'subject_id' | 'from' | 'to' | 'trigger'>
+type IdField = Exclude<keyof RuneLike, 'kind' | 'machine' | 'subject_id' | 'from' | 'to' | 'trigger' | 'guards'>
 
 /** Which id of a rune names the subject of a machine that the rune opens or carries along. */
 const idFields: Readonly<Record<string, IdField>> = {
@@ -90,7 +92,7 @@ function moved(subjects: Map<string, Subject>, rune: RuneLike): readonly string[
   const known = subjects.get(key)
   const subject = known ?? begun(machine, id)
   subjects.set(key, subject)
-  advance(subject, { from, to, trigger })
+  advance(subject, { from, to, trigger, guards: rune.guards })
 
   const edge = machine.transitions.find((t) => t.from === from && t.on === trigger && t.to === to)
   const unopened = known === undefined && machine.opens !== null
@@ -109,7 +111,7 @@ function carried(subjects: Map<string, Subject>, rune: RuneLike): readonly strin
     const subject = id === undefined ? undefined : subjects.get(keyOf(machine, rune.session_id, id))
     const edge = machine.transitions.find((t) => t.carried && t.rune === rune.kind && t.from === subject?.at)
     if (subject !== undefined && edge !== undefined)
-      advance(subject, { from: edge.from, to: edge.to, trigger: edge.on })
+      advance(subject, { from: edge.from, to: edge.to, trigger: edge.on, guards: rune.guards })
   }
   return []
 }

@@ -145,7 +145,9 @@ export function move(
   const declared = (byName.get(machine) as Machine).transitions
   const edge = declared.find((t) => t.from === from && t.on === trigger && (to === undefined || t.to === to))
   if (edge?.rune == null || edge.carried) throw new TypeError(`${machine} writes no rune for ${from} on ${trigger}.`)
-  return { ...plain(edge.rune as Kind, payload), machine, subject_id, from, to: edge.to, trigger } as Draft
+  const guards = edge.when?.map((guard) => ({ guard, holds: true, because: 'It does in this test.' }))
+  const read = guards === undefined ? {} : { guards }
+  return { ...plain(edge.rune as Kind, payload), machine, subject_id, from, to: edge.to, trigger, ...read } as Draft
 }
 
 export const created = (session_id: string) => opening('session', session_id)

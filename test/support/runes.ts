@@ -1,7 +1,7 @@
 import { type BatchMove, checkBatch } from '../../src/kernel/coupling.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import type { Machine } from '../../src/kernel/machine.ts'
-import { transition } from '../../src/kernel/transition.ts'
+import { suppose } from '../../src/kernel/transition.ts'
 import { type MachineName, machines } from '../../src/machines/all.ts'
 import { couplings, type FrameName, type MoveName, type ThreadName } from '../../src/machines/couplings.ts'
 import { type Actor, actorCategory } from '../../src/runes/actor.ts'
@@ -125,11 +125,10 @@ export function createStory(session_id = 'ses_1') {
     const machine = byName.get(machineName) as Machine
     const subject_id = subjectOf(machineName, call)
     const from = trigger === null ? null : (stateOf(subject_id) ?? machine.initial)
-    const guards = Object.fromEntries(machine.transitions.flatMap((t) => t.when ?? []).map((guard) => [guard, true]))
     const decision =
       from === null || trigger === null
         ? null
-        : transition(machine, from, trigger, { ...guards, continue: row === 'continued' })
+        : suppose(machine, from, trigger, (guard) => guard !== 'continue' || row === 'continued')
     if (decision !== null && !decision.allowed)
       throw new Error(`${subject_id} is ${from} and refuses ${move} (${row}).`)
 
@@ -138,7 +137,9 @@ export function createStory(session_id = 'ses_1') {
     const ecs = call?.kind === 'step' && machineName === 'contract' ? 'ecs_node' : undefined
     const actor = actors[move] ?? ecs ?? actorOf[machine.name as MachineName] ?? 'graph_runner'
     const payload = { ...standard(row, move, call), ...says[move] }
-    const recorded = { machine: machineName, subject_id, from, to, trigger }
+    const { readings = [] } = decision ?? {}
+    const guards = readings.length === 0 ? {} : { guards: readings }
+    const recorded = { machine: machineName, subject_id, from, to, trigger, ...guards }
     write(kind, actor, payload, concerning(machineName, call), recorded)
     states.set(subject_id, rest(machine, to))
     carry(kind)

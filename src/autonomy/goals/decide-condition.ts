@@ -7,6 +7,7 @@ import type { Actor } from '../../runes/actor.ts'
 import { spawn } from '../../runtime/agents/spawn.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
 import { problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
+import { subject } from '../../runtime/subject.ts'
 import { contextOf } from './condition-context.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { writtenJson } from './draft.ts'
@@ -61,7 +62,7 @@ export function decideCondition(
 function record(desk: Desk, { planned }: TaskView, actor: Actor, decided: Decided) {
   const { task_id, condition } = planned
   const payload = { condition: condition ?? '', ...decided, reason: decided.reason.slice(0, 4_000).toWellFormed() }
-  desk.batch.say('task.condition_decided', { actor, payload }, aboutGoal(desk, task_id))
+  desk.batch.record('task.condition_decided', { actor, payload }, aboutGoal(desk, task_id))
 }
 
 function readReply({ reply, replied_by }: { readonly reply: unknown; readonly replied_by: string }): [Actor, Decided] {
@@ -93,7 +94,7 @@ function askPerson(desk: Desk, { planned }: TaskView, inputs: readonly Input[], 
     digest: null,
   }
   const about = { ...aboutGoal(desk, task_id), interaction_id }
-  batch.open('interaction', interaction_id, 'interaction.opened', { actor: 'scheduler', payload }, about)
+  batch.on(subject.newQuestion(interaction_id, about), 'scheduler').open(payload)
 }
 
 const verdictShape = z.object({ holds: z.boolean().nullable(), reason: z.string().default('') })

@@ -1,8 +1,9 @@
 import { isTerminal } from '../../kernel/machine.ts'
 import { taskMachine } from '../../machines/task.ts'
 import type { TaskView } from '../../observation/goal-state.ts'
+import { subject } from '../../runtime/subject.ts'
 import { currentTasks } from './critique.ts'
-import { aboutGoal, type Desk } from './desk.ts'
+import type { Desk } from './desk.ts'
 import { outcomesOf } from './inputs.ts'
 import { type Op, type Schedule, schedule, type TaskFacts } from './schedule.ts'
 import { stopGoal } from './stop-goal.ts'
@@ -44,7 +45,7 @@ export function decideExecuting(desk: Desk) {
     reason?: string,
   ) {
     const payload = reason === undefined ? {} : { reason }
-    batch.move('goal', goal_id, trigger, 'goal.moved', { actor: 'scheduler', payload }, aboutGoal(desk))
+    batch.on(subject.goal(goal_id), 'scheduler').move(trigger, payload)
   }
 }
 

@@ -3,6 +3,7 @@ import type { Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
+import { subject } from '../../runtime/subject.ts'
 import { notesForReplan } from './critique.ts'
 import { aboutGoal, type Desk } from './desk.ts'
 import { plannerInput } from './prompts.ts'
@@ -24,7 +25,7 @@ export function decideReceived(desk: Desk) {
       'human',
     )
   if (given === null && draftsLeft(desk) === 0) return stopWithoutPlan(desk)
-  batch.move('goal', goal_id, 'decompose_goal', 'goal.moved', { actor: scheduler, payload: {} }, aboutGoal(desk))
+  batch.on(subject.goal(goal_id), scheduler).move('decompose_goal', {})
 }
 
 /** A draft is wanted, judged, or waits for a person to let it start. */
@@ -47,7 +48,7 @@ export function decidePlanning(desk: Desk) {
   const { ids, batch, config } = desk
   const plan_id = ids.plan(draft)
   const tasks = judged.tasks as unknown as Record<string, Json>[]
-  batch.say('plan.created', { actor: 'coordinator', payload: { plan_id, tasks } }, aboutGoal(desk))
+  batch.record('plan.created', { actor: 'coordinator', payload: { plan_id, tasks } }, aboutGoal(desk))
   if (config.auto === true) return start(desk, 'auto_start', judged.tasks, plan_id)
   const interaction_id = ids.question(plan_id)
   const request = { goal_id: goal.goal_id, plan_id, tasks, options: ['approve', 'deny'] }
@@ -58,11 +59,11 @@ export function decidePlanning(desk: Desk) {
     evidence: [],
     deadline: null,
     on_silence: 'wait' as const,
-    // Whoever approves can say what he saw.
+    // An approval can name what the person saw.
     digest: desk.engine.sha256(canonicalJson(request)),
   }
   const about = { ...aboutGoal(desk), interaction_id }
-  batch.open('interaction', interaction_id, 'interaction.opened', { actor: scheduler, payload }, about)
+  batch.on(subject.newQuestion(interaction_id, about), scheduler).open(payload)
 }
 
 function decideApproval(desk: Desk) {
@@ -73,9 +74,7 @@ function decideApproval(desk: Desk) {
   const { decision, reason } = answered.reply as { decision: 'approve' | 'deny'; reason?: string }
   if (decision === 'approve') return start(desk, 'plan_approved', goal.plan.tasks, goal.plan.plan_id)
   const payload = { reason: reason ?? `Rejected by ${answered.replied_by}.` }
-  batch.move('goal', goal.goal_id, 'plan_rejected', 'goal.moved', { actor: 'human', payload }, aboutGoal(desk), {
-    revise: true,
-  })
+  batch.on(subject.goal(goal.goal_id), 'human').move('plan_rejected', payload, { decision })
 }
 
 function start(
@@ -86,14 +85,13 @@ function start(
 ) {
   const { goal, batch } = desk
   const actor = trigger === 'auto_start' ? 'policy' : 'human'
-  batch.move('goal', goal.goal_id, trigger, 'goal.moved', { actor, payload: {} }, aboutGoal(desk))
+  batch.on(subject.goal(goal.goal_id), actor).move(trigger, {})
   for (const task of tasks) openTask(desk, plan_id, task)
 }
 
 export function openTask(desk: Desk, plan_id: string, task: NonNullable<Desk['goal']['plan']>['tasks'][number]) {
   const payload = { plan_id, task: task as unknown as Record<string, Json> }
-  const about = aboutGoal(desk, task.task_id)
-  desk.batch.open('task', task.task_id, 'task.opened', { actor: scheduler, payload }, about)
+  desk.batch.on(subject.task(desk.goal.goal_id, task.task_id), scheduler).open(payload)
 }
 
 /** What the planner wrote; undefined while it is at work, or where nothing is left to be drafted. */
@@ -143,7 +141,7 @@ function isGone({ batch, goal }: Desk): boolean {
 
 function draftFailed(desk: Desk, draft: number, failure: Json) {
   const payload = { plan_id: desk.ids.plan(draft), changes: { change: 'draft_failed', failure } }
-  desk.batch.say('plan.updated', { actor: 'coordinator', payload }, aboutGoal(desk))
+  desk.batch.record('plan.updated', { actor: 'coordinator', payload }, aboutGoal(desk))
 }
 
 /** Each review begins the count anew: it is about how often one plan is tried. */

@@ -3,6 +3,7 @@ import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { spawn } from '../../runtime/agents/spawn.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
+import { subject } from '../../runtime/subject.ts'
 import { type Critique, currentTasks, failuresOf, publicProblems, readCritique, verdictOf } from './critique.ts'
 import { draftsLeft, notConfigured, openTask } from './decide-planning.ts'
 import { aboutGoal, type Desk } from './desk.ts'
@@ -21,20 +22,13 @@ export function decideReviewing(desk: Desk) {
   const plan_id = goal.plan?.plan_id ?? ''
   const findings = critique.findings as unknown as Record<string, Json>[]
   const said = { actor: 'reasoning' as const, payload: { plan_id, findings }, visibility: 'internal' as const }
-  batch.say('plan.critique', said, aboutGoal(desk))
+  batch.record('plan.critique', said, aboutGoal(desk))
 
   const verdict = verdictOf(goal, critique, ids)
   if (verdict.verdict === 'passed') {
     // The critic is told that its summary is public and its findings are not.
     const payload = { plan_id, summary: critique.summary || summaryOf(desk) }
-    batch.move(
-      'goal',
-      goal.goal_id,
-      'critique_passed',
-      'plan.goal_met',
-      { actor: 'reasoning', payload },
-      aboutGoal(desk),
-    )
+    batch.on(subject.goal(goal.goal_id), 'reasoning').move('critique_passed', payload)
     return
   }
   const what = publicProblems(goal, critique)
@@ -47,19 +41,11 @@ export function decideReviewing(desk: Desk) {
     )
   if (verdict.verdict === 'replan') return replan(desk, what)
   const changes = { change: 'tasks_added', task_ids: verdict.tasks.map(({ task_id }) => task_id) }
-  batch.say('plan.updated', { actor: 'scheduler', payload: { plan_id, changes } }, aboutGoal(desk))
+  batch.record('plan.updated', { actor: 'scheduler', payload: { plan_id, changes } }, aboutGoal(desk))
   const payload = { reason: what }
-  batch.move(
-    'goal',
-    goal.goal_id,
-    'critique_found_issues',
-    'goal.moved',
-    { actor: 'reasoning', payload },
-    aboutGoal(desk),
-    {
-      retry: true,
-    },
-  )
+  batch
+    .on(subject.goal(goal.goal_id), 'reasoning')
+    .move('critique_found_issues', payload, { retries: verdict.tasks.length })
   for (const task of verdict.tasks) openTask(desk, plan_id, task)
 }
 
@@ -68,14 +54,7 @@ function replan(desk: Desk, reason: string) {
   // The critique of this append is not in the count yet, and begins it anew.
   if (goal.given === null && draftsLeft({ ...desk, goal: { ...goal, drafts: [] } }) === 0)
     return stopGoal(desk, 'no_plan', `It needs another plan, and there is no planner: ${reason}`, 'policy')
-  batch.move(
-    'goal',
-    goal.goal_id,
-    'needs_replan',
-    'goal.moved',
-    { actor: 'reasoning', payload: { reason } },
-    aboutGoal(desk),
-  )
+  batch.on(subject.goal(goal.goal_id), 'reasoning').move('needs_replan', { reason })
 }
 
 /** What the critic found, and what needs no critic to be seen. Undefined while it is at work. */

@@ -245,7 +245,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
       if (state.interactions.get(interaction_id)?.state !== 'open') return { answer: () => undefined }
       const batch = createBatch(state, engine.clock.now())
       const payload = { plan_id: goal.plan?.plan_id ?? '', changes: { change: 'plan_given', plan } }
-      batch.say('plan.updated', { actor: 'human', payload }, aboutGoal({ goal }))
+      batch.record('plan.updated', { actor: 'human', payload }, aboutGoal({ goal }))
       return { batch, read: [interaction_id], answer: () => undefined }
     })
   }

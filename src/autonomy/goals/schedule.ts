@@ -233,6 +233,23 @@ function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskSta
  * Pending, and all it depends on is met or not taken: the urgent ones first, and of those the oldest. A condition is
  * decided before the gate of its task is asked, so a task that has to be decided does not wait for its gate.
  */
+/** The tasks that one still waits for, by their keys: a dependency counts once it is met or void. */
+export function waitsFor(
+  tasks: readonly Waiting[],
+  stateOf: (task_id: string) => TaskState | undefined,
+  { depends_on }: PlannedTask,
+): readonly string[] {
+  const states = new Map(tasks.map(({ planned, state }) => [planned.task_id, stateOf(planned.task_id) ?? state]))
+  const standing = standings(tasks.map(placed), states)
+  return tasks.flatMap(({ planned: { task_id, key } }) =>
+    depends_on.includes(task_id) && !isClear(standing(task_id)) ? [key] : [],
+  )
+}
+
+type Waiting = Pick<TaskFacts, 'planned' | 'state'> & { readonly condition: Decision }
+
+const isClear = (standing: Standing) => standing === 'met' || standing === 'void'
+
 function runnable(
   tasks: readonly TaskFacts[],
   states: ReadonlyMap<string, TaskState>,
@@ -242,12 +259,11 @@ function runnable(
   const undecided = new Set(
     tasks.flatMap(({ planned, condition }) => (condition?.decided === null ? [planned.task_id] : [])),
   )
-  const isClear = (id: string) => standing(id) === 'met' || standing(id) === 'void'
   return tasks
     .filter(({ planned: { task_id, depends_on, instead_of } }) => {
       if (states.get(task_id) !== 'pending' || undecided.has(gates.behind(task_id)?.task_id ?? '')) return false
       const before = undecided.has(task_id) ? gates.through(depends_on, 'depends_on') : depends_on
-      if (!before.every(isClear)) return false
+      if (!before.every((id) => isClear(standing(id)))) return false
       return instead_of === null || isTerminal(taskMachine, states.get(instead_of) ?? 'pending')
     })
     .map((task, age) => ({ task, age, rank: priorities.indexOf(task.planned.priority) }))

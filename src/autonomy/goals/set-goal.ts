@@ -11,6 +11,7 @@ import { attempt } from '../../runtime/commands/attempt.ts'
 import { refuseStopped } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
 import { fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
+import { subject } from '../../runtime/subject.ts'
 import { type GoalConfig, goalConfig } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 
@@ -50,7 +51,7 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
     spawn(engine, batch, { name, parent_id: null, agent_id, budget })
     if (batch.stateOf(state.session_id) === 'created') ready(batch, state, state.root_agent_id || agent_id)
     const payload = { goal_description: goal, config: plain(config) }
-    batch.open('goal', goal_id, 'plan.goal_received', { actor: 'human', payload }, { goal_id, agent_id })
+    batch.on({ ...subject.goal(goal_id), about: { goal_id, agent_id } }, 'human').open(payload)
   }
   try {
     if (session_id === undefined) await openOwn(engine, own, write)
@@ -75,14 +76,13 @@ async function openOwn(engine: Engine, own: string, write: (batch: Batch, state:
   const state = newSessionState(own)
   const batch = createBatch(state, engine.clock.now())
   const payload = { conversation_id: own, config: {} }
-  batch.open('session', own, 'session.created', { actor: 'graph_runner', payload })
+  batch.on(subject.session(own), 'graph_runner').open(payload)
   write(batch, state)
   await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
 }
 
 function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string) {
-  const said = { actor: 'graph_runner' as const, payload: { root_agent_id } }
-  batch.move('session', session_id, 'agent_ready', 'session.activated', said)
+  batch.on(subject.session(session_id), 'graph_runner').move('agent_ready', { root_agent_id })
 }
 
 /** The goal that this key set before; refused if that was another one. */

@@ -4,10 +4,10 @@ import { taskMachine } from '../../machines/task.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { cancelAtRest } from '../../runtime/commands/stop.ts'
-import { aboutRun } from '../../runtime/engine/hold.ts'
 import { withdrawQuestions } from '../../runtime/interactions/withdraw.ts'
+import { subject } from '../../runtime/subject.ts'
 import { readThrown } from '../../runtime/thrown.ts'
-import { aboutGoal, type Desk } from './desk.ts'
+import type { Desk } from './desk.ts'
 import type { Judging } from './judge-draft.ts'
 
 /**
@@ -24,12 +24,10 @@ export function stopGoal(desk: Desk, cause: GoalStop, reason: string, actor: Act
   withdrawQuestions(batch, session, ({ goal_id }) => goal_id === goal.goal_id, reason, actor)
   for (const { planned, state } of goal.tasks) {
     if (isTerminal(taskMachine, state)) continue
-    const about = aboutGoal(desk, planned.task_id)
-    batch.move('task', planned.task_id, 'cancel', 'task.moved', { actor, payload: { reason } }, about)
+    batch.on(subject.task(desk.goal.goal_id, planned.task_id), actor).move('cancel', { reason })
   }
   stopRuns(desk, reason, actor)
-  const said = { actor, payload: { reason, cause } }
-  batch.move('goal', goal.goal_id, goalStops[cause].on, 'plan.stopped', said, aboutGoal(desk))
+  batch.on(subject.goal(goal.goal_id), actor).move(goalStops[cause].on, { reason, cause })
 }
 
 /** Coordinations whose questions were withdrawn come to their end. Should the process die before, the next one sees to it. */
@@ -49,14 +47,6 @@ function stopRuns({ engine, state, goal, batch }: Desk, reason: string, actor: A
     const works_for = run.agent_id === goal.agent_id || state.agents.get(run.agent_id)?.parent_id === goal.agent_id
     if (!works_for) continue
     if (run.status !== 'running') cancelAtRest(engine, state, batch, run, reason, actor)
-    else
-      batch.move(
-        'run',
-        run.run_id,
-        'request',
-        'run.requested',
-        { actor, payload: { request: 'cancel', reason } },
-        aboutRun(run),
-      )
+    else batch.on(subject.run(run), actor).move('request', { request: 'cancel', reason })
   }
 }

@@ -1,4 +1,5 @@
 import type { TaskView } from '../../observation/goal-state.ts'
+import { subject } from '../../runtime/subject.ts'
 import type { Desk } from './desk.ts'
 
 /** Only the goal gives it work. */
@@ -6,7 +7,7 @@ export function dismiss({ state, batch }: Desk, { agent_id }: Pick<TaskView, 'ag
   if (agent_id === null || batch.stateOf(agent_id) !== 'idle') return
   const stats = { ...state.agents.get(agent_id)?.used } as Record<string, number>
   const payload = { agent_id, reason: 'its task is over', stats }
-  batch.move('agent', agent_id, 'kill', 'agent.terminated', { actor: 'scheduler', payload }, { agent_id })
+  batch.on(subject.agent(agent_id), 'scheduler').move('kill', payload, { is_forced: false })
 }
 
 /** A planner and a critic look; what changes something is for tasks that were judged. */

@@ -10,6 +10,7 @@ import { type Batch, createBatch } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/commands/attempt.ts'
 import { refuseOver } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
+import { subject } from '../../runtime/subject.ts'
 import type { PlanSubmission } from './plans.ts'
 import type { PlanPorts } from './ports.ts'
 import { inputOf, recordedIn } from './recorded.ts'
@@ -29,7 +30,7 @@ export async function receive(ports: PlanPorts, core: CorePorts, submission: Pla
 
   const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
   const open = (batch: Batch) =>
-    batch.open('coordination', coordination_id, 'coordination.received', { actor: 'coordinator', payload }, about)
+    batch.on({ machine: 'coordination', id: coordination_id, about }, 'coordinator').open(payload)
   try {
     if (session_id === undefined) await openAlone(engine, open)
     else
@@ -53,7 +54,7 @@ async function openAlone(engine: Engine, open: (batch: Batch) => void) {
   const state = newSessionState(session_id)
   const batch = createBatch(state, engine.clock.now())
   const payload = { conversation_id: session_id, config: {} }
-  batch.open('session', session_id, 'session.created', { actor: 'coordinator', payload })
+  batch.on(subject.session(session_id), 'coordinator').open(payload)
   open(batch)
   await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
 }

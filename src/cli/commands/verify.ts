@@ -6,7 +6,7 @@ import type { Stray } from '../../runelog/stray.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem, readCheckpoint } from '../../runes/checkpoint.ts'
 import type { Mark } from '../../runes/record.ts'
-import { type BadEvent, createVerifier, type Redacted, type VerifierPorts } from '../../runes/verify.ts'
+import { type BadEvent, createVerifier, type LogFormat, type Redacted, type VerifierPorts } from '../../runes/verify.ts'
 import type { Client } from '../../surface/client.ts'
 import { auditSession } from '../../surface/operations/audit.ts'
 import type { ExistingStore } from '../../surface/wiring.ts'
@@ -99,7 +99,7 @@ interface Verdict {
   readonly first_bad: BadEvent | null
   readonly redactions: readonly Redacted[]
   /** 1: a bundle that 0.1 exported. */
-  readonly format: 1 | 2
+  readonly format: LogFormat
 }
 
 const nothingElse = { damages: [], strays: [] }

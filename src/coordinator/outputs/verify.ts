@@ -1,4 +1,4 @@
-import { audit } from '../../kernel/audit.ts'
+import { audit, type Move } from '../../kernel/audit.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { machineDigest } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
@@ -117,13 +117,20 @@ function typeOf(name: string): string | null {
   return Object.hasOwn(artifactTypes, base) || Object.hasOwn(others, base) ? base : null
 }
 
+/** The moves on a tape, with what the guards found, as the audit of a machine reads them. */
+export function tapeMoves({ entries }: RunTape): readonly Move[] {
+  return entries.slice(1).map(({ from_state: from, to_state: to, trigger, guards_evaluated }) => {
+    const guards = guards_evaluated.map(({ guard_name, passed, reason }) => {
+      return { guard: guard_name, holds: passed, because: reason }
+    })
+    return { from, to, trigger, guards }
+  })
+}
+
 function tapeProblems(tape: RunTape, documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
   const file = 'run_tape.json'
   const wrong = (message: string): PlanProblem => ({ file, check: 'lineage', message })
-  const moves = tape.entries
-    .slice(1)
-    .map(({ from_state, to_state, trigger }) => ({ from: from_state, to: to_state, trigger }))
-  const problems = audit(coordinationMachine, moves).map(wrong)
+  const problems = audit(coordinationMachine, tapeMoves(tape)).map(wrong)
   const digest = machineDigest(coordinationMachine, sha256)
   if (tape.machine.digest !== digest) problems.push(wrong(`It was recorded by another machine than ${digest}.`))
   if (tape.entries.at(-1)?.to_state !== tape.state || !tape.is_closed)

@@ -43,6 +43,7 @@ export const contractKinds = {
     read_only: z.boolean().exactOptional(),
     idempotent: z.boolean().exactOptional(),
     definition_sha256: z.string().nullable().exactOptional(),
+    ends_turn: z.boolean().exactOptional(),
   }),
   /**
    * Why the outcome of an action is unknown: what the tool threw and what the other side answered, a timeout, a lost

@@ -2,6 +2,7 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Budget } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
+import { subject } from '../subject.ts'
 import { readThrown, stacksOf } from '../thrown.ts'
 
 export interface Spawning {
@@ -33,7 +34,6 @@ export function spawn(engine: Engine, batch: Batch, spawning: Spawning): string 
   const { name, parent_id, budget, problem, agent_id = engine.ids.next('agt') } = spawning
   const definition = engine.agents.get(name)
   if (definition === undefined) throw faults.not_found({ what: 'agent', id: name, known: [...engine.agents.keys()] })
-  const actor = 'graph_runner'
   const payload = {
     agent_id,
     agent: name,
@@ -43,12 +43,9 @@ export function spawn(engine: Engine, batch: Batch, spawning: Spawning): string 
     tools: [...definition.registry.names],
     budget: budget ?? definition.budget ?? null,
   }
-  batch.open('agent', agent_id, 'agent.spawning', { actor, payload }, { agent_id })
-  if (problem === undefined)
-    batch.move('agent', agent_id, 'init_complete', 'agent.ready', { actor, payload: { agent_id } }, { agent_id })
-  else {
-    const said = { actor, payload: { agent_id, error: problem } } as const
-    batch.move('agent', agent_id, 'init_error', 'agent.failed', said, { agent_id })
-  }
+  const handle = batch.on(subject.agent(agent_id), 'graph_runner')
+  handle.open(payload)
+  if (problem === undefined) handle.move('init_complete', { agent_id })
+  else handle.move('init_error', { agent_id, error: problem })
   return agent_id
 }

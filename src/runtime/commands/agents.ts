@@ -5,6 +5,7 @@ import type { Budget, SessionState } from '../../observation/session-state.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
+import { subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
 import { ended } from './ended.ts'
 import { failOrphans } from './orphans.ts'
@@ -85,7 +86,7 @@ function end(state: SessionState, batch: Batch, agent_id: string, trigger: 'kill
   const run = [...state.openRuns.values()].find((r) => r.turn_id !== null && r.turn_id === agent?.turn_id)
   if (run !== undefined) throw faults.agent_busy({ agent_id, run_id: run.run_id })
   const payload = { agent_id, reason, stats: { ...agent?.used } as Record<string, number> }
-  batch.move('agent', agent_id, trigger, 'agent.terminated', { actor: 'human', payload }, { agent_id })
+  batch.on(subject.agent(agent_id), 'human').move(trigger, payload, { is_forced: false })
 }
 
 async function cancelRuns(engine: Engine, state: SessionState, agent_id: string, reason: string) {

@@ -8,9 +8,8 @@ import type { CallView, InteractionView, SessionState } from '../../observation/
 import { runesOf } from '../../runelog/subject-of.ts'
 import type { ExecutionSnapshot } from '../../wire/contract.ts'
 import type { Batch } from '../batch.ts'
-import { executionOf } from '../contracts/about.ts'
 import type { Engine } from '../engine/engine.ts'
-import { aboutRun } from '../engine/hold.ts'
+import { aboutRun, executionOf } from '../subject.ts'
 
 /** What was found before a question is closed by a person, a program or a timer. */
 export interface Alignment {
@@ -98,5 +97,5 @@ function misaligned(
   engine.warn('another number of waiting contracts than expected', { run_id, expected, found })
   const run = state.runs.get(run_id)
   const payload = { expected: [...expected], found: [...found] }
-  if (run !== undefined) batch.say('run.misaligned', { actor: 'graph_runner', payload }, aboutRun(run))
+  if (run !== undefined) batch.record('run.misaligned', { actor: 'graph_runner', payload }, aboutRun(run))
 }

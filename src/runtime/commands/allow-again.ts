@@ -23,7 +23,7 @@ export async function allowAgain(engine: Engine, execution_id: string, allowed_b
   await attempt(engine, session_id, (state) => {
     const batch = createBatch(state, engine.clock.now())
     const payload = { idempotency_key, salted_key, allowed_by }
-    batch.say('contract.repeat_allowed', { actor: 'human', payload }, { execution_id })
+    batch.record('contract.repeat_allowed', { actor: 'human', payload }, { execution_id })
     return { batch, answer: () => undefined }
   })
 }

@@ -1,8 +1,7 @@
 import type { Fault } from '../../faults/fault.ts'
 import { createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
-import { aboutRun } from '../engine/hold.ts'
-import { aboutOf } from '../interactions/about-question.ts'
+import { subject } from '../subject.ts'
 import { align } from './alignment.ts'
 import { attempt } from './attempt.ts'
 import { takeUp } from './take-up.ts'
@@ -32,27 +31,8 @@ export async function expire(engine: Engine, session_id: string, interaction_id:
     refused = refusal
     if (refusal !== undefined) return { answer: () => null }
     const call = state.calls.get(question.call_id ?? '')
-    batch.move(
-      'interaction',
-      interaction_id,
-      'expire',
-      'interaction.expired',
-      { actor: 'timer', payload: { effect } },
-      aboutOf(question, call),
-      {
-        deadline_applies: call?.reason !== 'outcome_unknown' && run?.strict !== true,
-      },
-    )
-    if (run?.status === 'waiting_user')
-      batch.move(
-        'run',
-        run.run_id,
-        'interaction.auto_decide.timeout',
-        'run.moved',
-        { actor: 'timer', payload: {} },
-        aboutRun(run),
-        { reply_is_optional: !run.strict },
-      )
+    batch.on(subject.question(question, call), 'timer').move('expire', { effect })
+    if (run?.status === 'waiting_user') batch.on(subject.run(run), 'timer').move('interaction.auto_decide.timeout', {})
     isBeside = run === undefined
     return { batch, read: run === undefined ? [] : [run.run_id], answer: () => question.run_id }
   })

@@ -1,7 +1,7 @@
 import type { RunView, SessionState } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
-import { aboutRun } from '../engine/hold.ts'
+import { subject } from '../subject.ts'
 import { closeOpenCalls } from './stop.ts'
 
 /** The run fails for good. Its epoch goes up if someone held it: who wakes late cannot add to what is over. */
@@ -17,22 +17,15 @@ export function giveUp(
   if (turn !== undefined) {
     const inTools = turn.state === 'tool_executing'
     if (inTools) closeOpenCalls(engine, state, batch, run, message, 'recovery')
-    batch.move(
-      'turn',
-      turn.turn_id,
-      inTools ? 'tool_crash' : 'stream_error',
-      'turn.error',
-      { actor: 'recovery', payload: { error_type: error_code.toLowerCase(), message, retryable: false } },
-      { ...aboutRun(run), turn_id: turn.turn_id },
-      { unrecoverable: true },
-    )
+    batch.on(subject.turn(run, turn.turn_id), 'recovery').move(inTools ? 'tool_crash' : 'stream_error', {
+      error_type: error_code.toLowerCase(),
+      message,
+      retryable: false,
+    })
   }
-  batch.move(
-    'run',
-    run.run_id,
-    'restart.reconcile_failed',
-    'run.moved',
-    { actor: 'recovery', payload: { error_code, message, ...(run.status === 'running' && { epoch: run.epoch + 1 }) } },
-    aboutRun(run),
-  )
+  batch.on(subject.run(run), 'recovery').move('restart.reconcile_failed', {
+    error_code,
+    message,
+    ...(run.status === 'running' && { epoch: run.epoch + 1 }),
+  })
 }

@@ -3,8 +3,8 @@ import { createBatch } from '../batch.ts'
 import { inputWithdrawn } from '../contracts/endings.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
-import { aboutRun } from '../engine/hold.ts'
 import type { AbandonedRun } from '../shared-store.ts'
+import { subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
 import { giveUp } from './give-up.ts'
 import { failOrphans } from './orphans.ts'
@@ -25,34 +25,17 @@ export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engi
       giveUp(engine, state, batch, run, problem.code, problem.message)
       return { batch, answer: () => false }
     }
-    batch.move(
-      'run',
-      run_id,
-      'restart.requeued',
-      'run.moved',
-      { actor: 'recovery', payload: { epoch: run.epoch + 1 } },
-      aboutRun(run),
-    )
+    batch.on(subject.run(run), 'recovery').move('restart.requeued', { epoch: run.epoch + 1 })
     // An answer would reach no tool: the ones that asked went with their worker.
     for (const call of state.calls.values())
       if (call.run_id === run_id) inputWithdrawn(batch, call, 'The tool that asked is gone with its worker.')
     const turn = state.turns.get(run.turn_id ?? '')
     if (turn?.state === 'streaming')
-      batch.move(
-        'turn',
-        turn.turn_id,
-        'stream_error',
-        'turn.error',
-        {
-          actor: 'recovery',
-          payload: {
-            error_type: 'worker_lost',
-            message: 'The worker was lost while the model was answering.',
-            retryable: true,
-          },
-        },
-        { ...aboutRun(run), turn_id: turn.turn_id },
-      )
+      batch.on(subject.turn(run, turn.turn_id), 'recovery').move('stream_error', {
+        error_type: 'worker_lost',
+        message: 'The worker was lost while the model was answering.',
+        retryable: true,
+      })
     return { batch, answer: () => true }
   })
   if (goes_on) engine.wake(session_id, run_id)
@@ -66,31 +49,15 @@ export async function preserve(engine: Engine, session_id: string, run_id: strin
     const run = state.runs.get(run_id)
     if (run?.status !== 'waiting_user') return { answer: () => undefined }
     const batch = createBatch(state, engine.clock.now())
-    const guards = {
-      interaction_is_open: [...state.interactions.values()].some((i) => i.run_id === run_id && i.state === 'open'),
-      agent_is_configured: engine.agents.has(run.agent),
-      checkpoint_verifies: run.turn_id !== null && state.turns.has(run.turn_id),
-    }
-    if (Object.values(guards).every(Boolean))
-      batch.move(
-        'run',
-        run_id,
-        'restart.preserve_waiting',
-        'run.moved',
-        { actor: 'recovery', payload: {} },
-        aboutRun(run),
-        guards,
-      )
+    const handle = batch.on(subject.run(run), 'recovery')
+    const facts = { is_configured: engine.agents.has(run.agent) }
+    const decision = handle.decide('restart.preserve_waiting', {}, facts)
+    if (decision.allowed) handle.move('restart.preserve_waiting', {}, facts)
     else {
-      const missing = Object.entries(guards).flatMap(([guard, holds]) => (holds ? [] : [guard]))
-      giveUp(
-        engine,
-        state,
-        batch,
-        run,
-        'SESSION_RESUME_FAILED',
-        `It cannot be resumed: ${missing.join(', ')} does not hold.${guards.agent_is_configured ? '' : ` ${notConfigured(run)}`}`,
-      )
+      const missing = decision.readings.flatMap(({ guard, holds }) => (holds ? [] : [guard]))
+      const more = facts.is_configured ? '' : ` ${notConfigured(run)}`
+      const message = `It cannot be resumed: ${missing.join(', ')} does not hold.${more}`
+      giveUp(engine, state, batch, run, 'SESSION_RESUME_FAILED', message)
     }
     return { batch, answer: () => undefined }
   })

@@ -12,10 +12,9 @@ import { type Batch, createBatch } from '../batch.ts'
 import { settledDidNot, settledHappened } from '../contracts/endings.ts'
 import { obstacleToDidNot, sayObstacle } from '../engine/did-not.ts'
 import type { Engine } from '../engine/engine.ts'
-import { aboutRun } from '../engine/hold.ts'
-import { aboutOf } from '../interactions/about-question.ts'
 import { checkReply } from '../interactions/reply-shapes.ts'
 import { readSettlement } from '../interactions/settlement.ts'
+import { subject } from '../subject.ts'
 import { type Alignment, align } from './alignment.ts'
 import { attempt, type Wish } from './attempt.ts'
 import { expire } from './expire.ts'
@@ -80,24 +79,9 @@ async function decide(
   const run = question.run_id === null ? undefined : state.runs.get(question.run_id)
   if (interaction_kind === 'settlement' && call !== undefined)
     await refuseUnknowing(engine, interaction_id, call, payload.reply)
-  batch.move(
-    'interaction',
-    interaction_id,
-    'answer',
-    'interaction.answered',
-    { actor: 'human', payload },
-    aboutOf(question, call),
-  )
+  batch.on(subject.question(question, call), 'human').move('answer', payload)
 
-  if (run?.status === 'waiting_user')
-    batch.move(
-      'run',
-      run.run_id,
-      'interaction.reply.accepted',
-      'run.moved',
-      { actor: 'human', payload: {} },
-      aboutRun(run),
-    )
+  if (run?.status === 'waiting_user') batch.on(subject.run(run), 'human').move('interaction.reply.accepted', {})
   else if (run !== undefined && isTerminal(runMachine, run.status)) settleLate(batch, question, call, payload, at)
   const answer = {
     interaction_id,
@@ -133,7 +117,7 @@ function settleLate(
   question: InteractionView,
   call: CallView | undefined,
   answered: { reply: Json; replied_by: string; idempotency_key: string | null },
-  at: number,
+  _at: number,
 ) {
   if (call === undefined || call.contract !== 'waiting') return
   const settled = readSettlement(answered)
@@ -147,8 +131,8 @@ function settleLate(
         },
       ],
     })
-  if (settled.outcome === 'happened') settledHappened(batch, call, settled.result, true, at)
-  else settledDidNot(batch, call, settled.reason, true, at)
+  if (settled.outcome === 'happened') settledHappened(batch, call, settled.result, true)
+  else settledDidNot(batch, call, settled.reason, true)
 }
 
 /** A tool that may still act, or one that knows better, has the last word about "it did not happen". */

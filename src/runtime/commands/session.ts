@@ -7,6 +7,7 @@ import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { withdrawQuestions } from '../interactions/withdraw.ts'
 import { named, recording } from '../requests.ts'
+import { subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
 import { once } from './once.ts'
 import { cancelAtRest, stop } from './stop.ts'
@@ -14,7 +15,7 @@ import { cancelAtRest, stop } from './stop.ts'
 export function pause(engine: Engine, session_id: string, reason: string): Promise<void> {
   return attempt(engine, session_id, (state) => {
     const batch = createBatch(state, engine.clock.now())
-    batch.move('session', session_id, 'pause_requested', 'session.paused', { actor: 'human', payload: { reason } })
+    batch.on(subject.session(session_id), 'human').move('pause_requested', { reason })
     return { batch, answer: () => undefined }
   })
 }
@@ -31,10 +32,10 @@ export function goOn(
     refuseOtherwise(state, trigger === 'reset' ? resets : resumes)
     if (trigger === 'resume_requested') {
       const payload = reason === undefined ? {} : { reason }
-      batch.move('session', session_id, trigger, 'session.resumed', { actor, payload })
+      batch.on(subject.session(session_id), actor).move(trigger, payload)
     } else {
       const payload = { reason: reason ?? trigger }
-      batch.move('session', session_id, trigger, 'session.unsuspended', { actor, payload })
+      batch.on(subject.session(session_id), actor).move(trigger, payload)
     }
   })
 }
@@ -47,7 +48,7 @@ export function replenish(engine: Engine, session_id: string, budget: Budget, re
     const isFirstOfCalls = before?.tool_calls === undefined && budget.tool_calls !== undefined
     const made = isFirstOfCalls && { tool_calls_made: state.used.tool_calls }
     const payload = { reason: reason ?? 'budget_replenished', budget, ...made }
-    batch.move('session', session_id, 'budget_replenished', 'session.unsuspended', { actor: 'human', payload })
+    batch.on(subject.session(session_id), 'human').move('budget_replenished', payload)
     // The last calls of a turn that has not noticed yet may be on their way; no other turn begins meanwhile.
     if (isFirstOfCalls) for (const turn_id of state.turns.keys()) batch.restOn(turn_id)
     const limits = { ...before, ...budget }
@@ -95,7 +96,7 @@ export async function close(
     // Something kept it from being closed before; whoever asks again may have mended that.
     if (state.subjects.get(session_id)?.state === 'closing') return { answer: () => undefined }
     const batch = createBatch(state, engine.clock.now())
-    batch.move('session', session_id, 'close_requested', 'session.closing', { actor: 'human', payload: { reason } })
+    batch.on(subject.session(session_id), 'human').move('close_requested', { reason })
     return { batch, answer: () => undefined }
   })
   await finishClosing(engine, session_id, reason, settled)
@@ -127,20 +128,10 @@ export async function finishClosing(
     for (const { agent_id, used } of now.agents.values()) {
       if (batch.stateOf(agent_id) !== 'idle') continue
       const payload = { agent_id, reason: 'the session is closed', stats: { ...used } }
-      batch.move(
-        'agent',
-        agent_id,
-        'parent_closed',
-        'agent.terminated',
-        { actor: 'graph_runner', payload },
-        { agent_id },
-      )
+      batch.on(subject.agent(agent_id), 'graph_runner').move('parent_closed', payload)
     }
     const final_stats = { runs: now.runs.size, agents: now.agents.size, ...now.used }
-    batch.move('session', session_id, 'cleanup_complete', 'session.closed', {
-      actor: 'graph_runner',
-      payload: { final_stats },
-    })
+    batch.on(subject.session(session_id), 'graph_runner').move('cleanup_complete', { final_stats })
     return { batch, answer: () => undefined }
   })
 }

@@ -8,8 +8,8 @@ import type { Actor } from '../../runes/actor.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import { closeCalls } from '../contracts/closing.ts'
 import type { Engine } from '../engine/engine.ts'
-import { aboutRun } from '../engine/hold.ts'
 import { settlementQuestion } from '../engine/settlement-question.ts'
+import { subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
 import { refuseMissing } from './clean-input.ts'
 
@@ -35,15 +35,7 @@ export function stop(
     const run = runOf(state, run_id)
     if (isTerminal(runMachine, run.status)) return { answer: () => ({ run_id, status: run.status, accepted: false }) }
     const batch = createBatch(state, engine.clock.now())
-    if (run.status === 'running')
-      batch.move(
-        'run',
-        run_id,
-        'request',
-        'run.requested',
-        { actor: 'human', payload: { request, reason } },
-        aboutRun(run),
-      )
+    if (run.status === 'running') batch.on(subject.run(run), 'human').move('request', { request, reason })
     else cancelAtRest(engine, state, batch, run, reason, 'human')
     return { batch, answer: () => ({ run_id, status: run.status, accepted: true }) }
   })
@@ -67,7 +59,7 @@ export function steer(engine: Engine, session_id: string, run_id: string, input:
       })
     const batch = createBatch(state, engine.clock.now())
     const payload = { request: 'steer', reason: 'steered', input } as const
-    batch.move('run', run_id, 'request', 'run.requested', { actor: 'human', payload }, aboutRun(run))
+    batch.on(subject.run(run), 'human').move('request', payload)
     return { batch, answer: () => ({ run_id, status: run.status, accepted: true }) }
   })
 }
@@ -89,11 +81,10 @@ export function cancelAtRest(
 ) {
   if (run.turn_id !== null) {
     closeOpenCalls(engine, state, batch, run, reason, actor)
-    const about = { ...aboutRun(run), turn_id: run.turn_id }
     const payload = { reason, partial_output: '' }
-    batch.move('turn', run.turn_id, 'interrupt', 'turn.interrupted', { actor, payload }, about)
+    batch.on(subject.turn(run, run.turn_id), actor).move('interrupt', payload)
   }
-  batch.move('run', run.run_id, 'run.canceled', 'run.moved', { actor, payload: { message: reason } }, aboutRun(run))
+  batch.on(subject.run(run), actor).move('run.canceled', { message: reason })
 }
 
 export function closeOpenCalls(
@@ -109,7 +100,6 @@ export function closeOpenCalls(
   closeCalls(batch, state, calls, {
     reason,
     actor,
-    at: engine.clock.now(),
     newInteractionId: () => engine.ids.next('int'),
     settlementFor: (call) => settlementQuestion(call, batch),
     knownOf: () => undefined,

@@ -11,6 +11,7 @@ import type { Visibility } from '../../runes/rune.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
+import { subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
 import { cleanInput } from './clean-input.ts'
 
@@ -163,16 +164,10 @@ export async function createSession(
   if (problem !== undefined) throw faults.agent_unfit({ agent, problem })
   const state = newSessionState(session_id)
   const batch = createBatch(state, engine.clock.now())
-  batch.open('session', session_id, 'session.created', {
-    actor: 'graph_runner',
-    payload: { conversation_id: session_id, config },
-  })
+  batch.on(subject.session(session_id), 'graph_runner').open({ conversation_id: session_id, config })
   const agent_id = spawn(engine, batch, { name: agent, parent_id: null })
   if (run_id !== null) {
-    batch.move('session', session_id, 'first_message', 'session.activated', {
-      actor: 'graph_runner',
-      payload: { root_agent_id: agent_id },
-    })
+    batch.on(subject.session(session_id), 'graph_runner').move('first_message', { root_agent_id: agent_id })
     openRun(batch, run_id, agent_id, { agent, input: null, ...message })
   }
   try {
@@ -206,7 +201,7 @@ async function isThere(
 /** A session that began with a plan has had no agent yet: its first one is the root. */
 function activate(batch: Batch, state: SessionState, agent_id: string) {
   const payload = { root_agent_id: state.root_agent_id || agent_id }
-  batch.move('session', state.session_id, 'first_message', 'session.activated', { actor: 'graph_runner', payload })
+  batch.on(subject.session(state.session_id), 'graph_runner').move('first_message', payload)
 }
 
 /**
@@ -261,5 +256,6 @@ export function openRun(
   const above =
     parent === null ? { parent_call_id: null } : { parent_call_id: parent.call_id, parent_run_id: parent.run_id }
   const payload = { agent, input, mode, interactive_require_user_reply, budget, ...above, ...bound }
-  batch.open('run', run_id, 'run.submitted', { actor, payload, visibility }, { run_id, agent_id, ...concerns })
+  const run = { ...subject.run({ run_id, agent_id }), about: { run_id, agent_id, ...concerns } }
+  batch.on(run, actor).open(payload, visibility)
 }

@@ -4,7 +4,7 @@ import type { Actor } from '../../runes/actor.ts'
 import type { Batch } from '../batch.ts'
 import { readSettlement } from '../interactions/settlement.ts'
 import { cancelled, failed, settledDidNot, settledHappened, succeeded } from './endings.ts'
-import { outcomeUnknown, type Question, unknownAsked } from './openings.ts'
+import { outcomeUnknown, type Question, unknownLeft } from './openings.ts'
 
 /** What the holder knows about an effect that it began itself. */
 export type Known =
@@ -14,7 +14,6 @@ export type Known =
 export interface Closing {
   readonly reason: string
   readonly actor: Actor
-  readonly at: number
   readonly newInteractionId: () => string
   readonly settlementFor: (call: CallView) => Question
   readonly knownOf: (call: CallView) => Known | undefined
@@ -32,20 +31,20 @@ export function closeCalls(batch: Batch, state: SessionState, calls: readonly Ca
 }
 
 function closeCall(batch: Batch, state: SessionState, call: CallView, how: Closing) {
-  const { reason, actor, at } = how
-  if (call.contract === 'pending') return cancelled(batch, call, reason, actor, at)
-  if (call.contract === 'waiting' && call.reason !== 'outcome_unknown') return cancelled(batch, call, reason, actor, at)
+  const { reason, actor } = how
+  if (call.contract === 'pending') return cancelled(batch, call, reason, actor)
+  if (call.contract === 'waiting' && call.reason !== 'outcome_unknown') return cancelled(batch, call, reason, actor)
   if (call.contract === 'waiting') return leave(batch, state, call, how)
   if (call.contract !== 'running') return
 
   const known = how.knownOf(call)
   if (known?.status === 'success') {
     const { output, duration_ms, output_ref } = known
-    return succeeded(batch, call, output, { duration_ms, ...(output_ref === undefined ? {} : { output_ref }) }, at)
+    return succeeded(batch, call, output, { duration_ms, ...(output_ref === undefined ? {} : { output_ref }) })
   }
-  if (known !== undefined) return failed(batch, call, known.error, known.error_kind, at, known.status)
-  if (how.isHarmless(call)) return cancelled(batch, call, reason, actor, at)
-  unknownAsked(batch, call, how.newInteractionId(), how.settlementFor(call), true)
+  if (known !== undefined) return failed(batch, call, known)
+  if (how.isHarmless(call)) return cancelled(batch, call, reason, actor)
+  unknownLeft(batch, call, how.newInteractionId(), how.settlementFor(call))
 }
 
 function leave(batch: Batch, state: SessionState, call: CallView, how: Closing) {
@@ -54,7 +53,7 @@ function leave(batch: Batch, state: SessionState, call: CallView, how: Closing) 
   if (question !== undefined) batch.restOn(question.interaction_id)
   const settled = question?.answered === null || question === undefined ? undefined : readSettlement(question.answered)
   if (settled === undefined) return outcomeUnknown(batch, call, how.reason)
-  if (settled.outcome === 'happened') return settledHappened(batch, call, settled.result, false, how.at)
-  if (settled.outcome === 'did_not') return settledDidNot(batch, call, settled.reason, false, how.at)
-  unknownAsked(batch, call, how.newInteractionId(), how.settlementFor(call), true)
+  if (settled.outcome === 'happened') return settledHappened(batch, call, settled.result, false)
+  if (settled.outcome === 'did_not') return settledDidNot(batch, call, settled.reason, false)
+  unknownLeft(batch, call, how.newInteractionId(), how.settlementFor(call))
 }

@@ -64,19 +64,21 @@ function isUnknowable(hold: Hold, call: CallView): boolean {
 
 function advancePending(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
   const judged = judgeCall(engine, hold, call)
-  const at = engine.clock.now()
   const problem = outdated(hold, call)
   if (problem !== undefined && judged.verdict !== 'broken') {
     openings.started(batch, call)
-    return endings.failed(batch, call, `${problem} It was not run; call it again.`, 'definition_changed', at)
+    return endings.failed(batch, call, {
+      error: `${problem} It was not run; call it again.`,
+      error_kind: 'definition_changed',
+    })
   }
   switch (judged.verdict) {
     case 'broken':
       openings.started(batch, call)
-      endings.failed(batch, call, judged.reason, 'invalid_call', at)
+      endings.failed(batch, call, { error: judged.reason, error_kind: 'invalid_call' })
       return
     case 'deny':
-      endings.deniedByPolicy(batch, call, judged.reason, judged.digest, at)
+      endings.deniedByPolicy(batch, call, judged.reason, judged.digest)
       return
     case 'ask':
       all.ask.push(() =>
@@ -94,14 +96,12 @@ function advancePending(engine: Engine, hold: Hold, batch: Batch, call: CallView
 
 function advanceRunning(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
   if (hold.unknown.has(call.call_id)) {
-    all.ask.push(() =>
-      openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call, batch), false),
-    )
+    all.ask.push(() => openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call, batch)))
     return
   }
   all.isBusy = true
   if (hold.inHand.has(call.call_id)) return
-  endings.inputWithdrawn(batch, call, 'Whoever asked is gone.')
+  endings.inputWithdrawn(batch, call, 'The tool that asked is gone with its worker.')
   all.probe.push(call)
 }
 
@@ -111,30 +111,29 @@ function advanceWaiting(engine: Engine, hold: Hold, batch: Batch, call: CallView
     all.isAsking = true
     return
   }
-  const at = engine.clock.now()
   if (call.reason === 'outcome_unknown') {
     const settled = question.answered === null ? undefined : readSettlement(question.answered)
-    if (settled?.outcome === 'happened') endings.settledHappened(batch, call, settled.result, false, at)
-    else if (settled?.outcome === 'did_not') endings.settledDidNot(batch, call, settled.reason, false, at)
+    if (settled?.outcome === 'happened') endings.settledHappened(batch, call, settled.result, false)
+    else if (settled?.outcome === 'did_not') endings.settledDidNot(batch, call, settled.reason, false)
     return
   }
-  if (question.answered === null) return endings.approvalLapsed(batch, call, at)
+  if (question.answered === null) return endings.approvalLapsed(batch, call)
 
   const reply = question.answered.reply as { decision?: 'approve' | 'deny'; reason?: string }
   const by = question.answered.replied_by
-  if (reply.decision === 'deny') return endings.denied(batch, call, reply.reason ?? `Denied by ${by}.`, 'human', at)
-  if (reply.decision !== 'approve') return endings.denied(batch, call, answerErased, 'policy', at)
+  if (reply.decision === 'deny') return endings.denied(batch, call, reply.reason ?? `Denied by ${by}.`, 'human')
+  if (reply.decision !== 'approve') return endings.denied(batch, call, answerErased, 'policy')
 
   // What was approved is what runs: the digest is taken anew, of the tool and the policy as they are now.
   const judged = judgeCall(engine, hold, call)
   const problem = outdated(hold, call)
   if (problem !== undefined)
-    return endings.denied(batch, call, `${problem} Its approval is void; call it again to ask again.`, 'policy', at)
+    return endings.denied(batch, call, `${problem} Its approval is void; call it again to ask again.`, 'policy')
   if (judged.digest !== question.opened.digest) {
     const reason = `The tool or the policy changed after ${by} approved it, so that approval is void.`
-    if (judged.verdict === 'deny') return endings.denied(batch, call, `${reason} ${judged.reason}`, 'policy', at)
+    if (judged.verdict === 'deny') return endings.denied(batch, call, `${reason} ${judged.reason}`, 'policy')
     const again = approvalQuestion(engine, hold, call, { ...judged, reason: `${reason} ${judged.reason}` })
-    return void all.ask.push(() => openings.approvalAskedAgain(batch, call, engine.ids.next('int'), again))
+    return void all.ask.push(() => openings.ask(batch, call, engine.ids.next('int'), again))
   }
   all.isBusy = true
   if (!mayBegin(hold, call, all)) return void all.held.push(call)
@@ -148,15 +147,15 @@ const answerErased = 'The answer was redacted before it was used. Ask again.'
 function advanceStep(engine: Engine, hold: Hold, batch: Batch, call: CallView, status: string | null, all: Advance) {
   const at = engine.clock.now()
   if (status === 'pending') {
-    if (call.is_erased) return endings.stepDeclined(batch, call, 'What was to be asked was redacted.', at)
+    if (call.is_erased) return endings.stepDeclined(batch, call, 'What was to be asked was redacted.')
     if (hold.run.mode === 'interactive') {
       all.ask.push(() => openings.stepAsked(batch, call, engine.ids.next('int'), stepQuestion(engine, hold, call)))
       return
     }
     const defaults = stepDefaults(call)
     if (defaults === undefined)
-      endings.stepDeclined(batch, call, 'Nobody may be asked in an auto run, and the defaults are not complete.', at)
-    else endings.stepDefaulted(batch, call, defaults, at)
+      endings.stepDeclined(batch, call, 'An auto run asks no person, and the defaults are not complete.')
+    else endings.stepDefaulted(batch, call, defaults)
     return
   }
   if (status !== 'waiting') return
@@ -168,18 +167,18 @@ function advanceStep(engine: Engine, hold: Hold, batch: Batch, call: CallView, s
   takeAnswer(batch, call, question, at)
 }
 
-function takeAnswer(batch: Batch, call: CallView, question: InteractionView, at: number) {
+function takeAnswer(batch: Batch, call: CallView, question: InteractionView, _at: number) {
   if (question.answered !== null) {
     const reply = question.answered.reply as { action?: 'approve' | 'edit' | 'reject'; data?: Json; reason?: string }
-    if (reply.action === 'reject') endings.stepRefused(batch, call, reply.reason ?? 'The person refused.', at)
-    else if (reply.action === undefined) endings.stepRefused(batch, call, answerErased, at)
-    else endings.stepTaken(batch, call, { result: reply.data ?? {}, decided_by: 'human' }, at)
+    if (reply.action === 'reject') endings.stepRefused(batch, call, reply.reason ?? 'The person refused.')
+    else if (reply.action === undefined) endings.stepRefused(batch, call, answerErased)
+    else endings.stepTaken(batch, call, reply.data ?? {}, 'human')
     return
   }
   const defaults = stepDefaults(call)
   if (question.opened.on_silence === 'use_default' && defaults !== undefined)
-    endings.stepTaken(batch, call, { result: defaults, decided_by: 'timer' }, at)
-  else endings.stepLapsed(batch, call, at)
+    endings.stepTaken(batch, call, defaults, 'timer')
+  else endings.stepLapsed(batch, call)
 }
 
 /** Calls of parallel-safe tools run side by side; every other call runs alone, in the order of the model. */

@@ -2,7 +2,7 @@ import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { inputWithdrawn } from '../contracts/endings.ts'
-import { inputAsked, type Question } from '../contracts/openings.ts'
+import { ask, type Question } from '../contracts/openings.ts'
 import { defaultsOf } from '../ecs/answers.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import type { EcsRequest } from '../ecs/shapes.ts'
@@ -67,7 +67,7 @@ async function askWhileAtWork(
   const interaction_id = engine.ids.next('int')
   const question = questionOf(engine, hold, copied.value, read.request)
   const batch = batchFor(engine, hold)
-  inputAsked(batch, call, interaction_id, question)
+  ask(batch, call, interaction_id, question)
   await commit(engine, hold, batch)
   opened()
   if (question.deadline !== null) engine.deadline(interaction_id, hold.state.session_id, question.deadline)

@@ -101,12 +101,12 @@ async function leave(engine: Engine, hold: Hold): Promise<'over'> {
   // What is known is on record before what is not known yet is waited for.
   if (isUnderWay(hold)) {
     const known = batchFor(engine, hold)
-    recordOutcomes(engine, hold, known, callsOf(hold))
+    recordOutcomes(hold, known, callsOf(hold))
     if (known.runes.length > 0) await commit(engine, hold, known)
   }
   await settle(engine, [...hold.inHand.values()])
   const batch = batchFor(engine, hold)
-  recordOutcomes(engine, hold, batch, callsOf(hold))
+  recordOutcomes(hold, batch, callsOf(hold))
   putBack(hold, batch, 'the worker is shutting down')
   await commit(engine, hold, batch)
   return 'over'

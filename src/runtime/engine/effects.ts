@@ -1,9 +1,9 @@
 import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
-import { about } from '../contracts/about.ts'
 import { guardListeners } from '../guard-listeners.ts'
 import { liveSignal } from '../live-signal.ts'
+import { subject } from '../subject.ts'
 import { evidenceOf, readThrown, stacksOf } from '../thrown.ts'
 import { type Outcome as Carried, carryOut, isGivenUp, returned } from '../tools/carry-out.ts'
 import { inScopeOf } from '../tools/culprit.ts'
@@ -253,7 +253,7 @@ async function report(engine: Engine, hold: Hold, call: CallView, chunk: string,
   try {
     const batch = batchFor(engine, hold)
     const payload = { call_id: call.call_id, stream, chunk }
-    batch.move('tool', call.call_id, 'progress_update', 'tool.progress', { actor: 'tool_node', payload }, about(call))
+    batch.on(subject.tool(call), 'tool_node').move('progress_update', payload)
     await commit(engine, hold, batch)
   } catch (error) {
     engine.warn('progress was not recorded', { error: readThrown(error, engine.redactor.redact).message })

@@ -4,10 +4,11 @@ import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import { closeCalls, type Known } from '../contracts/closing.ts'
 import { evidenceAdded } from '../contracts/openings.ts'
+import { subject } from '../subject.ts'
 import { readThrown } from '../thrown.ts'
 import type { Exhausted } from './budget.ts'
 import type { Engine } from './engine.ts'
-import { aboutRun, aboutTurn, batchFor, callsOf, commit, type Hold, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, turnOf } from './hold.ts'
 import { settlementQuestion } from './settlement-question.ts'
 
 /** An answer that ends with its turn: what was said so far, and what that cost. */
@@ -15,6 +16,9 @@ export interface Cut {
   readonly partial: string
   readonly usage?: Payload<'turn.completed'>['usage']
 }
+
+/** The lease or the cancel came first: the tool was never called. */
+export const notBegun = { error: 'It was stopped before it began.', error_kind: 'not_begun' }
 
 const nothingSaid: Cut = { partial: '' }
 
@@ -29,14 +33,7 @@ export async function failRun(
 ): Promise<'over'> {
   const batch = batchFor(engine, hold)
   endTurn(engine, hold, batch, { error_type: error_code.toLowerCase(), message, retryable: false }, cut)
-  batch.move(
-    'run',
-    hold.run.run_id,
-    'turn.failed',
-    'run.moved',
-    { actor: 'graph_runner', payload: { error_code, message, ...budgetOf(spent) } },
-    aboutRun(hold.run),
-  )
+  batch.on(subject.run(hold.run), 'graph_runner').move('turn.failed', { error_code, message, ...budgetOf(spent) })
   if (isOneTooMany(engine, hold)) suspend(engine, hold, batch)
   await commit(engine, hold, batch)
   return 'over'
@@ -49,22 +46,17 @@ function budgetOf(spent: Spent | undefined) {
   return spent === undefined ? {} : { budget_of: spent.budget_of, budget_spent: spent.budget_spent }
 }
 
-/** Something in the agent broke that nobody foresaw. It harms this run and this agent, and nobody else. */
+/** The agent broke in an unforeseen way. It ends this run and this agent, and nothing else. */
 export async function crash(engine: Engine, hold: Hold, error: unknown): Promise<'over'> {
   const { message } = readThrown(error, engine.redactor.redact)
   const batch = batchFor(engine, hold)
   const stats = { ...hold.agent.used }
-  batch.move(
-    'agent',
-    hold.run.agent_id,
-    'crash',
-    'agent.terminated',
-    { actor: 'graph_runner', payload: { agent_id: hold.run.agent_id, reason: `crash: ${message}`, stats } },
-    { agent_id: hold.run.agent_id },
-  )
+  batch
+    .on(subject.agent(hold.run.agent_id), 'graph_runner')
+    .move('crash', { agent_id: hold.run.agent_id, reason: `crash: ${message}`, stats })
   endTurn(engine, hold, batch, { error_type: 'agent_crash', message, retryable: false }, nothingSaid)
   const payload = { error_code: 'AGENT_CRASH', message }
-  batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', { actor: 'graph_runner', payload }, aboutRun(hold.run))
+  batch.on(subject.run(hold.run), 'graph_runner').move('turn.failed', payload)
   if (isOneTooMany(engine, hold)) suspend(engine, hold, batch)
   await commit(engine, hold, batch)
   return 'over'
@@ -76,16 +68,11 @@ export async function spend(engine: Engine, hold: Hold, spent: Exhausted, cut: C
   const batch = batchFor(engine, hold)
   interruptTurn(engine, hold, batch, 'budget_exhausted', cut)
   const stats = { ...hold.agent.used }
-  batch.move(
-    'agent',
-    hold.run.agent_id,
-    'budget_exhausted',
-    'agent.terminated',
-    { actor: 'policy', payload: { agent_id: hold.run.agent_id, reason: message, stats } },
-    { agent_id: hold.run.agent_id },
-  )
+  batch
+    .on(subject.agent(hold.run.agent_id), 'policy')
+    .move('budget_exhausted', { agent_id: hold.run.agent_id, reason: message, stats })
   const payload = { error_code: 'BUDGET_EXHAUSTED', message, ...budgetOf(spent) }
-  batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', { actor: 'policy', payload }, aboutRun(hold.run))
+  batch.on(subject.run(hold.run), 'policy').move('turn.failed', payload)
   await commit(engine, hold, batch)
   return 'over'
 }
@@ -95,14 +82,7 @@ export async function cancelHeld(engine: Engine, hold: Hold, cut = nothingSaid):
   const batch = batchFor(engine, hold)
   const reason = hold.run.cancel_reason
   interruptTurn(engine, hold, batch, reason, cut)
-  batch.move(
-    'run',
-    hold.run.run_id,
-    'run.canceled',
-    'run.moved',
-    { actor: 'graph_runner', payload: { message: reason } },
-    aboutRun(hold.run),
-  )
+  batch.on(subject.run(hold.run), 'graph_runner').move('run.canceled', { message: reason })
   await commit(engine, hold, batch)
   return 'over'
 }
@@ -121,16 +101,9 @@ export async function release(
   return 'over'
 }
 
-/** Into the queue again, for whoever takes it next. */
+/** Queues the run again. */
 export function putBack(hold: Hold, batch: Batch, reason: string) {
-  batch.move(
-    'run',
-    hold.run.run_id,
-    'restart.requeued',
-    'run.moved',
-    { actor: 'graph_runner', payload: { epoch: hold.epoch + 1, message: reason } },
-    aboutRun(hold.run),
-  )
+  batch.on(subject.run(hold.run), 'graph_runner').move('restart.requeued', { epoch: hold.epoch + 1, message: reason })
 }
 
 /** With this turn error there are as many in a row as an active session takes. */
@@ -140,7 +113,7 @@ export function isOneTooMany({ settings }: Engine, { state }: Hold): boolean {
 
 export function suspend({ settings }: Engine, { state }: Hold, batch: Batch) {
   const payload = { reason: `${settings.error_threshold} turn errors in a row`, budget_info: null }
-  batch.move('session', state.session_id, 'error_threshold', 'session.suspended', { actor: 'policy', payload })
+  batch.on(subject.session(state.session_id), 'policy').move('error_threshold', payload)
 }
 
 export function isActive({ subjects, session_id }: SessionState): boolean {
@@ -159,28 +132,15 @@ export function endTurn(engine: Engine, hold: Hold, batch: Batch, error: TurnErr
     ...(partial !== '' && { partial_output: partial }),
     ...(usage !== undefined && { usage }),
   }
-  batch.move(
-    'turn',
-    turn.turn_id,
-    inTools ? 'tool_crash' : 'stream_error',
-    'turn.error',
-    { actor: 'reasoning', payload },
-    aboutTurn(hold),
-    { unrecoverable: true },
-  )
+  batch.on(subject.turn(hold.run, turn.turn_id), 'reasoning').move(inTools ? 'tool_crash' : 'stream_error', payload)
 }
 
 function interruptTurn(engine: Engine, hold: Hold, batch: Batch, reason: string, { partial, usage }: Cut) {
   const turn = turnOf(hold)
   if (turn.state === 'tool_executing') close(engine, hold, batch, reason)
-  batch.move(
-    'turn',
-    turn.turn_id,
-    'interrupt',
-    'turn.interrupted',
-    { actor: 'reasoning', payload: { reason, partial_output: partial, ...(usage !== undefined && { usage }) } },
-    aboutTurn(hold),
-  )
+  batch
+    .on(subject.turn(hold.run, turn.turn_id), 'reasoning')
+    .move('interrupt', { reason, partial_output: partial, ...(usage !== undefined && { usage }) })
 }
 
 function close(engine: Engine, hold: Hold, batch: Batch, reason: string) {
@@ -189,7 +149,6 @@ function close(engine: Engine, hold: Hold, batch: Batch, reason: string) {
   closeCalls(batch, hold.state, calls, {
     reason,
     actor: 'graph_runner',
-    at: engine.clock.now(),
     newInteractionId: () => engine.ids.next('int'),
     settlementFor: (call) => settlementQuestion(call, batch),
     knownOf: (call) => known(hold, call),
@@ -220,8 +179,7 @@ function whyLeft(engine: Engine, { run }: Hold, call: CallView, status?: string)
 function known(hold: Hold, call: CallView): Known | undefined {
   const outcome = hold.inHand.get(call.call_id)?.outcome
   if (outcome?.status === 'success' || outcome?.status === 'error') return outcome
-  if (outcome?.status === 'cancelled' && !outcome.began)
-    return { status: 'error', error: 'It was stopped before it began.', error_kind: 'not_begun' }
+  if (outcome?.status === 'cancelled' && !outcome.began) return { status: 'error', ...notBegun }
   if (outcome?.status === 'sandbox_violation')
     return { status: 'sandbox_violation', error: outcome.error, error_kind: 'sandbox_violation' }
   return undefined

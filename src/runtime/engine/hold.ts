@@ -1,9 +1,10 @@
 import type { AgentView, CallView, RunView, SessionState, TurnView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
-import type { Concerns, Rune } from '../../runes/rune.ts'
+import type { Rune } from '../../runes/rune.ts'
 import type { AgentDefinition } from '../agents/define-agent.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Lease } from '../leases.ts'
+import { type Subject, subject } from '../subject.ts'
 import { type Outcome as Carried, leftBehind } from '../tools/carry-out.ts'
 import type { Engine } from './engine.ts'
 
@@ -48,13 +49,9 @@ export function callsOf(hold: Hold): CallView[] {
   return turnOf(hold).call_ids.flatMap((call_id) => hold.state.calls.get(call_id) ?? [])
 }
 
-/** The ids that every rune of the held turn carries. */
-export function aboutTurn(hold: Hold, turn_id = turnOf(hold).turn_id): Concerns {
-  return { run_id: hold.run.run_id, agent_id: hold.run.agent_id, turn_id }
-}
-
-export function aboutRun(run: RunView): Concerns {
-  return { run_id: run.run_id, agent_id: run.agent_id }
+/** The turn of the run that is held. */
+export function heldTurn(hold: Hold): Subject<'turn'> {
+  return subject.turn(hold.run, turnOf(hold).turn_id)
 }
 
 export function batchFor(engine: Engine, hold: Hold): Batch {

@@ -2,6 +2,7 @@ import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../../runelog/clean-stream.ts'
 import { guardListeners } from '../guard-listeners.ts'
+import { subject } from '../subject.ts'
 import { stacksOf } from '../thrown.ts'
 import { readCall } from '../tools/read-call.ts'
 import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
@@ -14,7 +15,7 @@ import type { Exhausted } from './budget.ts'
 import { watchBudgets } from './cut-off.ts'
 import { type Cut, cancelHeld, endTurn, failRun, isActive, isOneTooMany, putBack, release, suspend } from './end.ts'
 import type { Engine } from './engine.ts'
-import { aboutRun, aboutTurn, batchFor, commit, type Hold, turnOf } from './hold.ts'
+import { batchFor, commit, type Hold, heldTurn, turnOf } from './hold.ts'
 import { toolsFor } from './plan-binding.ts'
 import { isStep, receive } from './receive.ts'
 import { stopBefore, stopSpent } from './stop-before.ts'
@@ -152,15 +153,11 @@ async function lastSpent(engine: Engine, hold: Hold, error: unknown, calls: numb
 
 async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
   const batch = batchFor(engine, hold)
-  const { turn_id, round } = turnOf(hold)
+  const { round } = turnOf(hold)
   const finish = said.finish === 'length' ? 'truncated' : said.finish === 'content_filter' ? 'filtered' : 'stop'
-  const completed = {
-    actor: 'reasoning',
-    payload: { final_output: said.text, usage: said.usage, round, finish },
-  } as const
-  batch.move('turn', turn_id, 'response_done', 'turn.completed', completed, aboutTurn(hold), { no_tool_calls: true })
-  const result = { actor: 'graph_runner' as const, payload: { result: said.text } }
-  batch.move('run', hold.run.run_id, 'turn.succeeded', 'run.moved', result, aboutRun(hold.run))
+  const completed = { final_output: said.text, usage: said.usage, round, finish } as const
+  batch.on(heldTurn(hold), 'reasoning').move('response_done', completed)
+  batch.on(subject.run(hold.run), 'graph_runner').move('turn.succeeded', { result: said.text })
   await commit(engine, hold, batch)
   return 'over'
 }
@@ -183,14 +180,7 @@ async function steer(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over
   const batch = batchFor(engine, hold)
   const { partial, usage } = cut
   const payload = { reason: 'steered', partial_output: partial, ...(usage !== undefined && { usage }) }
-  batch.move(
-    'turn',
-    turnOf(hold).turn_id,
-    'steer',
-    'turn.interrupted',
-    { actor: 'reasoning', payload },
-    aboutTurn(hold),
-  )
+  batch.on(heldTurn(hold), 'reasoning').move('steer', payload)
   openTurn(engine, hold, batch, hold.run.steers[0] ?? null)
   batch.restOn(hold.state.session_id)
   await commit(engine, hold, batch)
@@ -214,8 +204,7 @@ async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Prom
   else if (delay !== undefined) putBack(hold, batch, 'the session takes no new turn')
   else {
     const payload = { error_code: error_type.toUpperCase(), message }
-    const said = { actor: 'graph_runner' as const, payload }
-    batch.move('run', hold.run.run_id, 'turn.failed', 'run.moved', said, aboutRun(hold.run))
+    batch.on(subject.run(hold.run), 'graph_runner').move('turn.failed', payload)
   }
   if (isTroubled) suspend(engine, hold, batch)
   batch.restOn(hold.state.session_id)
@@ -228,17 +217,7 @@ async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Prom
 function openTurn(engine: Engine, hold: Hold, batch: ReturnType<typeof batchFor>, input: Hold['run']['input']) {
   const turn_id = engine.ids.next('turn')
   const payload = { turn_id, agent_id: hold.run.agent_id, input }
-  batch.move(
-    'turn',
-    turn_id,
-    'start_turn',
-    'turn.started',
-    { actor: 'graph_runner', payload },
-    aboutTurn(hold, turn_id),
-    {
-      input: true,
-    },
-  )
+  batch.on(subject.turn(hold.run, turn_id), 'graph_runner').move('start_turn', payload)
 }
 
 function pause(engine: Engine, hold: Hold, ms: number): Promise<void> {
@@ -258,7 +237,7 @@ function pause(engine: Engine, hold: Hold, ms: number): Promise<void> {
 /** Text goes out at once, without an id; it becomes durable in larger pieces, before what follows from it. */
 function writeDeltas(engine: Engine, hold: Hold) {
   const { turn_id, round } = turnOf(hold)
-  const about = aboutTurn(hold)
+  const { about } = heldTurn(hold)
   let writing: Promise<unknown> = Promise.resolve()
   const offsets = { text: 0, reasoning: 0 }
   const write = (batch: ReturnType<typeof batchFor>) => {
@@ -269,7 +248,7 @@ function writeDeltas(engine: Engine, hold: Hold) {
   const pieces = coalesce(engine.timers, (channel, content, offset) => {
     const batch = batchFor(engine, hold)
     const payload = { content, channel, round, offset }
-    batch.say('turn.assistant_delta', { actor: 'reasoning', payload }, about)
+    batch.record('turn.assistant_delta', { actor: 'reasoning', payload }, about)
     write(batch)
   })
   const clean = { text: cleanStream(engine.redactor), reasoning: cleanStream(engine.redactor) }
@@ -286,7 +265,7 @@ function writeDeltas(engine: Engine, hold: Hold) {
     add: (channel: 'text' | 'reasoning', raw: string) => pass(channel, clean[channel].add(raw)),
     feel(payload: Emotion) {
       const batch = batchFor(engine, hold)
-      batch.say('turn.emotion_detected', { actor: 'reasoning', payload }, about)
+      batch.record('turn.emotion_detected', { actor: 'reasoning', payload }, about)
       write(batch)
     },
     /** The rest of the text stands in what is recorded next; what was thought stands nowhere else. */

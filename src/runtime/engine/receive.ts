@@ -11,6 +11,7 @@ import * as endings from '../contracts/endings.ts'
 import * as openings from '../contracts/openings.ts'
 import { askPersonName } from '../ecs/ask-person.ts'
 import { readEcsRequest } from '../ecs/request.ts'
+import { subject } from '../subject.ts'
 import { readThrown } from '../thrown.ts'
 import { actionOf, idempotencyKey, saltedKey } from '../tools/policy.ts'
 import type { ReadCall } from '../tools/read-call.ts'
@@ -18,7 +19,7 @@ import type { Tool } from '../tools/tool.ts'
 import type { Answer, WrittenCall } from '../turns/answer.ts'
 import { writtenArguments } from '../written-arguments.ts'
 import type { Engine } from './engine.ts'
-import { aboutTurn, batchFor, type Hold, turnOf } from './hold.ts'
+import { batchFor, type Hold, turnOf } from './hold.ts'
 import { proceed } from './work.ts'
 
 type Calls = Extract<Answer, { kind: 'calls' }>
@@ -77,14 +78,7 @@ async function receivePlanned(
   const { turn_id, round } = turnOf(hold)
   const state = provider_state !== undefined && { provider_state, provider_model: hold.definition.model.id }
   const payload = { call_ids: planned.map((p) => p.call.call_id), round: round + 1, text, usage, ...state }
-  batch.move(
-    'turn',
-    turn_id,
-    'tool_calls_received',
-    'turn.tool_calls_received',
-    { actor: 'reasoning', payload },
-    aboutTurn(hold),
-  )
+  batch.on(subject.turn(hold.run, turn_id), 'reasoning').move('tool_calls_received', payload)
   for (const each of planned) record(engine, batch, each)
   const went = await proceed(
     engine,
@@ -95,14 +89,14 @@ async function receivePlanned(
   return went === 'wait' ? 'on' : went
 }
 
-function record(engine: Engine, batch: Batch, { call, problem, duplicate }: Planned) {
+function record(_engine: Engine, batch: Batch, { call, problem, duplicate }: Planned) {
   if (duplicate !== undefined) return openings.duplicateRefused(batch, call, duplicate)
   if (call.action_type === 'ecs_request') openings.asked(batch, call)
   else openings.called(batch, call)
   if (problem === undefined) return
-  if (call.action_type === 'ecs_request') return endings.stepDeclined(batch, call, problem, engine.clock.now())
+  if (call.action_type === 'ecs_request') return endings.stepDeclined(batch, call, problem)
   openings.started(batch, call)
-  endings.failed(batch, call, problem, 'invalid_call', engine.clock.now())
+  endings.failed(batch, call, { error: problem, error_kind: 'invalid_call' })
 }
 
 /** It is a step for a person. To an agent that may not ask, the tool does not exist. */
@@ -143,6 +137,7 @@ async function plan(
     irreversible: tool.irreversible,
     read_only: tool.read_only,
     idempotent: tool.idempotent,
+    ends_turn: tool.ends_turn,
     idempotency_key: key,
     key_scope: tool.key_scope,
     timeout_ms: tool.timeout_ms,
@@ -244,6 +239,7 @@ function blank(engine: Engine, hold: Hold, name: string, args: Json): openings.P
     name,
     arguments: args,
     definition_sha256: null,
+    ends_turn: false,
     is_erased: false,
     tool: 'pending_call',
     contract: 'pending',

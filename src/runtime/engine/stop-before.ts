@@ -1,3 +1,4 @@
+import { subject } from '../subject.ts'
 import { type Exhausted, exhausted } from './budget.ts'
 import { type Cut, failRun, isActive, release, spend } from './end.ts'
 import type { Engine } from './engine.ts'
@@ -24,7 +25,7 @@ export async function stopSpent(engine: Engine, hold: Hold, spent: Exhausted, cu
   // A paused session begins nothing that could exhaust it: the run waits, and finds out when the session goes on.
   if (isActive(hold.state)) {
     const payload = { reason: spent.message, budget_info: { ...used } }
-    batch.move('session', session_id, 'budget_exhausted', 'session.suspended', { actor: 'policy', payload })
+    batch.on(subject.session(session_id), 'policy').move('budget_exhausted', payload)
   }
   return release(engine, hold, spent.message, cut, batch)
 }

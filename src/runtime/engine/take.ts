@@ -3,9 +3,10 @@ import { obstacleTo } from '../../observation/obstacle.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
 import { ancestorsOf, isStoppedAbove } from '../delegation-limits.ts'
+import { subject } from '../subject.ts'
 import { definitionOf, type Engine } from './engine.ts'
 import { takePlace } from './goal-places.ts'
-import { aboutRun, type Hold, stopEverything } from './hold.ts'
+import { type Hold, stopEverything } from './hold.ts'
 import { proveInFlight } from './prove-in-flight.ts'
 
 /**
@@ -48,18 +49,13 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
   const batch = createBatch(state, engine.clock.now())
   const epoch = run.epoch + 1
   const payload = { epoch, worker: engine.settings.worker, attempt: run.attempt + 1 }
-  batch.move('run', run_id, 'turn.started', 'run.moved', { actor: 'graph_runner', payload }, aboutRun(run), {
-    session_is_active: true,
-  })
+  batch.on(subject.run(run), 'graph_runner').move('turn.started', payload)
   if (run.turn_id === null) {
     const turn_id = engine.ids.next('turn')
     // What it was asked stands in the dialogue already if it has had a turn before.
     const input = run.has_begun ? (run.steers[0] ?? null) : run.input
     const opening = { turn_id, agent_id: run.agent_id, input }
-    const about = { ...aboutRun(run), turn_id }
-    batch.move('turn', turn_id, 'start_turn', 'turn.started', { actor: 'graph_runner', payload: opening }, about, {
-      input: true,
-    })
+    batch.on(subject.turn(run, turn_id), 'graph_runner').move('start_turn', opening)
   }
   // The agent and the session are in the guards: whoever moves them first decides whether this may begin.
   const expect = {

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { ContractStatus } from '../../machines/contract.ts'
 import { consequenceLabels } from '../../observation/contract-status.ts'
@@ -7,11 +8,12 @@ import { summary } from '../../observation/summary.ts'
 import type { Batch } from '../batch.ts'
 import * as endings from '../contracts/endings.ts'
 import * as openings from '../contracts/openings.ts'
+import { subject } from '../subject.ts'
 import { advance } from './advance.ts'
 import { begin, probe } from './effects.ts'
-import { failRun } from './end.ts'
+import { failRun, notBegun } from './end.ts'
 import type { Engine } from './engine.ts'
-import { aboutRun, aboutTurn, batchFor, callsOf, commit, type Hold, isUnderWay, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, turnOf } from './hold.ts'
 
 /**
  * Carries out the calls of a round: records what is known, begins what may
@@ -24,7 +26,7 @@ export async function work(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
     const changed = hold.changed.promise
     const calls = callsOf(hold)
     const batch = batchFor(engine, hold)
-    recordOutcomes(engine, hold, batch, calls)
+    recordOutcomes(hold, batch, calls)
     const went = await proceed(engine, hold, batch, calls)
     if (went !== 'wait') return went
     if (mustStop(hold)) return 'on'
@@ -61,9 +63,9 @@ export async function proceed(
   }
   if (!next.isBusy) {
     if (next.ask.length > 0 || next.isAsking) return park(engine, hold, batch, calls, next.ask)
-    finishTools(hold, batch, calls)
+    const went = finishTools(hold, batch, calls)
     await commit(engine, hold, batch)
-    return 'on'
+    return went
   }
   if (batch.runes.length > 0) await commit(engine, hold, batch)
   for (const call of next.begin) begin(engine, hold, hold.state.calls.get(call.call_id) ?? call)
@@ -83,25 +85,24 @@ async function somethingHappens(hold: Hold, changed: Promise<void>) {
 }
 
 /** Puts the outcomes that came in into the batch. What may have happened, and cannot be known, is marked for a person. */
-export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: readonly CallView[]) {
-  const at = engine.clock.now()
+export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallView[]) {
   for (const call of calls) {
     const outcome = hold.inHand.get(call.call_id)?.outcome
     if (outcome === undefined || hold.unknown.has(call.call_id)) continue
     switch (outcome.status) {
       case 'success': {
         const { output, duration_ms, output_ref } = outcome
-        endings.succeeded(batch, call, output, { duration_ms, ...(output_ref === undefined ? {} : { output_ref }) }, at)
+        endings.succeeded(batch, call, output, { duration_ms, ...(output_ref === undefined ? {} : { output_ref }) })
         break
       }
       case 'error':
-        endings.failed(batch, call, outcome.error, outcome.error_kind, at)
+        endings.failed(batch, call, { error: outcome.error, error_kind: outcome.error_kind })
         break
       case 'sandbox_violation':
-        endings.failed(batch, call, outcome.error, 'sandbox_violation', at, 'sandbox_violation')
+        endings.failed(batch, call, { error: outcome.error, error_kind: outcome.status, status: outcome.status })
         break
       case 'timeout':
-        if (isSafeToDrop(call)) endings.timedOut(batch, call, at)
+        if (isSafeToDrop(call)) endings.timedOut(batch, call)
         else {
           const message = `It took longer than ${call.timeout_ms} ms.`
           openings.evidenceAdded(batch, call, { source: 'timeout', message })
@@ -109,8 +110,7 @@ export function recordOutcomes(engine: Engine, hold: Hold, batch: Batch, calls: 
         }
         break
       case 'cancelled':
-        // The lease or the cancel came first: the tool was never called.
-        if (!outcome.began) endings.failed(batch, call, 'It was stopped before it began.', 'not_begun', at)
+        if (!outcome.began) endings.failed(batch, call, notBegun)
         else {
           if (outcome.evidence !== undefined) openings.evidenceAdded(batch, call, outcome.evidence)
           hold.unknown.add(call.call_id)
@@ -130,28 +130,41 @@ function isSafeToDrop({ irreversible, idempotent }: CallView): boolean {
   return !irreversible || idempotent
 }
 
-function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]) {
+/** The model goes on with the results, or the result of a call that ends the turn is that of the run. */
+function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]): 'on' | 'over' {
+  const turn = batch.on(heldTurn(hold), 'graph_runner')
+  const last = calls.find(
+    ({ ends_turn, execution_id }) => ends_turn && batch.stateOf(execution_id ?? '') === 'completed',
+  )
+  if (last !== undefined) {
+    const { result } = outcomeOf(hold, batch, last.call_id)
+    const final_output = typeof result === 'string' ? result : canonicalJson(result)
+    const usage = { input_tokens: 0, output_tokens: 0 }
+    turn.move('tools_finished', { final_output, usage, round: turnOf(hold).round, finish: 'no_more_calls' })
+    batch.on(subject.run(hold.run), 'graph_runner').move('turn.succeeded', { result })
+    return 'over'
+  }
   const results = calls.map((call) => {
     const status = (batch.stateOf(call.execution_id ?? '') ?? call.contract ?? 'rejected') as ContractStatus
     const { call_id, action_summary } = call
-    return { call_id, label: consequenceLabels[status], summary: action_summary, ...outcomeOf(hold, batch, call_id) }
+    const { result, error } = outcomeOf(hold, batch, call_id)
+    return {
+      call_id,
+      label: consequenceLabels[status],
+      summary: action_summary,
+      result_summary: result === null ? null : summary(result),
+      error_summary: error === null ? null : summary(error),
+    }
   })
-  batch.move(
-    'turn',
-    turnOf(hold).turn_id,
-    'tools_finished',
-    'turn.tools_finished',
-    { actor: 'graph_runner', payload: { results } },
-    aboutTurn(hold),
-    { continue: true },
-  )
+  turn.move('tools_finished', { results })
+  return 'on'
 }
 
-/** The beginning of what a call returned, or of why it failed: from this append, or from what the model is told of it. */
+/** What a call returned, or why it failed: from this append, or from what the model is told of it. */
 function outcomeOf({ agent }: Hold, { runes }: Batch, call_id: string) {
   let result: Json = null
   let error: string | null = null
-  // What the model is told of this round stands at the end, however long the dialogue is.
+  // What the model is told of this round is at the end, however long the dialogue is.
   for (const message of lastOf(agent.dialogue.messages))
     if (message.call_id === call_id) ({ result, error_message: error } = message.consequence)
   for (const rune of runes) {
@@ -159,10 +172,7 @@ function outcomeOf({ agent }: Hold, { runes }: Batch, call_id: string) {
     if (rune.kind === 'contract.moved') ({ result = result, error_message: error = error } = rune.payload)
     else if (rune.kind === 'tool.result') ({ output: result = result, error = error } = rune.payload)
   }
-  return {
-    result_summary: result === null ? null : summary(result),
-    error_summary: error === null ? null : summary(error),
-  }
+  return { result, error }
 }
 
 function* lastOf(messages: readonly Message[]) {
@@ -186,15 +196,7 @@ async function park(
   const open = calls.flatMap((c) =>
     c.interaction_id !== null && batch.stateOf(c.interaction_id) === 'open' ? [c.interaction_id] : [],
   )
-  batch.move(
-    'run',
-    hold.run.run_id,
-    'turn.needs_input',
-    'run.moved',
-    { actor: 'graph_runner', payload: { interaction_ids: [...open, ...opened] } },
-    aboutRun(hold.run),
-    { mode_is_interactive: hold.run.mode === 'interactive' },
-  )
+  batch.on(subject.run(hold.run), 'graph_runner').move('turn.needs_input', { interaction_ids: [...open, ...opened] })
   // An answer that came meanwhile is used first: a run that waits for it would wait for ever.
   for (const interaction_id of open) batch.restOn(interaction_id)
   const runes = await commit(engine, hold, batch)

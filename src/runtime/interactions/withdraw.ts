@@ -1,7 +1,7 @@
 import type { InteractionView, SessionState } from '../../observation/session-state.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Batch } from '../batch.ts'
-import { aboutOf } from './about-question.ts'
+import { subject } from '../subject.ts'
 
 /**
  * Withdraws the open questions that no run asked and that are meant: answers to
@@ -19,14 +19,6 @@ export function withdrawQuestions(
     const { interaction_id, run_id, opened } = question
     if (run_id !== null || batch.stateOf(interaction_id) !== 'open' || opened.interaction_kind === 'notice') continue
     if (!isMeant(question)) continue
-    batch.move(
-      'interaction',
-      interaction_id,
-      'withdraw',
-      'interaction.withdrawn',
-      { actor, payload: { reason } },
-      aboutOf(question, undefined),
-      { outcome_is_known: true },
-    )
+    batch.on(subject.question(question), actor).move('withdraw', { reason })
   }
 }

@@ -25,6 +25,8 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly read_only: boolean
   readonly approval: 'inherit' | 'always' | 'never'
   readonly timeout_ms: number
+  /** Its result is the result of the run: no model is asked after it has completed. */
+  readonly ends_turn: boolean
   /** It may run beside other calls of the same answer. */
   readonly parallel: boolean
   readonly max_output_bytes: number

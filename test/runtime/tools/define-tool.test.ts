@@ -27,6 +27,7 @@ test('what is not said about a tool has a default on the safe side', () => {
     approval: 'inherit',
     timeout_ms: 120_000,
     parallel: false,
+    ends_turn: false,
     max_output_bytes: 64_000,
     key_scope: 'session',
     on_error: 'unknown',

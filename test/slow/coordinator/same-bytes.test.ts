@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { coordinate, coordinationOf } from '../../../src/coordinator/coordinate.ts'
 import { advance, arrive, begin, isAtRest, step } from '../../../src/coordinator/engine.ts'
 import { freeze } from '../../../src/coordinator/outputs/freeze.ts'
-import { verifyPlan } from '../../../src/coordinator/outputs/verify.ts'
+import { tapeMoves, verifyPlan } from '../../../src/coordinator/outputs/verify.ts'
 import type { CoordinationInput, Progress } from '../../../src/coordinator/progress.ts'
 import { audit } from '../../../src/kernel/audit.ts'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
@@ -99,10 +99,7 @@ describe('Whatever the intent', () => {
         const result = coordinate(input, answersFor(input, picks), ports)
         const { tape, state, artifacts } = result
         ends[artifacts.failure_pack?.cause ?? state] = (ends[artifacts.failure_pack?.cause ?? state] ?? 0) + 1
-        const moves = tape.entries
-          .slice(1)
-          .map(({ from_state, to_state, trigger }) => ({ from: from_state, to: to_state, trigger }))
-        expect(audit(coordinationMachine, moves)).toEqual([])
+        expect(audit(coordinationMachine, tapeMoves(tape))).toEqual([])
         if (state === 'BLOCKED' || state === 'ABORTED')
           expect(tape.entries.at(-1)?.guards_evaluated.some(({ passed }) => !passed)).toBe(true)
         if (tape.is_closed) expect(verifyPlan(freeze(result, input, ports), ports)).toEqual([])

@@ -119,8 +119,8 @@ describe.each(stories)('a plan that $name', (story) => {
           told.runes.map(({ kind, to }) => `${kind} ${to ?? ''}`),
           label,
         ).toEqual(kinds)
-        const moves = told.runes.flatMap(({ kind, from, to, trigger }) =>
-          kind === 'coordination.moved' ? [{ from: from ?? '', to: to ?? '', trigger: trigger ?? '' }] : [],
+        const moves = told.runes.flatMap(({ kind, from, to, trigger, guards }) =>
+          kind === 'coordination.moved' ? [{ from: from ?? '', to: to ?? '', trigger: trigger ?? '', guards }] : [],
         )
         expect(audit(coordinationMachine, moves), label).toEqual([])
         expect(moves.at(-1)?.to, label).toBe(story.ends)

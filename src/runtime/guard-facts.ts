@@ -1,0 +1,113 @@
+import type { FactsOf, TriggerOf } from '../kernel/machine.ts'
+import { isTerminal } from '../kernel/machine.ts'
+import type { machines } from '../machines/all.ts'
+import { contractMachine } from '../machines/contract.ts'
+import { taskMachine } from '../machines/task.ts'
+import type { SessionState } from '../observation/session-state.ts'
+import type { Concerns, Draft } from '../runes/rune.ts'
+
+type Any = (typeof machines)[number]
+
+/** The machine of a name. */
+export type Named<N extends Any['name']> = Extract<Any, { readonly name: N }>
+
+/** What facts are derived from: the folded session, what the batch adds to it, and the move in the making. */
+export interface Situation {
+  readonly state: SessionState
+  readonly stateOf: (subject_id: string) => string | undefined
+  /** The runes of the batch so far. */
+  readonly runes: readonly Draft[]
+  readonly id: string
+  readonly about: Concerns
+  readonly payload: unknown
+  readonly at: number
+}
+
+const runOf = ({ state, about }: Situation) => state.runs.get(about.run_id ?? '')
+const questionOf = ({ state, id }: Situation) => state.interactions.get(id)
+
+function callsOf({ state, id }: Situation) {
+  return (state.turns.get(id)?.call_ids ?? []).flatMap((call_id) => state.calls.get(call_id) ?? [])
+}
+
+/** The facts that the record has, by machine and trigger. Callers give the others, which lie outside it. */
+const derived = {
+  turn: {
+    start_turn: (now: Situation) => ({
+      is_first: runOf(now)?.has_begun === false,
+      is_steered: (now.payload as { input: unknown }).input !== null,
+      messages: now.state.agents.get(now.about.agent_id ?? '')?.dialogue.messages.length ?? 0,
+    }),
+    response_done: (now: Situation) => ({
+      open_calls:
+        callsOf(now).filter(({ execution_id }) => isOpen(now, execution_id)).length +
+        now.runes.filter(({ kind, turn_id }) => kind === 'contract.opened' && turn_id === now.id).length,
+    }),
+    tools_finished: (now: Situation) => ({
+      ended_by:
+        callsOf(now).find((call) => call.ends_turn && now.stateOf(call.execution_id ?? '') === 'completed')?.name ??
+        null,
+    }),
+    tool_crash: (now: Situation) => ({ retryable: (now.payload as { retryable: boolean }).retryable }),
+  },
+  run: {
+    'turn.started': (now: Situation) => ({ session: now.stateOf(now.state.session_id) ?? 'unknown' }),
+    'turn.needs_input': (now: Situation) => ({ mode: runOf(now)?.mode ?? 'unknown' }),
+    'interaction.auto_decide.timeout': (now: Situation) => ({ strict: runOf(now)?.strict === true }),
+    'restart.preserve_waiting': (now: Situation) => ({
+      open_questions: [...now.state.interactions.values()].filter(
+        ({ run_id, state }) => run_id === now.id && state === 'open',
+      ).length,
+      has_turn: now.state.turns.has(runOf(now)?.turn_id ?? ''),
+    }),
+  },
+  interaction: {
+    expire: (now: Situation) => ({
+      is_due: (questionOf(now)?.opened.deadline ?? Number.POSITIVE_INFINITY) <= now.at,
+      is_settlement: isSettlement(now),
+      strict: runOf(now)?.strict === true,
+    }),
+    withdraw: (now: Situation) => ({ is_unknown: isSettlement(now) && isOpen(now, now.about.execution_id) }),
+  },
+  goal: {
+    task_completed: (now: Situation) => ({
+      open_tasks: [...(now.state.goals.get(now.about.goal_id ?? '')?.tasks ?? [])].filter(
+        ({ planned }) => !isTerminal(taskMachine, now.stateOf(planned.task_id)),
+      ).length,
+    }),
+  },
+}
+
+function isSettlement(now: Situation): boolean {
+  return questionOf(now)?.opened.interaction_kind === 'settlement'
+}
+
+function isOpen({ stateOf }: Situation, execution_id: string | null | undefined): boolean {
+  const contract = stateOf(execution_id ?? '')
+  return contract !== undefined && !isTerminal(contractMachine, contract)
+}
+
+type Derived = typeof derived
+type Known<N, T> = N extends keyof Derived
+  ? T extends keyof Derived[N]
+    ? Derived[N][T] extends (now: Situation) => infer F
+      ? keyof F
+      : never
+    : never
+  : never
+
+type Remaining<N extends Any['name'], T> = Omit<FactsOf<Named<N>, T>, Known<N, T>>
+
+/** The facts that a caller adds for a trigger, because the record does not have them. */
+export type GivenFacts<N extends Any['name'], T extends TriggerOf<Named<N>>> = [FactsOf<Named<N>, T>] extends [never]
+  ? []
+  : [keyof Remaining<N, T>] extends [never]
+    ? []
+    : [facts: Remaining<N, T>]
+
+const table: { readonly [machine: string]: { readonly [trigger: string]: (now: Situation) => object } } = derived
+
+/** The facts of the record for the guards of a trigger; empty where it has none. */
+export function recordedFacts(machine: string, trigger: string, now: Situation): object {
+  return table[machine]?.[trigger]?.(now) ?? {}
+}
