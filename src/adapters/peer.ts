@@ -10,17 +10,33 @@ interface Modules {
   readonly yaml: typeof import('yaml')
 }
 
-const cedar = { install: '@cedar-policy/cedar-wasm@^4.13.0', use: 'Rules and conditions of plans and goals' }
-const mcp = { install: '@modelcontextprotocol/client@^2.4.0', use: 'An MCP server in the config' }
+interface Peer {
+  readonly name: string
+  /** What to install, in the ranges of `package.json`. */
+  readonly install: string
+  readonly use: string
+}
 
-/** What to install, with the range of `package.json`, and what it is for. */
-export const peers: { readonly [M in keyof Modules]: { readonly install: string; readonly use: string } } = {
-  pg: { install: 'pg@^8.23.1', use: 'A PostgreSQL store' },
-  'graphile-worker': { install: 'graphile-worker@^0.18.0', use: 'A PostgreSQL store' },
+const postgres = { install: 'pg@^8.23.1 graphile-worker@^0.18.0', use: 'A PostgreSQL store' }
+const cedar = {
+  name: '@cedar-policy/cedar-wasm',
+  install: '@cedar-policy/cedar-wasm@^4.13.0',
+  use: 'The rule engine of plans and goals',
+}
+const mcp = {
+  name: '@modelcontextprotocol/client',
+  install: '@modelcontextprotocol/client@^2.4.0',
+  use: 'An MCP server in the config',
+}
+
+/** The package of each module, what to install, and what needs it. */
+export const peers: { readonly [M in keyof Modules]: Peer } = {
+  pg: { name: 'pg', ...postgres },
+  'graphile-worker': { name: 'graphile-worker', ...postgres },
   '@cedar-policy/cedar-wasm/nodejs': cedar,
   '@modelcontextprotocol/client': mcp,
   '@modelcontextprotocol/client/stdio': mcp,
-  yaml: { install: 'yaml@^2.9.1', use: 'A registry, an intent or a policy in YAML' },
+  yaml: { name: 'yaml', install: 'yaml@^2.9.1', use: 'A file in YAML' },
 }
 
 /**
@@ -34,8 +50,7 @@ export async function loadPeer<M extends keyof Modules>(name: M): Promise<Module
   try {
     return await import(/* @vite-ignore */ specifier)
   } catch (error) {
-    const { install, use } = peers[name]
-    const named = install.slice(0, install.lastIndexOf('@'))
+    const { name: named, install, use } = peers[name]
     if (isMissing(error, named)) throw faults.package_missing({ package: named, install, use }, { cause: error })
     throw error
   }
