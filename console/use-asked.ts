@@ -10,7 +10,7 @@ export interface Asked<T> {
   readonly again: () => void
 }
 
-/** Asks the server for what a key names, and again when the key changes or someone wants it anew. */
+/** Asks the server for what a key names, and again when the key changes or `again` is called. */
 export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<Answer<T>>): Asked<T> {
   const [state, setState] = useState<{ key: string; value?: T; problem?: Problem; isLoading: boolean }>({
     key,

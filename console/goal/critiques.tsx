@@ -51,7 +51,7 @@ function FindingItem({ finding }: { finding: Finding }) {
       {task !== null && <span className="faint"> about {task}</span>}
       {description !== '' && <p>{description}</p>}
       {evidence.length > 0 && <p>Evidence: {evidence.join(', ')}</p>}
-      {suggested_fix !== null && <p>To mend it: {suggested_fix}</p>}
+      {suggested_fix !== null && <p>Suggested fix: {suggested_fix}</p>}
     </li>
   )
 }

@@ -98,10 +98,10 @@ function Body(answering: Answering) {
 }
 
 function Silence({ asked: { deadline, silence } }: { asked: Interaction }) {
-  if (deadline === null) return <p className="silence">If nobody answers: {silence}</p>
+  if (deadline === null) return <p className="silence">Without an answer: {silence}</p>
   return (
     <p className="silence">
-      <Left until={deadline} /> left. If nobody answers by <At at={deadline} />: {silence}
+      <Left until={deadline} /> left. Without an answer by <At at={deadline} />: {silence}
     </p>
   )
 }
@@ -109,7 +109,7 @@ function Silence({ asked: { deadline, silence } }: { asked: Interaction }) {
 function Over({ asked: { state, closed_by, closed_at, reply } }: { asked: Interaction }) {
   return (
     <p className="over" role="status">
-      {state} by {closed_by ?? 'nobody'}
+      {state} by {closed_by ?? 'no one'}
       {closed_at !== null && (
         <>
           {' '}

@@ -4,7 +4,7 @@ import { useAct } from '../parts/act.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { type Answering, Refused } from './answering.tsx'
 
-/** Nobody can know whether an action happened; a person who looked may know. */
+/** The outcome of an action is unknown; a person who looked outside settles it. */
 export function Settlement({ asked, isInert, isOpen, done }: Answering) {
   const [reason, setReason] = useState('')
   const { isBusy, problem, run } = useAct()

@@ -36,8 +36,8 @@ export function AuditPage({ session_id }: { session_id?: string }) {
       <section className="fine-print">
         <h2>What this does not prove</h2>
         <p>
-          Whoever has both the signing key and the disk could write everything anew after the last checkpoint that is
-          kept elsewhere. Keep checkpoints and bundles where the server cannot reach them; then a rewritten past shows.
+          With both the signing key and the disk, everything could be rewritten after the last checkpoint that is kept
+          elsewhere. Keep checkpoints and bundles where the server cannot reach them; then a rewritten past shows.
         </p>
       </section>
     </>

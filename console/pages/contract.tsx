@@ -132,6 +132,6 @@ function changed(label: string | undefined, has: boolean | undefined): string {
 
 function retry(status: string, label: string | undefined): string {
   if (status === 'completed') return 'It happened; it is not done again.'
-  if (label === 'UNKNOWN') return 'Nobody knows whether it happened; settle that first.'
+  if (label === 'UNKNOWN') return 'It is unknown whether it happened; settle that first.'
   return 'A new attempt is a new contract.'
 }

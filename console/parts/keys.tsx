@@ -25,7 +25,7 @@ export function useKeys(keys: KeyMap): void {
   const held = useRef(keys)
   held.current = keys
   const names = Object.keys(keys).join(' ')
-  // The map is registered anew when its keys are others.
+  // The map is registered again when its keys change.
   useEffect(() => {
     maps.add(held)
     changed()

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Problem } from '../api/request.ts'
 
-/** Something was refused or nobody answered: what it was, and what to do. */
+/** A request was refused or got no answer: what it was, and what to do. */
 export function Trouble({ problem, retry }: { problem: Problem; retry?: (() => void) | undefined }) {
   return (
     <div className="trouble" role="alert">

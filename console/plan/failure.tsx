@@ -15,7 +15,7 @@ export function Failure({ failure }: { failure: FailurePack }) {
           <li key={suggestion}>{suggestion}</li>
         ))}
       </ul>
-      {needs_person && <p>A person has to look before it is submitted anew.</p>}
+      {needs_person && <p>A person has to look before it is submitted again.</p>}
       <details>
         <summary>Every problem ({problems.length})</summary>
         <JsonBlock value={problems} name="problems" />

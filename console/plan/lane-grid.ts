@@ -1,4 +1,4 @@
-/** A thing to place: in the lane of whoever does it, after everything it follows. */
+/** A thing to place: in the lane of its owner, after everything it follows. */
 export interface Node {
   readonly id: string
   readonly lane: string

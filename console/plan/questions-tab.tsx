@@ -12,7 +12,7 @@ export function QuestionsTab({ coordination_id, version }: { coordination_id: st
   if (rounds.length === 0)
     return (
       <Empty title="Nothing was asked.">
-        <p>Either nothing was uncertain, or the policy lets nobody be asked.</p>
+        <p>Either nothing was uncertain, or the policy allows no questions.</p>
       </Empty>
     )
   return rounds.map(({ question_pack: pack, answer_pack }) => (
@@ -25,7 +25,7 @@ export function QuestionsTab({ coordination_id, version }: { coordination_id: st
               <th scope="col">Question</th>
               <th scope="col">Level</th>
               <th scope="col">Answers</th>
-              <th scope="col">If nobody answers</th>
+              <th scope="col">Without an answer</th>
               <th scope="col">Answered</th>
               <th scope="col">Touches</th>
             </tr>

@@ -72,7 +72,7 @@ export function openLog(session_id: string): SessionLog {
   let isAnnounced = false
   let refreshing: ReturnType<typeof setTimeout> | undefined
 
-  /** Many runes may come at once; whoever listens is told once per frame. */
+  /** Many runes may come at once; listeners are called once per frame. */
   function changed() {
     version++
     if (isAnnounced) return

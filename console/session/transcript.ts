@@ -93,17 +93,14 @@ export function createTranscript(): Transcript {
       entries.push({ type: 'line', event_id: rune.event_id, at: rune.at, text, tone: toneOfLine(rune) })
   }
 
-  function addCall(rune: Rune, call_id: string, name: string, args: Json, isStep: boolean): ToolEntry {
+  function addCall(rune: Rune, call: Pick<ToolEntry, 'call_id' | 'name' | 'arguments' | 'isStep'>): ToolEntry {
     const entry: ToolEntry = {
       type: 'tool',
       event_id: rune.event_id,
       at: rune.at,
-      call_id,
-      name,
-      arguments: args,
-      isStep,
+      ...call,
       summary: '',
-      tool: isStep ? null : 'pending_call',
+      tool: call.isStep ? null : 'pending_call',
       contract: null,
       isUnknown: false,
       irreversible: false,
@@ -114,7 +111,7 @@ export function createTranscript(): Transcript {
       error: null,
       ended_at: null,
     }
-    calls.set(call_id, entry)
+    calls.set(call.call_id, entry)
     entries.push(entry)
     return entry
   }
@@ -154,15 +151,22 @@ export function createTranscript(): Transcript {
       case 'turn.error':
         speak(rune, rune.payload.partial_output ?? '', true)
         return line(rune)
-      case 'tool.call':
-        addCall(rune, rune.payload.call_id, rune.payload.tool_name, rune.payload.arguments, false)
+      case 'tool.call': {
+        const { call_id, tool_name: name, arguments: args } = rune.payload
+        addCall(rune, { call_id, name, arguments: args, isStep: false })
         return
+      }
       case 'contract.opened': {
         const { action_summary, action_detail, irreversible } = rune.payload
         const call_id = rune.call_id ?? rune.execution_id ?? ''
         const entry =
           calls.get(call_id) ??
-          addCall(rune, call_id, String(action_detail.name ?? action_summary), action_detail.arguments ?? null, true)
+          addCall(rune, {
+            call_id,
+            name: String(action_detail.name ?? action_summary),
+            arguments: action_detail.arguments ?? null,
+            isStep: true,
+          })
         entry.summary = action_summary
         entry.irreversible = irreversible
         entry.execution_id = rune.execution_id ?? null

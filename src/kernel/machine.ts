@@ -154,11 +154,11 @@ export function isTerminal(machine: Pick<Machine, 'states'>, state: string | und
 }
 
 export function stateNames<S extends string>(machine: Machine<S>): readonly [S, ...S[]] {
-  return Object.keys(machine.states) as unknown as readonly [S, ...S[]]
+  return Object.keys(machine.states) as [S, ...S[]]
 }
 
 export function triggerNames<T extends string>(machine: Machine<string, T>): readonly [T, ...T[]] {
-  return [...new Set(machine.transitions.map((t) => t.on))] as unknown as readonly [T, ...T[]]
+  return [...new Set(machine.transitions.map((t) => t.on))] as [T, ...T[]]
 }
 
 export function guardNames<G extends string>(machine: Machine<string, string, G>): readonly G[] {

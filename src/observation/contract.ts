@@ -139,7 +139,7 @@ export function executionFact(ended: EndedContract): Payload<'memory.committed'>
   }
 }
 
-/** It waits because nobody can know whether the action happened. */
+/** It waits because it is unknown whether the action happened. */
 export function outcomeIsUnknown(history: ContractHistory): boolean {
   return lastMove(history)?.payload.reason === 'outcome_unknown' && statusFlags(statusOf(history)).is_resumable
 }

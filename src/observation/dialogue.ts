@@ -30,7 +30,7 @@ export interface ModelCall {
 
 /**
  * The conversation of one agent with its model, over all its turns and runs.
- * `messages` grows as runes are told; whoever keeps it while it does, copies it.
+ * `messages` grows as runes are told; a caller that keeps it copies it.
  */
 export interface Dialogue {
   readonly messages: Message[]
@@ -67,7 +67,7 @@ export function dialogueOf(runes: Iterable<Draft>, agent_id: string): readonly M
  * Adds what the next rune of this agent says, in constant time however long the
  * dialogue is. A call gets exactly one message, when its outcome is certain or
  * its run ended without one; an outcome that becomes known later takes the
- * place of the message that said nobody knows.
+ * place of the message that said it is unknown.
  */
 export function tell(dialogue: Dialogue, rune: Draft): void {
   switch (rune.kind) {

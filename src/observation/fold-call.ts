@@ -34,7 +34,7 @@ export function foldCall(state: SessionState, rune: Rune): void {
       call.reason = rune.to === 'waiting' ? (rune.payload.reason ?? null) : null
       call.decided_by = rune.payload.decided_by ?? call.decided_by
       if (rune.to === 'running') call.started_at = rune.at
-      // Nobody waits for it any more: it was settled after its turn was over.
+      // Nothing waits for it any more: it was settled after its turn was over.
       if (!state.turns.has(call.turn_id) && contractMachine.states[call.contract].terminal) forgetCall(state, call)
       return
     }

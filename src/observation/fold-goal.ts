@@ -23,7 +23,7 @@ function said(goal: GoalView, rune: Rune) {
     case 'plan.created': {
       const { plan_id, tasks } = rune.payload
       goal.drafts.push({ plan_id, outcome: 'judged', failure: null, after_critiques: goal.critiques.length })
-      goal.plan = { plan_id, tasks: tasks as unknown as readonly PlannedTask[], interaction_id: null }
+      goal.plan = { plan_id, tasks: tasks as PlannedTask[], interaction_id: null }
       goal.given = null
       goal.revise = null
       return
@@ -33,7 +33,7 @@ function said(goal: GoalView, rune: Rune) {
       return
     case 'plan.critique': {
       const { plan_id, findings } = rune.payload
-      goal.critiques.push({ plan_id, findings: findings as unknown as readonly Finding[] })
+      goal.critiques.push({ plan_id, findings: findings as Finding[] })
       return
     }
     case 'task.opened':
@@ -119,7 +119,7 @@ export type PlanChange =
   | { readonly change: 'tasks_added'; readonly task_ids: readonly string[] }
 
 function updated(goal: GoalView, { payload }: Rune<'plan.updated'>) {
-  const said = payload.changes as unknown as PlanChange
+  const said = payload.changes as PlanChange
   if (said.change === 'draft_failed') {
     const { plan_id } = payload
     // Two processes may both find out; it is one draft.
@@ -130,7 +130,7 @@ function updated(goal: GoalView, { payload }: Rune<'plan.updated'>) {
 }
 
 function newTask({ payload }: Rune<'task.opened'>): TaskView {
-  const planned = payload.task as unknown as PlannedTask
+  const planned = payload.task as PlannedTask
   return {
     plan_id: payload.plan_id,
     planned,

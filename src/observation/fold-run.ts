@@ -171,7 +171,7 @@ function ended(state: SessionState, rune: Rune, run: RunView | undefined) {
   if (run?.turn_id === turn.turn_id) run.turn_id = null
 }
 
-/** What is over is dropped; an outcome that nobody knows stays at hand until someone settles it. */
+/** What is over is dropped; an unknown outcome stays until it is settled. */
 function forgetCalls(state: SessionState, turn: TurnView) {
   for (const call_id of turn.call_ids) {
     const call = state.calls.get(call_id)

@@ -53,7 +53,7 @@ export interface TaskView {
   readonly planned: PlannedTask
   state: TaskState
   agent_id: string | null
-  /** Its runs, oldest first. There is a second one when the first ended over an outcome that nobody knew. */
+  /** Its runs, oldest first. There is a second one when the first ended over an unknown outcome. */
   readonly run_ids: string[]
   /** Null: it has none. */
   readonly condition: { interaction_id: string | null; decided: Decided | null } | null
@@ -81,7 +81,7 @@ export type Finding = {
 export type DraftView = {
   readonly plan_id: string
   readonly outcome: 'judged' | 'failed'
-  /** What whoever drafts the next one has to know. */
+  /** What the planner of the next draft has to know. */
   readonly failure: Json
   /** How many critiques came before it. */
   readonly after_critiques: number
@@ -99,7 +99,7 @@ export interface GoalView {
   readonly drafts: DraftView[]
   /** A plan that someone gave and that was not judged yet. */
   given: Json
-  /** Why the last plan was rejected or has to be made anew, until the next draft is judged. */
+  /** Why the last plan was rejected or has to be made again, until the next draft is judged. */
   revise: string | null
   /** The plan in force, or the one that waits for approval. */
   plan: { readonly plan_id: string; readonly tasks: readonly PlannedTask[]; interaction_id: string | null } | null

@@ -32,5 +32,5 @@ export function howDecided({ consequence_label, action_type, decided_by }: Decid
 function outcomeOf({ consequence_label, result, error_message }: ConsequenceView): string {
   if (error_message !== null) return error_message
   if (result !== null) return asText(result)
-  return consequence_label === 'UNKNOWN' ? 'nobody knows whether it happened; do not repeat it' : ''
+  return consequence_label === 'UNKNOWN' ? 'it is unknown whether it happened; do not repeat it' : ''
 }

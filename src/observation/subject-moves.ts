@@ -3,7 +3,7 @@ import { type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'
 
-/** One move of one subject, whoever recorded it. An opening has no `from` and no `trigger`. */
+/** One move of one subject, recorded by its own machine or carried by another. An opening has no `from` and no `trigger`. */
 export interface SubjectMove {
   readonly machine: MachineName
   readonly subject_id: string
@@ -32,7 +32,7 @@ export function* subjectMoves(runes: Iterable<Rune>): Generator<SubjectMove> {
   }
 }
 
-/** The same for one rune, by whoever knows where the subjects were before it. */
+/** The same for one rune. `states` says where the subjects were before it. */
 export function movesIn(rune: Rune, states: ReadonlyMap<string, string>): readonly SubjectMove[] {
   const { at, event_id } = rune
   return movesOf(rune, states).map((move) => ({ ...move, at, event_id }))

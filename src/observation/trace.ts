@@ -15,21 +15,21 @@ export function executionTrace(
     if (id === undefined) continue
     if (rune.kind === 'contract.opened') {
       irreversible.set(id, rune.payload.irreversible)
-      steps.push(step(rune, id, `create_contract:${id}`, null, rune.payload.irreversible))
+      steps.push({ ...step(rune, id, rune.payload.irreversible), action: `create_contract:${id}`, result: null })
     } else if (rune.kind === 'contract.moved') {
-      const { result = null, error_message = null } = rune.payload
-      const outcome = error_message ?? result
+      const outcome = rune.payload.error_message ?? rune.payload.result ?? null
       const action = `transition:${id}:${rune.from}→${rune.to}`
-      steps.push(step(rune, id, action, outcome === null ? null : summary(outcome), irreversible.get(id) ?? false))
+      const result = outcome === null ? null : summary(outcome)
+      steps.push({ ...step(rune, id, irreversible.get(id) ?? false), action, result })
     }
   }
   return steps
 }
 
-function step(rune: Draft, contract_id: string, action: string, result: string | null, irreversible: boolean) {
+function step(rune: Draft, contract_id: string, irreversible: boolean) {
   const { actor, at: timestamp, trigger = null } = rune
   const cause =
     rune.kind === 'contract.moved' ? causeOf(rune) : { waiting_reason: null, error_kind: null, interaction_id: null }
   const metadata = { trigger, actor, contract_id, irreversible, ...cause }
-  return { node_id: actor, timestamp, action, result, metadata }
+  return { node_id: actor, timestamp, metadata }
 }

@@ -66,7 +66,7 @@ export function answering({ desk, kept }: Context, operation: Operation) {
       query: request.query,
       body: bodyOf(request),
       idempotency_key,
-      by: request.token?.name ?? 'nobody',
+      by: request.token?.name ?? 'anonymous',
       scope: request.token?.scope ?? 'read',
     })
     void reply.type(jsonType)

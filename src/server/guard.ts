@@ -10,7 +10,7 @@ import { createGatekeeper, type Token } from './tokens.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; null where nobody had to say. */
+    /** The token that asks; null where none is needed. */
     token: Token | null
   }
   interface FastifyContextConfig {
@@ -47,7 +47,7 @@ export function guard(app: FastifyInstance, { tokens, names, limits }: Doors): v
   app.decorateRequest('token', null)
 
   app.addHook('onRequest', (request, reply, done) => {
-    // Given to the reply and not to the response: whoever has none of its own is written at once.
+    // Set on the reply, not on the response: a reply without headers of its own is written at once.
     reply.headers({ ...usualHeaders, 'x-request-id': request.id })
     try {
       if (surplus.has(request.raw.socket)) {

@@ -1,4 +1,4 @@
-/** For everything that is not a page: it loads nothing, and nobody frames it. */
+/** For everything that is not a page: it loads nothing and cannot be framed. */
 export const usualHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -38,7 +38,7 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
   /** The last request of each socket: it resolves when its answer has left. */
   const last = new WeakMap<Socket, Promise<void>>()
   const pipelined = new WeakMap<Socket, number>()
-  /** Who is told when a socket closes: an answer that waits behind another one does not hear of it by itself. */
+  /** Listeners for the close of a socket: an answer that waits behind another one does not notice it by itself. */
   const toTell = new WeakMap<Socket, Set<() => void>>()
   /** Answers that are being sent, oldest first, and their bytes. */
   const sending = new Map<ServerResponse, number>()

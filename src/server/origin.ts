@@ -27,7 +27,7 @@ export function refusedOrigin(
   if (origin !== undefined && !isOwn(origin, host) && !origins.includes(origin))
     return faults.origin_refused({ origin })
   const isAllowedOrigin = origin !== undefined && origins.includes(origin)
-  // A link on another site may lead to the console: the page itself tells nobody anything.
+  // A link on another site may lead to the console: the page itself reveals nothing.
   if (site === undefined || site === 'same-origin' || site === 'none' || isPage || isAllowedOrigin) return undefined
   return faults.origin_refused({ origin: origin ?? 'another site' })
 }

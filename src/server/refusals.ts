@@ -33,7 +33,7 @@ export function sendProblem(error: FastifyError | Fault, request: FastifyRequest
   if (fault.http >= 500) request.log.error({ err: error }, fault.code)
   if (fault.retry === 'later' && fault.http === 503) void reply.header('retry-after', '1')
   if (fault.http === 401) void reply.header('www-authenticate', 'Bearer realm="statewright"')
-  // Who sent too much is still sending; nothing more is read from him.
+  // The client may still be sending what was too much; nothing more is read from it.
   if (fault.http === 413) void reply.header('connection', 'close')
   return reply
     .code(fault.http)

@@ -5,6 +5,7 @@ import fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
   LogController,
 } from 'fastify'
 import type { Timers } from '../runtime/ports.ts'
@@ -34,7 +35,7 @@ export interface ServerOptions {
   readonly streams?: readonly StreamRoute[]
   readonly tokens: readonly Token[]
   readonly version: string
-  /** A name for each request that nobody can guess. */
+  /** A name for each request that cannot be guessed. */
   readonly newId: () => string
   readonly timers: Timers
   readonly logger?: FastifyBaseLogger
@@ -45,13 +46,13 @@ export interface ServerOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
   /** Where the built console is; without it there are no pages. */
   readonly console_folder?: string
-  /** It is being told to end: it says so to whoever looks whether to send it more. */
+  /** It is shutting down: `/readyz` says so, and load balancers send no more requests. */
   readonly isLeaving?: () => boolean
   /** The store takes nothing more: the process is about to end. */
   readonly isBroken?: () => boolean
 }
 
-/** The HTTP server over a desk: a route for each operation and each stream. It listens to nobody yet. */
+/** The HTTP server over a desk: a route for each operation and each stream. It does not listen yet. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { desk, operations, streams = [], tokens, version, newId, logger, tls } = options
   const limits = { ...usualLimits, ...options.limits }
@@ -69,7 +70,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     headersTimeout: limits.headers_ms,
     connectionsCheckingInterval: 1_000,
   }
-  const app = fastify({
+  // A server with TLS is the same application to every route; the types of Fastify tell the two apart.
+  const settings: FastifyServerOptions = {
     bodyLimit: limits.body_bytes,
     requestTimeout: limits.request_ms,
     keepAliveTimeout: limits.keep_alive_ms,
@@ -83,7 +85,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     ...(logger === undefined ? { logger: false } : { loggerInstance: logger }),
     ...(tls === undefined ? { http } : { https: { ...tls, ...http } }),
-  } as object) as unknown as FastifyInstance
+  }
+  const app: FastifyInstance = fastify(settings)
   answerErrors(app, limits)
   guard(app, { tokens, names, limits })
   const load = boundLoad(app, limits)

@@ -33,7 +33,7 @@ export interface Desk {
   readonly agents: () => readonly AgentCard[]
   /** The whole of an output that was too long for the model, by its reference. */
   readonly output: (ref: string) => Promise<string | undefined>
-  /** Whoever only looks does not ask for these: to open them may recover what a killed process left. */
+  /** Not for reads: opening these may recover what a killed process left. */
   readonly commands: () => Promise<Commands>
   /** Intents that are judged before anything runs. Nothing else is recovered or begun by asking for them. */
   readonly plans: () => Promise<SurfacePlans>

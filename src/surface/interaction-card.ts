@@ -11,7 +11,7 @@ import type { Desk } from './desk.ts'
 import { allows, type Scope } from './operation.ts'
 import type { SessionView } from './session-views.ts'
 
-/** What happens if nobody says anything. */
+/** What happens if no answer comes. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 const silences: { readonly [S in Payload<'interaction.opened'>['on_silence']]: string } = {
   wait:        'It waits however long that takes.',
@@ -20,7 +20,7 @@ const silences: { readonly [S in Payload<'interaction.opened'>['on_silence']]: s
   use_default: 'The defaults are taken for the answer.',
 }
 
-/** A question as this scope may know it: who may answer sees all of it, also where it is not public. */
+/** A question as this scope may see it: with `approve` all of it, also where it is not public. */
 export async function interactionCard(desk: Desk, interaction_id: string, scope: Scope): Promise<InteractionCard> {
   const session_id = await desk.views.sessionOf('interaction', interaction_id)
   const view = await desk.views.of(session_id)

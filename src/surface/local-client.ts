@@ -16,7 +16,7 @@ export function localClient(desk: Desk, close: () => Promise<void>): Client {
       const heard: Heard[] = []
       let bell = Promise.withResolvers<void>()
       const ring = () => bell.resolve()
-      const deaf = desk.listen((delta) => {
+      const unsubscribe = desk.listen((delta) => {
         if (delta.session_id !== session_id) return
         heard.push({ type: 'delta', delta })
         ring()
@@ -39,7 +39,7 @@ export function localClient(desk: Desk, close: () => Promise<void>): Client {
           if (heard.length === 0 && !isOver) await bell.promise
         }
       } finally {
-        deaf()
+        unsubscribe()
         following.catch(() => {})
       }
     },

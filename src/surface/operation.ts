@@ -61,9 +61,9 @@ export interface Asked<P, Q, B> {
   readonly body: B
   /** The same key makes the same request: what it brings about is brought about once. */
   readonly idempotency_key: string | null
-  /** Who asks: the name of a token, or `human` where nobody had to say. */
+  /** The name of the token that asks, or `human` where none is needed. */
   readonly by: string
-  /** What they may ask for. */
+  /** What that token may ask for. */
   readonly scope: Scope
 }
 

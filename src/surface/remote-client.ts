@@ -3,7 +3,7 @@ import { Fault } from '../faults/fault.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { EphemeralDelta } from '../runtime/engine/engine.ts'
 import { readServerSent } from '../wire/server-sent.ts'
-import type { Client, Heard } from './client.ts'
+import type { Client, Given, Heard } from './client.ts'
 import type { Operation } from './operation.ts'
 
 export interface RemotePorts {
@@ -33,9 +33,10 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
 
   return {
     isServed: true,
-    async call(operation, { params = {}, query = {}, body, idempotency_key }) {
+    async call<P, Q, B, R>(operation: Operation<P, Q, B, R>, given: Given<P, Q, B>): Promise<R> {
+      const { params = {}, query = {}, body, idempotency_key } = given
       const { method } = operation
-      const response = await send(pathOf(operation as unknown as Operation, params, query), {
+      const response = await send(pathOf(operation, params, query), {
         method,
         ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
         headers: {
@@ -44,7 +45,7 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
         },
       })
       if (!response.ok) throw await faultOf(url, response)
-      return (await response.json()) as never
+      return (await response.json()) as R
     },
 
     async *follow(session_id, after, signal) {
@@ -93,7 +94,7 @@ function hear(type: string, data: string): Heard | undefined {
   return { type, delta: { session_id, run_id, ...rest, text } as EphemeralDelta }
 }
 
-function pathOf({ path }: Operation, params: unknown, query: unknown): string {
+function pathOf({ path }: { readonly path: string }, params: unknown, query: unknown): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String((params as Record<string, unknown>)[name] ?? '')),
   )

@@ -51,9 +51,8 @@ const placed = 100_000
 
 /**
  * Reads a session once and then only what is new, so that looking costs the
- * same however long it has become. `isExclusive` says that nobody else writes
- * to the store: what this process has not heard of then did not happen, and
- * whoever looks again need not ask the store.
+ * same however long it has become. With `isExclusive` this process is the only
+ * writer of the store, so a view without news needs no read.
  */
 export function createSessionViews(runelog: Runelog, isExclusive: boolean): SessionViews {
   const places = new Map<string, string>()
@@ -127,8 +126,8 @@ export function createSessionViews(runelog: Runelog, isExclusive: boolean): Sess
   }
 
   return {
-    // One after the other: two at once would fold the same runes twice into one state, and whoever shares the look of
-    // someone who came before might not see what was acknowledged to him since.
+    // Reads of one session run one after the other: two at once would fold the same runes twice, and a caller that
+    // shares an earlier read might not see what was acknowledged to it since.
     of(session_id) {
       const known = views.get(session_id)
       if (isExclusive && known?.isFresh) return Promise.resolve(known)

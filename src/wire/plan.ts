@@ -62,7 +62,7 @@ const answered = answerPack.extend({ metadata: jsonObject.optional() })
 
 export const planQuestionsShape = z.object({
   waits_for: waitingShape.nullable(),
-  /** What was asked, and what was answered to it; null where nobody answered. */
+  /** What was asked, and what was answered to it; null where no answer came. */
   rounds: z.array(z.object({ question_pack: questionPack, answer_pack: answered.nullable() })).readonly(),
 })
 

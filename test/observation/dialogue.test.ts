@@ -256,13 +256,13 @@ describe('prompt line', () => {
       '[FAILED] payments.refund: no such order',
     ],
     [
-      { consequence_label: 'CANCELLED', has_side_effects: false, result: null, error_message: 'nobody came' },
-      '[CANCELLED (suspended)] payments.refund: nobody came',
+      { consequence_label: 'CANCELLED', has_side_effects: false, result: null, error_message: 'no answer came' },
+      '[CANCELLED (suspended)] payments.refund: no answer came',
     ],
     [{ consequence_label: 'WAITING', has_side_effects: false, result: null }, '[WAITING (suspended)] payments.refund'],
     [
       { consequence_label: 'UNKNOWN', has_side_effects: false, result: null },
-      '[UNKNOWN (suspended)] payments.refund: nobody knows whether it happened; do not repeat it',
+      '[UNKNOWN (suspended)] payments.refund: it is unknown whether it happened; do not repeat it',
     ],
   ] as const)('%o', (change, line) => {
     expect(renderConsequence({ ...view, ...change })).toBe(line)

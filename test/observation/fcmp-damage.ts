@@ -305,7 +305,7 @@ export const damages: Readonly<Record<string, Damage>> = {
   // What is said.
   'a last message that says nothing': [say({ text: '' }), isFinal],
   'a last message that is no text': [say({ text: ['Done.'] }), isFinal],
-  'a last message of nobody': [unsay('message_id'), isFinal],
+  'a last message without a sender': [unsay('message_id'), isFinal],
   'the last message is missing': [cut, isFinal],
   'a last message before another change': [
     put((event) => ({ ...event, type: 'assistant.message.final', data: { message_id: 'trn_1' } })),

@@ -47,7 +47,7 @@ test('a request leaves one line that says who, what and how long, and no secret'
     { name: 'list_sessions', status: 400 },
     { name: 'list_sessions', status: 500 },
   ])
-  // What nobody foresaw is written down whole, for who may read the log, under the id that the client was told.
+  // An unexpected error is logged whole, under the request id that the client got.
   const bug = read.find(({ level }) => level >= 50)
   expect(bug).toMatchObject({ request_id: failed.json.request_id, err: { message: 'lost [secret:the canary]' } })
   const everything = lines.join('')

@@ -7,7 +7,7 @@ import { startServer } from '../support/server.ts'
 
 const pay = call('payments.refund', { order: '42', cents: 500 })
 
-test('an outcome that nobody knows is settled over HTTP, by who knows it', async () => {
+test('settle: an unknown outcome is settled over HTTP', async () => {
   // GIVEN an irreversible action that was cancelled after it had begun, and did not heed that in time
   const held = heldTool({ name: 'payments.send', irreversible: true, approval: 'never' })
   const support = agent({ role: 's', model: scriptedModel([call('payments.send', {}), say('Done.')]), tools: [held] })

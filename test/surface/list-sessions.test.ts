@@ -115,7 +115,7 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
       const lists = await Promise.all(rows.mock.results.map(({ value }) => value as Promise<readonly unknown[]>))
       return { items: items.length, read: lists.flat().length }
     }
-    for (const nothing of [{ agent: 'nobody' }, { state: 'archived' }, { state: 'paused', agent: 'idle' }])
+    for (const nothing of [{ agent: 'unknown' }, { state: 'archived' }, { state: 'paused', agent: 'idle' }])
       expect(await read(nothing), JSON.stringify(nothing)).toEqual({ items: 0, read: 0 })
     const few = await read({ agent: 'well', state: 'active', status: 'succeeded', limit: 3 })
     expect(few).toEqual({ items: 3, read: 4 })

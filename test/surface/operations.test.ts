@@ -203,7 +203,7 @@ test('every operation answers with what it declares', async () => {
     { subject_id: session_id, machine: 'session', session_id },
   ])
 
-  // THEN nothing was left out, but for what needs an outcome that nobody knows, and a session that goes on; plans
+  // THEN nothing was left out, but for what needs an unknown outcome, and a session that goes on; plans
   // and goals have tests of their own.
   const here = operations.filter(({ path }) => !/^\/api\/(plans|goals)/.test(path))
   expect(here.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([settle.name, allowAgain.name])

@@ -12,7 +12,7 @@ async function aSession() {
   return { world, session_id, run_id, runelog: world.sw.runelog }
 }
 
-test('whoever looks sees what was recorded before, and an exclusive store is asked only for what is new', async () => {
+test('session views: a look includes what was recorded before it; an exclusive store is read only for what is new', async () => {
   const { world, session_id, run_id, runelog } = await aSession()
   let asked = 0
   const counting = {
@@ -37,7 +37,7 @@ test('whoever looks sees what was recorded before, and an exclusive store is ask
   await world.end()
 })
 
-test('what is recorded while someone reads is seen by whoever looks after that', async () => {
+test('session views: a look that begins after an append includes it, also while another look reads', async () => {
   // GIVEN a view that is kept, and a store whose answers take their time
   const { world, session_id, run_id, runelog } = await aSession()
   let gate: Promise<void> = Promise.resolve()
@@ -58,7 +58,7 @@ test('what is recorded while someone reads is seen by whoever looks after that',
   await world.sw.cancel(run_id)
   hold.resolve()
   await first
-  // THEN whoever looks after that does not get what the other one began to read
+  // THEN a later look does not share the read that began before
   expect((await views.of(session_id)).state.runs.get(run_id)?.status).toBe('canceled')
   await world.end()
 })

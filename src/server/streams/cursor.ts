@@ -1,8 +1,8 @@
 import { faults } from '../../faults/catalogue.ts'
 
 /**
- * Where a reader goes on. `Last-Event-ID` comes from one who was cut off, whose
- * `after` is still in the address from when he began: what he saw last counts.
+ * The event after which a stream begins. A reader that was cut off sends `Last-Event-ID`, and its address still has
+ * the `after` of its first request: the header outranks it.
  */
 export function readCursor(
   operation: string,

@@ -5,9 +5,8 @@ export function frame(type: string, data: object, id?: number): string {
 }
 
 /**
- * Says that the line is up, and comes to nobody as an event. It moves the
- * reader's cursor on: what lies between is not for him, and if he is cut off he
- * need not go over it again.
+ * Keeps the connection open without an event. It moves the cursor of the reader
+ * past runes that have no events for it, so that a resumed stream skips them.
  */
 export function heartbeat(id: number): string {
   return `: still here\nid: ${id}\n\n`

@@ -22,7 +22,7 @@ export interface SessionHub {
 interface Reader {
   readonly connection: Connection
   readonly view: View
-  /** The last rune whose events were sent, or that had none for him. */
+  /** The last rune whose events were sent, or that had none for this reader. */
   cursor: number
 }
 
@@ -44,10 +44,10 @@ interface Page {
 }
 
 /**
- * The log is the only source: whoever is behind reads it at his own pace, up to
- * where the hub is; from there on he is live and gets the very bytes that all
- * others get. The hub and its live readers move on together, in one step that
- * nothing can interrupt, so nobody misses a rune between the two or sees it twice.
+ * The log is the only source. A reader that is behind reads it at its own pace up
+ * to where the hub is; from there on it is live and gets the same bytes as the
+ * others. The hub and its live readers advance together in one synchronous step,
+ * so that no reader misses a rune between the two or gets it twice.
  */
 export function createSessionHub(
   runelog: Pick<Runelog, 'read'>,
@@ -149,12 +149,12 @@ export function createSessionHub(
 
   function spread(texts: ReadonlyMap<View, string>, to: number) {
     const bytes = new Map([...texts].map(([view, text]) => [view, Buffer.from(text)]))
-    // First of all: who falls back below has to see that he is behind.
+    // First: a reader that falls back below has to see that it is behind.
     at = to
     for (const reader of live) {
       const own = bytes.get(reader.view)
       if (own === undefined) {
-        // He became live while this was put into words, and nobody had asked for his view.
+        // It became live while this was rendered, and no other reader had asked for its view.
         live.delete(reader)
         void bring(reader)
         continue
@@ -185,7 +185,7 @@ export function createSessionHub(
         return
       }
       if (reader.cursor > at) {
-        // He saw more elsewhere than this hub has read.
+        // The reader saw more elsewhere than this hub has read.
         await step.promise
         continue
       }

@@ -60,7 +60,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
   const hubs = () => [...sessions.values(), ...[...runs.values()].flatMap((of) => [...of.values()])]
   const failed = (error: unknown) => warn('a stream could not be read', { error: readThrown(error).message })
 
-  const deaf = [
+  const unsubscribes = [
     runelog.watch((session_ids, source) => {
       if (source === 'lost') {
         for (const hub of hubs()) hub.wake()
@@ -185,7 +185,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
     cut,
 
     close() {
-      for (const stop of deaf) stop()
+      for (const unsubscribe of unsubscribes) unsubscribe()
       stopBeating()
       cut()
     },

@@ -10,7 +10,7 @@ export interface SummariesHub {
   join(connection: Connection): void
   /** Something was recorded in a session. */
   touch(session_id: string): void
-  /** Nobody knows what was recorded: the list has to be loaded again. */
+  /** Changes may have been missed: the list has to be loaded again. */
   lost(): void
   beat(): void
   cut(): void
@@ -77,7 +77,7 @@ export function createSummariesHub({ runelog, now, timers, failed, empty }: Summ
         readers.delete(connection)
         if (readers.size === 0) empty()
       })
-      // Whoever loads the list after this misses nothing between the two.
+      // A client that loads the list after this misses nothing between the two.
       connection.send(Buffer.from(frame('ready', {})))
     },
     touch,

@@ -14,9 +14,9 @@ export interface Told {
 }
 
 /**
- * A rune as readers get it: its events, and for who asked for runes the rune
- * before them. They go out together and the last one has the id, so that a
- * reader who is cut off among them gets all of them again, and never a part.
+ * A rune as readers get it: its events, and before them the rune itself if
+ * they asked for runes. All go out together and the last one has the id, so that
+ * a reader that is cut off among them gets all of them again, never a part.
  * Nothing at all goes out for a rune that is not public.
  */
 export function told(rune: Rune, { events, opened }: Told, view: View): string {
@@ -31,7 +31,7 @@ export function told(rune: Rune, { events, opened }: Told, view: View): string {
   return parts.map(({ type, data }, i) => frame(type, data, i === parts.length - 1 ? event_id : undefined)).join('')
 }
 
-/** Text that is not recorded yet. It has no id: nobody can come back to it, and its durable form follows. */
+/** Text that is not recorded yet. It has no id to resume from; its durable form follows. */
 export function toldEarly({ session_id, run_id, text: content, ...payload }: EphemeralDelta): string {
   return frame('delta', { type: 'delta', session_id, run_id, durable: false, payload: { ...payload, content } })
 }

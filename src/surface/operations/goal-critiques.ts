@@ -37,7 +37,7 @@ async function critiquesIn(runelog: Runelog, session_id: string, goal_id: string
 }
 
 function critiqueOf({ payload, event_id, at, redacted }: Rune<'plan.critique'>, iteration: number, goal: GoalView) {
-  const findings = payload.findings as unknown as readonly Finding[]
+  const findings = payload.findings as Finding[]
   return {
     iteration,
     plan_id: payload.plan_id,

@@ -15,7 +15,7 @@ const choice = z.union([
   z.strictObject({ data: jsonValue }),
 ])
 
-/** Policy and registry are the operator's: whoever submits cannot bring his own. */
+/** Policy and registry belong to the operator; a submission cannot bring its own. */
 export const submitPlan = defineOperation({
   name: 'submit_plan',
   route: 'POST /api/plans',

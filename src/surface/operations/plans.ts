@@ -107,7 +107,7 @@ export const getPlanReviewPack = defineOperation({
   async run(desk, { params: { coordination_id } }): Promise<ReviewPack> {
     const { review_pack } = await (await desk.plans()).documents(coordination_id)
     if (review_pack === undefined) throw faults.not_found({ what: 'review pack of', id: coordination_id })
-    return review_pack as unknown as ReviewPack
+    return review_pack as ReviewPack
   },
 })
 
@@ -120,7 +120,7 @@ export const getPlanTape = defineOperation({
   async run(desk, { params: { coordination_id } }): Promise<RunTape> {
     const { run_tape } = await (await desk.plans()).documents(coordination_id)
     if (run_tape === undefined) throw faults.not_found({ what: 'tape of', id: coordination_id })
-    return run_tape as unknown as RunTape
+    return run_tape as RunTape
   },
 })
 
@@ -148,7 +148,7 @@ export const verifyPlan = defineOperation({
   },
 })
 
-/** What each round made anew, in order. */
+/** What each round made, in order. */
 function numbered(documents: PlanDocuments, name: string): unknown[] {
   const found: unknown[] = []
   for (let n = 1; documents[`${name}_${n}`] !== undefined; n++) found.push(documents[`${name}_${n}`])

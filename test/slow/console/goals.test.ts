@@ -45,7 +45,7 @@ test('a goal: its tasks by owner, its review answered in place, met', async () =
   expect(await finding.textContent()).toMatch(/✕ error\s+completeness\s+The letter is missing\s+about report/)
   await finding.getByText('The report does not say that the customer was told.').waitFor()
   await finding.getByText('Evidence: report').waitFor()
-  await finding.getByText('To mend it: Say that the letter was sent.').waitFor()
+  await finding.getByText('Suggested fix: Say that the letter was sent.').waitFor()
   expect(await seriousInBoth(page)).toEqual([])
   await picture(page, 'goal-met-1440')
   await page.setViewportSize({ width: 390, height: 844 })

@@ -28,7 +28,7 @@ async function beginSentence(page: Page, agent: string, input: string): Promise<
   return session_id
 }
 
-test('a whole run from the browser: started, streamed, the server killed and started anew, approved, finished', async () => {
+test('a whole run from the browser: started, streamed, the server killed and restarted, approved, finished', async () => {
   const page = await world.open('/')
   await page.getByText('No sessions yet.').waitFor()
 
@@ -94,7 +94,7 @@ test('a server killed in the middle of a sentence: no gap, no event twice', asyn
   expect(shown).toEqual(ids.slice(-shown.length))
 })
 
-test('an outcome that nobody knows is settled by a person, and the run goes on', async () => {
+test('console: a person settles an unknown outcome, and the run goes on', async () => {
   const page = await world.open('/')
   await world.begin(page, 'cashier', 'Wire order 7')
   await eventually('the wire has begun', async () => existsSync(`${world.folder}/wire-7`) || undefined)

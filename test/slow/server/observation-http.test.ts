@@ -78,7 +78,7 @@ scenario(
     // THEN it is the declared machine, whole
     expect(first.status).toBe(200)
     expect(first.json).toEqual(JSON.parse(JSON.stringify(topology(contractMachine))))
-    // AND caches may keep it: it has a name for its content, and whoever has that content is told so without a body
+    // AND caches may keep it: it has a name for its content, and a client that has that content gets an answer without a body
     expect(first.headers.get('cache-control')).toBe('private, max-age=3600')
     const etag = first.headers.get('etag') ?? ''
     expect(etag).toMatch(/^"[0-9a-f]{32}"$/)
@@ -126,7 +126,7 @@ scenario(
       result: { refund: 'r-42' },
       is_terminal: true,
     })
-    // AND while nothing happens to it, whoever has it is told that it is still so
+    // AND while nothing happens to it, a client that has it gets 304
     const etag = headers.get('etag') ?? ''
     expect((await scene.ask(path, { headers: { 'if-none-match': etag } })).status).toBe(304)
     // AND the views of the same execution agree with it

@@ -181,10 +181,10 @@ test('tokens in the config have names and scopes; the log has neither tokens nor
   expect(server.err()).toContain('"by":"watcher"')
 })
 
-test('whoever finds the store taken asks the server, or is told who has it', async () => {
+test('store: a process that finds the store taken asks the server, or names the holder', async () => {
   const { config, database, folder } = configured()
   const server = await startServerProcess(config, database)
-  // Nobody else reads anything of it.
+  // No other process reads any of it.
   for (const file of readdirSync(folder).filter((name) => name.startsWith('store.db')))
     expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0)
   const held = JSON.parse(readFileSync(`${database}.lock`, 'utf8'))

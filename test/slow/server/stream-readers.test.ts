@@ -60,7 +60,7 @@ test('however readers come and go while it is written, each sees everything once
   await fc.assert(property, { seed, numRuns: isProof ? 2_000 : 25 })
 })
 
-test('a reader who takes nothing is cut off at the limit and can come back; nobody else notices', async () => {
+test('streams: a reader that takes nothing is cut off at the limit and can resume; other readers are not affected', async () => {
   const { write, read, streams } = await openSession({ waiting_bytes: 64 * 1024 })
   const slow = read(`${path}?runes=1`)
   const quick = read(`${path}?runes=1`)

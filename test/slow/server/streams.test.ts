@@ -176,7 +176,7 @@ test('2,000 idle clients cost less than 100 MB', async () => {
   await eventually('their leave', async () => ((await server.weigh()).readers === 0 ? true : undefined))
 })
 
-test('100 stalled clients grow memory by less than 32 MB while 20,000 runes pass, and harm nobody', async () => {
+test('100 stalled clients grow memory by less than 32 MB while 20,000 runes pass, and harm no other client', async () => {
   const server = await startStreamProcess({ store: `sqlite:${join(folders.fresh(), 'store.db')}`, port: 0, talking: 0 })
   const [session_id = ''] = server.session_ids
   const path = `/api/sessions/${session_id}/stream`
