@@ -42,6 +42,7 @@ export function checkMembers(
   if (problems.length > 0) throw unfit(at, problems)
 }
 
+/** Refuses anything but a text that is not empty, in well-formed Unicode. */
 export function checkText(at: Argument, value: unknown): void {
   const isText = typeof value === 'string' && value !== '' && value.isWellFormed()
   if (!isText) throw unfit(at, [{ path: [], message: 'must be a text that is not empty, in well-formed Unicode' }])

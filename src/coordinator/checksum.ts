@@ -30,6 +30,7 @@ export function auditLogId(entry: Omit<AuditEntry, 'log_id'>, sha256: Sha256): s
   return idOf('log', entry, sha256)
 }
 
+/** Whether a JSON value is an object. */
 export function isRecord(value: Json | undefined): value is { readonly [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -6,6 +6,7 @@ import type { QuestionPack } from './schemas/questions.ts'
 import type { AuditEntry, Lineage, Recovers, RunTape } from './schemas/record.ts'
 import { tapeOf } from './tape.ts'
 
+/** A coordination as its caller sees it. */
 export interface Coordination {
   readonly run_id: string
   readonly state: Progress['state']

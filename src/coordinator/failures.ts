@@ -47,6 +47,7 @@ export const failureCauses = {
   lineage_incomplete:        { type: 'constraint_violation', suggestions: ['Coordinate again from the intent: the outputs cannot be traced back to it.'] },
 } as const satisfies Readonly<Record<string, Cause>>
 
+/** A cause of failure. */
 export type FailureCause = keyof typeof failureCauses
 
 /** Why a handler does not go on. What it moves to is the business of the trigger it fires. */

@@ -69,6 +69,7 @@ export function agentOf(planned: { agent_id?: string | undefined }, role: string
   return chosen
 }
 
+/** The content that a checked reference names. */
 export function mustResolve<K extends 'workflow' | 'agent' | 'command'>(
   index: RegistryIndex,
   kind: K,
@@ -91,6 +92,7 @@ export interface Given {
 
 const read = new WeakMap<ContextBundle, Given>()
 
+/** The checked inputs of a coordination. Parsed once per context bundle. */
 export function givenOf({ input, artifacts }: Progress): Given {
   const context = artifacts.context_bundle
   if (context === undefined) throw new Error('There is no context before CONTEXT_BUILT.')

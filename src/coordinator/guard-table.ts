@@ -10,6 +10,7 @@ export interface Finding {
   readonly because: string
 }
 
+/** Evaluates one guard. */
 export type Predicate<F> = (facts: F) => Finding
 
 /** What a broken guard means. Without `problems` the failure lists every broken guard; a cause with no problems does not apply. */

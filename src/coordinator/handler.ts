@@ -23,14 +23,17 @@ interface Stays {
 }
 
 type Item<T> = T extends readonly (infer I)[] ? I : T
+/** An artifact with its type. */
 export type Produced = {
   [T in ArtifactType]: { readonly type: T; readonly artifact: Item<NonNullable<Artifacts[T]>> }
 }[ArtifactType]
 
+/** An audit entry before it has its number and id. */
 export type AuditDraft = Pick<AuditEntry, 'event_type' | 'severity' | 'message' | 'refs'>
 
 /** Does the work of one state. It sees everything so far and changes nothing. */
 export type Handler = (progress: Progress, ports: Ports) => Outcome
+/** A handler that may also stay in its state. */
 export type WaitingHandler = (progress: Progress, ports: Ports) => Outcome | Stays
 
 /** The states that do work. A terminal state has a closing instead. */

@@ -23,6 +23,7 @@ import type { ReviewPack } from './schemas/review-pack.ts'
 /** Goes up whenever the same input may give other bytes. */
 export const coordinatorVersion = '1.4.0'
 
+/** Everything that a plan is made of. */
 export interface CoordinationInput {
   readonly intent: Json
   readonly policy: Json
@@ -59,8 +60,10 @@ export interface Artifacts {
   readonly failure_pack?: FailurePack
 }
 
+/** The name of an artifact type. */
 export type ArtifactType = keyof Artifacts
 
+/** An answer in force. */
 export interface AcceptedAnswer {
   readonly question_id: string
   readonly key: string
@@ -70,6 +73,7 @@ export interface AcceptedAnswer {
   readonly provided_by: 'human' | 'fallback' | 'policy_default'
 }
 
+/** An answer that the rules refuse, and the step it concerns. */
 export interface AnswerConflict {
   readonly round: number
   readonly question_id: string
@@ -93,6 +97,7 @@ export interface AnswerLedger {
   readonly refused: readonly Refused[]
 }
 
+/** An answer pack that was refused. */
 export interface Refused {
   readonly arrived: number
   readonly problems: readonly Problem[]

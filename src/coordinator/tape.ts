@@ -4,6 +4,7 @@ import { isRecord } from './checksum.ts'
 import { coordinatorVersion, type Ports, type Progress } from './progress.ts'
 import type { RunTape, TapeEntry } from './schemas/record.ts'
 
+/** The tape of a coordination so far. */
 export function tapeOf(
   { run_id, input, state, entries, decisions, evaluations, artifacts }: Progress,
   { sha256 }: Ports,

@@ -39,6 +39,7 @@ export async function keepFrozen(
   )
 }
 
+/** The frozen files by name. Refused if a text is no longer stored. */
 export async function fetchFrozen(files: readonly PlanFile[], blobs: Blobs): Promise<FrozenFiles> {
   const texts = await Promise.all(
     files.map(async ({ name, ref }) => {

@@ -42,6 +42,7 @@ export interface Plans {
   stop(): Promise<void>
 }
 
+/** What to plan, and where. */
 export interface PlanSubmission {
   /** With an empty checksum it is sealed as it is taken in. */
   readonly intent: Json
@@ -65,6 +66,7 @@ export interface PlanSubmission {
   readonly answer_timeout_ms?: number
 }
 
+/** Answers to the open questions of a plan. */
 export interface PlanAnswer {
   /** The whole pack; without it, `choices`. */
   readonly answer_pack?: Json
@@ -74,6 +76,7 @@ export interface PlanAnswer {
   readonly idempotency_key?: string
 }
 
+/** Which plans to list. */
 export interface PlanQuery {
   readonly state?: CoordinationState
   readonly limit?: number
@@ -92,6 +95,7 @@ export type PlanRow = {
   readonly updated_at: number
 }
 
+/** A plan with everything that is recorded of it. */
 export interface PlanView extends PlanRow {
   /** The hash of everything that went in: the same input has the same run id everywhere. */
   readonly run_id: string | null
@@ -105,6 +109,7 @@ export interface PlanView extends PlanRow {
   readonly files: readonly PlanFile[]
 }
 
+/** One recorded move, with its guards and outputs. */
 export interface PlanMove {
   readonly from: CoordinationState
   readonly to: CoordinationState
@@ -120,6 +125,7 @@ export interface PlanMove {
   }[]
 }
 
+/** Open questions, and until when they can be answered. */
 export interface PlanQuestions {
   readonly interaction_id: string
   readonly question_pack: QuestionPack
@@ -129,6 +135,7 @@ export interface PlanQuestions {
 /** Everything that a coordination has made, by the name of its file without the ending; rounds are numbered. */
 export type PlanDocuments = Readonly<Record<string, Json>>
 
+/** A frozen file by its name. */
 export interface PlanFile {
   readonly name: string
   /** Where the text is kept: `blob_` and the SHA-256 of it. */

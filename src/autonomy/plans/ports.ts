@@ -4,6 +4,7 @@ import type { Blobs } from '../../runtime/blobs.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
 import type { Defaults } from './submission.ts'
 
+/** What plans need from the application. */
 export interface PlanPorts extends Defaults {
   /** The runtime whose sessions the plans live in. */
   readonly engine: () => Engine

@@ -9,6 +9,7 @@ import type { Batch } from '../../runtime/batch.ts'
 import { subject } from '../../runtime/subject.ts'
 import type { PlanFile } from './plans.ts'
 
+/** The move to record, with what belongs to it. */
 export interface Move {
   readonly about: Concerns & { readonly coordination_id: string }
   /** After the move. */
@@ -45,6 +46,7 @@ export function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly
   return { deadline }
 }
 
+/** When open questions expire. */
 export interface Deadline {
   readonly interaction_id: string
   readonly at: number

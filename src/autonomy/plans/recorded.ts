@@ -71,10 +71,12 @@ export function recordedIn(runes: readonly Rune[], coordination_id: string): Rec
   return received && { coordination_id, received, moves, rounds, asked: [...asked.values()], files }
 }
 
+/** The state after the last recorded move. */
 export function stateOf({ moves }: Pick<Recorded, 'moves'>): CoordinationState {
   return (moves.at(-1)?.to ?? coordinationMachine.initial) as CoordinationState
 }
 
+/** The input as it was recorded. */
 export function inputOf({ received }: Recorded): CoordinationInput {
   return readBack(received.payload.input)
 }
@@ -98,6 +100,7 @@ function failureOf({ moves }: Recorded): FailurePack | null {
   return last?.redacted === true ? null : ((last?.payload.failure as FailurePack | undefined) ?? null)
 }
 
+/** The plan as clients see it. */
 export function viewOf(recorded: Recorded): PlanView {
   const { coordination_id, received, moves, files } = recorded
   const { intent_id, run_id = null } = received.payload

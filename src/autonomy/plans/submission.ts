@@ -11,6 +11,7 @@ import type { Payload } from '../../runes/kinds.ts'
 import type { PlanSubmission } from './plans.ts'
 import { readBack } from './recorded.ts'
 
+/** The policy and the registry of the application, for submissions that bring none. */
 export interface Defaults {
   readonly policy: Json
   readonly registry: () => Promise<RegistrySnapshot>
@@ -44,6 +45,7 @@ export async function readSubmission(
   }
 }
 
+/** The input as far as the submission brings it. */
 export type Given = Omit<CoordinationInput, 'policy' | 'registry'> & Partial<CoordinationInput>
 
 /** The part of the input that is the submitter's: a copy, each part within limits and refused by its name. */

@@ -81,6 +81,7 @@ function whole<F>(file: SourceFile, fact: F, description: string): Find<F> {
   return { fact, file: file.path, line: 1, snippet: lineText(file.text, 1), description }
 }
 
+/** The languages of the files, by their endings. */
 export function detectLanguages(files: readonly SourceFile[]): Find<{ name: string; files: number }>[] {
   const found = Map.groupBy(files, ({ path }) => languages[baseName(path).split('.').slice(1).at(-1) ?? ''] ?? '')
   return [...found]
@@ -94,6 +95,7 @@ export function detectLanguages(files: readonly SourceFile[]): Find<{ name: stri
     })
 }
 
+/** The package manifests. */
 export function detectManifests(files: readonly SourceFile[]): Find<{ path: string; ecosystem: string }>[] {
   return files.flatMap((file) => {
     const ecosystem = manifests[baseName(file.path)]
@@ -127,6 +129,7 @@ export function detectScripts(files: readonly SourceFile[]): Find<{ name: string
     })
 }
 
+/** The CI pipelines. */
 export function detectPipelines(files: readonly SourceFile[]): Find<{ path: string; system: string }>[] {
   return files.flatMap((file) => {
     const system = pipelines.find(([pattern]) => pattern.test(file.path))?.[1]
@@ -134,10 +137,12 @@ export function detectPipelines(files: readonly SourceFile[]): Find<{ path: stri
   })
 }
 
+/** The test files. */
 export function detectTests(files: readonly SourceFile[]): Find<{ path: string }>[] {
   return files.filter(({ path }) => testFile.test(path)).map((file) => whole(file, { path: file.path }, 'A test'))
 }
 
+/** The lines of every CODEOWNERS file. */
 export function detectOwners(files: readonly SourceFile[]): Find<{ pattern: string; owners: string[] }>[] {
   return files
     .filter(({ path }) => baseName(path) === 'CODEOWNERS')

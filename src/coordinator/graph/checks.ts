@@ -53,6 +53,7 @@ export function danglingEdges({ nodes, edges }: Pick<ExecutionGraph, 'nodes' | '
     .map(({ edge_id }) => edge_id)
 }
 
+/** Selected phases without a node. */
 export function unmappedPhases({ nodes }: ExecutionGraph, intent: ExecutionIntent): readonly string[] {
   return intent.selected_workflows.flatMap(({ workflow_id, phases }) =>
     phases
@@ -77,16 +78,19 @@ export function lostSteps({ nodes, dropped_steps }: ExecutionGraph, steps: reado
   return steps.filter((step) => !placed.has(step) && !dropped_steps.some(({ step_id }) => step_id === step))
 }
 
+/** Selected agents without a lane. */
 export function agentsWithoutLane({ swimlanes }: ExecutionGraph, intent: ExecutionIntent): readonly string[] {
   return intent.selected_agents
     .map(({ agent_id }) => agent_id)
     .filter((id) => !swimlanes.some((lane) => lane.agent_id === id))
 }
 
+/** Actions without evidence. */
 export function actionsWithoutEvidence({ nodes }: ExecutionGraph): readonly string[] {
   return nodes.filter((n) => n.node_type === 'action_proposal' && (n.evidence_refs ?? []).length === 0).map(nameOf)
 }
 
+/** Questions that are still in the graph. */
 export function placeholders({ nodes }: ExecutionGraph): readonly string[] {
   return nodes.filter(({ node_type }) => node_type === 'question').map(nameOf)
 }
@@ -99,6 +103,7 @@ const required: { readonly [T in GraphNode['node_type']]: readonly (keyof GraphN
   review_gate: ['review_criteria'],
 }
 
+/** Nodes that lack a field that their type requires. */
 export function incompleteNodes({ nodes }: ExecutionGraph): readonly string[] {
   return nodes
     .filter((node) => required[node.node_type].some((field) => node[field] === undefined || isEmpty(node[field])))

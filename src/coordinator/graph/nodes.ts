@@ -13,6 +13,7 @@ export function nodeIds({ step: { number } }: PlacedStep) {
   }
 }
 
+/** The node of a phase. */
 export function phaseNode({ node_id, phase, workflow_id }: PlannedPhase): GraphNode {
   return {
     node_id,
@@ -23,6 +24,7 @@ export function phaseNode({ node_id, phase, workflow_id }: PlannedPhase): GraphN
   }
 }
 
+/** The verdict of the rules on a step. */
 export function decisionNode(placed: PlacedStep): GraphNode {
   const { step, decision } = placed
   return {
@@ -35,6 +37,7 @@ export function decisionNode(placed: PlacedStep): GraphNode {
   }
 }
 
+/** The step itself. */
 export function actionNode(placed: PlacedStep): GraphNode {
   const { step, risk } = placed
   return {
@@ -51,6 +54,7 @@ export function actionNode(placed: PlacedStep): GraphNode {
   }
 }
 
+/** The review before a step. */
 export function stepGate(placed: PlacedStep): GraphNode {
   return {
     node_id: nodeIds(placed).gate,
@@ -61,6 +65,7 @@ export function stepGate(placed: PlacedStep): GraphNode {
   }
 }
 
+/** The review that the intent requires before a phase, or at the end. */
 export function categoryGate(category: ReviewCategory, { phase, workflow_id }: PlannedPhase): GraphNode {
   return {
     node_id: `node_review_${category}`,

@@ -64,6 +64,7 @@ function directlyBefore(workflow: Workflow, phase: PhaseName): readonly PhaseNam
   return workflow.phases[at]?.after ?? (previous === undefined ? [] : [previous.phase])
 }
 
+/** A number as it stands in node ids. */
 export function pad(n: number): string {
   return String(n).padStart(3, '0')
 }

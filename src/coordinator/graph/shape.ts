@@ -23,6 +23,7 @@ export interface Shape {
   readonly open: readonly Question[]
 }
 
+/** Applies rule decisions and answers to the planned steps. */
 export function shapeOf(
   { steps }: Given,
   decisions: readonly RuleDecision[],
@@ -127,6 +128,7 @@ const reviewedEffects: { readonly [C in ReviewCategory]: readonly Effect[] } = {
   compliance: ['write', 'deploy', 'data'],
 }
 
+/** Whether reviewers of this category have to see the step. */
 export function concerns(category: ReviewCategory, { step }: PlacedStep): boolean {
   return step.effects.some((effect) => reviewedEffects[category].includes(effect))
 }

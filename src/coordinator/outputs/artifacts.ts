@@ -3,6 +3,7 @@ import type { Json } from '../../kernel/json.ts'
 import type { Artifacts, ArtifactType } from '../progress.ts'
 import { coordinatorSchemas } from '../schemas/all.ts'
 
+/** A file of a plan that does not verify. */
 export interface PlanProblem {
   readonly file: string
   readonly check: 'schema' | 'checksum' | 'lineage' | 'topology' | 'signature'
@@ -36,6 +37,7 @@ export const artifactTypes = {
   failure_pack: { schema: coordinatorSchemas.failure_pack, id: 'failure_id' },
 } as const satisfies { readonly [T in ArtifactType]: { readonly schema: z.ZodType; readonly id: string } }
 
+/** The id that an artifact carries. */
 export function artifactId(type: ArtifactType, artifact: unknown): string {
   return String(Object(artifact)[artifactTypes[type].id])
 }

@@ -20,6 +20,7 @@ export const journal = z.strictObject({
   ),
 })
 
+/** See `journal`. */
 export type Journal = z.infer<typeof journal>
 
 /** `times` are the instants at which the entries of the tape were made. */

@@ -6,10 +6,13 @@ interface FileDigest {
   readonly sha256: string
 }
 
+/** The in-toto statement. */
 export const statementFile = 'statement.json'
+/** The signed statement. */
 export const envelopeFile = 'statement.dsse.json'
 /** Times stand beside what is frozen and outside its checksums: the same input gives the same frozen bytes, at any time. */
 export const journalFile = 'journal.json'
+/** The media type of a statement. */
 export const payloadType = 'application/vnd.in-toto+json'
 
 /** As much of a statement as is needed to say which file it disagrees with. */
@@ -59,17 +62,20 @@ export interface Signer {
   sign(bytes: Uint8Array): string
 }
 
+/** Checks signatures of one key. */
 export interface SignatureCheck {
   readonly keyid: string
   verify(bytes: Uint8Array, signature: string): boolean
 }
 
+/** The shape of a DSSE envelope. */
 export const envelope = z.strictObject({
   payloadType: z.string(),
   payload: z.string(),
   signatures: z.array(z.strictObject({ keyid: z.string(), sig: z.string() })),
 })
 
+/** A DSSE envelope. */
 export type Envelope = z.infer<typeof envelope>
 
 /** A DSSE envelope around a text: what is signed is its type and its bytes, nothing that could be reordered. */

@@ -56,6 +56,7 @@ function outputsBefore(tape: RunTape, { outputs }: Lineage) {
   return all.slice(0, tape.state === 'DONE' ? outputs.length : all.length)
 }
 
+/** What is wrong with the graphs. */
 export function topologyProblems(documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
   return [...documents].flatMap(([file, value]) => {
     const graph = file.startsWith('execution_graph') ? executionGraph.safeParse(value).data : undefined

@@ -4,6 +4,7 @@ import type { Ports, Progress } from '../progress.ts'
 import type { Question, QuestionPack } from '../schemas/questions.ts'
 import type { Governed } from './standing.ts'
 
+/** The questions of one round, within the budget. */
 export function questionPackOf(
   { run_id, ledger }: Progress,
   given: Given,

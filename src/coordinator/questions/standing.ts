@@ -64,6 +64,7 @@ function byPolicy(question: Question): Settled[] {
   return [{ question, answer_type: 'choice', value: fallback.value, provided_by: 'policy_default' }]
 }
 
+/** The inputs, the questions, and how each question is handled. */
 export interface Standing {
   readonly given: Given
   readonly governed: Governed

@@ -41,6 +41,7 @@ export interface RegistrySource {
   readonly content: Json
 }
 
+/** A registry that was admitted, or every problem of its files. */
 export type Admission =
   | { readonly admitted: true; readonly snapshot: RegistrySnapshot }
   | { readonly admitted: false; readonly problems: readonly Problem[] }

@@ -21,6 +21,7 @@ export interface RegistryIndex {
 
 const indexes = new WeakMap<RegistrySnapshot, RegistryIndex>()
 
+/** The index of a snapshot. */
 export function indexOf(snapshot: RegistrySnapshot): RegistryIndex {
   const known = indexes.get(snapshot)
   if (known !== undefined) return known
@@ -39,6 +40,7 @@ export function indexOf(snapshot: RegistrySnapshot): RegistryIndex {
   return index
 }
 
+/** A reference to content, perhaps pinned to a version or a checksum. */
 export interface Reference {
   readonly kind: ContentKind
   readonly id: string

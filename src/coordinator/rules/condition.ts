@@ -26,6 +26,7 @@ export interface ConditionContext {
   readonly tasks: Readonly<Record<string, ConditionTask>>
 }
 
+/** A step that ended before the condition is evaluated. */
 export interface ConditionTask {
   /** `completed`, `failed` or `skipped`. */
   readonly state: string

@@ -3,6 +3,7 @@ import type { ExecutionIntent } from '../schemas/intent.ts'
 import type { ExecutionPolicy } from '../schemas/policy.ts'
 import { type Effect, effects, highestRisk, type Mode, modes, type RiskLevel } from '../schemas/scalars.ts'
 
+/** What is in force after intent, policy and registry are combined. */
 export interface Effective {
   readonly mode: Mode
   readonly question_budget: number

@@ -46,6 +46,7 @@ export const ruleAttributes = {
 
 type Attributes = typeof ruleAttributes
 
+/** The attributes of one step, typed as in `ruleAttributes`. */
 export type RuleContext = { readonly [A in keyof Attributes]: Types[Attributes[A]['type']] }
 
 /** The schema, in Cedar's words, that every rule is checked against. */
@@ -75,6 +76,7 @@ export interface RuleEngine {
   judge(rules: RuleSets, requests: readonly RuleRequest[]): readonly RuleAnswer[]
 }
 
+/** The result of checking a rule. */
 export interface RuleCheck {
   /** Null when it cannot even be read. */
   readonly annotations: Readonly<Record<string, string | undefined>> | null
@@ -88,12 +90,14 @@ export interface RuleSets {
   readonly policies: { readonly [V in Verdict]: Readonly<Record<string, string>> }
 }
 
+/** One step to judge. */
 export interface RuleRequest {
   readonly agent_id: string
   readonly command_id: string
   readonly context: RuleContext
 }
 
+/** The rules that fired for one request. */
 export interface RuleAnswer {
   /** The ids that fired, sorted. */
   readonly matched: { readonly [V in Verdict]: readonly string[] }

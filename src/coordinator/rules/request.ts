@@ -31,6 +31,7 @@ function said({ question: { key }, answer_type, value }: Settled): string[] {
   return [`${key}=${value}`, ...members.map(([name, member]) => `${key}.${name}=${member}`)]
 }
 
+/** Whether a question concerns a step. */
 export function bearsOn(question: Question, step_id: string): boolean {
   return question.impact.affected_steps.includes(step_id)
 }

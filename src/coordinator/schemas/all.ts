@@ -33,6 +33,7 @@ export const coordinatorSchemas = {
   lineage,
 } as const satisfies Readonly<Record<string, z.ZodType>>
 
+/** The name of a schema. */
 export type CoordinatorSchemaName = keyof typeof coordinatorSchemas
 
 /** The same shapes for tools that do not speak zod: JSON Schema 2020-12, as a writer of the file sees them. */

@@ -19,6 +19,7 @@ export const memoryPack = z.strictObject({
   generated_at: timestamp.optional(),
 })
 
+/** See `memoryPack`. */
 export type MemoryPack = z.infer<typeof memoryPack>
 
 const evidence = z.strictObject({
@@ -48,7 +49,9 @@ export const factPack = z.strictObject({
   scanned_at: timestamp.optional(),
 })
 
+/** See `factPack`. */
 export type FactPack = z.infer<typeof factPack>
+/** The file and line that a fact rests on. */
 export type FactEvidence = z.infer<typeof evidence>
 
 /** Everything the plan is judged against, beside the registry. */
@@ -67,4 +70,5 @@ export const contextBundle = z.strictObject({
   }),
 })
 
+/** See `contextBundle`. */
 export type ContextBundle = z.infer<typeof contextBundle>

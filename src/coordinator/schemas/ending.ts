@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { problem } from './problem.ts'
 import { mode, riskLevel } from './scalars.ts'
 
+/** The kinds of failure. */
 export const failureTypes = [
   'constraint_violation',
   'missing_registry',
@@ -28,7 +29,9 @@ export const failurePack = z.strictObject({
   needs_person: z.boolean(),
 })
 
+/** A kind of failure. */
 export type FailureType = (typeof failureTypes)[number]
+/** See `failurePack`. */
 export type FailurePack = z.infer<typeof failurePack>
 
 /** A coordination in one screen. */
@@ -54,4 +57,5 @@ export const runSummary = z.strictObject({
   graph_checksum: z.string(),
 })
 
+/** See `runSummary`. */
 export type RunSummary = z.infer<typeof runSummary>

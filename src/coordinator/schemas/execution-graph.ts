@@ -65,7 +65,11 @@ export const executionGraph = z.strictObject({
   checksum: sha256Hex,
 })
 
+/** A node of the plan. */
 export type GraphNode = z.infer<typeof graphNode>
+/** An edge of the plan. */
 export type GraphEdge = z.infer<typeof graphEdge>
+/** The nodes of one agent. */
 export type Swimlane = z.infer<typeof swimlane>
+/** See `executionGraph`. */
 export type ExecutionGraph = z.infer<typeof executionGraph>

@@ -195,9 +195,12 @@ export const executionIntent = z
       say(['risk', 'requires_review'], 'must name a review category, since a planned command writes or deploys')
   })
 
+/** See `executionIntent`. */
 export type ExecutionIntent = z.infer<typeof executionIntent>
+/** A command that the intent plans. */
 export type PlannedCommand = ExecutionIntent['planned_commands'][number]
 
+/** The id of a planned command: its `step_id`, else its `command_id`. */
 export function stepOf(command: { readonly step_id?: string | undefined; readonly command_id: string }): string {
   return command.step_id ?? command.command_id
 }

@@ -12,6 +12,7 @@ import {
   verdict,
 } from './scalars.ts'
 
+/** One version of content of the registry. */
 export const registryReference = z.strictObject({
   kind: contentKind,
   id: z.string(),
@@ -19,6 +20,7 @@ export const registryReference = z.strictObject({
   checksum: sha256Hex,
 })
 
+/** The result of the precheck. */
 export const precheckReport = z.strictObject({
   report_id: z.string().regex(/^precheck_[0-9a-f]{16}$/),
   schema_version: z.literal('1.1.0'),
@@ -38,7 +40,9 @@ export const precheckReport = z.strictObject({
   effective_risk: riskLevel.nullable(),
 })
 
+/** See `registryReference`. */
 export type RegistryReference = z.infer<typeof registryReference>
+/** See `precheckReport`. */
 export type PrecheckReport = z.infer<typeof precheckReport>
 
 const matchedRule = z.strictObject({
@@ -71,6 +75,7 @@ const ruleDecision = z.strictObject({
   input_digest: sha256Hex,
 })
 
+/** The verdicts of one round. */
 export const ruleDecisions = z.strictObject({
   decisions_id: z.string().regex(/^decs_[0-9a-f]{16}$/),
   schema_version: z.literal('1.0.0'),
@@ -79,10 +84,14 @@ export const ruleDecisions = z.strictObject({
   decisions: z.array(ruleDecision),
 })
 
+/** A rule that fired. */
 export type MatchedRule = z.infer<typeof matchedRule>
+/** See `ruleDecision`. */
 export type RuleDecision = z.infer<typeof ruleDecision>
+/** See `ruleDecisions`. */
 export type RuleDecisions = z.infer<typeof ruleDecisions>
 
+/** The risk of the plan and its factors. */
 export const riskAssessment = z.strictObject({
   assessment_id: z.string().regex(/^risk_[0-9a-f]{16}$/),
   schema_version: z.literal('1.0.0'),
@@ -102,5 +111,7 @@ export const riskAssessment = z.strictObject({
     .min(1),
 })
 
+/** See `riskAssessment`. */
 export type RiskAssessment = z.infer<typeof riskAssessment>
+/** One factor of the risk. */
 export type RiskFactor = RiskAssessment['factors'][number]

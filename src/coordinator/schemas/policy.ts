@@ -105,6 +105,7 @@ export const executionPolicy = closed(
 const budgets = { semi_auto: 3, interactive: 999 } as const
 const filesPerCommit = { safe: 5, aggressive_safe: 50, aggressive: 999 } as const
 
+/** See `executionPolicy`. */
 export type ExecutionPolicy = z.output<typeof executionPolicy>
 
 /** The operation of this command that the policy forbids, as words for a message; null when it forbids none. */

@@ -23,6 +23,7 @@ export const problem = z.strictObject({
   refs: z.array(z.string()).optional(),
 })
 
+/** See `problem`. */
 export type Problem = z.infer<typeof problem>
 
 /** Every issue that zod found, each with its path, so that a caller can correct all of them at once. */
@@ -49,5 +50,7 @@ export const redLine = z.strictObject({
   problems: z.array(problem),
 })
 
+/** See `redLine`. */
 export type RedLine = z.infer<typeof redLine>
+/** The name of a red line. */
 export type RedLineName = RedLine['red_line']

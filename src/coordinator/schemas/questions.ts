@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { answerText, contentId, evidenceRef, mode, riskLevel, sentence, timestamp } from './scalars.ts'
 
+/** The kinds of question. */
 export const questionTypes = ['clarification', 'blocker', 'optimization', 'risk_mitigation'] as const
 /** Highest first: over budget, the first ones are kept. */
 export const blockingLevels = ['critical', 'high', 'medium', 'low'] as const
@@ -67,8 +68,10 @@ export const openQuestion = z
       })
   })
 
+/** See `openQuestion`. */
 export type OpenQuestion = z.infer<typeof openQuestion>
 
+/** A question as it is asked. */
 export const question = z.strictObject({
   question_id: z.string().regex(/^q_[0-9a-f]{16}$/),
   key: contentId,
@@ -86,6 +89,7 @@ export const question = z.strictObject({
   }),
 })
 
+/** The questions of one round. */
 export const questionPack = z.strictObject({
   pack_id: z.string().regex(/^qpack_[0-9a-f]{16}$/),
   schema_version: z.literal('1.0.0'),
@@ -106,7 +110,9 @@ export const questionPack = z.strictObject({
   ),
 })
 
+/** See `question`. */
 export type Question = z.infer<typeof question>
+/** See `questionPack`. */
 export type QuestionPack = z.infer<typeof questionPack>
 
 const about = {
@@ -131,6 +137,7 @@ const answer = z.discriminatedUnion('answer_type', [
   z.strictObject({ ...about, answer_type: z.literal('fallback'), value: contentId.optional() }),
 ])
 
+/** The answers to one question pack. */
 export const answerPack = z.strictObject({
   pack_id: z.string().regex(/^apack_[a-z0-9_]{4,64}$/, 'must be apack_ and 4 to 64 of a-z, 0-9, _'),
   schema_version: z.literal('1.0.0'),
@@ -140,5 +147,7 @@ export const answerPack = z.strictObject({
   metadata: z.record(z.string(), z.json()).optional(),
 })
 
+/** See `answerPack`. */
 export type AnswerPack = z.infer<typeof answerPack>
+/** The answer to one question. */
 export type Answer = z.infer<typeof answer>

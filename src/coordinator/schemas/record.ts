@@ -32,29 +32,35 @@ export const auditEntry = z.strictObject({
   refs: z.array(z.string()),
 })
 
+/** The audit log of a coordination. */
 export const auditLog = z.strictObject({
   schema_version: z.literal('1.0.0'),
   coordinator_run_id: z.string(),
   entries: z.array(auditEntry),
 })
 
+/** One entry of the audit log. */
 export type AuditEntry = z.infer<typeof auditEntry>
+/** See `auditLog`. */
 export type AuditLog = z.infer<typeof auditLog>
 
 const state = z.enum(stateNames(coordinationMachine))
 
+/** A guard as it was evaluated. */
 export const guardReading = z.strictObject({
   guard_name: z.enum(guardNames(coordinationMachine)),
   passed: z.boolean(),
   reason: z.string().min(1),
 })
 
+/** An artifact by its checksum. */
 export const outputProduced = z.strictObject({
   artifact_type: z.string(),
   artifact_id: z.string(),
   checksum: sha256Hex,
 })
 
+/** One move. */
 export const tapeEntry = z.strictObject({
   sequence: z.int().min(1),
   /** INIT stands before the first state: the intent had not been received. */
@@ -115,11 +121,17 @@ export const runTape = z.strictObject({
     .nullable(),
 })
 
+/** See `guardReading`. */
 export type GuardReading = z.infer<typeof guardReading>
+/** See `outputProduced`. */
 export type OutputProduced = z.infer<typeof outputProduced>
+/** See `tapeEntry`. */
 export type TapeEntry = z.infer<typeof tapeEntry>
+/** A decision of the Coordinator, with its reason. */
 export type TapeDecision = z.infer<typeof tapeDecision>
+/** The evaluation of all rules on one step. */
 export type RuleEvaluation = z.infer<typeof ruleEvaluation>
+/** See `runTape`. */
 export type RunTape = z.infer<typeof runTape>
 
 /** The coordination that this one takes the place of. */
@@ -148,5 +160,7 @@ export const lineage = z.strictObject({
   outputs: z.array(outputProduced),
 })
 
+/** See `lineage`. */
 export type Lineage = z.infer<typeof lineage>
+/** See `recovers`. */
 export type Recovers = z.infer<typeof recovers>

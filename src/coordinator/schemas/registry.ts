@@ -17,6 +17,7 @@ const versioned = {
   checksum: sha256Hex,
 }
 
+/** Phases, each with a leading role and its commands. */
 export const workflow = z.strictObject({
   kind: z.literal('workflow'),
   ...versioned,
@@ -38,6 +39,7 @@ export const workflow = z.strictObject({
     .max(12),
 })
 
+/** An agent with its roles and its model. */
 export const agent = z.strictObject({
   kind: z.literal('agent'),
   ...versioned,
@@ -49,6 +51,7 @@ export const agent = z.strictObject({
   }),
 })
 
+/** A command that plans may use. */
 export const command = z.strictObject({
   kind: z.literal('command'),
   ...versioned,
@@ -92,10 +95,12 @@ const ruleFile = z.strictObject({
 /** Admitted: what its policy's annotations say stands beside it. */
 export const rule = ruleFile.extend({ severity, reason: sentence })
 
+/** Admitted content. */
 export const registryEntry = z.discriminatedUnion('kind', [workflow, agent, command, rule])
 
 /** As it stands in a file: the checksum may be missing. */
 const draft = { checksum: sha256Hex.optional() }
+/** Content as it stands in a file. */
 export const registryFile = z.discriminatedUnion('kind', [
   workflow.extend(draft),
   agent.extend(draft),
@@ -103,6 +108,7 @@ export const registryFile = z.discriminatedUnion('kind', [
   ruleFile.extend(draft),
 ])
 
+/** A whole registry, named by its content. */
 export const registrySnapshot = z.strictObject({
   schema_version: z.literal('1.0.0'),
   /** SHA-256 over kind, id, version, status and checksum of every entry: equal ids, equal content. */
@@ -110,11 +116,19 @@ export const registrySnapshot = z.strictObject({
   entries: z.array(registryEntry),
 })
 
+/** See `workflow`. */
 export type Workflow = z.infer<typeof workflow>
+/** See `agent`. */
 export type Agent = z.infer<typeof agent>
+/** See `command`. */
 export type Command = z.infer<typeof command>
+/** See `rule`. */
 export type Rule = z.infer<typeof rule>
+/** See `registryEntry`. */
 export type RegistryEntry = z.infer<typeof registryEntry>
+/** See `registryFile`. */
 export type RegistryFile = z.infer<typeof registryFile>
+/** See `registrySnapshot`. */
 export type RegistrySnapshot = z.infer<typeof registrySnapshot>
+/** The content of one kind. */
 export type EntryOf<K extends RegistryEntry['kind']> = Extract<RegistryEntry, { kind: K }>

@@ -72,5 +72,7 @@ export const reviewPack = z.strictObject({
   red_lines: z.array(redLine).length(5),
 })
 
+/** See `reviewPack`. */
 export type ReviewPack = z.infer<typeof reviewPack>
+/** One figure of the impact. */
 export type Measure = z.infer<typeof measure>

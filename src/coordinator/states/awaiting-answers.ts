@@ -125,6 +125,7 @@ interface AnswerFacts {
 
 const nothingWrong = { problems: [], unsettled: [], withdrawn: false, conflicts: [], all: [] }
 
+/** The guards of AWAITING_ANSWERS. */
 // biome-ignore format: tables are audited by eye
 export const answerGuards: GuardTable<AnswerFacts> = [
   ['answers_fit_schema', ({ problems }) =>

@@ -12,6 +12,7 @@ import { type ExecutionPolicy, executionPolicy } from '../schemas/policy.ts'
 import { type Problem, problemsOf } from '../schemas/problem.ts'
 import { effects } from '../schemas/scalars.ts'
 
+/** Reads memory, facts and policy, and combines policy and intent. */
 export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
   const memory = load(memoryPack, input.memory, 'memory_unavailable', 'memory pack')
   const scanned = load(factPack, input.facts, 'facts_unavailable', 'fact pack')
@@ -67,6 +68,7 @@ export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
 
 type ContextFacts = Readonly<Record<'memory' | 'facts' | 'policy', readonly Problem[]>>
 
+/** The guards of CONTEXT_BUILT. */
 // biome-ignore format: tables are audited by eye
 export const contextGuards: GuardTable<ContextFacts> = [
   ['memory_pack_available', ({ memory }) => unlessProblems(memory, 'There is a memory pack.'),

@@ -12,6 +12,7 @@ import type { Lineage, OutputProduced } from '../schemas/record.ts'
 
 type Content = Omit<RegistryReference, 'checksum'>
 
+/** Writes the lineage and checks every output once more. */
 export const frozenOutputs: Handler = (progress, { sha256, rules }) => {
   const { artifacts, entries } = progress
   const lineage = lineageOf(progress, { sha256, rules })
@@ -47,6 +48,7 @@ interface FrozenFacts {
   readonly sha256: Sha256
 }
 
+/** The guards of FROZEN_OUTPUTS. */
 // biome-ignore format: tables are audited by eye
 export const frozenGuards: GuardTable<FrozenFacts> = [
   ['outputs_have_checksums', ({ artifacts, recorded, sha256 }) => unless(

@@ -15,6 +15,7 @@ import type { ExecutionGraph } from '../schemas/execution-graph.ts'
 import { type ExecutionIntent, stepOf } from '../schemas/intent.ts'
 import type { Question } from '../schemas/questions.ts'
 
+/** Draws the plan with its open questions as placeholders. */
 export const graphDrafted: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
@@ -48,6 +49,7 @@ interface DraftFacts {
 
 const notCovered = (_: DraftFacts, message: string) => [{ code: 'graph_not_covered', message }]
 
+/** The guards of GRAPH_DRAFTED. */
 // biome-ignore format: tables are audited by eye
 export const draftGuards: GuardTable<DraftFacts> = [
   ['graph_is_acyclic', ({ graph }) => unless(cycleIn(graph), 'The graph has no cycle.', 'The graph runs in a circle through'),

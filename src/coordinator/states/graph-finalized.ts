@@ -55,6 +55,7 @@ interface FinalFacts {
   readonly steps: readonly string[]
 }
 
+/** The guards of GRAPH_FINALIZED. */
 // biome-ignore format: tables are audited by eye
 export const finalGuards: GuardTable<FinalFacts> = [
   ['no_placeholders', ({ graph }) => unless(placeholders(graph), 'No question stands in the graph any more.', 'Still open'),

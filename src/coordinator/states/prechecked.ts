@@ -14,6 +14,7 @@ export const prechecked: Handler = (progress, ports) => {
   }
 }
 
+/** The guards of PRECHECKED. */
 // biome-ignore format: tables are audited by eye
 export const precheckGuards: GuardTable<PrecheckReport> = [
   ['intent_schema_valid', ({ schema_problems, intent_schema_version }) => {

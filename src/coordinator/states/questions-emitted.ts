@@ -5,6 +5,7 @@ import { questionPackOf } from '../questions/pack.ts'
 import { type Governed, mayAsk, standingOf } from '../questions/standing.ts'
 import type { Question, QuestionPack } from '../schemas/questions.ts'
 
+/** Asks the open questions, as far as the budget allows. */
 export const questionsEmitted: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const pack = questionPackOf(progress, given, governed, ports)
@@ -37,6 +38,7 @@ interface QuestionFacts {
   readonly given: Given
 }
 
+/** The guards of QUESTIONS_EMITTED. */
 // biome-ignore format: tables are audited by eye
 export const questionGuards: GuardTable<QuestionFacts> = [
   ['question_budget_kept', ({ pack: { policy_constraints: budget }, governed }) => unless(

@@ -7,6 +7,7 @@ import type { RedLineName } from '../schemas/problem.ts'
 import { measures, type ReviewPack } from '../schemas/review-pack.ts'
 import { highestRisk } from '../schemas/scalars.ts'
 
+/** Writes the review and checks the red lines on the final plan. */
 export const reviewPackBuilt: Handler = (progress, ports) => {
   const graph = progress.artifacts.execution_graph
   if (graph === undefined) throw new Error('There is no review before the graph is final.')
@@ -27,6 +28,7 @@ function crossed(line: RedLineName, cause: FailureCause): Cause<ReviewPack> {
   return [cause, `${line} is crossed: ${redLineRules[line]}`, 'budget_violated', problems]
 }
 
+/** The guards of REVIEW_PACK_BUILT. */
 // biome-ignore format: tables are audited by eye
 export const reviewGuards: GuardTable<ReviewPack> = [
   ['red_lines_satisfied', ({ red_lines }) => unless(

@@ -9,6 +9,7 @@ import { assessRisk } from '../rules/risk.ts'
 import type { RuleDecision } from '../schemas/judgement.ts'
 import type { Problem } from '../schemas/problem.ts'
 
+/** Evaluates the rules on every step. */
 export const rulesEvaluated: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const round = progress.artifacts.rule_decisions.length + 1

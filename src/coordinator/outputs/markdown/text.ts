@@ -14,12 +14,14 @@ export function plain(text: string): string {
     .join(' ')
 }
 
+/** A Markdown table. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '_None._'
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
+/** A Markdown list. */
 export function bullets(items: readonly string[]): string {
   return items.length === 0 ? '_None._' : items.map((item) => `- ${item}`).join('\n')
 }
