@@ -1,7 +1,15 @@
 import { transition } from '../kernel/transition.ts'
 import { type CoordinationState, coordinationMachine } from '../machines/coordination.ts'
 import { auditLogId, checksumOf } from './checksum.ts'
-import type { AuditDraft, Handler, Outcome, Produced, WaitingHandler, WorkingState } from './handler.ts'
+import {
+  type AuditDraft,
+  type Handler,
+  noted,
+  type Outcome,
+  type Produced,
+  type WaitingHandler,
+  type WorkingState,
+} from './handler.ts'
 import { artifactId } from './outputs/artifacts.ts'
 import { inputChecksum, originsOf, runIdOf } from './outputs/lineage.ts'
 import type { AnswerRound, Artifacts, CoordinationInput, Ports, Progress } from './progress.ts'
@@ -23,7 +31,7 @@ const handlers: { readonly [S in WorkingState]: S extends 'AWAITING_ANSWERS' ? W
     trigger: 'intent_accepted',
     guards: [],
     produced: [],
-    audit: [{ event_type: 'run_started', severity: 'info', message: 'The intent was received.', refs: [] }],
+    audit: [noted('run_started', 'info', 'The intent was received.')],
   }),
   PRECHECKED: prechecked,
   CONTEXT_BUILT: contextBuilt,
@@ -149,22 +157,16 @@ function closingOf(progress: Progress, { failure }: Outcome, to: CoordinationSta
   if (to === 'DONE')
     return {
       produced: [{ type: 'run_summary', artifact: done(progress) }],
-      audit: [
-        { event_type: 'run_completed', severity: 'info', message: 'The plan is frozen.', refs: [progress.run_id] },
-      ],
+      audit: [noted('run_completed', 'info', 'The plan is frozen.', [progress.run_id])],
     }
   if (to !== 'BLOCKED' && to !== 'ABORTED') return { produced: [], audit: [] }
   if (failure === undefined) throw new Error(`${progress.state} ends in ${to} and gives no cause.`)
   const pack = failed(progress, failure, to, ports)
+  const severity = to === 'ABORTED' ? 'critical' : 'warning'
   return {
     produced: [{ type: 'failure_pack', artifact: pack }],
     audit: [
-      {
-        event_type: 'run_failed',
-        severity: to === 'ABORTED' ? 'critical' : 'warning',
-        message: `${to} in ${progress.state}: ${failure.message}`,
-        refs: [pack.failure_id, pack.cause],
-      },
+      noted('run_failed', severity, `${to} in ${progress.state}: ${failure.message}`, [pack.failure_id, pack.cause]),
     ],
   }
 }

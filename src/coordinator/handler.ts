@@ -31,6 +31,16 @@ export type Produced = {
 /** An audit entry before it has its number and id. */
 export type AuditDraft = Pick<AuditEntry, 'event_type' | 'severity' | 'message' | 'refs'>
 
+/** Drafts an audit entry. */
+export function noted(
+  event_type: AuditDraft['event_type'],
+  severity: AuditDraft['severity'],
+  message: string,
+  refs: AuditDraft['refs'] = [],
+): AuditDraft {
+  return { event_type, severity, message, refs }
+}
+
 /** Does the work of one state. It sees everything so far and changes nothing. */
 export type Handler = (progress: Progress, ports: Ports) => Outcome
 /** A handler that may also stay in its state. */

@@ -1,56 +1,18 @@
 import { looksLike, withoutInvisible } from './look-alikes.ts'
 
 /** Names under which something to execute travels. */
+// biome-ignore format: a list of words
 export const payloadNames = [
-  'execute',
-  'exec',
-  'eval',
-  'run',
-  'spawn',
-  'shell',
-  'bash',
-  'sh',
-  'zsh',
-  'cmd',
-  'cmds',
-  'powershell',
-  'pwsh',
-  'python',
-  'perl',
-  'ruby',
-  'subprocess',
-  'popen',
-  'sudo',
-  'script',
-  'scripts',
-  'command_line',
-  'os_command',
+  'execute', 'exec', 'eval', 'run', 'spawn', 'shell', 'bash', 'sh', 'zsh', 'cmd', 'cmds', 'powershell', 'pwsh',
+  'python', 'perl', 'ruby', 'subprocess', 'popen', 'sudo', 'script', 'scripts', 'command_line', 'os_command',
   'system_command',
 ] as const
 
 /** Words that change nothing about such a name when they stand beside it, as in `shell_command`. */
+// biome-ignore format: a list of words
 export const payloadCompanions = [
-  'arg',
-  'args',
-  'argument',
-  'arguments',
-  'argv',
-  'body',
-  'code',
-  'command',
-  'commands',
-  'file',
-  'inline',
-  'input',
-  'line',
-  'lines',
-  'payload',
-  'snippet',
-  'source',
-  'string',
-  'text',
-  'this',
-  'to',
+  'arg', 'args', 'argument', 'arguments', 'argv', 'body', 'code', 'command', 'commands', 'file', 'inline', 'input',
+  'line', 'lines', 'payload', 'snippet', 'source', 'string', 'text', 'this', 'to',
 ] as const
 
 /** No name is longer. It bounds the time that a match takes. */

@@ -125,33 +125,15 @@ function lookUp(intent: ExecutionIntent, index: RegistryIndex, sha256: Ports['sh
   return { confirmed: sorted, problems, drift }
 }
 
+// biome-ignore format: the four kinds side by side
 function referencesOf(intent: ExecutionIntent): readonly (Reference & { path: string })[] {
-  const pin = ({ version, checksum }: Pick<Reference, 'version' | 'checksum'>) => ({ version, checksum })
+  const { selected_workflows, selected_agents, planned_commands, required_rules = [] } = intent
+  const pin = ({ version, checksum }: Pick<Reference, 'version' | 'checksum'>, path: string) => ({ version, checksum, path })
   return [
-    ...intent.selected_workflows.map((w, i) => ({
-      kind: 'workflow' as const,
-      id: w.workflow_id,
-      ...pin(w),
-      path: `selected_workflows[${i}]`,
-    })),
-    ...intent.selected_agents.map((a, i) => ({
-      kind: 'agent' as const,
-      id: a.agent_id,
-      ...pin(a),
-      path: `selected_agents[${i}]`,
-    })),
-    ...intent.planned_commands.map((c, i) => ({
-      kind: 'command' as const,
-      id: c.command_id,
-      ...pin(c),
-      path: `planned_commands[${i}]`,
-    })),
-    ...(intent.required_rules ?? []).map((r, i) => ({
-      kind: 'rule' as const,
-      id: r.rule_id,
-      ...pin(r),
-      path: `required_rules[${i}]`,
-    })),
+    ...selected_workflows.map((w, i) => ({ kind: 'workflow' as const, id: w.workflow_id, ...pin(w, `selected_workflows[${i}]`) })),
+    ...selected_agents.map((a, i) => ({ kind: 'agent' as const, id: a.agent_id, ...pin(a, `selected_agents[${i}]`) })),
+    ...planned_commands.map((c, i) => ({ kind: 'command' as const, id: c.command_id, ...pin(c, `planned_commands[${i}]`) })),
+    ...required_rules.map((r, i) => ({ kind: 'rule' as const, id: r.rule_id, ...pin(r, `required_rules[${i}]`) })),
   ]
 }
 

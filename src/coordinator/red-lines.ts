@@ -1,6 +1,6 @@
 import type { Json } from '../kernel/json.ts'
 import { isRecord } from './checksum.ts'
-import type { AuditDraft } from './handler.ts'
+import { type AuditDraft, noted } from './handler.ts'
 import { payloadName } from './payload-keys.ts'
 import type { Problem, RedLine, RedLineName } from './schemas/problem.ts'
 import { type Mode, type RiskLevel, riskLevel } from './schemas/scalars.ts'
@@ -42,12 +42,10 @@ export function fullAutoRisk(mode: Mode, risk: RiskLevel): Problem[] {
 /** How the audit log reports each red line. */
 export function redLineChecks(lines: readonly RedLine[]): AuditDraft[] {
   const said = { holds: 'holds', crossed: 'is crossed', not_evaluated: 'is not evaluated' } as const
-  return lines.map(({ red_line, verdict, reason }) => ({
-    event_type: 'red_line_check',
-    severity: verdict === 'crossed' ? 'critical' : 'info',
-    message: `${red_line} ${said[verdict]}: ${reason}`,
-    refs: [red_line],
-  }))
+  return lines.map(({ red_line, verdict, reason }) => {
+    const severity = verdict === 'crossed' ? 'critical' : 'info'
+    return noted('red_line_check', severity, `${red_line} ${said[verdict]}: ${reason}`, [red_line])
+  })
 }
 
 /**

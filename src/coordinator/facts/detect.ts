@@ -30,41 +30,17 @@ function lineOf(text: string, needle: string): number | null {
   return at === -1 ? null : text.slice(0, at).split('\n').length
 }
 
+// biome-ignore format: a table
 const languages: Readonly<Record<string, string>> = {
-  c: 'C',
-  cc: 'C++',
-  cpp: 'C++',
-  cs: 'C#',
-  css: 'CSS',
-  go: 'Go',
-  html: 'HTML',
-  java: 'Java',
-  js: 'JavaScript',
-  jsx: 'JavaScript',
-  kt: 'Kotlin',
-  mjs: 'JavaScript',
-  php: 'PHP',
-  py: 'Python',
-  rb: 'Ruby',
-  rs: 'Rust',
-  scala: 'Scala',
-  sh: 'Shell',
-  sql: 'SQL',
-  swift: 'Swift',
-  ts: 'TypeScript',
-  tsx: 'TypeScript',
+  c: 'C', cc: 'C++', cpp: 'C++', cs: 'C#', css: 'CSS', go: 'Go', html: 'HTML', java: 'Java',
+  js: 'JavaScript', jsx: 'JavaScript', kt: 'Kotlin', mjs: 'JavaScript', php: 'PHP', py: 'Python', rb: 'Ruby', rs: 'Rust',
+  scala: 'Scala', sh: 'Shell', sql: 'SQL', swift: 'Swift', ts: 'TypeScript', tsx: 'TypeScript',
 }
 
+// biome-ignore format: a table
 const manifests: Readonly<Record<string, string>> = {
-  'Cargo.toml': 'cargo',
-  Gemfile: 'bundler',
-  'build.gradle': 'gradle',
-  'composer.json': 'composer',
-  'go.mod': 'go',
-  'package.json': 'npm',
-  'pom.xml': 'maven',
-  'pyproject.toml': 'python',
-  'requirements.txt': 'python',
+  'Cargo.toml': 'cargo', Gemfile: 'bundler', 'build.gradle': 'gradle', 'composer.json': 'composer', 'go.mod': 'go',
+  'package.json': 'npm', 'pom.xml': 'maven', 'pyproject.toml': 'python', 'requirements.txt': 'python',
 }
 
 const pipelines: readonly [RegExp, string][] = [

@@ -6,22 +6,14 @@ import type { PlacedStep } from './shape.ts'
 
 /** A step keeps its node ids from draft to final: they carry its number in the intent. */
 export function nodeIds({ step: { number } }: PlacedStep) {
-  return {
-    decision: `node_decide_${pad(number)}`,
-    gate: `node_gate_${pad(number)}`,
-    action: `node_action_${pad(number)}`,
-  }
+  const n = pad(number)
+  return { decision: `node_decide_${n}`, gate: `node_gate_${n}`, action: `node_action_${n}` }
 }
 
 /** The node of a phase. */
 export function phaseNode({ node_id, phase, workflow_id }: PlannedPhase): GraphNode {
-  return {
-    node_id,
-    node_type: 'phase',
-    label: `${phase} of ${workflow_id}`,
-    workflow_ref: workflow_id,
-    phase_ref: phase,
-  }
+  const label = `${phase} of ${workflow_id}`
+  return { node_id, node_type: 'phase', label, workflow_ref: workflow_id, phase_ref: phase }
 }
 
 /** The verdict of the rules on a step. */

@@ -56,14 +56,8 @@ export function lineageOf({ run_id, input, artifacts, ledger, entries }: Progres
 }
 
 /** The origins that a lineage holds, in the shape they are hashed in. */
+// biome-ignore format: every member that is no origin
 export function originsIn(lineage: Lineage): Origins {
-  const {
-    schema_version: _,
-    coordinator_run_id: __,
-    answer_checksums: ___,
-    registry_versions: ____,
-    outputs: _____,
-    ...origins
-  } = lineage
+  const { schema_version: _, coordinator_run_id: __, answer_checksums: ___, registry_versions: ____, outputs: _____, ...origins } = lineage
   return origins
 }

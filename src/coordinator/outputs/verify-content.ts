@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { auditLogId, checksumOf, idOf } from '../checksum.ts'
 import { graphChecksum } from '../graph/build.ts'
 import {
@@ -109,45 +110,33 @@ export function auditProblems(log: AuditLog, tape: RunTape, sha256: Sha256): Pla
 export function idProblems(documents: Documents, { run_id, failure_info }: RunTape, sha256: Sha256): PlanProblem[] {
   const id = (prefix: string, value: unknown) => idOf(prefix, value, sha256)
   const final = executionGraph.safeParse(documents.get('execution_graph.json')).data
-  const idsOf: Readonly<Record<string, (value: unknown) => readonly [string, string] | undefined>> = {
-    precheck_report: (value) => {
-      const it = precheckReport.safeParse(value).data
-      return it && [it.report_id, id('precheck', run_id)]
-    },
-    context_bundle: (value) => {
-      const it = contextBundle.safeParse(value).data
-      return it && [it.bundle_id, id('ctx', run_id)]
-    },
-    rule_decisions: (value) => {
-      const it = ruleDecisions.safeParse(value).data
-      return it && [it.decisions_id, id('decs', [run_id, it.round])]
-    },
-    risk_assessment: (value) => {
-      const it = riskAssessment.safeParse(value).data
-      return it && [it.assessment_id, id('risk', it.factors)]
-    },
-    question_pack: (value) => {
-      const it = questionPack.safeParse(value).data
-      return it && [it.pack_id, id('qpack', [run_id, it.round, it.questions])]
-    },
-    execution_graph: (value) => {
-      const it = executionGraph.safeParse(value).data
-      return it && [it.graph_id, id('graph', [it.intent_id, it.stage, it.checksum])]
-    },
-    review_pack: (value) => {
-      const it = reviewPack.safeParse(value).data
-      return it && [it.pack_id, id('review', [run_id, final?.checksum ?? ''])]
-    },
-    failure_pack: (value) => {
-      const it = failurePack.safeParse(value).data
-      return it && [it.failure_id, id('failure', [run_id, failure_info?.failed_at_state ?? '', it.cause, it.problems])]
-    },
+  const ids = {
+    precheck_report: hashed(precheckReport, (it) => [it.report_id, id('precheck', run_id)]),
+    context_bundle: hashed(contextBundle, (it) => [it.bundle_id, id('ctx', run_id)]),
+    rule_decisions: hashed(ruleDecisions, (it) => [it.decisions_id, id('decs', [run_id, it.round])]),
+    risk_assessment: hashed(riskAssessment, (it) => [it.assessment_id, id('risk', it.factors)]),
+    question_pack: hashed(questionPack, (it) => [it.pack_id, id('qpack', [run_id, it.round, it.questions])]),
+    execution_graph: hashed(executionGraph, (it) => [it.graph_id, id('graph', [it.intent_id, it.stage, it.checksum])]),
+    review_pack: hashed(reviewPack, (it) => [it.pack_id, id('review', [run_id, final?.checksum ?? ''])]),
+    failure_pack: hashed(failurePack, (it) => {
+      const at = failure_info?.failed_at_state ?? ''
+      return [it.failure_id, id('failure', [run_id, at, it.cause, it.problems])]
+    }),
   }
+  const idsOf = new Map(Object.entries(ids))
   return [...documents].flatMap(([file, value]) => {
     const type = file.replace(/(_draft)?(_\d+)?\.json$/, '')
-    const [found, expected] = (Object.hasOwn(idsOf, type) ? idsOf[type]?.(value) : undefined) ?? []
+    const [found, expected] = idsOf.get(type)?.(value) ?? []
     return found === expected
       ? []
       : [{ file, check: 'lineage' as const, message: `Its id is ${found}; its content gives ${expected}.` }]
   })
+}
+
+/** The id that a document carries and the one that its content gives. Undefined for a document without its shape. */
+function hashed<S extends z.ZodType>(schema: S, ids: (it: z.output<S>) => readonly [found: string, expected: string]) {
+  return (value: unknown) => {
+    const { data } = schema.safeParse(value)
+    return data === undefined ? undefined : ids(data)
+  }
 }

@@ -1,6 +1,6 @@
 import { idOf } from '../checksum.ts'
 import { type GuardTable, judge, readGuards, unless, unlessProblems } from '../guard-table.ts'
-import type { AuditDraft, Outcome, WaitingHandler } from '../handler.ts'
+import { noted, type Outcome, type WaitingHandler } from '../handler.ts'
 import type { AcceptedAnswer, AnswerConflict, AnswerLedger, Ports, Progress } from '../progress.ts'
 import { defaultAnswers, readAnswers } from '../questions/answers.ts'
 import { conflictsOf } from '../questions/conflicts.ts'
@@ -34,7 +34,11 @@ export const awaitingAnswers: WaitingHandler = (progress, ports) => {
       read: ledger.read + 1,
       refused: [...ledger.refused, { arrived: ledger.read, problems: read.problems, guards }],
     },
-    audit: [received(`Refused: ${read.problems.map(({ message }) => message).join(' ')}`, 'warning', asked)],
+    audit: [
+      noted('answer_received', 'warning', `Refused: ${read.problems.map(({ message }) => message).join(' ')}`, [
+        asked.pack_id,
+      ]),
+    ],
   }
 }
 
@@ -44,7 +48,7 @@ function unanswered(ledger: AnswerLedger, asked: QuestionPack, facts: Partial<An
     ...judge(answerGuards, { ...nothingWrong, ...facts, returns: ledger.returns }, 'answers_received'),
     produced: [],
     ledger: { ...ledger, read: ledger.read + 1 },
-    audit: [received(message, 'warning', asked)],
+    audit: [noted('answer_received', 'warning', message, [asked.pack_id])],
   }
 }
 
@@ -98,12 +102,11 @@ function weigh(progress: Progress, { asked, answers, pack }: Answered, ports: Po
       returns: ledger.returns + (isSentBack ? 1 : 0),
     },
     audit: [
-      received(message, 'info', asked),
-      ...conflicts.map((conflict): AuditDraft => {
-        const refs = [conflict.question_id, conflict.step_id]
-        return { event_type: 'conflict_detected', severity: 'warning', message: clash(conflict), refs }
-      }),
-      ...(isResolved ? [resolved(asked)] : []),
+      noted('answer_received', 'info', message, [asked.pack_id]),
+      ...conflicts.map((one) => noted('conflict_detected', 'warning', clash(one), [one.question_id, one.step_id])),
+      ...(isResolved
+        ? [noted('conflict_resolved', 'info', 'The rules let the new answers stand.', [asked.pack_id])]
+        : []),
     ],
   }
 }
@@ -162,13 +165,4 @@ function isMissing({ code }: Problem): boolean {
 
 function clash({ key, value, step_id, reason }: AnswerConflict): string {
   return `${key}=${value} does not go with the rules over ${step_id}: ${reason}`
-}
-
-function received(message: string, severity: AuditDraft['severity'], { pack_id }: QuestionPack): AuditDraft {
-  return { event_type: 'answer_received', severity, message, refs: [pack_id] }
-}
-
-function resolved({ pack_id }: QuestionPack): AuditDraft {
-  const message = 'The rules let the new answers stand.'
-  return { event_type: 'conflict_resolved', severity: 'info', message, refs: [pack_id] }
 }

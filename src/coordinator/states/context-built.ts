@@ -3,7 +3,7 @@ import type { Json } from '../../kernel/json.ts'
 import { idOf } from '../checksum.ts'
 import type { FailureCause } from '../failures.ts'
 import { type GuardTable, judge, unlessProblems } from '../guard-table.ts'
-import type { Handler } from '../handler.ts'
+import { type Handler, noted } from '../handler.ts'
 import { indexOf, type RegistryIndex } from '../registry/references.ts'
 import { effectiveOf } from '../rules/effective.ts'
 import { factPack, memoryPack } from '../schemas/context.ts'
@@ -56,12 +56,7 @@ export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
       },
     ],
     audit: [
-      {
-        event_type: 'policy_enforcement',
-        severity: 'info',
-        message: `The mode is ${effective.mode} with ${effective.question_budget} questions.`,
-        refs: [],
-      },
+      noted('policy_enforcement', 'info', `The mode is ${effective.mode} with ${effective.question_budget} questions.`),
     ],
   }
 }

@@ -9,7 +9,7 @@ import {
 } from '../graph/checks.ts'
 import { shapeOf } from '../graph/shape.ts'
 import { type GuardTable, judge, unless } from '../guard-table.ts'
-import type { Handler } from '../handler.ts'
+import { type Handler, noted } from '../handler.ts'
 import { type Governed, standingOf } from '../questions/standing.ts'
 import type { ExecutionGraph } from '../schemas/execution-graph.ts'
 import { type ExecutionIntent, stepOf } from '../schemas/intent.ts'
@@ -32,12 +32,9 @@ export const graphDrafted: Handler = (progress, ports) => {
         outcome: `${graph.nodes.length} nodes, ${graph.edges.length} edges`,
       },
     ],
-    audit: shape.dropped.map(({ step_id, reason, rule_refs }) => ({
-      event_type: 'policy_enforcement' as const,
-      severity: 'warning' as const,
-      message: `${step_id} is left out of the plan. ${reason}`,
-      refs: [step_id, ...rule_refs],
-    })),
+    audit: shape.dropped.map(({ step_id, reason, rule_refs }) =>
+      noted('policy_enforcement', 'warning', `${step_id} is left out of the plan. ${reason}`, [step_id, ...rule_refs]),
+    ),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Given } from '../given.ts'
 import { type GuardTable, judge, unless } from '../guard-table.ts'
-import type { Handler } from '../handler.ts'
+import { type Handler, noted } from '../handler.ts'
 import { questionPackOf } from '../questions/pack.ts'
 import { type Governed, mayAsk, standingOf } from '../questions/standing.ts'
 import type { Question, QuestionPack } from '../schemas/questions.ts'
@@ -23,12 +23,9 @@ export const questionsEmitted: Handler = (progress, ports) => {
         outcome: `${pack.questions.length} asked, ${pack.resolved_by_default.length} settled by default`,
       },
     ],
-    audit: pack.questions.map(({ key, question_id, question_text }) => ({
-      event_type: 'question_emitted' as const,
-      severity: 'info' as const,
-      message: `${key}: ${question_text}`,
-      refs: [question_id],
-    })),
+    audit: pack.questions.map(({ key, question_id, question_text }) =>
+      noted('question_emitted', 'info', `${key}: ${question_text}`, [question_id]),
+    ),
   }
 }
 

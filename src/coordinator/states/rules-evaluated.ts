@@ -1,7 +1,7 @@
 import { idOf } from '../checksum.ts'
 import { shapeOf } from '../graph/shape.ts'
 import { type GuardTable, judge, unless } from '../guard-table.ts'
-import type { AuditDraft, Handler } from '../handler.ts'
+import { type AuditDraft, type Handler, noted } from '../handler.ts'
 import { standingOf } from '../questions/standing.ts'
 import { adjudicate } from '../rules/adjudicate.ts'
 import { routingBreaches } from '../rules/model-routing.ts'
@@ -46,12 +46,7 @@ export const rulesEvaluated: Handler = (progress, ports) => {
     ],
     audit: [
       ...decisions.map(adjudicated),
-      ...breaches.map(({ message, refs = [] }) => ({
-        event_type: 'model_selected' as const,
-        severity: 'critical' as const,
-        message,
-        refs,
-      })),
+      ...breaches.map(({ message, refs = [] }) => noted('model_selected', 'critical', message, refs)),
     ],
   }
 }
@@ -118,10 +113,6 @@ function refsOf({ step_id, matched_rules }: RuleDecision): string[] {
 
 function adjudicated(judged: RuleDecision): AuditDraft {
   const { step_id, decision, reason, is_hard_deny } = judged
-  return {
-    event_type: 'rule_adjudication',
-    severity: is_hard_deny ? 'critical' : decision === 'allow' ? 'info' : 'warning',
-    message: `${step_id}: ${decision ?? 'undecidable'}. ${reason}`,
-    refs: refsOf(judged),
-  }
+  const severity = is_hard_deny ? 'critical' : decision === 'allow' ? 'info' : 'warning'
+  return noted('rule_adjudication', severity, `${step_id}: ${decision ?? 'undecidable'}. ${reason}`, refsOf(judged))
 }
