@@ -2,6 +2,7 @@ import { loadavg } from 'node:os'
 import pg from 'pg'
 import { hostPorts } from '../src/adapters/host/ports.ts'
 import { openPostgresRunelog } from '../src/adapters/postgres/runelog.ts'
+import { accepted } from '../src/faults/catalogue.ts'
 import { created, plain } from '../test/support/drafts.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 
@@ -49,7 +50,7 @@ try {
   for (const lanes of [1, 2, 4, 8]) {
     const runelog = await openPostgresRunelog(url, hostPorts, { lanes })
     const ids = Array.from({ length: 64 }, (_, i) => `ses_${lanes}_${i}`)
-    for (const session_id of ids) await runelog.append({ session_id, runes: [created(session_id)] })
+    for (const session_id of ids) accepted(await runelog.append({ session_id, runes: [created(session_id)] }))
     const write = (writer: number) => runelog.append({ session_id: ids[writer] ?? '', runes: [draft()] })
     console.log(`${lanes} lanes, 1 writer                           ${await rate(1, write)}`)
     console.log(`${lanes} lanes, 64 sessions                        ${await rate(64, write)}`)

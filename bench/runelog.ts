@@ -11,6 +11,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { DatabaseSync } from 'node:sqlite'
 import { hostPorts } from '../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../src/adapters/sqlite/runelog.ts'
+import { accepted } from '../src/faults/catalogue.ts'
 import type { Draft } from '../src/runes/rune.ts'
 import { verifierOf } from '../test/support/verifier.ts'
 
@@ -122,9 +123,9 @@ function ours(label: string, { sessions, draft, target }: Load): Contender {
       const store = await openSqliteRunelog(path, hostPorts)
       const ids = Array.from({ length: sessions }, (_, n) => ({ session_id: `ses_${n}`, subject_id: `exe_${n}` }))
       for (const { session_id, subject_id } of ids)
-        await store.append({ session_id, runes: [created(session_id), ...contract(subject_id)] })
+        accepted(await store.append({ session_id, runes: [created(session_id), ...contract(subject_id)] }))
       const writer = async ({ session_id, subject_id }: (typeof ids)[number]) => {
-        for (let i = 0; i < each; i++) await store.append({ session_id, runes: [draft(subject_id, i)] })
+        for (let i = 0; i < each; i++) accepted(await store.append({ session_id, runes: [draft(subject_id, i)] }))
       }
       return {
         async slice() {
@@ -186,9 +187,11 @@ async function round(slices: number): Promise<readonly Measured[]> {
 async function log(count: number) {
   return inFolder(async (folder) => {
     const store = await openSqliteRunelog(join(folder, 'store.db'), hostPorts)
-    await store.append({ session_id: 'ses_1', runes: [created('ses_1')] })
+    accepted(await store.append({ session_id: 'ses_1', runes: [created('ses_1')] }))
     for (let i = 1; i < count; i += 500)
-      await store.append({ session_id: 'ses_1', runes: Array.from({ length: Math.min(500, count - i) }, delta) })
+      accepted(
+        await store.append({ session_id: 'ses_1', runes: Array.from({ length: Math.min(500, count - i) }, delta) }),
+      )
     const replay = await best(count, async () => {
       if ((await store.rebuild()) !== count) throw new Error('The replay missed a rune.')
     })

@@ -6,6 +6,7 @@
 import { writeFileSync } from 'node:fs'
 import { hostPorts } from '../src/adapters/host/ports.ts'
 import { openSigner } from '../src/adapters/host/signing-key.ts'
+import { accepted } from '../src/faults/catalogue.ts'
 import { machineDigest } from '../src/kernel/digest.ts'
 import { machines } from '../src/machines/all.ts'
 import { openMemoryRunelog } from '../src/runelog/memory.ts'
@@ -21,7 +22,7 @@ if (name === undefined || keyFile === undefined) throw new TypeError('usage: gol
 const session_id = 'ses_golden'
 const signer = openSigner(keyFile)
 const runelog = openMemoryRunelog({ ...hostPorts, signer: () => signer })
-for (const runes of everyKind(session_id)) await runelog.append({ session_id, runes })
+for (const runes of everyKind(session_id)) accepted(await runelog.append({ session_id, runes }))
 await runelog.redact(session_id, 5, 'to have one that is redacted')
 await runelog.archive(session_id)
 

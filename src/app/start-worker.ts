@@ -1,5 +1,5 @@
 import { hearStrayRejections } from '../adapters/host/stray-rejections.ts'
-import type { Fault } from '../faults/fault.ts'
+import { Fault } from '../faults/fault.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
 import { stacksOf } from '../runtime/thrown.ts'
@@ -59,7 +59,7 @@ export function telling(runelog: Runelog, { tell }: WorkingIo): Runelog {
     ...runelog,
     async append(batch) {
       const runes = await runelog.append(batch)
-      for (const rune of runes) tell(rune)
+      if (!(runes instanceof Fault)) for (const rune of runes) tell(rune)
       return runes
     },
   }

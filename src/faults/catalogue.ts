@@ -34,6 +34,12 @@ export function isFault<C extends FaultCode = FaultCode>(error: unknown, ...code
   return error instanceof Fault && (codes.length === 0 || codes.some((code) => code === error.code))
 }
 
+/** The value of a decision. A refusal is thrown: the request that the caller carries out is refused with it. */
+export function accepted<T>(decision: T | Fault): T {
+  if (decision instanceof Fault) throw decision
+  return decision
+}
+
 /** The fault of a file that the system refused to read or write. Every other error is returned as it is. */
 export function fileRefused(file: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error

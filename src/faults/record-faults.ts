@@ -1,4 +1,4 @@
-import { conflict, type FaultRow, unfit } from './fault.ts'
+import { conflict, type FaultRow, notNow, unfit } from './fault.ts'
 
 /** Triggers that people cause are requests, such as `pause_requested`; people know them as commands. */
 const asRequest = (trigger: string) => trigger.replace(/_requested$/, '')
@@ -36,6 +36,13 @@ export const recordFaults = {
     remedy: 'Read the subject again, decide again, and send the request again.',
     says: (d: { subject_id: string; expected: number; actual: number }) =>
       `${d.subject_id} is at version ${d.actual}, not ${d.expected}; read it again before deciding.`,
+  },
+  contended: {
+    ...notNow,
+    meaning: 'Other writers changed the session each time while this request was decided.',
+    remedy: 'Send the request again; find the client that keeps writing to this session.',
+    says: (d: { session_id: string; tries: number }) =>
+      `Other writers changed session ${d.session_id} ${d.tries} times while this request was decided. Nothing was recorded; send the request again.`,
   },
   stale_fence: {
     ...conflict,

@@ -1,4 +1,4 @@
-import { faults } from '../faults/catalogue.ts'
+import { accepted, faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import { genesis } from '../runes/chain.ts'
@@ -11,7 +11,7 @@ import { allModels } from './models/built-in.ts'
 import { archival, redaction } from './own-runes.ts'
 import type { Append, Head, Range, Runelog } from './port.ts'
 import type { Ports, RunelogOptions } from './ports.ts'
-import { type Prepared, prepare } from './prepare.ts'
+import { malformedOnly, type Prepared, prepare } from './prepare.ts'
 import type { ReadModel, Row } from './read-model.ts'
 import { foldRecord, refoldSession } from './refold.ts'
 import { selectRows } from './select-rows.ts'
@@ -47,7 +47,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     const { session_id } = batch
     const head = heads.get(session_id)
     const changes = judge(batch, head, look, models)
-    if (changes instanceof Fault) throw changes
+    if (changes instanceof Fault) return changes
     const inscribed = inscribe(batch, head, ports.sha256)
     logs.set(session_id, log(session_id).concat(inscribed.records))
     order.push(...inscribed.records.map(({ event_id }) => ({ session_id, event_id })))
@@ -59,7 +59,11 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
 
   const store: Runelog = {
     async append(batch: Append) {
-      return record(prepare(batch, preparing))
+      try {
+        return record(prepare(batch, preparing))
+      } catch (error) {
+        return malformedOnly(error)
+      }
     },
 
     async read(session_id, { after = 0, before = Number.POSITIVE_INFINITY, limit, backward = false }: Range = {}) {
@@ -92,7 +96,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     async redact(session_id, event_id, reason, by = {}) {
       const asked = { session_id, event_id, reason }
       const { original, rune, payload, blobs } = redaction(log(session_id), asked, by, ports)
-      record(prepare({ session_id, runes: [rune] }, preparing, true))
+      accepted(record(prepare({ session_id, runes: [rune] }, preparing, true)))
       const records = log(session_id).map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
       logs.set(session_id, records)
       write(refoldSession(models, records, original))
@@ -102,7 +106,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     async archive(session_id, by = {}) {
       const segment = { segment: `${session_id}.memory`, sha256: ports.sha256(JSON.stringify(log(session_id))) }
       const rune = archival(heads.get(session_id), { session_id, ...segment }, by, ports.now())
-      record(prepare({ session_id, runes: [rune] }, preparing, true))
+      accepted(record(prepare({ session_id, runes: [rune] }, preparing, true)))
     },
 
     async rebuild() {

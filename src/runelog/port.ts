@@ -1,3 +1,4 @@
+import type { Fault } from '../faults/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Actor } from '../runes/actor.ts'
 import type { StoredRecord } from '../runes/record.ts'
@@ -14,19 +15,19 @@ import type { FoundSession, WordQuery } from './words.ts'
 export interface Runelog {
   /**
    * Records every rune of the batch or none, together with the read-model rows
-   * that follow from them. Once the promise resolves they are on disk and true;
+   * that follow from them. Once the promise resolves with runes they are on disk;
    * until then nothing may be announced, answered or acted upon.
    *
-   * Refused with a fault, and nothing written: `stale_write` (a subject moved
+   * A refusal is a value, and nothing is written: `stale_write` (a subject moved
    * past its expected version), `stale_fence` (the run has a newer epoch),
    * `transition_refused` (the declaration has no such move), `key_taken` (an
    * irreversible action with this key exists), `log_sealed`, `rune_malformed`.
    *
-   * A storage error on commit means unknown, not failed: the store then answers
-   * `store_poisoned` to everything, also to those that follow a session, and has
-   * to be opened again. Watchers are told to look.
+   * Only a broken store throws. A storage error on commit means unknown, not failed:
+   * the store then answers `store_poisoned` to everything, also to those that follow
+   * a session, and has to be opened again. Watchers are told to look.
    */
-  append(batch: Append): Promise<readonly Rune[]>
+  append(batch: Append): Promise<Recorded | Refused>
 
   /** Runes of one session by `event_id`: oldest first, or newest first with `backward`. */
   read(session_id: string, range?: Range): Promise<readonly Rune[]>
@@ -80,6 +81,12 @@ export interface Runelog {
 
   close(): Promise<void>
 }
+
+/** The runes of an append, as they are on disk. */
+export type Recorded = readonly Rune[]
+
+/** Why an append was not recorded. */
+export type Refused = Fault
 
 /** Who has something erased. */
 export interface RedactedBy {

@@ -1,4 +1,4 @@
-import { faults } from '../faults/catalogue.ts'
+import { faults, isFault } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
@@ -68,16 +68,29 @@ export function prepare(batch: Append, ports: Preparing, own = false): Prepared 
   )
 }
 
-/** The same for a batch that may have long payloads: others get a turn of the event loop after each of those. */
-export async function prepareLong(batch: Append, ports: Preparing): Promise<Prepared> {
-  const { session_id, runes } = checked(batch)
-  const done: PreparedRune[] = []
-  for (const draft of runes) {
-    const rune = prepareRune(session_id, draft, ports, false)
-    done.push(rune)
-    if (rune.payload.length > long) await othersTurn()
+/**
+ * The same for a batch that may have long payloads: after each of them, other work gets a turn of the event loop. A
+ * malformed batch is a value.
+ */
+export async function prepareLong(batch: Append, ports: Preparing): Promise<Prepared | Fault> {
+  try {
+    const { session_id, runes } = checked(batch)
+    const done: PreparedRune[] = []
+    for (const draft of runes) {
+      const rune = prepareRune(session_id, draft, ports, false)
+      done.push(rune)
+      if (rune.payload.length > long) await othersTurn()
+    }
+    return prepared(batch, done)
+  } catch (error) {
+    return malformedOnly(error)
   }
-  return prepared(batch, done)
+}
+
+/** The refusal of a malformed batch as a value. Every other error is thrown again. */
+export function malformedOnly(error: unknown): Fault {
+  if (isFault(error, 'rune_malformed')) return error
+  throw error
 }
 
 function checked(batch: Append): Append {

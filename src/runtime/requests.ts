@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { Fault } from '../faults/fault.ts'
 
 /** A request with an idempotency key that is being carried out. */
 interface Pending {
@@ -19,16 +20,18 @@ export function onItsOwn<T>(work: () => T): T {
   return scope.run(undefined, work)
 }
 
-/** Appends with the request that has to be recorded, if there is one. If that fails, the next try has it again. */
+/** Appends with the request that has to be recorded, if there is one. If it is refused or fails, the next try has it again. */
 export async function recording<T>(append: (request_id: string | undefined) => Promise<T>): Promise<T> {
   const pending = scope.getStore()
   if (pending === undefined || pending.isTaken) return append(undefined)
   pending.isTaken = true
+  let isRecorded = false
   try {
-    return await append(pending.request_id)
-  } catch (error) {
-    pending.isTaken = false
-    throw error
+    const result = await append(pending.request_id)
+    isRecorded = !(result instanceof Fault)
+    return result
+  } finally {
+    pending.isTaken = isRecorded
   }
 }
 

@@ -1,8 +1,9 @@
 import { faults } from '../faults/catalogue.ts'
+import { Fault } from '../faults/fault.ts'
 import { foldSession, newSessionState } from '../observation/fold-session.ts'
 import { fromParts, toParts } from '../observation/session-parts.ts'
 import type { SessionState } from '../observation/session-state.ts'
-import type { Append, Runelog } from '../runelog/port.ts'
+import type { Append, Recorded, Refused, Runelog } from '../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
 import type { Batch } from './batch.ts'
@@ -12,8 +13,8 @@ import { recording } from './requests.ts'
 export interface Sessions {
   /** The state of a session as of its last rune. The same object each time: it changes as runes are folded in. */
   load(session_id: string): Promise<SessionState>
-  /** Records a batch and folds it in. What it records is true, and known here, when the promise resolves. */
-  commit(state: SessionState, batch: Batch, terms: Pick<Append, 'expect' | 'fence'>): Promise<readonly Rune[]>
+  /** Records a batch and folds it in. Recorded runes are on disk, and in the fold, when the promise resolves. */
+  commit(state: SessionState, batch: Batch, terms: Pick<Append, 'expect' | 'fence'>): Promise<Recorded | Refused>
   /** Folds in what others recorded. */
   refresh(state: SessionState): Promise<void>
   /** Folds the session anew when it is needed next: something in it was redacted. */
@@ -204,6 +205,7 @@ export function createSessions(
         runelog.append({ session_id: state.session_id, runes: requested(batch.runes, request_id), ...terms })
       // A worker acts for its run, never for the request that happened to wake it.
       const runes = await (terms.fence === undefined ? recording(append) : append())
+      if (runes instanceof Fault) return runes
       const kept = states.get(state.session_id)
       if (kept !== undefined && kept !== state) await refresh(kept)
       else if (kept === undefined && !outdated.has(state)) keep(state)

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { closed, created } from '../support/drafts.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -22,7 +23,7 @@ beforeEach(async () => {
   older = join(folder, 'older.db')
   const archive = async (session_id: string) => {
     const runelog = await openSqliteRunelog(path, hostPorts)
-    await runelog.append({ session_id, runes: [created(session_id), ...closed(session_id)] })
+    accepted(await runelog.append({ session_id, runes: [created(session_id), ...closed(session_id)] }))
     await runelog.archive(session_id)
     await runelog.close()
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { closed, created } from '../support/drafts.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -13,7 +14,7 @@ const cli = (...args: readonly string[]) => runCli([...args, '--store', `sqlite:
 beforeEach(async () => {
   path = join(temporaryFolder(), 'store.db')
   const runelog = await openSqliteRunelog(path, hostPorts)
-  await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), ...closed('ses_1')] })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), ...closed('ses_1')] }))
   await runelog.close()
 })
 

@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
 import { keyFileOf } from '../../src/app/secret-files.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { link, payloadDigest } from '../../src/runes/chain.ts'
 import type { StoredRecord } from '../../src/runes/record.ts'
 import { closed, created, plain } from '../support/drafts.ts'
@@ -22,10 +23,12 @@ beforeEach(async () => {
   folder = temporaryFolder()
   path = join(folder, 'store.db')
   const runelog = await openSqliteRunelog(path, hostPorts)
-  await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] }))
   for (let i = 2; i <= 10; i++)
-    await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta', { content: `piece ${i}` })] })
-  await runelog.append({ session_id: 'ses_2', runes: [created('ses_2'), ...closed('ses_2')] })
+    accepted(
+      await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta', { content: `piece ${i}` })] }),
+    )
+  accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2'), ...closed('ses_2')] }))
   await runelog.close()
 })
 
@@ -293,7 +296,7 @@ test('a backup is taken while the store is held, verifies by itself, and is not 
   const copy = join(folder, 'backups', 'monday')
   const backup = () => runCli(['backup', copy, ...store()])
   expect(await backup()).toMatchObject({ exit: 0, out: `Copied to sqlite:${copy}/store.db.` })
-  await held.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta', { content: 'later' })] })
+  accepted(await held.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta', { content: 'later' })] }))
   await held.close()
   expect((statSync(join(copy, 'store.db')).mode & 0o777).toString(8)).toBe('600')
   const { exit, out } = await runCli(['verify', '--store', `sqlite:${copy}/store.db`])

@@ -1,4 +1,5 @@
 import type { Store } from '../../src/app/open-store.ts'
+import { Fault } from '../../src/faults/fault.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Life } from './life.ts'
 import type { Outside } from './outside.ts'
@@ -23,7 +24,7 @@ export function dyingStore(disk: Store, life: Life, outside: Outside): Store {
       await life.point(`before append of ${kinds}`)
       const runes = await disk.runelog.append(batch)
       await life.point(`after append of ${kinds}`)
-      const last = runes.at(-1)
+      const last = runes instanceof Fault ? undefined : runes.at(-1)
       if (last !== undefined) {
         const { session_id, event_id, hash } = last
         await outside.note({ told: 'recorded', session_id, event_id, hash })

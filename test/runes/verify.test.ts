@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { checkSignature, passingSigner } from '../../src/adapters/host/signing-key.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { canonicalJson } from '../../src/kernel/canonical-json.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import {
@@ -26,9 +27,9 @@ let log: readonly StoredRecord[]
 
 beforeAll(async () => {
   const runelog = openMemoryRunelog({ ...hostPorts, signer: () => signer })
-  await runelog.append({ session_id, runes: [created(session_id)] })
+  accepted(await runelog.append({ session_id, runes: [created(session_id)] }))
   for (let i = 2; i <= 6; i++)
-    await runelog.append({ session_id, runes: [plain('turn.assistant_delta', { content: `piece ${i}` })] })
+    accepted(await runelog.append({ session_id, runes: [plain('turn.assistant_delta', { content: `piece ${i}` })] }))
   await runelog.redact(session_id, 3, 'a slip', { principal: 'ann' })
   log = await Array.fromAsync(runelog.records(session_id))
 })
@@ -73,8 +74,8 @@ describe('payload digest', () => {
 
   test('F-81 payload digest: an unpaired surrogate does not pass for the replacement character', async () => {
     const runelog = openMemoryRunelog(hostPorts)
-    await runelog.append({ session_id, runes: [created(session_id)] })
-    await runelog.append({ session_id, runes: [plain('turn.assistant_delta', { content: '\ufffd' })] })
+    accepted(await runelog.append({ session_id, runes: [created(session_id)] }))
+    accepted(await runelog.append({ session_id, runes: [plain('turn.assistant_delta', { content: '\ufffd' })] }))
     const [first, second] = await Array.fromAsync(runelog.records(session_id))
     const changed = { ...second, payload: second?.payload.replace('\ufffd', '\ud800') }
     expect(verified([first, changed]).bad).toEqual({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { openStore } from '../../src/app/open-store.ts'
-import type { Fault } from '../../src/faults/fault.ts'
+import { isFault } from '../../src/faults/catalogue.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
@@ -98,11 +98,11 @@ test('F-92 claims: a repetition behind a lost row is refused with the name of th
   const runelog: typeof store.runelog = {
     ...store.runelog,
     row: async (model, key) => (model.name === 'claims' ? undefined : store.runelog.row(model, key)),
-    append: (batch) =>
-      store.runelog.append(batch).catch((error: Fault) => {
-        if (error.code === 'key_taken') refusals++
-        throw error
-      }),
+    async append(batch) {
+      const recorded = await store.runelog.append(batch)
+      if (isFault(recorded, 'key_taken')) refusals++
+      return recorded
+    },
   }
   const { keys, world, session_id, again } = await payments({ store: { ...store, runelog } })
   const paid = (await world.runes(session_id)).find((rune) => rune.kind === 'contract.opened')

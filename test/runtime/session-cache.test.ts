@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import { createBatch } from '../../src/runtime/batch.ts'
@@ -30,7 +31,7 @@ async function shared() {
     },
   }
   const sessions = createSessions(runelog, false)
-  await log.append({ session_id, runes: [created(session_id)] })
+  accepted(await log.append({ session_id, runes: [created(session_id)] }))
   let told = 0
   sessions.listen(session_id, () => told++)
   return {
@@ -98,7 +99,7 @@ test('a cache that fails costs nobody what he recorded, nor the session', async 
   }
   const broken = { save: fail, load: fail, forget: fail, close: () => {} }
   const sessions = createSessions(runelog, true, broken)
-  await runelog.append({ session_id, runes: [created(session_id)] })
+  accepted(await runelog.append({ session_id, runes: [created(session_id)] }))
   const state = await sessions.load(session_id)
   expect(failures).toBe(1)
 

@@ -12,14 +12,16 @@ export function createGate() {
     if (broken >= 0) {
       breaks.splice(broken, 1)
       refused.push('broken')
-      throw new Error('Something broke that nobody foresaw.')
+      throw new Error('Something broke unexpectedly.')
     }
     const found = stops.findIndex(({ fits }) => fits(batch))
     const [stop] = found < 0 ? [] : stops.splice(found, 1)
     stop?.reached()
     await stop?.opened
     try {
-      return await runelog.append(batch)
+      const recorded = await runelog.append(batch)
+      if (recorded instanceof Fault) refused.push(recorded.code)
+      return recorded
     } catch (error) {
       refused.push(error instanceof Fault ? error.code : String(error))
       throw error

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Statewright } from '../../src/app/statewright.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { graphState } from '../../src/observation/graph-state.ts'
 import type { Draft, Rune } from '../../src/runes/rune.ts'
 import { ask, call, say, together } from '../../src/runtime/scripted-model.ts'
@@ -242,7 +243,7 @@ export function resumingPlays(store: Store) {
           ...about,
           ...move,
         }
-        await world.sw.runelog.append({ session_id, runes: [called_off as Draft] })
+        accepted(await world.sw.runelog.append({ session_id, runes: [called_off as Draft] }))
         await world.restart()
 
         // WHEN the last is resumed
@@ -273,7 +274,7 @@ export function resumingPlays(store: Store) {
           const { session_id, run_id } = await run()
           const { interaction_id } = await question()
           const [suspended] = (await of(session_id, 'contract.moved')).slice(-1)
-          await world.sw.runelog.append({ session_id, runes: [calledOff(suspended, world.hand.clock.now())] })
+          accepted(await world.sw.runelog.append({ session_id, runes: [calledOff(suspended, world.hand.clock.now())] }))
           await world.restart()
           const [contract] = await snapshots(session_id)
           const before = [written(await runes(session_id)), requests.length]
@@ -329,7 +330,7 @@ export function resumingPlays(store: Store) {
       async ({ world, run, runes, of, status }, { requests }) => {
         const { session_id, run_id } = await run({ interactive_require_user_reply: false })
         const [suspended] = (await of(session_id, 'contract.moved')).slice(-1)
-        await world.sw.runelog.append({ session_id, runes: [calledOff(suspended, world.hand.clock.now())] })
+        accepted(await world.sw.runelog.append({ session_id, runes: [calledOff(suspended, world.hand.clock.now())] }))
         await world.restart()
         const before = [written(await runes(session_id)), requests.length]
         await world.hand.advance(7 * 86_400_000)

@@ -121,10 +121,10 @@ export function toolPlays(store: Store) {
           })
 
         // THEN it is refused; and so is a second result of the one that was made
-        await expect(forged('call_nobody_made')).rejects.toMatchObject({
+        expect(await forged('call_nobody_made')).toMatchObject({
           code: expect.stringMatching(/not_found|transition_refused/),
         })
-        await expect(forged(made?.call_id ?? '')).rejects.toMatchObject({ code: 'transition_refused' })
+        expect(await forged(made?.call_id ?? '')).toMatchObject({ code: 'transition_refused' })
         expect(await of(session_id, 'tool.result')).toHaveLength(1)
       },
     ),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { drained } from '../../src/adapters/system/test-clock.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { summaries } from '../../src/runtime/models/summaries.ts'
 import { listSessions } from '../../src/surface/operations/sessions.ts'
 import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
@@ -65,7 +66,7 @@ test('a session that moves all the time is told of four times a second, and the 
   // What does not change the list is not told, and another session is not kept waiting.
   const before = told().length
   await write(plain('turn.assistant_delta'))
-  await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] })
+  accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] }))
   await drained()
   await reader.until('the other one', () => told().at(-1)?.session_id === 'ses_2')
   expect(told()).toHaveLength(before + 1)

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { deskOn } from '../../src/app/desk.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import type { Draft, Rune } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
@@ -60,9 +61,9 @@ async function writeSecret(session_id: string) {
   const done = (id: string) => about(id, move('contract', id, ['running', 'succeed'], { result: canary }))
   const opened = (id: string) => about(id, opening('contract', id, { action_summary: canary }))
   const runes = [opened('exe_late'), start('exe_late'), secret(done('exe_late'))]
-  await world.sw.runelog.append({ session_id, runes })
+  accepted(await world.sw.runelog.append({ session_id, runes }))
   const more = [secret(opened('exe_early')), start('exe_early'), done('exe_early')]
-  await world.sw.runelog.append({ session_id, runes: more })
+  accepted(await world.sw.runelog.append({ session_id, runes: more }))
 }
 
 /** Every value that the log has for a parameter of a path. */

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openPostgresRunelog, type PostgresOptions } from '../../src/adapters/postgres/runelog.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import type { ReadModel } from '../../src/runelog/read-model.ts'
 import { eventIds, outcomes, refusal, verify } from '../conformance/runelog/store.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
@@ -26,7 +27,7 @@ describe('two processes on one database', () => {
   test('write to one session side by side without a gap, and each follows the other', async () => {
     const [left, right] = [await open(), await open()]
     const session_id = freshSession()
-    await left.append({ session_id, runes: [created(session_id)] })
+    accepted(await left.append({ session_id, runes: [created(session_id)] }))
     const seen: number[] = []
     const following = (async () => {
       for await (const rune of right.follow(session_id, 0, AbortSignal.timeout(60_000))) {
@@ -47,7 +48,7 @@ describe('two processes on one database', () => {
     const store = (i: number) => stores[i % 2] as (typeof stores)[number]
     const session_id = freshSession()
     const runes = [created(session_id), opening('interaction', `int_${session_id}`)]
-    await store(0).append({ session_id, runes })
+    accepted(await store(0).append({ session_id, runes }))
     const answers = await outcomes(
       upTo(16).map((i) => {
         const answer = move('interaction', `int_${session_id}`, ['open', 'answer'])
@@ -83,8 +84,8 @@ describe('two processes on one database', () => {
     const written = upTo(40).map(async (i) => {
       const session_id = freshSession()
       const store = stores[i % 2] as (typeof stores)[number]
-      await store.append({ session_id, runes: [created(session_id)] })
-      for (const _ of upTo(5)) await store.append({ session_id, runes: [delta()] })
+      accepted(await store.append({ session_id, runes: [created(session_id)] }))
+      for (const _ of upTo(5)) accepted(await store.append({ session_id, runes: [delta()] }))
     })
     await Promise.all(written)
     const [left, right] = stores
@@ -98,7 +99,7 @@ describe('two processes on one database', () => {
     onTestFinished(proxy.close)
     const [writer, reader] = [await open(), await open(proxy.url)]
     const session_id = freshSession()
-    await writer.append({ session_id, runes: [created(session_id)] })
+    accepted(await writer.append({ session_id, runes: [created(session_id)] }))
     const follower = reader.follow(session_id, 0, AbortSignal.timeout(60_000))[Symbol.asyncIterator]()
     const next = async () => (await follower.next()).value?.event_id
     expect(await next()).toBe(1)
@@ -108,7 +109,7 @@ describe('two processes on one database', () => {
       for (const _ of upTo(5)) await reader.head(session_id)
       // Nobody listens when this is announced, and nothing else will be.
       proxy.shut()
-      await writer.append({ session_id, runes: [delta()] })
+      accepted(await writer.append({ session_id, runes: [delta()] }))
       proxy.reopen()
       expect(await arrives).toBe(event_id)
     }
@@ -117,26 +118,26 @@ describe('two processes on one database', () => {
   test('what one of them is refused keeps nobody else from writing, nor from opening the store', async () => {
     const [left, right] = [await open(), await open()]
     const session_id = freshSession()
-    await left.append({ session_id, runes: [created(session_id)] })
+    accepted(await left.append({ session_id, runes: [created(session_id)] }))
     expect(await refusal(left.redact(session_id, 99, 'r'))).toMatchObject({ code: 'not_found' })
     const locked = await ask(
       database,
       "SELECT state FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND datname = current_database()",
     )
     expect(locked).toEqual([])
-    await right.append({ session_id, runes: [delta()] })
+    accepted(await right.append({ session_id, runes: [delta()] }))
     await (await open()).rebuild()
   })
 
   test('a process with other read models is refused once they were rebuilt for another', async () => {
     const old = await open()
     const session_id = freshSession()
-    await old.append({ session_id, runes: [created(session_id)] })
+    accepted(await old.append({ session_id, runes: [created(session_id)] }))
     const model = { name: 'added', version: 1, keys: () => [], fold: () => undefined }
     await open(database, { models: [model] })
     expect(await refusal(old.append({ session_id, runes: [delta()] }))).toMatchObject({ code: 'store_unusable' })
     await open()
-    await old.append({ session_id, runes: [delta()] })
+    accepted(await old.append({ session_id, runes: [delta()] }))
   })
 })
 
@@ -148,10 +149,10 @@ describe('a connection that breaks', () => {
       onTestFinished(proxy.close)
       const runelog = await open(proxy.url)
       const session_id = freshSession()
-      await runelog.append({ session_id, runes: [created(session_id)] })
+      accepted(await runelog.append({ session_id, runes: [created(session_id)] }))
       for (const i of upTo(5)) {
         proxy.cutNextCommit(when)
-        const [rune] = await runelog.append({ session_id, runes: [delta()] })
+        const [rune] = accepted(await runelog.append({ session_id, runes: [delta()] }))
         expect(rune?.event_id).toBe(i + 2)
       }
       expect(proxy.cuts()).toBe(5)
@@ -165,12 +166,12 @@ describe('a connection that breaks', () => {
     onTestFinished(proxy.close)
     const runelog = await open(proxy.url, { patience: 1_500 })
     const session_id = freshSession()
-    await runelog.append({ session_id, runes: [created(session_id)] })
+    accepted(await runelog.append({ session_id, runes: [created(session_id)] }))
     proxy.shut()
     expect(await refusal(runelog.append({ session_id, runes: [delta()] }))).toMatchObject({ code: 'store_unreachable' })
     expect(await refusal(runelog.read(session_id))).toMatchObject({ code: 'store_unreachable' })
     proxy.reopen()
-    expect(eventIds(await runelog.append({ session_id, runes: [delta()] }))).toEqual([2])
+    expect(eventIds(accepted(await runelog.append({ session_id, runes: [delta()] })))).toEqual([2])
   })
 
   test('and stays broken at a commit: the outcome is unknown, the store stops, and opened again it tells', async () => {
@@ -178,7 +179,7 @@ describe('a connection that breaks', () => {
     onTestFinished(proxy.close)
     const runelog = await open(proxy.url, { patience: 1_500 })
     const session_id = freshSession()
-    await runelog.append({ session_id, runes: [created(session_id)] })
+    accepted(await runelog.append({ session_id, runes: [created(session_id)] }))
     proxy.cutNextCommit('after')
     const stop = runelog.append({ session_id, runes: [delta()] })
     while (proxy.cuts() === 0) await new Promise(setImmediate)
@@ -201,7 +202,7 @@ describe('a connection that breaks', () => {
     const writing = ids.map(async (session_id) => {
       let runes = [created(session_id)]
       while (!isOver) {
-        for (const { event_id, hash } of await runelog.append({ session_id, runes }))
+        for (const { event_id, hash } of accepted(await runelog.append({ session_id, runes })))
           acknowledged.set(`${session_id} ${event_id}`, hash)
         runes = [delta(), delta()]
       }
@@ -236,7 +237,7 @@ describe('the database itself', () => {
   ])('refuses %s', async (sql) => {
     const runelog = await open()
     const session_id = freshSession()
-    await runelog.append({ session_id, runes: [created(session_id), delta()] })
+    accepted(await runelog.append({ session_id, runes: [created(session_id), delta()] }))
     await expect(ask(database, sql)).rejects.toThrow('the runelog is append-only')
     expect(await verify(runelog, session_id)).toBeUndefined()
   })
@@ -244,7 +245,7 @@ describe('the database itself', () => {
   test('text that PostgreSQL cannot hold is refused, and those who wrote beside it are not', async () => {
     const runelog = await open(database, { lanes: 1 })
     const session_id = freshSession()
-    await runelog.append({ session_id, runes: [created(session_id)] })
+    accepted(await runelog.append({ session_id, runes: [created(session_id)] }))
     const zero = { irreversible: true, idempotency_key: 'a\0b', key_scope: 'global' }
     const { done, refused } = await outcomes([
       runelog.append({ session_id, runes: [delta()] }),

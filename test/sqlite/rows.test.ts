@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { subjects } from '../../src/runelog/models/subjects.ts'
 import { dump } from '../conformance/runelog/store.ts'
 import { closed, created, move, opening } from '../support/drafts.ts'
@@ -30,10 +31,10 @@ function asAfterDeath(folder: string): string {
 test('rows that a killed process had not written are folded from the runes, and only from those after the last that were', async () => {
   // GIVEN a store whose table has the first rows, and not what came later
   const { runelog, folder, inTable } = await store()
-  await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('contract', 'exe_1')] })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('contract', 'exe_1')] }))
   await runelog.rows(subjects)
-  await runelog.append({ session_id: 'ses_1', runes: [move('contract', 'exe_1', ['pending', 'start'])] })
-  await runelog.append({ session_id: 'ses_1', runes: [opening('contract', 'exe_2')] })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [move('contract', 'exe_1', ['pending', 'start'])] }))
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [opening('contract', 'exe_2')] }))
   expect(inTable('exe_1')).toContain('pending')
   expect(inTable('exe_2')).toBeUndefined()
 
@@ -51,7 +52,7 @@ test('rows that a killed process had not written are folded from the runes, and 
 
 test('whoever lists rows sees the last commit', async () => {
   const { runelog, inTable } = await store()
-  await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('interaction', 'int_1')] })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('interaction', 'int_1')] }))
   expect(inTable('int_1')).toBeUndefined()
   expect(await runelog.rows(subjects, { tag: 'interaction:open' })).toHaveLength(1)
   expect(inTable('int_1')).toContain('open')
@@ -59,16 +60,16 @@ test('whoever lists rows sees the last commit', async () => {
 
 test('many rows are written without being asked for', async () => {
   const { runelog, inTable } = await store()
-  await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] }))
   const contracts = Array.from({ length: 600 }, (_, i) => opening('contract', `exe_${i}`))
-  await runelog.append({ session_id: 'ses_1', runes: contracts })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: contracts }))
   expect(inTable('exe_599')).toContain('pending')
 })
 
 test('runes that leave the table are in the rows before', async () => {
   const { runelog, folder } = await store()
-  await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('interaction', 'int_1')] })
-  await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('interaction', 'int_1')] }))
+  accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))
   await runelog.archive('ses_1')
   const copy = asAfterDeath(folder)
   cpSync(join(folder, 'store.db.segments'), join(copy, 'store.db.segments'), { recursive: true })

@@ -20,6 +20,7 @@ import { copyStore } from '../../src/adapters/sqlite/copy.ts'
 import { mountPoints } from '../../src/adapters/sqlite/one-name.ts'
 import { openSqliteReadOnly } from '../../src/adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import type { RunelogOptions } from '../../src/runelog/ports.ts'
 import { collect, refusal, verify } from '../conformance/runelog/store.ts'
 import { closed, created, opening, plain } from '../support/drafts.ts'
@@ -72,7 +73,7 @@ test('F-96 lock: a database file with two names (hard links) is opened, read and
   expect(await refusal(openSqliteRunelog(second, hostPorts))).toMatchObject(refused)
   expect(existsSync(`${second}-wal`)).toBe(false)
   expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({ code: 'store_locked' })
-  await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] }))
   // AND once it is closed, neither name opens it
   await runelog.close()
   for (const name of [path, second]) {
@@ -166,7 +167,7 @@ test('the database itself refuses to change or remove a rune', async () => {
 
 test('a redaction opens the door for its own payload and for nothing else', async () => {
   const { runelog, path } = await withSession()
-  await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] }))
   await runelog.redact('ses_1', 2, 'r')
   const db = new DatabaseSync(path)
   onTestFinished(() => db.close())
@@ -201,7 +202,7 @@ test('what was redacted is on no page of any file', async () => {
 
 test('what was redacted in cold storage is in no file', async () => {
   const { runelog, folder, path } = await withSession()
-  await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))
   await runelog.archive('ses_1')
   const before = readdirSync(`${path}.segments`)
   await runelog.redact('ses_1', 2, 'r')
@@ -217,8 +218,8 @@ test('F-84 redaction: a process that is killed before the files are gone leaves 
   const ref = `blob_${'0'.repeat(64)}`
   const eraseBlobs = async (refs: readonly string[]) => void erased.push(...refs)
   const { runelog, path, folder } = await withSession({ eraseBlobs: () => Promise.reject(new Error('killed')) })
-  await runelog.append({ session_id: 'ses_1', runes: [plain('tool.result', { output_ref: ref })] })
-  await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [plain('tool.result', { output_ref: ref })] }))
+  accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))
   await runelog.archive('ses_1')
   const [before = ''] = readdirSync(`${path}.segments`)
   const old = readFileSync(join(`${path}.segments`, before))
@@ -240,7 +241,7 @@ test('F-84 redaction: a process that is killed before the files are gone leaves 
 
 test('archiving empties the table and keeps the log', async () => {
   const { runelog, path } = await withSession()
-  await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))
   const before = await collect(runelog.records('ses_1'))
   await runelog.archive('ses_1')
   const db = new DatabaseSync(path)
@@ -251,7 +252,7 @@ test('archiving empties the table and keeps the log', async () => {
 
 test('every file of a store is for its owner only', async () => {
   const { runelog, folder } = await withSession()
-  await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))
   await runelog.archive('ses_1')
   const files = filesIn(folder)
   expect(files.map((file) => file.slice(folder.length + 1)).sort()).toEqual([

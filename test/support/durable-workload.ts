@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Draft } from '../../src/runes/rune.ts'
@@ -30,7 +31,7 @@ const tell = (line: string) => writeSync(1, `${line}\n`)
 let runelog: Runelog | undefined
 
 async function append(session_id: string, ...runes: Draft[]) {
-  const recorded = (await runelog?.append({ session_id, runes })) ?? []
+  const recorded = accepted((await runelog?.append({ session_id, runes })) ?? [])
   tell(recorded.map(({ event_id, hash }) => `recorded ${session_id} ${event_id} ${hash}`).join('\n'))
 }
 

@@ -1,6 +1,7 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { createTestClock } from '../../src/adapters/system/test-clock.ts'
 import { models } from '../../src/app/open-store.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Draft } from '../../src/runes/rune.ts'
@@ -28,13 +29,13 @@ export async function openSession(limits: Partial<StreamLimits> = {}, behind = (
   }
   const warn = (message: string, details: object) => warnings.push(`${message} ${JSON.stringify(details)}`)
   const server = await startStreams({ desk, timers: hand.timers, warn }, limits)
-  await runelog.append({ session_id, runes: [created(session_id)] })
+  accepted(await runelog.append({ session_id, runes: [created(session_id)] }))
   return {
     ...server,
     runelog,
     hand,
     warnings,
-    write: (...runes: Draft[]) => runelog.append({ session_id, runes }),
+    write: async (...runes: Draft[]) => accepted(await runelog.append({ session_id, runes })),
     say: (delta: EphemeralDelta) => listeners.forEach((listener) => void listener(delta)),
   }
 }

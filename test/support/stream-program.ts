@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { systemTimers } from '../../src/adapters/system/timers.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { sessions } from '../../src/runelog/models/sessions.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
@@ -84,7 +85,7 @@ async function write({ session_id, runes, bytes }: Extract<Order, { do: 'write' 
   for (let i = 0; i < runes; i += 20) {
     const content = 'x'.repeat(bytes)
     const batch = Array.from({ length: Math.min(20, runes - i) }, () => plain('turn.assistant_delta', { content }))
-    event_id = (await append({ session_id, runes: batch })).at(-1)?.event_id ?? 0
+    event_id = accepted(await append({ session_id, runes: batch })).at(-1)?.event_id ?? 0
     // What was read lies in the young generation until it is collected; what readers keep here does not go away.
     if (i % 1_000 === 0) peak = Math.max(peak, rss())
   }

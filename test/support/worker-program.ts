@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs'
 import pg from 'pg'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import type { Append, Runelog } from '../../src/runelog/port.ts'
 import type { Rune } from '../../src/runes/rune.ts'
@@ -53,7 +54,7 @@ function watched(runelog: Runelog): Runelog {
     async append(batch) {
       const { session_id, fence } = batch
       try {
-        const runes = await runelog.append(batch)
+        const runes = accepted(await runelog.append(batch))
         if (fence !== undefined)
           say({ said: 'recorded', session_id, ...fence, event_ids: runes.map((r) => r.event_id), code: null })
         const begun = runes.find((r) => r.kind === 'contract.moved' && r.to === 'running')
@@ -67,6 +68,7 @@ function watched(runelog: Runelog): Runelog {
       } catch (error) {
         if (error instanceof Fault && fence !== undefined)
           say({ said: 'refused', session_id, ...fence, event_ids: [], code: error.code })
+        if (error instanceof Fault && error.kind !== 'store') return error
         throw error
       }
     },
@@ -90,10 +92,8 @@ async function speakLate(
     turn_id,
     payload,
   } as const
-  const refused = await runelog.append({ session_id, fence, runes: [late] }).then(
-    () => null,
-    (error) => (error as Fault).code,
-  )
+  const spoken = await runelog.append({ session_id, fence, runes: [late] }).catch((error: Fault) => error)
+  const refused = spoken instanceof Fault ? spoken.code : null
   say({ said: refused === null ? 'recorded' : 'refused', session_id, ...fence, event_ids: [], code: refused })
 }
 

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { deskOn } from '../../src/app/desk.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { keyOf } from '../../src/app/store-key.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import type { Draft } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
@@ -25,7 +26,7 @@ async function misaligned() {
   const about = { run_id, agent_id, turn_id, call_id, execution_id, subject_id: execution_id }
   const move = { machine: 'contract', from: 'waiting', to: 'cancelled', trigger: 'cancel' }
   const calledOff = { kind: 'contract.moved', at: Date.now(), actor: 'human', payload: {}, ...about, ...move } as Draft
-  await sw.runelog.append({ session_id, runes: [calledOff] })
+  accepted(await sw.runelog.append({ session_id, runes: [calledOff] }))
   const ids = { cancelled: cancelled?.interaction_id ?? '', waiting: waiting?.interaction_id ?? '' }
   return { sw, store, session_id, ids, execution_id: waiting?.execution_id }
 }

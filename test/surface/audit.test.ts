@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { lookingPorts } from '../../src/app/desk.ts'
+import { accepted } from '../../src/faults/catalogue.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import { createDesk } from '../../src/surface/desk.ts'
 import { localClient } from '../../src/surface/local-client.ts'
@@ -43,7 +44,7 @@ test('F-12 audit: reading neither signs nor makes a key; signing is a POST that 
 test('F-96 audit: five audits at once leave the event loop to others after every slice', async () => {
   // GIVEN a log of 5,001 events, and a count of what is hashed in each turn of the event loop
   const runelog = openMemoryRunelog(hostPorts)
-  await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] }))
   for (let n = 0; n < 10; n++)
     await runelog.append({
       session_id: 'ses_1',

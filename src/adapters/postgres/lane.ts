@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
+import type { Recorded, Refused } from '../../runelog/port.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
-import type { Rune } from '../../runes/rune.ts'
 import { type Connection, causeOf, connect, isCollision, isConnectionLost, isTooSlow } from './connection.ts'
 import { beginTransaction, type Transaction, type TransactionPorts, type Witness } from './transaction.ts'
 
@@ -24,9 +24,9 @@ export interface LanePorts extends TransactionPorts {
 }
 
 export interface Lane {
-  append(batch: Prepared): Promise<readonly Rune[]>
+  append(batch: Prepared): Promise<Recorded | Refused>
   /** Work on one session in a transaction of its own. It may run again from the start, so it must not answer by itself. */
-  alone<T>(session_id: string, work: (transaction: Transaction) => Promise<T | Fault>): Promise<T>
+  alone<T>(session_id: string, work: (transaction: Transaction) => Promise<T | Fault>): Promise<T | Fault>
   /** Resolves when all that was asked for is done. */
   close(): Promise<void>
 }
@@ -172,14 +172,13 @@ export function createLane(ports: LanePorts): Lane {
   function settle(jobs: readonly Job[], answers: readonly unknown[]) {
     const written = jobs.filter((_, i) => !(answers[i] instanceof Fault))
     if (written.length > 0) ports.committed([...new Set(written.map(({ session_id }) => session_id))])
-    for (const [i, job] of jobs.entries()) {
-      if (answers[i] instanceof Fault) job.reject(answers[i])
-      else job.resolve(answers[i])
-    }
+    for (const [i, job] of jobs.entries()) job.resolve(answers[i])
   }
 
+  /** A refusal is a value; an error of the store is thrown. */
   function refuse(jobs: readonly Job[], reason: unknown) {
-    for (const job of jobs) job.reject(reason)
+    const isRefusal = reason instanceof Fault && reason.kind !== 'store'
+    for (const job of jobs) (isRefusal ? job.resolve : job.reject)(reason)
   }
 
   return {

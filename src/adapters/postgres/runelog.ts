@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { faults } from '../../faults/catalogue.ts'
-import type { Fault } from '../../faults/fault.ts'
+import { accepted, faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import { createBell } from '../../runelog/bell.ts'
 import type { Damage } from '../../runelog/damage.ts'
 import { follow } from '../../runelog/follow.ts'
@@ -134,7 +134,7 @@ export async function openPostgresRunelog(
       const prepared = await prepareLong(batch, keeping)
       // It may have been closed meanwhile.
       check()
-      return laneOf(batch.session_id).append(prepared)
+      return prepared instanceof Fault ? prepared : laneOf(batch.session_id).append(prepared)
     },
 
     read: (session_id, range) => reader.read(session_id, range),
@@ -152,8 +152,9 @@ export async function openPostgresRunelog(
     async redact(session_id, event_id, reason, by = {}) {
       check()
       const asked = { session_id, event_id, reason }
-      const { replaced } = await laneOf(session_id).alone(session_id, (transaction) =>
-        redactIn(transaction, asked, by, keeping),
+      const lane = laneOf(session_id)
+      const { replaced } = accepted(
+        await lane.alone(session_id, (transaction) => redactIn(transaction, asked, by, keeping)),
       )
       if (replaced !== null) await segments?.remove(replaced)
     },
@@ -162,8 +163,9 @@ export async function openPostgresRunelog(
       check()
       if (segments === undefined)
         throw faults.store_unusable({ store: name, problem: 'it was opened without a folder for archived sessions.' })
-      await laneOf(session_id).alone(session_id, (transaction) =>
-        archiveIn(transaction, session_id, by, { ...keeping, segments }),
+      const lane = laneOf(session_id)
+      accepted(
+        await lane.alone(session_id, (transaction) => archiveIn(transaction, session_id, by, { ...keeping, segments })),
       )
     },
 

@@ -1,5 +1,5 @@
 import { faults } from '../../faults/catalogue.ts'
-import type { Fault } from '../../faults/fault.ts'
+import { Fault } from '../../faults/fault.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { causeOf } from './open-database.ts'
 import type { Step } from './statements.ts'
@@ -14,8 +14,11 @@ export interface Decided<T> {
 }
 
 export interface GroupCommit {
-  /** `decide` is called in the order of the requests, and sees what those ahead of it will have written. */
-  submit<T>(decide: () => Decided<T> | Fault): Promise<T>
+  /**
+   * `decide` is called in the order of the requests, and sees what those ahead of it will have written. Its refusal
+   * is a value; what it throws is thrown.
+   */
+  submit<T>(decide: () => Decided<T> | Fault): Promise<T | Fault>
   /** The storage is gone: whether the last commits are on disk is unknown, and nothing more is taken. */
   fail(error: unknown): void
   /** From now on everything is refused with this. */
@@ -69,7 +72,7 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts): Gr
 
   function run(requests: readonly Request[]) {
     const accepted: { readonly request: Request; readonly decided: Decided<unknown> }[] = []
-    const refused: { readonly request: Request; readonly reason: unknown }[] = []
+    const refused: { readonly request: Request; readonly reason: Error }[] = []
     write(() => {
       const steps: Step[] = []
       for (const asked of requests) {
@@ -90,7 +93,9 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts): Gr
     if (accepted.length > 0) committed(accepted.map(({ decided }) => decided))
     for (const { request, decided } of accepted) request.resolve(decided.answer)
     // A refusal may rest on what this very group wrote; it is told only when that is on disk.
-    for (const { request, reason } of refused) request.reject(reason)
+    for (const { request, reason } of refused)
+      if (reason instanceof Fault && reason.kind !== 'store') request.resolve(reason)
+      else request.reject(reason)
   }
 
   function write(decide: () => readonly Step[]) {
@@ -144,7 +149,7 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts): Gr
   }
 }
 
-function request<T>(decide: () => Decided<T> | Fault, ask: (request: Request) => void): Promise<T> {
+function request<T>(decide: () => Decided<T> | Fault, ask: (request: Request) => void): Promise<T | Fault> {
   return new Promise((resolve, reject) => ask({ decide, resolve: resolve as (answer: unknown) => void, reject }))
 }
 

@@ -1,4 +1,4 @@
-import { faults } from '../../faults/catalogue.ts'
+import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { createBell } from '../../runelog/bell.ts'
 import { follow } from '../../runelog/follow.ts'
@@ -177,6 +177,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       const prepared = await prepareLong(batch, preparing)
       // It may have been closed meanwhile.
       group.check()
+      if (prepared instanceof Fault) return prepared
       return group.submit(() => decide(prepared))
     },
 
@@ -253,7 +254,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
               ? step('erasePayload', payload, session, event_id)
               : step('changeSegment', written.segment, session)
 
-          await submit(() => {
+          const done = await submit(() => {
             const decided = decide(prepared)
             if (decided instanceof Fault) return decided
             const { adds: _adds, records: added, ...rest } = decided
@@ -261,6 +262,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
             const noted = erasures.note({ segments: isCold ? [segment.file] : [], blobs })
             return { ...rest, steps: [...decided.steps, erase, noted, ...rows.write()] }
           })
+          accepted(done)
           await erasures.finish().catch((error) => {
             throw explain(error, path)
           })
@@ -279,7 +281,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
             rows.look,
             models,
           )
-          if (trial instanceof Fault) throw trial
+          accepted(trial)
           if (place === undefined) throw faults.not_found({ what: 'session', id: session_id })
 
           const records = reader.positioned(place.session)
@@ -300,7 +302,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
             ]
             return { steps, session_id, answer: true }
           })
-          if (archived) return
+          if (accepted(archived)) return
           await segments.remove(segment)
         }
       }),

@@ -1,4 +1,4 @@
-import { faults, isFault } from '../../faults/catalogue.ts'
+import { accepted, faults, isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
@@ -7,7 +7,7 @@ import type { SessionState } from '../../observation/session-state.ts'
 import { subjects } from '../../runelog/models/subjects.ts'
 import { prepareAgent, spawn } from '../../runtime/agents/spawn.ts'
 import { type Batch, createBatch } from '../../runtime/batch.ts'
-import { attempt } from '../../runtime/commands/attempt.ts'
+import { decideAndAppend } from '../../runtime/commands/attempt.ts'
 import { refuseStopped } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
 import { fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
@@ -53,22 +53,20 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
     const payload = { goal_description: goal, config: plain(config) }
     batch.on({ ...subject.goal(goal_id), about: { goal_id, agent_id } }, 'human').open(payload)
   }
-  try {
-    if (session_id === undefined) await openOwn(engine, own, write)
-    else
-      await attempt(engine, session_id, (state) => {
-        refuseStopped(state)
-        const batch = createBatch(state, engine.clock.now())
-        write(batch, state)
-        return { batch, read: [session_id], answer: () => undefined }
-      })
-  } catch (error) {
-    // Someone else set the same at the same time and was faster.
-    const isTaken = isFault(error, 'subject_exists', 'stale_write')
-    const twin = isTaken ? await setBefore(engine, goal_id, goal, config, idempotency_key) : undefined
-    if (twin === undefined) throw error
-    return twin
-  }
+  const opened =
+    session_id === undefined
+      ? await openOwn(engine, own, write)
+      : await decideAndAppend(engine, session_id, (state) => {
+          refuseStopped(state)
+          const batch = createBatch(state, engine.clock.now())
+          write(batch, state)
+          return { batch, read: [session_id], answer: () => undefined }
+        })
+  // A twin of this request may have been faster.
+  const isTaken = isFault(opened, 'subject_exists', 'stale_write', 'contended')
+  const twin = isTaken ? await setBefore(engine, goal_id, goal, config, idempotency_key) : undefined
+  if (twin !== undefined) return twin
+  accepted(opened)
   return { goal_id, session_id: session_id ?? own }
 }
 
@@ -78,7 +76,7 @@ async function openOwn(engine: Engine, own: string, write: (batch: Batch, state:
   const payload = { conversation_id: own, config: {} }
   batch.on(subject.session(own), 'graph_runner').open(payload)
   write(batch, state)
-  await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
+  return engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
 }
 
 function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string) {

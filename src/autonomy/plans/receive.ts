@@ -1,13 +1,13 @@
 import { pick } from '../../coordinator/arguments.ts'
 import type { CoordinationInput, Ports as CorePorts } from '../../coordinator/progress.ts'
-import { faults, isFault } from '../../faults/catalogue.ts'
+import { accepted, faults, isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import { subjects } from '../../runelog/models/subjects.ts'
 import { readWhole } from '../../runelog/slices.ts'
 import { type Batch, createBatch } from '../../runtime/batch.ts'
-import { attempt } from '../../runtime/commands/attempt.ts'
+import { decideAndAppend } from '../../runtime/commands/attempt.ts'
 import { refuseOver } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine/engine.ts'
 import { subject } from '../../runtime/subject.ts'
@@ -31,20 +31,18 @@ export async function receive(ports: PlanPorts, core: CorePorts, submission: Pla
   const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
   const open = (batch: Batch) =>
     batch.on({ machine: 'coordination', id: coordination_id, about }, 'coordinator').open(payload)
-  try {
-    if (session_id === undefined) await openAlone(engine, open)
-    else
-      await attempt(engine, session_id, (state) => {
-        refuseOver(state)
-        const batch = createBatch(state, engine.clock.now())
-        open(batch)
-        return { batch, read: [session_id], answer: () => undefined }
-      })
-  } catch (error) {
-    // Someone else sent the same at the same time and was faster.
-    const isTaken = isFault(error, 'subject_exists', 'stale_write')
-    if (!isTaken || !(await isSentAgain())) throw error
-  }
+  const opened =
+    session_id === undefined
+      ? await openAlone(engine, open)
+      : await decideAndAppend(engine, session_id, (state) => {
+          refuseOver(state)
+          const batch = createBatch(state, engine.clock.now())
+          open(batch)
+          return { batch, read: [session_id], answer: () => undefined }
+        })
+  // A twin of this request may have been faster.
+  const isTwin = isFault(opened, 'subject_exists', 'stale_write', 'contended') && (await isSentAgain())
+  if (!isTwin) accepted(opened)
   return coordination_id
 }
 
@@ -56,7 +54,7 @@ async function openAlone(engine: Engine, open: (batch: Batch) => void) {
   const payload = { conversation_id: session_id, config: {} }
   batch.on(subject.session(session_id), 'coordinator').open(payload)
   open(batch)
-  await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
+  return engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
 }
 
 /**

@@ -1,57 +1,87 @@
-import { isFault } from '../../faults/catalogue.ts'
+import { accepted, faults, isFault } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import type { SessionState } from '../../observation/session-state.ts'
+import type { Refused } from '../../runelog/port.ts'
+import { othersTurn } from '../../runelog/slices.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Batch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 
-/** What a command wants to record, given what is the case. No batch: there is nothing to do, and this is the answer. */
-export interface Wish<A> {
+/** What to record, given the state of a session. Without a batch there is nothing to record, and `answer` is given none. */
+export interface Decision<A> {
   readonly batch?: Batch
   /** Subjects that the decision read without moving them. */
   readonly read?: readonly string[]
   readonly answer: (runes: readonly Rune[]) => A
 }
 
-/** Rivals are few; a command that loses this often meets something it does not understand. */
+/** Decides from the state of a session. A refused request is thrown. */
+export type Decide<A> = (state: SessionState) => Decision<A> | Promise<Decision<A>>
+
+/** Other writers of one session are few: a decision that loses this often does not get through. */
 const tries = 20
 
+/** Most races are won at the second try, so the first retries do not wait. */
+const atOnce = 3
+
+const longestWaitMs = 50
+
 /**
- * A command holds nothing and carries no fence. It looks, decides, and records
- * on the condition that what it looked at is still so; if not, it looks again.
+ * Loads the session, decides, and appends on the condition that what was read is still so. A decision that loses a race
+ * is taken again from the state as it is then; after 20 losses it is refused as `contended`. A command holds no lease
+ * and carries no fence.
  */
-export async function attempt<A>(
-  engine: Engine,
-  session_id: string,
-  decide: (state: SessionState) => Wish<A> | Promise<Wish<A>>,
-): Promise<A> {
-  for (let left = tries; ; left--) {
+export async function decideAndAppend<A>(engine: Engine, session_id: string, decide: Decide<A>): Promise<A | Refused> {
+  for (let lost = 0; lost < tries; ) {
+    await backOff(engine, lost)
     const state = await engine.sessions.load(session_id)
     await engine.preserving.touch(state)
     const looked = state.event_id
-    let wish: Wish<A> | undefined
+    let decision: Decision<A> | undefined
     let refusal: unknown
     try {
-      wish = await decide(state)
+      decision = await decide(state)
     } catch (error) {
       refusal = error
     }
-    // Something was folded in while it decided. It looked at neither what was nor what is: no answer of it
-    // counts, no refusal either, and versions that are read now would vouch for what it did not look at.
-    if (state.event_id !== looked) {
-      left += 1
-      continue
-    }
-    if (wish === undefined) throw refusal
-    const { batch, read = [], answer } = wish
+    // Other runes were folded while `decide` ran, so its expected versions are stale and its refusal may be, too.
+    // Decide again.
+    if (state.event_id !== looked) continue
+    if (decision === undefined) throw refusal
+    const { batch, read = [], answer } = decision
     if (batch === undefined) return answer([])
     const seen = Object.fromEntries(read.map((id) => [id, state.subjects.get(id)?.version ?? 0]))
-    try {
-      return answer(
-        await engine.sessions.commit(state, batch, { expect: { ...seen, ...Object.fromEntries(batch.moved) } }),
-      )
-    } catch (error) {
-      if (!isFault(error, 'stale_write') || left === 0) throw error
-      await engine.sessions.refresh(state)
-    }
+    const expect = { ...seen, ...Object.fromEntries(batch.moved) }
+    const recorded = await engine.sessions.commit(state, batch, { expect })
+    if (!(recorded instanceof Fault)) return answer(recorded)
+    if (!isFault(recorded, 'stale_write')) return recorded
+    lost += 1
+    await engine.sessions.refresh(state)
   }
+  return faults.contended({ session_id, tries })
+}
+
+/** The same for a command: a refusal of the log is thrown as the refusal of the command. */
+export async function attempt<A>(engine: Engine, session_id: string, decide: Decide<A>): Promise<A> {
+  return accepted(await decideAndAppend(engine, session_id, decide))
+}
+
+/**
+ * For a worker whose append was refused with `stale_write`: brings its session up to date, so that the step can be
+ * repeated. Every other error is thrown again.
+ */
+export async function afterLostRace({ sessions }: Engine, state: SessionState, error: unknown): Promise<void> {
+  if (!isFault(error, 'stale_write')) throw error
+  await sessions.refresh(state)
+}
+
+/**
+ * Lets other writers finish first, at random, so that those that lost together do not race again together. Writers of
+ * this process need turns of the event loop; writers of other processes need time, up to 1, 2, 4 … 50 ms.
+ */
+async function backOff({ isAlone, timers, random }: Engine, lost: number): Promise<void> {
+  if (lost < atOnce) return
+  const most = Math.min(2 ** (lost - atOnce), longestWaitMs)
+  if (!isAlone) return new Promise((resolve) => void timers.after(Math.ceil(most * random()), resolve))
+  for (let turns = Math.ceil(most * random()); turns > 0; turns--) await othersTurn()
 }

@@ -16,7 +16,7 @@ import { checkReply } from '../interactions/reply-shapes.ts'
 import { readSettlement } from '../interactions/settlement.ts'
 import { subject } from '../subject.ts'
 import { type Alignment, align } from './alignment.ts'
-import { attempt, type Wish } from './attempt.ts'
+import { attempt, type Decision } from './attempt.ts'
 import { expire } from './expire.ts'
 import { takeUp } from './take-up.ts'
 
@@ -54,7 +54,7 @@ async function decide(
   state: SessionState,
   interaction_id: string,
   given: Reply,
-): Promise<Wish<Replied>> {
+): Promise<Decision<Replied>> {
   // It may be open in the log and not be known here yet.
   if (!state.interactions.has(interaction_id)) await engine.sessions.refresh(state)
   const question = state.interactions.get(interaction_id)
@@ -156,7 +156,7 @@ async function closed(
   state: SessionState,
   interaction_id: string,
   given: Reply,
-): Promise<Wish<Replied>> {
+): Promise<Decision<Replied>> {
   const runes = await runesOf(engine.runelog, interaction_id)
   const ended = runes.find((rune) => rune.kind !== 'interaction.opened')
   if (ended?.kind === 'interaction.answered') {

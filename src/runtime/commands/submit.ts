@@ -1,4 +1,5 @@
-import { faults } from '../../faults/catalogue.ts'
+import { accepted, faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
@@ -170,14 +171,12 @@ export async function createSession(
     batch.on(subject.session(session_id), 'graph_runner').move('first_message', { root_agent_id: agent_id })
     openRun(batch, run_id, agent_id, { agent, input: null, ...message })
   }
-  try {
-    await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
-  } catch (error) {
-    // Its twin was faster.
-    if (!(await isThere(engine, session_id, { agent, config }, message.idempotency_key))) throw error
-    return { session_id, is_repeated: true }
-  }
-  return { session_id, is_repeated: false }
+  const opened = await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
+  // A request with the same key was faster.
+  const is_repeated =
+    opened instanceof Fault && (await isThere(engine, session_id, { agent, config }, message.idempotency_key))
+  if (!is_repeated) accepted(opened)
+  return { session_id, is_repeated }
 }
 
 /** The session of this key exists, and began with just this; refused if it began with something else. */

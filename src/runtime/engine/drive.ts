@@ -1,5 +1,6 @@
 import { isFault } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
+import { afterLostRace } from '../commands/attempt.ts'
 import { stackOf } from '../thrown.ts'
 import { leftBehind } from '../tools/carry-out.ts'
 import { cancelHeld, crash, putBack } from './end.ts'
@@ -51,8 +52,7 @@ async function contain(engine: Engine, hold: Hold, error: unknown) {
       return
     } catch (again) {
       if (isLost(again)) return
-      if (!isFault(again, 'stale_write')) throw again
-      await engine.sessions.refresh(hold.state)
+      await afterLostRace(engine, hold.state, again)
     }
 }
 
@@ -61,9 +61,8 @@ async function contain(engine: Engine, hold: Hold, error: unknown) {
  * hand is no longer its business. An error of the store is passed on.
  */
 function isLost(error: unknown): boolean {
-  if (!(error instanceof Fault)) return false
-  if (error.kind === 'store') throw error
-  return error.code === 'stale_fence'
+  if (error instanceof Fault && error.kind === 'store') throw error
+  return isFault(error, 'stale_fence')
 }
 
 /** The same, seen in the record before an append was refused: nothing that this worker thinks of the run is so. */
@@ -76,8 +75,7 @@ async function lookAgain(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
   try {
     return await step(engine, hold)
   } catch (error) {
-    if (!isFault(error, 'stale_write')) throw error
-    await engine.sessions.refresh(hold.state)
+    await afterLostRace(engine, hold.state, error)
     return 'on'
   }
 }

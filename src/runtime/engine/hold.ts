@@ -1,3 +1,4 @@
+import { accepted } from '../../faults/catalogue.ts'
 import type { AgentView, CallView, RunView, SessionState, TurnView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import type { Rune } from '../../runes/rune.ts'
@@ -73,7 +74,8 @@ export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<
     if (id === run_id || id === hold.state.session_id || hold.state.interactions.has(id)) expect[id] = version
   // Before it is recorded: what follows from the record may come here sooner than the news that it is.
   if (batch.stateOf(run_id) === 'waiting_user') engine.preserving.parked(run_id)
-  const runes = await engine.sessions.commit(hold.state, batch, { fence, expect })
+  // A refusal unwinds the whole step: nothing that follows it may begin.
+  const runes = accepted(await engine.sessions.commit(hold.state, batch, { fence, expect }))
   for (const call_id of hold.inHand.keys())
     if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes

@@ -1,6 +1,7 @@
 import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../../runelog/clean-stream.ts'
+import { afterLostRace } from '../commands/attempt.ts'
 import { guardListeners } from '../guard-listeners.ts'
 import { subject } from '../subject.ts'
 import { stacksOf } from '../thrown.ts'
@@ -76,8 +77,7 @@ export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'>
     try {
       return await conclude(engine, hold, said, spent)
     } catch (error) {
-      if (!isFault(error, 'stale_write')) throw error
-      await engine.sessions.refresh(hold.state)
+      await afterLostRace(engine, hold.state, error)
     }
 }
 

@@ -1,4 +1,4 @@
-import { isFault } from '../../faults/catalogue.ts'
+import { accepted, isFault } from '../../faults/catalogue.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
 import { createBatch } from '../batch.ts'
@@ -64,12 +64,9 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     [session_id]: versionOf(state, session_id),
     ...Object.fromEntries(ancestorsOf(state, run).map(({ run_id: id }) => [id, versionOf(state, id)])),
   }
-  try {
-    await engine.sessions.commit(state, batch, { expect })
-  } catch (error) {
-    if (!isFault(error, 'stale_write', 'transition_refused')) throw error
-    return 'stale'
-  }
+  const taken = await engine.sessions.commit(state, batch, { expect })
+  if (isFault(taken, 'stale_write', 'transition_refused')) return 'stale'
+  accepted(taken)
   engine.preserving.taken(run_id)
   const hold: Hold = {
     state,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { accepted } from '../../../src/faults/catalogue.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import { subjects } from '../../../src/runelog/models/subjects.ts'
 import type { ReadModel } from '../../../src/runelog/read-model.ts'
@@ -133,9 +134,9 @@ export function describeKeeping(open: OpenStore): void {
         move('contract', id, ['pending', 'start']),
         move('contract', id, ['running', end]),
       ]
-      await runelog.append({ session_id: 'ses_2', runes: [created('ses_2'), ...tried('exe_1', 'fail')] })
+      accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2'), ...tried('exe_1', 'fail')] }))
       await write(...tried('exe_2', 'fail'))
-      await runelog.append({ session_id: 'ses_2', runes: [...tried('exe_3', 'succeed'), ...closed('ses_2')] })
+      accepted(await runelog.append({ session_id: 'ses_2', runes: [...tried('exe_3', 'succeed'), ...closed('ses_2')] }))
       await runelog.archive('ses_2')
       const rows = await dump(runelog)
       await runelog.rebuild()
@@ -152,7 +153,7 @@ export function describeKeeping(open: OpenStore): void {
 
     test('only a closed session is archived, and only once', async () => {
       const { runelog } = await archived()
-      await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] })
+      accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] }))
       expect(await refusal(runelog.archive('ses_2'))).toMatchObject({
         code: 'transition_refused',
         details: { from: 'created' },
@@ -197,7 +198,7 @@ export function describeReopening(open: OpenStore): void {
     test('a model that is new or has changed is folded when the store opens', async () => {
       const { runelog, reopen = missing } = await fresh(open)
       const runes = [created('ses_1'), opening('interaction', 'int_1', { prompt: 'Yes?' })]
-      await runelog.append({ session_id: 'ses_1', runes })
+      accepted(await runelog.append({ session_id: 'ses_1', runes }))
       const added = await reopen({ models: [prompts] })
       expect(await added.row(prompts, 'int_1')).toMatchObject({ value: { prompt: 'Yes?' } })
       const changed: ReadModel = {

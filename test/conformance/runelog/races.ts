@@ -35,7 +35,7 @@ export function describeRaces(open: OpenStore): void {
         ['waiting', 'resume'],
       ] as const) {
         const version = { pending: 1, running: 2, waiting: 3 }[from]
-        await Promise.all(
+        const { refused } = await outcomes(
           writers.map((i) =>
             runelog.append({
               session_id: 'ses_1',
@@ -44,6 +44,7 @@ export function describeRaces(open: OpenStore): void {
             }),
           ),
         )
+        expect(refused).toEqual([])
       }
       const runes = await runelog.read('ses_1')
       expect(eventIds(runes)).toEqual(Array.from({ length: 1 + 4 * 16 }, (_, i) => i + 1))

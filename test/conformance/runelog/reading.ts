@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { accepted } from '../../../src/faults/catalogue.ts'
 import { subjects } from '../../../src/runelog/models/subjects.ts'
 import type { Range } from '../../../src/runelog/port.ts'
 import type { ModelQuery } from '../../../src/runelog/read-model.ts'
@@ -43,7 +44,7 @@ export function describeReading(open: OpenStore): void {
       for (let i = 0; i < 12; i++) {
         const session_id = `ses_${i}`
         const runes = [created(session_id), ...(i % 3 === 0 ? [opening('run', `run_${i}`)] : [])]
-        await runelog.append({ session_id, runes: runes.map((rune) => ({ ...rune, at: 1000 + (i % 4) })) })
+        accepted(await runelog.append({ session_id, runes: runes.map((rune) => ({ ...rune, at: 1000 + (i % 4) })) }))
       }
       const all = await runelog.rows(subjects)
       expect(all).toHaveLength(16)
@@ -92,8 +93,8 @@ export function describeReading(open: OpenStore): void {
       const stop = new AbortController()
       const first = runelog.follow('ses_1', 0, stop.signal)[Symbol.asyncIterator]()
       const waiting = first.next()
-      await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] })
-      await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
+      accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] }))
+      accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] }))
       expect((await waiting).value).toMatchObject({ session_id: 'ses_1', event_id: 1 })
       const next = first.next()
       stop.abort()
@@ -118,7 +119,7 @@ export function describeReading(open: OpenStore): void {
         return seen
       }
       const writer = async (lane: number) => {
-        for (let i = lane; i < total; i += 4) await runelog.append({ session_id: 'ses_1', runes: [delta()] })
+        for (let i = lane; i < total; i += 4) accepted(await runelog.append({ session_id: 'ses_1', runes: [delta()] }))
       }
       const followers = [0, 1, 2, 3, 4].map(follower)
       await Promise.all([0, 1, 2, 3].map(writer))

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { accepted } from '../../../src/faults/catalogue.ts'
 import type { Runelog } from '../../../src/runelog/port.ts'
 import { createRedactor } from '../../../src/runelog/redactor.ts'
 import { wordsOf } from '../../../src/runelog/words.ts'
@@ -85,7 +86,9 @@ export function describeSearching(open: OpenStore): void {
       expect(await found(runelog, 'hidden')).toEqual([])
       expect(await found(runelog, 'absent')).toEqual([])
       // What follows is found at once.
-      await runelog.append({ session_id: 'ses_a1', runes: [...said('Now absent is here, and absent again.')] })
+      accepted(
+        await runelog.append({ session_id: 'ses_a1', runes: [...said('Now absent is here, and absent again.')] }),
+      )
       expect(await found(runelog, 'absent')).toEqual(['ses_a1'])
     })
 
@@ -119,7 +122,7 @@ export function describeSearching(open: OpenStore): void {
       await runelog.redact('ses_1', 4, 'a code')
       expect(await found(runelog, 'xy')).toEqual([])
       expect(await found(runelog, 'title')).toEqual(['ses_1'])
-      await runelog.append({ session_id: 'ses_1', runes: [...said('Kept.'), ...closed('ses_1')] })
+      accepted(await runelog.append({ session_id: 'ses_1', runes: [...said('Kept.'), ...closed('ses_1')] }))
       await runelog.archive('ses_1')
       expect(await found(runelog, 'kept')).toEqual(['ses_1'])
       await runelog.redact('ses_1', 1, 'the title')

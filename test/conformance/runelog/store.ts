@@ -1,4 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
+import { accepted } from '../../../src/faults/catalogue.ts'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import { claims } from '../../../src/runelog/models/claims.ts'
@@ -31,8 +32,8 @@ export async function fresh(open: OpenStore, options?: RunelogOptions): Promise<
 /** A store with one session in it. */
 export async function withSession(open: OpenStore, session_id = 'ses_1', options?: RunelogOptions) {
   const store = await fresh(open, options)
-  await store.runelog.append({ session_id, runes: [created(session_id)] })
-  return { ...store, write: (...runes: Draft[]) => store.runelog.append({ session_id, runes }) }
+  accepted(await store.runelog.append({ session_id, runes: [created(session_id)] }))
+  return { ...store, write: async (...runes: Draft[]) => accepted(await store.runelog.append({ session_id, runes })) }
 }
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
@@ -61,7 +62,7 @@ export const eventIds = (runes: readonly Rune[]) => runes.map((rune) => rune.eve
 
 /** The fault of each request that was refused, and how many were not. */
 export async function outcomes(requests: readonly Promise<unknown>[]) {
-  const settled = await Promise.allSettled(requests)
+  const settled = await Promise.allSettled(requests.map(async (request) => accepted(await request)))
   return {
     done: settled.filter((s) => s.status === 'fulfilled').length,
     refused: settled.flatMap((s) => (s.status === 'rejected' ? [s.reason] : [])),

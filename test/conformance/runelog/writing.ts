@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { accepted, isFault } from '../../../src/faults/catalogue.ts'
 import { subjects } from '../../../src/runelog/models/subjects.ts'
 import { createRedactor } from '../../../src/runelog/redactor.ts'
 import { genesis } from '../../../src/runes/chain.ts'
@@ -107,6 +108,15 @@ export function describeWriting(open: OpenStore): void {
       expect(await state('trn_1')).toMatchObject({ state: 'idle', version: 2 })
     })
 
+    test('append: a refusal is a value, of a batch that does not fit the log and of one that is malformed', async () => {
+      const { runelog } = await withSession(open)
+      const stale = { session_id: 'ses_1', runes: [plain('turn.assistant_delta')], expect: { ses_1: 7 } }
+      expect(await runelog.append(stale)).toSatisfy((fault) => isFault(fault, 'stale_write'))
+      const empty = await runelog.append({ session_id: 'ses_1', runes: [] })
+      expect(empty).toSatisfy((fault) => isFault(fault, 'rune_malformed'))
+      expect(await runelog.read('ses_1')).toHaveLength(1)
+    })
+
     test('an append that expects another version is refused, and told which subject moved', async () => {
       const { runelog, write } = await withSession(open)
       await write(opening('contract', 'exe_1'), opening('contract', 'exe_2'))
@@ -133,17 +143,17 @@ export function describeWriting(open: OpenStore): void {
       await write(opening('run', 'run_1'))
       expect(await refusal(fenced(1))).toMatchObject({ code: 'stale_fence', details: { run_id: 'run_1', actual: 0 } })
       await write(move('run', 'run_1', ['queued', 'turn.started'], { epoch: 1 }))
-      await fenced(1)
+      accepted(await fenced(1))
       await write(move('run', 'run_1', ['running', 'restart.requeued'], { epoch: 2 }))
       expect(await refusal(fenced(1))).toMatchObject({ code: 'stale_fence', details: { epoch: 1, actual: 2 } })
       const again = write(move('run', 'run_1', ['queued', 'turn.started'], { epoch: 2 }))
       expect(await refusal(again)).toMatchObject({ code: 'stale_fence', details: { epoch: 2, actual: 2 } })
-      await fenced(2)
+      accepted(await fenced(2))
     })
 
     test('the key of an irreversible action is taken until it is known not to have happened', async () => {
       const { runelog, write } = await withSession(open)
-      await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] })
+      accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] }))
       const elsewhere = (id: string, key = contractKey) =>
         runelog.append({ session_id: 'ses_2', runes: [opening('contract', id, key)] })
 
@@ -155,12 +165,12 @@ export function describeWriting(open: OpenStore): void {
       await write(move('contract', 'exe_1', ['pending', 'start']), move('contract', 'exe_1', ['running', 'suspend']))
       expect(await refusal(elsewhere('exe_2'))).toMatchObject({ code: 'key_taken', details: { state: 'waiting' } })
       await write(move('contract', 'exe_1', ['waiting', 'resume']), move('contract', 'exe_1', ['running', 'fail']))
-      await elsewhere('exe_2')
+      accepted(await elsewhere('exe_2'))
       const happened = [
         move('contract', 'exe_2', ['pending', 'start']),
         move('contract', 'exe_2', ['running', 'succeed']),
       ]
-      await runelog.append({ session_id: 'ses_2', runes: happened })
+      accepted(await runelog.append({ session_id: 'ses_2', runes: happened }))
       expect(await refusal(write(opening('contract', 'exe_3', contractKey)))).toMatchObject({
         code: 'key_taken',
         details: { execution_id: 'exe_2', state: 'completed' },
@@ -171,7 +181,9 @@ export function describeWriting(open: OpenStore): void {
       const { runelog, write } = await withSession(open)
       const own = { ...contractKey, key_scope: 'session' as const }
       await write(opening('contract', 'exe_1', own))
-      await runelog.append({ session_id: 'ses_2', runes: [created('ses_2'), opening('contract', 'exe_2', own)] })
+      accepted(
+        await runelog.append({ session_id: 'ses_2', runes: [created('ses_2'), opening('contract', 'exe_2', own)] }),
+      )
       await write(opening('contract', 'exe_3', { ...own, irreversible: false }))
       expect(await refusal(write(opening('contract', 'exe_4', own)))).toMatchObject({ code: 'key_taken' })
     })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openStore } from '../../../src/app/open-store.ts'
 import { keyFileOf } from '../../../src/app/secret-files.ts'
+import { accepted } from '../../../src/faults/catalogue.ts'
 import { createProject, idIn } from '../../support/cli-project.ts'
 import { created } from '../../support/drafts.ts'
 import { lookOn } from '../../support/look-on.ts'
@@ -30,7 +31,7 @@ beforeAll(async () => {
   cpSync(folder, closed, { recursive: true })
 
   const { runelog, checkpoints } = await openStore(store)
-  await runelog.append({ session_id: 'ses_late', runes: [created('ses_late')] })
+  accepted(await runelog.append({ session_id: 'ses_late', runes: [created('ses_late')] }))
   killed = scratch.fresh()
   cpSync(folder, killed, { recursive: true })
   checkpoints.close()

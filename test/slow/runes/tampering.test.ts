@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { accepted } from '../../../src/faults/catalogue.ts'
 import { openMemoryRunelog } from '../../../src/runelog/memory.ts'
 import { genesis, link, payloadDigest } from '../../../src/runes/chain.ts'
 import type { Mark, StoredRecord } from '../../../src/runes/record.ts'
@@ -17,11 +18,11 @@ let marks: readonly Mark[]
 
 beforeAll(async () => {
   const runelog = openMemoryRunelog(hostPorts)
-  await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] })
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] }))
   for (let i = 2; i < size; i++) {
     if (i === 8) await runelog.redact('ses_1', 7, 'a test')
     const piece = plain('turn.assistant_delta', { content: `piece ${i}`, offset: i })
-    await runelog.append({ session_id: 'ses_1', runes: [piece] })
+    accepted(await runelog.append({ session_id: 'ses_1', runes: [piece] }))
   }
   log = await Array.fromAsync(runelog.records('ses_1'))
   marks = marked.map((event_id) => ({ event_id, hash: at(event_id).hash }))
@@ -114,7 +115,7 @@ test('insert: the place of the first that does not belong is named', () => {
 
 test('an event of another session is named', async () => {
   const other = openMemoryRunelog(hostPorts)
-  await other.append({ session_id: 'ses_2', runes: [created('ses_2')] })
+  accepted(await other.append({ session_id: 'ses_2', runes: [created('ses_2')] }))
   const [foreign] = await Array.fromAsync(other.records('ses_2'))
   expect(firstBad([foreign as StoredRecord])).toMatchObject({ event_id: 1, problem: expect.stringContaining('ses_2') })
 })

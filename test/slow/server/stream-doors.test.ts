@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { accepted } from '../../../src/faults/catalogue.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { createDeskWorld } from '../../support/desk.ts'
@@ -81,7 +82,7 @@ test('a secret that a model says, in however many pieces, reaches no reader', as
 
 test('a reader of another session hears nothing of this one', async () => {
   const { runelog, read, write } = await openSession()
-  await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] })
+  accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] }))
   const other = read('/api/sessions/ses_2/stream?runes=1')
   const own = read(`${path}?runes=1`)
   for (const reader of [other, own]) await reader.upTo(1)

@@ -1,0 +1,41 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../../src/app/open-store.ts'
+import { createStatewright } from '../../src/app/statewright.ts'
+import { faults } from '../../src/faults/catalogue.ts'
+import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+
+/** A session whose pause loses its first `races` races against another writer. */
+async function pausing(races: number) {
+  const store = await openStore('memory:')
+  let tries = 0
+  const runelog: typeof store.runelog = {
+    ...store.runelog,
+    async append(batch) {
+      const isPause = batch.runes.some(({ kind }) => kind === 'session.paused')
+      if (!isPause || ++tries > races) return store.runelog.append(batch)
+      return faults.stale_write({ subject_id: batch.session_id, expected: 1, actual: 2 })
+    },
+  }
+  const agents = { main: agent({ role: 'main', model: scriptedModel([say('Done.')]) }) }
+  const sw = await createStatewright({ store: { ...store, runelog }, agents })
+  onTestFinished(() => sw.close())
+  const run = await sw.submit({ agent: 'main', input: 'Go.' })
+  await run.result()
+  return { sw, session_id: run.session_id, tries: () => tries }
+}
+
+test('decideAndAppend: a decision that loses races is taken again until it is recorded', async () => {
+  const { sw, session_id, tries } = await pausing(7)
+  await sw.pause(session_id)
+  expect(tries()).toBe(8)
+  expect((await sw.runelog.read(session_id)).at(-1)).toMatchObject({ kind: 'session.paused' })
+})
+
+test('decideAndAppend: a decision that loses 20 races is refused as contended, and nothing is recorded', async () => {
+  const { sw, session_id, tries } = await pausing(Number.POSITIVE_INFINITY)
+  const before = await sw.runelog.head(session_id)
+  await expect(sw.pause(session_id)).rejects.toMatchObject({ code: 'contended', details: { session_id, tries: 20 } })
+  expect(tries()).toBe(20)
+  expect(await sw.runelog.head(session_id)).toEqual(before)
+})
