@@ -3,6 +3,10 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { notRun } from './scripts/test-needs.ts'
+
+/** Tests that need what this machine does not have. The reporter names them. */
+const leftOut = notRun().map(({ file }) => file)
 
 const isProof = Boolean(process.env.STATEWRIGHT_PROOF)
 
@@ -59,7 +63,7 @@ export default defineConfig({
         test: {
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/slow/**', 'test/attack/**', 'test/outside/**'],
+          exclude: ['test/slow/**', 'test/attack/**', 'test/outside/**', ...leftOut],
           testTimeout: 30_000,
           hookTimeout: 30_000,
           expect: patient,
@@ -75,6 +79,7 @@ export default defineConfig({
         test: {
           name: 'slow',
           include: ['test/slow/**/*.test.ts', 'test/outside/**/*.test.ts'],
+          exclude: leftOut,
           ...withProcesses,
           // Two files at once: most of them wait for processes and disks. The exhaustive loops have the machine to themselves.
           maxWorkers: isProof ? 1 : 2,
@@ -86,6 +91,7 @@ export default defineConfig({
         test: {
           name: 'attack',
           include: ['test/attack/**/*.test.ts'],
+          exclude: leftOut,
           ...withProcesses,
           // They measure how a process answers and what it holds, so they run alone.
           maxWorkers: 1,

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import type { Reporter, TestModule, Vitest } from 'vitest/node'
 import { machines } from '../src/machines/all.ts'
 import { edgeReport, type Untaken } from './edges.ts'
+import { notRun } from './test-needs.ts'
 
 /** The edges of the last whole run of the fast tests: `npm test` runs the slow ones in a process of its own. */
 const kept = 'node_modules/.cache/statewright/edges-of-fast-tests.txt'
@@ -20,9 +21,13 @@ export default class ClosingLine implements Reporter {
 
   async onTestRunEnd(modules: readonly TestModule[]) {
     printTally(modules)
-    if (await this.#isWhole(modules)) judgeEdges(new Set(modules.map((module) => module.project.name)))
+    const left = notRun()
+    if (left.length === 0 && (await this.#isWhole(modules)))
+      judgeEdges(new Set(modules.map((module) => module.project.name)))
     const results = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state))
     const count = (state: string) => results.filter((r) => r === state).length
+    printSlowest(modules)
+    for (const { file, needs } of left) console.log(`not run: ${file} needs ${needs}`)
     console.log(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)
   }
 
@@ -33,6 +38,18 @@ export default class ClosingLine implements Reporter {
     const run = new Set(modules.map((module) => `${module.project.name} ${module.moduleId}`))
     return all.every((file) => run.has(`${file.project.name} ${file.moduleId}`)) && modules.every((m) => m.ok())
   }
+}
+
+/** The tests that take longest, when enough ran for that to say something. */
+function printSlowest(modules: readonly TestModule[]) {
+  const tests = modules.flatMap((module) => [...module.children.allTests()])
+  if (tests.length < 200) return
+  const slowest = tests
+    .map((test) => ({ ms: test.diagnostic()?.duration ?? 0, name: `${test.module.relativeModuleId}: ${test.name}` }))
+    .toSorted((a, b) => b.ms - a.ms)
+    .slice(0, 10)
+  console.log('slowest:')
+  for (const { ms, name } of slowest) console.log(`${(ms / 1000).toFixed(1).padStart(7)} s  ${name}`)
 }
 
 function judgeEdges(projects: ReadonlySet<string>) {

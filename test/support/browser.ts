@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
@@ -7,21 +6,14 @@ import { build } from 'vite'
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** A real browser. Where there is none and the system can install one, it is installed. */
+/** A real browser. Tests install nothing: without a browser, `scripts/test-needs.ts` leaves out what needs one. */
 export async function openBrowser(): Promise<Browser> {
-  const executablePath = installed() ?? install()
+  const executablePath = installed()
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'], timeout: 60_000 })
 }
 
-function installed(): string | undefined {
-  return [process.env.CHROMIUM ?? '', ...places].find((place) => place !== '' && existsSync(place))
-}
-
-function install(): string {
-  execFileSync('apt-get', ['update', '-qq'], { stdio: 'ignore' })
-  const packages = ['chromium', 'fonts-dejavu-core', 'fonts-liberation']
-  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], { stdio: 'ignore' })
-  const found = installed()
+function installed(): string {
+  const found = [process.env.CHROMIUM ?? '', ...places].find((place) => place !== '' && existsSync(place))
   if (found === undefined) throw new Error('There is no Chromium: install one, or name it in CHROMIUM.')
   return found
 }

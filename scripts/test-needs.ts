@@ -1,0 +1,58 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { delimiter, dirname, join, normalize } from 'node:path'
+
+/** A file of tests that this machine cannot run, and what it needs. */
+export interface NotRun {
+  readonly file: string
+  readonly needs: string
+}
+
+const onPath = (name: string) =>
+  (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)))
+
+const browsers = [
+  process.env.CHROMIUM ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
+
+/** What tests need from the machine, known by the helper that they import, directly or not. */
+const needs = [
+  { helper: 'test/support/strace.ts', name: 'strace', isThere: () => onPath('strace') },
+  { helper: 'test/support/browser.ts', name: 'chromium', isThere: () => browsers.some((file) => existsSync(file)) },
+  {
+    helper: 'test/faults/crew.ts',
+    name: 'libfaketime',
+    isThere: () => globSync('/usr/lib/*/faketime/libfaketime.so.1').length > 0,
+  },
+]
+
+/**
+ * The tests that need what this machine does not have. They are left out and named at the end of the run. With
+ * `STATEWRIGHT_REQUIRE_ALL=1`, as in CI, none is left out, so each of them fails.
+ */
+export function notRun(): readonly NotRun[] {
+  if (process.env.STATEWRIGHT_REQUIRE_ALL === '1') return []
+  const missing = needs.filter(({ isThere }) => !isThere())
+  if (missing.length === 0) return []
+  return globSync('test/**/*.test.ts').flatMap((file) => {
+    const reached = reach(file)
+    const lacking = missing.filter(({ helper }) => reached.has(helper)).map(({ name }) => name)
+    return lacking.length === 0 ? [] : [{ file, needs: lacking.join(', ') }]
+  })
+}
+
+function reach(start: string): ReadonlySet<string> {
+  const seen = new Set<string>()
+  const left = [start]
+  for (let file = left.pop(); file !== undefined; file = left.pop()) {
+    if (seen.has(file) || !existsSync(file)) continue
+    seen.add(file)
+    for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(/\bfrom '(\.[^']+\.ts)'/g)) {
+      const next = normalize(join(dirname(file), name))
+      if (next.startsWith('test')) left.push(next)
+    }
+  }
+  return seen
+}

@@ -1,0 +1,29 @@
+/** Compiled, never run: what the types of the public API infer. `npm run types` fails when one of these changes. */
+import { createStatewright, type RunResult, tool } from 'statewright'
+import type { TestClock } from 'statewright/testing'
+import { z } from 'zod'
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const holds = <T extends true>(): T | undefined => undefined
+
+tool({
+  name: 'orders.refund',
+  input: z.object({ order: z.int(), note: z.string().default('') }),
+  run(input, context) {
+    // The input of `run` is the output of the schema: a default is filled in.
+    holds<Same<typeof input, { order: number; note: string }>>()
+    holds<Same<typeof context.signal, AbortSignal>>()
+    return { refunded: input.order }
+  },
+})
+
+// @ts-expect-error A tool has a schema for its input.
+tool({ name: 'orders.look', run: () => null })
+
+// @ts-expect-error A store is named.
+void createStatewright({ agents: {} })
+
+export const results = (result: RunResult, clock: TestClock) => {
+  holds<Same<typeof result.run_id, string>>()
+  holds<Same<ReturnType<typeof clock.advance>, Promise<void>>>()
+}
