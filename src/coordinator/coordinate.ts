@@ -3,7 +3,7 @@ import { advance, arrive, begin } from './engine.ts'
 import { lineageOf } from './outputs/lineage.ts'
 import type { AnswerRound, Artifacts, CoordinationInput, Ports, Progress, Refused } from './progress.ts'
 import type { QuestionPack } from './schemas/questions.ts'
-import type { AuditEntry, Lineage, Recovers, RunTape } from './schemas/record.ts'
+import { type AuditEntry, type Lineage, type Recovers, type RunTape, recovers } from './schemas/record.ts'
 import { tapeOf } from './tape.ts'
 
 /** A coordination as its caller sees it. */
@@ -48,6 +48,6 @@ export function recoveryOf(
   { run_id, state, tape }: Pick<Coordination, 'run_id' | 'state' | 'tape'>,
   { sha256 }: Pick<Ports, 'sha256'>,
 ): Recovers | null {
-  if (state !== 'DONE' && state !== 'BLOCKED' && state !== 'ABORTED') return null
-  return { run_id, final_state: state, tape_checksum: checksumOf(tape, sha256) }
+  const final_state = recovers.shape.final_state.safeParse(state).data
+  return final_state === undefined ? null : { run_id, final_state, tape_checksum: checksumOf(tape, sha256) }
 }

@@ -1,3 +1,4 @@
+import { isTerminal } from '../kernel/machine.ts'
 import { transition } from '../kernel/transition.ts'
 import { type CoordinationState, coordinationMachine } from '../machines/coordination.ts'
 import { auditLogId, checksumOf } from './checksum.ts'
@@ -78,7 +79,7 @@ export function begin(input: CoordinationInput, ports: Ports): Progress {
 
 /** Whether there is nothing to do until an answer arrives, or ever. */
 export function isAtRest({ state, ledger }: Progress): boolean {
-  if (coordinationMachine.states[state].terminal === true) return true
+  if (isTerminal(coordinationMachine, state)) return true
   return state === 'AWAITING_ANSWERS' && ledger.read === ledger.arrived.length
 }
 

@@ -1,14 +1,9 @@
+import { type Finding, finding } from '../kernel/guard.ts'
 import type { CoordinationGuard, CoordinationTrigger } from '../machines/coordination.ts'
 import { type Failure, type FailureCause, failureCauses } from './failures.ts'
 import type { Outcome } from './handler.ts'
 import type { Problem } from './schemas/problem.ts'
 import type { GuardReading } from './schemas/record.ts'
-
-/** The result of one guard, with its reason. */
-export interface Finding {
-  readonly holds: boolean
-  readonly because: string
-}
 
 /** Evaluates one guard. */
 export type Predicate<F> = (facts: F) => Finding
@@ -66,14 +61,10 @@ export function readGuards<F>(table: GuardTable<F>, facts: F): readonly GuardRea
 
 /** Holds unless there are offenders; the reason names them. */
 export function unless(offenders: readonly string[], fine: string, wrong: string): Finding {
-  return offenders.length === 0
-    ? { holds: true, because: fine }
-    : { holds: false, because: `${wrong}: ${offenders.join(', ')}.` }
+  return finding(offenders.length === 0, fine, `${wrong}: ${offenders.join(', ')}.`)
 }
 
 /** Holds unless there are problems; the reason is their messages. */
 export function unlessProblems(problems: readonly Problem[], fine: string): Finding {
-  return problems.length === 0
-    ? { holds: true, because: fine }
-    : { holds: false, because: problems.map(({ message }) => message).join(' ') }
+  return finding(problems.length === 0, fine, problems.map(({ message }) => message).join(' '))
 }

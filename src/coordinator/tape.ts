@@ -1,4 +1,5 @@
 import { machineDigest } from '../kernel/digest.ts'
+import { isTerminal } from '../kernel/machine.ts'
 import { coordinationMachine } from '../machines/coordination.ts'
 import { isRecord } from './checksum.ts'
 import { coordinatorVersion, type Ports, type Progress } from './progress.ts'
@@ -22,7 +23,7 @@ export function tapeOf(
       digest: machineDigest(coordinationMachine, sha256),
     },
     state,
-    is_closed: coordinationMachine.states[state].terminal === true,
+    is_closed: isTerminal(coordinationMachine, state),
     entries: [...entries],
     decisions: [...decisions],
     rule_evaluations: [...evaluations],

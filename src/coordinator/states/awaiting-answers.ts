@@ -1,3 +1,4 @@
+import { finding } from '../../kernel/guard.ts'
 import { idOf } from '../checksum.ts'
 import { type GuardTable, judge, readGuards, unless, unlessProblems } from '../guard-table.ts'
 import { noted, type Outcome, type WaitingHandler } from '../handler.ts'
@@ -151,9 +152,9 @@ export const answerGuards: GuardTable<AnswerFacts> = [
     'The rules do not let stand')],
 
   ['conflict_rounds_left', ({ returns }) =>
-    returns < conflictLimit
-      ? { holds: true, because: `Sent back ${returns} of ${conflictLimit} times so far.` }
-      : { holds: false, because: `Sent back ${returns} times already; ${conflictLimit} are allowed.` },
+    finding(returns < conflictLimit,
+      `Sent back ${returns} of ${conflictLimit} times so far.`,
+      `Sent back ${returns} times already; ${conflictLimit} are allowed.`),
     ['conflict_limit_reached', `The answers have conflicted with the rules ${conflictLimit + 1} times.`, 'timeout_no_fallback',
       ({ conflicts, all }) => (conflicts.length === 0 ? [] : all).map((conflict) =>
         ({ code: 'answer_conflict', message: `Round ${conflict.round}: ${clash(conflict)}`, refs: [conflict.question_id, conflict.step_id] }))]],

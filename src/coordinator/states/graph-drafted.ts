@@ -1,3 +1,4 @@
+import { finding } from '../../kernel/guard.ts'
 import { buildGraph } from '../graph/build.ts'
 import {
   actionsWithoutEvidence,
@@ -74,23 +75,23 @@ export const draftGuards: GuardTable<DraftFacts> = [
       })]],
 
   ['uncertainties_exist', ({ governed }) =>
-    openIn(governed).length > 0
-      ? { holds: true, because: `Open: ${keys(openIn(governed))}.` }
-      : { holds: false, because: 'Nothing is open that a default does not settle.' }],
+    finding(openIn(governed).length > 0,
+      `Open: ${keys(openIn(governed))}.`,
+      'Nothing is open that a default does not settle.')],
 
   ['policy_allows_questions', ({ governed }) => {
     if (governed.stuck.length > 0) return { holds: false, because: `May not be asked: ${keys(governed.stuck)}.` }
-    return asksSomething(governed)
-      ? { holds: true, because: 'The mode, the policy and the budget allow to ask.' }
-      : { holds: false, because: 'Nothing is to be asked.' } },
+    return finding(asksSomething(governed),
+      'The mode, the policy and the budget allow to ask.',
+      'Nothing is to be asked.') },
     ['question_without_fallback', 'Something is open that may not be asked and has no default.', 'graph_invalid',
       ({ governed }) => governed.stuck.map(({ question_id, key, question_text, default_strategy: { explanation } }) =>
         ({ code: 'question_without_fallback', message: `${key}: ${question_text} It may not be asked; ${explanation}`, refs: [question_id] }))]],
 
   ['nothing_to_ask', ({ governed }) =>
-    openIn(governed).length === 0
-      ? { holds: true, because: 'Nothing is open, or defaults settle it.' }
-      : { holds: false, because: `Open: ${keys(openIn(governed))}.` }],
+    finding(openIn(governed).length === 0,
+      'Nothing is open, or defaults settle it.',
+      `Open: ${keys(openIn(governed))}.`)],
 ]
 
 function openIn({ ask, overflow, stuck }: Governed): readonly Question[] {

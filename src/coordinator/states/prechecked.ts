@@ -1,3 +1,4 @@
+import { finding } from '../../kernel/guard.ts'
 import { type GuardTable, judge, unlessProblems } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
 import { precheck } from '../precheck.ts'
@@ -23,9 +24,9 @@ export const precheckGuards: GuardTable<PrecheckReport> = [
     ['schema_invalid', 'The intent does not have the shape of an intent.', 'validation_failed', (report) => report.schema_problems]],
 
   ['checksum_matches', ({ checksum: { declared, computed } }) =>
-    declared === computed
-      ? { holds: true, because: `The checksum is ${computed}, as declared.` }
-      : { holds: false, because: `The checksum is ${computed}; the intent declares ${declared ?? 'none'}.` },
+    finding(declared === computed,
+      `The checksum is ${computed}, as declared.`,
+      `The checksum is ${computed}; the intent declares ${declared ?? 'none'}.`),
     ['checksum_mismatch', 'The intent is not the one that was sealed.', 'validation_failed',
       (_, message) => [{ code: 'checksum_mismatch', message, path: 'audit.checksum' }]]],
 
