@@ -18,7 +18,7 @@ const store = z.custom<unknown>(
   'Expected "sqlite:./file.db", "postgres://…", "memory:", or a store that is open already.',
 )
 
-/** What an agent is made of is checked where it is made ready, with the path of each field. */
+/** The fields of an agent are checked by `checkedAgent`, with the path of each. */
 const agents = z.record(
   z.string(),
   z.custom<object>(
@@ -46,7 +46,7 @@ const serverShape = closedObject({
   ).optional(),
 })
 
-/** Every part of a config that is data. What an agent or a tool is made of is checked where it is made. */
+/** Every part of a config that is data. Agents and tools are checked where they are defined. */
 const configShape = closedObject({
   store,
   agents: agents.refine((given) => Object.keys(given).length > 0, 'Expected at least one agent.'),
@@ -91,7 +91,7 @@ const configShape = closedObject({
   ports: z.looseObject({}).optional(),
 })
 
-/** Whoever only gives commands may leave the agents to those who work. */
+/** A process that only gives commands needs no agents: other processes work. */
 const commandingShape = configShape.extend({ agents })
 
 const shapeFor = (config: unknown) => (Object(config).max_concurrent_runs === 0 ? commandingShape : configShape)
@@ -102,7 +102,7 @@ export function configProblems(config: unknown): readonly Problem[] {
   return 'problems' in read ? read.problems : []
 }
 
-/** A promise or a map has no fields: it would be read as if nothing had been said. */
+/** A promise or a map has no own fields, so it would be read as an empty object. */
 const isPlain = (value: object) => [Object.prototype, null].includes(Object.getPrototypeOf(value))
 
 function readConfig(config: unknown) {

@@ -42,8 +42,9 @@ import { checkingArguments } from './library-arguments.ts'
 import { checkSigningKey, openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
 import { closeStore, openStore, type Store } from './open-store.ts'
 import { packageVersion } from './package-version.ts'
-import { atLevel, logLevel, warnOnStderr } from './warnings.ts'
+import { atLevel, logLevel, type Warn, warnOnStderr } from './warnings.ts'
 
+/** What a Statewright is made of. */
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
   readonly store: string | Store
@@ -81,6 +82,7 @@ export interface ServerConfig {
   readonly limits?: Partial<Limits>
 }
 
+/** A store with its agents: give commands, look, and stop. */
 export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine' | 'workOn' | 'interaction'> {
   /** Queues a run; resolves once it is recorded. */
   submit(submission: Submission): Promise<RunHandle & Submitted>
@@ -93,7 +95,7 @@ export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' |
   readonly plans: PlansOfStore
   /** Plan, execute, review, until a goal is met. */
   readonly goals: Goals
-  /** Nobody else writes to the store while it is open. */
+  /** No other process writes to the store while it is open. */
   readonly isExclusive: boolean
   /** What the agents of a session remember of what they did, oldest first. */
   memory(session_id: string, query?: MemoryQuery): Promise<readonly MemoryFact[]>
@@ -126,7 +128,7 @@ interface Opened {
 }
 
 async function openStatewright(options: StatewrightOptions, assignment?: Assignment): Promise<Opened> {
-  // Before anything is opened or started: a config that is refused leaves nothing behind.
+  // Check the config before anything is opened, so that a refused one leaves nothing behind.
   const { policy, servers } = checkConfig(options)
   if (options.plans !== undefined) await checkSigningKey(options.plans)
   const { store } = options
@@ -165,8 +167,8 @@ async function openWith(
 ): Promise<Opened> {
   const storePorts = options.ports?.store ?? hostPorts
   const { warn, log, assignment } = options
-  // What is configured is checked before the store is opened: a mistake leaves nothing behind, no file and no lock.
-  const agents = equipAll(options.agents, storePorts.sha256, () => runtime.engine, warn, mcp)
+  // Check the agents before the store is opened: a mistake must leave no file and no lock.
+  const agents = equipAll(options.agents, mcp, { sha256: storePorts.sha256, engine: () => runtime.engine, warn })
   const strange = strangeNames(policy, agents)
   if (strange.length > 0) warn('the policy names tools that no agent here has', { tools: strange })
   const ids = options.ports?.ids ?? createIds(hostPorts.random, hostPorts.now)
@@ -236,10 +238,10 @@ async function openWith(
     await stopGoals()
     await lifetime.stop()
     await runtime.stop()
-    unhear()
+    stopHearing()
     await mcp.close()
     if (!isOurs) return
-    // A tool that does not heed its signal may still act. The next process must not take this one for dead.
+    // A tool that ignores its signal may still act, so the next process must not take this one for dead.
     const at_work = runtime.engine.atWork.here()
     if (isExclusive && at_work.length > 0)
       return warn('an irreversible action is still under way; the store stays locked until this process ends', {
@@ -251,7 +253,7 @@ async function openWith(
       })
     return closeStore(store)
   }
-  const unhear = hearCrashes()
+  const stopHearing = hearCrashes()
   let stopped: Promise<void> | undefined
   const close = () => {
     stopped ??= stop()
@@ -264,7 +266,7 @@ async function openWith(
       await begin()
     }
   } catch (error) {
-    unhear()
+    stopHearing()
     member?.abandon()
     if (isOurs) await closeStore(store)
     throw error
@@ -318,7 +320,7 @@ function cardOf(name: string, { role, model, registry, delegates, budget, may_as
   return { name, role, model: model.id, tools: [...registry.names], delegates, budget, may_ask }
 }
 
-/** On a shared store every process has a name of its own, and one that was stopped may wake while its lease lasts. */
+/** On a shared store every worker has its own name, and a stopped one may wake while its lease lasts. */
 function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = {}, ids: Ids): Settings {
   const settings = { ...defaultSettings, ...given }
   if (shared === undefined) return settings
@@ -330,10 +332,8 @@ function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = 
 /** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */
 function equipAll(
   agents: Readonly<Record<string, Agent>>,
-  sha256: Sha256,
-  engineOf: () => Engine,
-  warn: NonNullable<StatewrightOptions['warn']>,
   { tools }: McpServers,
+  { sha256, engine, warn }: { readonly sha256: Sha256; readonly engine: () => Engine; readonly warn: Warn },
 ) {
   return new Map(
     Object.entries(agents).map(([name, given]) => {
@@ -343,19 +343,19 @@ function equipAll(
       for (const other of agent.delegates)
         if (!Object.hasOwn(agents, other))
           throw refused(
-            `It delegates to ${other}, which is not configured; there is ${Object.keys(agents).join(', ')}.`,
+            `It delegates to ${other}, which is not configured. Configured agents: ${Object.keys(agents).join(', ')}.`,
           )
       const model = asModel(agent.model, (message) => warn('a model warns', { agent: name, message }))
       const problem = model.problem?.()
       if (problem !== undefined) throw refused(`${path}model: ${problem}`)
-      const delegating = agent.delegates.map((other) => delegateTool(other, engineOf))
+      const delegating = agent.delegates.map((other) => delegateTool(other, engine))
       const more = [...delegating, ...pickTools(name, agent.mcp, tools)]
       return [name, equip(agent, model, sha256, more)] as const
     }),
   )
 }
 
-/** Another process on the store may have agents with these tools, under the same policy; or they are misspelled. */
+/** Tools of the policy that no agent here has: agents of other processes may have them, or they are misspelled. */
 function strangeNames({ per_tool_overrides, pre_approved }: Policy, agents: ReadonlyMap<string, AgentDefinition>) {
   const known = new Set([...agents.values()].flatMap(({ registry }) => registry.names))
   return known.size === 0

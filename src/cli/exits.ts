@@ -1,7 +1,7 @@
 import type { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 
-/** What the process says to the shell. The help, the reference and every command take the numbers from here. */
+/** The exit codes of every command. */
 export const exits = {
   ok: 0,
   failed: 1,
@@ -15,8 +15,10 @@ export const exits = {
   interrupted: 130,
 } as const
 
+/** The name of an exit code. */
 export type Exit = keyof typeof exits
 
+/** What each exit code means, for help and reference. */
 export const exitMeanings: Readonly<Record<Exit, string>> = {
   ok: 'done',
   failed: 'it did not work, or the run failed or was canceled',
@@ -33,7 +35,7 @@ export const exitMeanings: Readonly<Record<Exit, string>> = {
 
 type Code = keyof typeof faults
 
-/** Where the HTTP status of a fault would say too little, or the wrong thing to a shell. */
+/** Faults whose exit code does not follow from their HTTP status. */
 const exceptions: { readonly [C in Code]?: Exit } = {
   bad_definition: 'failed',
   file_unusable: 'failed',
@@ -58,7 +60,7 @@ const byStatus: { readonly [S in Fault['http']]?: Exit } = {
   503: 'unreachable',
 }
 
-/** The exit that a refusal means: one rule for the store here and for a server elsewhere. */
+/** The exit code of a refusal; the same on a store and through a server. */
 export function exitFor(fault: Pick<Fault, 'code' | 'http'>): Exit {
   return exceptions[fault.code as Code] ?? byStatus[fault.http] ?? 'failed'
 }

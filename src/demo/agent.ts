@@ -74,6 +74,6 @@ function answer(messages: readonly Message[]) {
 function ending(label: string, number: number): string {
   if (label === 'SUCCESS') return `Done: order ${number} is refunded, 42.00 are on their way to the customer.`
   if (label === 'REJECTED') return `I was not allowed to refund order ${number}, so I did not.`
-  if (label === 'UNKNOWN') return `Nobody knows yet whether order ${number} was refunded. I will not try again.`
+  if (label === 'UNKNOWN') return `It is not known yet whether order ${number} was refunded. I will not try again.`
   return `The refund of order ${number} did not happen. I leave it to a person to try again.`
 }

@@ -16,6 +16,7 @@ export interface Payment {
   readonly cents: number
 }
 
+/** Messages of the bank. */
 export type BankSays =
   | { readonly type: 'open'; readonly url: string }
   | { readonly type: 'received'; readonly payment: Payment }
@@ -31,7 +32,7 @@ const server = createServer(async (request, response) => {
   writeSync(book, `${JSON.stringify(payment)}\n`)
   fsyncSync(book)
   say({ type: 'received', payment })
-  // A slow bank: there is time to kill whoever waits for the answer.
+  // A slow bank: there is time to kill the process that waits for the answer.
   await delay(slowness_ms)
   response.setHeader('content-type', 'application/json').end(JSON.stringify({ receipt: payment.key.slice(0, 8) }))
 })

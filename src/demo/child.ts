@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { extname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
+/** A child process that sends messages of type S. */
 export interface Child<S> {
   readonly pid: number
   /** What it says, until it ends. */
@@ -19,7 +20,7 @@ export function startChild<S>(name: string, argument: string): Child<S> {
   const program = join(import.meta.dirname, `${name}${extname(import.meta.filename)}`)
   const child = spawn(process.execPath, [program, argument], { stdio: ['pipe', 'pipe', 'inherit'] })
   const over = once(child, 'exit')
-  // Whoever is killed cannot read what it is told.
+  // A killed process cannot read messages.
   child.stdin.on('error', () => {})
   async function* said(): AsyncGenerator<S> {
     for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line) as S

@@ -135,7 +135,7 @@ function tellOf(rune: Rune, executing: Set<string>, stage: Stage) {
   if (line !== undefined) stage.line(line)
 }
 
-/** Puts the question to whoever sits at the terminal; where nobody does, says yes and tells the truth. */
+/** Asks the person at the terminal. Without one, approves and answers truthfully. */
 async function answer(setting: Setting, rune: Rune<'interaction.opened'>, book: readonly Payment[]) {
   const { io, stage, paint, options } = setting
   const { interaction_id = '', at: opened_at, payload } = rune

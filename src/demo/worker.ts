@@ -9,6 +9,7 @@ import { createStatewright, type Json } from '../index.ts'
 import type { Rune } from '../runes/rune.ts'
 import { supportAgent } from './agent.ts'
 
+/** How the worker of the demo is started. */
 export interface WorkerOptions {
   readonly store: string
   readonly bank: string
@@ -17,11 +18,13 @@ export interface WorkerOptions {
   readonly run?: { readonly run_id: string; readonly after: number }
 }
 
+/** Messages of the worker. */
 export type WorkerSays =
   | { readonly type: 'submitted'; readonly session_id: string; readonly run_id: string }
   | { readonly type: 'delta'; readonly text: string }
   | { readonly type: 'rune'; readonly rune: Rune }
 
+/** An answer that the demo gives to the worker. */
 export interface Answer {
   readonly interaction_id: string
   readonly reply: Json

@@ -13,21 +13,21 @@ const server = { command: 'true' }
 
 /** What is written, where the mistake is, and what would have been right. */
 const mistakes: [string, object, RegExp][] = [
-  ['a field nobody knows', { polices: {} }, /\/polices: There is no such field; there is store, agents, policy, mcp/],
+  ['an unknown field', { polices: {} }, /\/polices: There is no such field; there is store, agents, policy, mcp/],
   ['no store', { store: undefined }, /\/store: Expected "sqlite:/],
   ['a store that is empty', { store: '' }, /\/store: Expected "sqlite:/],
   ['no agents', { agents: undefined }, /\/agents: .*expected record/],
   ['an empty list of agents', { agents: {} }, /\/agents: Expected at least one agent/],
   ['an agent that is a text', { agents: { a: 'support' } }, /\/agents\/a: Expected an agent/],
-  ['a mode nobody knows', { policy: { mode: 'yolo' } }, /\/policy\/mode: .*"read_only"\|"auto"\|"full_access"/],
+  ['an unknown mode', { policy: { mode: 'yolo' } }, /\/policy\/mode: .*"read_only"\|"auto"\|"full_access"/],
   ['a policy that is a promise', { policy: Promise.resolve({}) }, /\/policy: Expected a plain object. A promise must/],
   ['settings that are a map', { settings: new Map([['lease_ms', 5]]) }, /\/settings: Expected a plain object/],
   ['a field of the policy', { policy: { overrides: {} } }, /\/policy\/overrides: /],
   ['a duration that is a text', { settings: { lease_ms: '10s' } }, /\/settings\/lease_ms: .*expected number/],
-  ['a setting nobody knows', { settings: { lease: 1 } }, /\/settings\/lease: There is no such field; there is worker/],
+  ['an unknown setting', { settings: { lease: 1 } }, /\/settings\/lease: There is no such field; there is worker/],
   ['a registry that is a number', { plans: { registry: 1 } }, /\/plans\/registry: .*expected string/],
   [
-    'a setting of plans nobody knows',
+    'an unknown setting of plans',
     { plans: { rules: '.' } },
     /\/plans\/rules: There is no such field; there is registry/,
   ],
@@ -38,7 +38,7 @@ const mistakes: [string, object, RegExp][] = [
   ['arguments in one text', { mcp: { files: { ...server, args: '-x' } } }, /\/mcp\/files\/args: .*expected array/],
   ['both ways at once', { mcp: { files: { ...server, url: 'https://a.test' } } }, /\/mcp\/files\/command: There is no/],
   ['an address that is none', { mcp: { files: { url: 'file:///x' } } }, /\/mcp\/files\/url: Invalid URL/],
-  ['a hint nobody knows', { mcp: { files: { ...server, relax: ['all'] } } }, /\/mcp\/files\/relax\/0: .*"read_only"/],
+  ['an unknown hint', { mcp: { files: { ...server, relax: ['all'] } } }, /\/mcp\/files\/relax\/0: .*"read_only"/],
   [
     'a tool property',
     { mcp: { f: { ...server, tools: { x: { safe: true } } } } },
@@ -61,12 +61,12 @@ describe('a config with a mistake is refused before anything is opened', () => {
     }
   })
 
-  test('every mistake is named at once', async () => {
+  test('config: every mistake is named at once', async () => {
     const config = { store: '', agents: {}, nonsense: 1 } as unknown as StatewrightOptions
     await expect(createStatewright(config)).rejects.toThrow(/\/store.*\/agents.*\/nonsense/)
   })
 
-  test('only who gives commands and takes no runs needs no agents, and misspells nothing either', async () => {
+  test('config: a process that only gives commands needs no agents; its other fields are checked too', async () => {
     const sw = await createStatewright({ store: 'memory:', agents: {}, max_concurrent_runs: 0 })
     expect(sw.agents()).toEqual([])
     await sw.close()
@@ -74,7 +74,7 @@ describe('a config with a mistake is refused before anything is opened', () => {
     await expect(createStatewright(config)).rejects.toThrow('/polices: There is no such field; there is store, agents')
   })
 
-  test('a tool that no agent has, named by the policy, is no mistake for sure, but worth a word', async () => {
+  test('config: a policy that names a tool which no agent has gives a warning, not a refusal', async () => {
     const warnings: unknown[] = []
     const policy = { per_tool_overrides: { 'paymnts.refund': 'always' as const }, pre_approved: ['ask_person'] }
     const warn = (...said: unknown[]) => void warnings.push(said)
@@ -82,7 +82,7 @@ describe('a config with a mistake is refused before anything is opened', () => {
     expect(warnings).toEqual([['the policy names tools that no agent here has', { tools: ['paymnts.refund'] }]])
   })
 
-  test('an agent that wants a server which is not there', async () => {
+  test('config: an agent that wants a server which is not there', async () => {
     const lost = agent({ role: 'lost', model: scriptedModel([say('hello')]), mcp: ['files'] })
     const config = { store: 'memory:', agents: { lost } }
     await expect(createStatewright(config)).rejects.toThrow(/\/agents\/lost\/mcp: Nothing is called files/)

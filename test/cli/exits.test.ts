@@ -3,7 +3,7 @@ import { exitFor, exitMeanings, exits } from '../../src/cli/exits.ts'
 import { faults } from '../../src/faults/catalogue.ts'
 import { runCli } from '../support/run-cli.ts'
 
-test('every exit code has one meaning, and the help says it', async () => {
+test('exits: every exit code has one meaning, and the help says it', async () => {
   const { out } = await runCli(['--help'])
   expect(new Set(Object.values(exits)).size).toBe(Object.keys(exits).length)
   for (const [name, meaning] of Object.entries(exitMeanings))
@@ -30,6 +30,6 @@ test.each([
   expect(exits[exitFor({ code, http: faults[code].row.http })]).toBe(exit)
 })
 
-test('no fault is silent: whatever is refused does not exit 0', () => {
+test('exits: no refusal exits 0', () => {
   for (const [code, { row }] of Object.entries(faults)) expect(exitFor({ code, http: row.http }), code).not.toBe('ok')
 })

@@ -22,7 +22,7 @@ describe('what others wrote cannot act on a terminal', () => {
   test.each([
     ['an escape sequence', `${esc}[2J`, '\\u{1b}[2J'],
     ['a right-to-left override', 'a\u202eb', 'a\\u{202e}b'],
-    ['a character nobody sees', 'pay\u200bpal', 'pay\\u{200b}pal'],
+    ['an invisible character', 'pay\u200bpal', 'pay\\u{200b}pal'],
     ['half a character', 'x\ud83dy', 'x\\u{d83d}y'],
     ['a return to the beginning of the line', 'no\ryes', 'no\\u{d}yes'],
     ['tags that spell a text', '\u{e0061}', '\\u{e0061}'],
@@ -30,7 +30,7 @@ describe('what others wrote cannot act on a terminal', () => {
     expect(safe(written)).toBe(shown)
   })
 
-  test('letters of all languages, whole emoji and line ends stay', () => {
+  test('render: letters of all languages, whole emoji and line ends stay', () => {
     for (const text of ['Grüße, 世界', '😀', 'two\nlines']) expect(safe(text)).toBe(text)
     expect(safeLine(' two\n\tlines ')).toBe('two lines')
   })
@@ -54,7 +54,7 @@ describe('a card', () => {
     opened_at: 0,
   }
 
-  test('shows everything that is approved, in the order of its canonical form, and shortens nothing', () => {
+  test('card: shows everything that is approved, in the order of its canonical form, and shortens nothing', () => {
     const shown = card(asking, 60_000, plain).join('\n')
     expect(shown).toContain(`${'long '.repeat(200)}end\\u{202e}`)
     expect(shown.indexOf('"about"')).toBeLessThan(shown.indexOf('"cents"'))
@@ -65,7 +65,7 @@ describe('a card', () => {
     expect(shown).toContain('(in 15 min); then it counts as not approved')
   })
 
-  test('says so when nobody has to hurry, and when it can be undone', () => {
+  test('card: a question without a deadline about a reversible action says both', () => {
     const request = { ...asking.request, irreversible: false }
     const shown = card({ ...asking, request, deadline: null, on_silence: 'wait' }, 0, plain).join('\n')
     expect(shown).toContain('no deadline; it waits until someone answers')
@@ -73,7 +73,7 @@ describe('a card', () => {
   })
 })
 
-test('columns line up by what is seen, colours or not', () => {
+test('render: columns line up by what is seen, colours or not', () => {
   const { good } = paintFor(true)
   expect(
     columns([
@@ -87,7 +87,7 @@ test('columns line up by what is seen, colours or not', () => {
   expect(shorten('abcd', 4)).toBe('abcd')
 })
 
-test('ids are cut where they still differ, and never below twelve characters', () => {
+test('render: ids are cut where they still differ, and never below twelve characters', () => {
   expect(shortIds(['ses_0123456789', 'ses_0123x'])).toEqual(['ses_01234567', 'ses_0123x'])
   expect(shortIds(['ses_0123456789a1', 'ses_0123456789a2'])).toEqual(['ses_0123456789a1', 'ses_0123456789a2'])
   expect(shortIds(['ses_0123456789a1zz', 'ses_0123456789b2zz'])).toEqual(['ses_0123456789a', 'ses_0123456789b'])
@@ -109,7 +109,7 @@ async function refunded(): Promise<readonly Rune[]> {
   return runes
 }
 
-test('a run is told in sentences, one per rune that a person cares about', async () => {
+test('render: a run is a story, one sentence per rune that matters to a person', async () => {
   const told = (await refunded()).flatMap((rune) => storyLine(rune) ?? [])
   expect(told).toEqual([
     'The session begins.',
@@ -126,7 +126,7 @@ test('a run is told in sentences, one per rune that a person cares about', async
   ])
 })
 
-test('a timeline draws each action on one axis, with its moves', async () => {
+test('render: a timeline draws each action on one axis, with its moves', async () => {
   const timeline = executionTimeline('ses_1', await refunded(), 0)
   const lines = timelineLines(timeline, 0, plain)
   expect(lines[0]).toMatch(/^ses_1: 1 action, all over, 5 s from 2023-11-14 22:13:20 UTC on$/)
@@ -161,19 +161,19 @@ describe('a viewer', () => {
     return { seen, viewer: createViewer(io, detail) }
   }
 
-  test('shows streamed text once, and what was missed from the record', () => {
+  test('viewer: shows streamed text once, and what was missed from the record', () => {
     const { seen, viewer } = watching('story')
     for (const heard of [delta(0, 'Hello '), delta(6, 'wor'), completed('Hello world')]) viewer.show(heard)
     expect(seen.join('')).toBe('Hello world\n')
   })
 
-  test('who came late sees the whole text once it is durable', () => {
+  test('viewer: a late subscriber gets the whole text once it is durable', () => {
     const { seen, viewer } = watching('story')
     for (const heard of [delta(6, 'world'), completed('Hello world')]) viewer.show(heard)
     expect(seen.join('')).toBe('Hello world\n')
   })
 
-  test('what happens around the text begins on a line of its own', () => {
+  test('viewer: what happens around the text begins on a line of its own', () => {
     const { seen, viewer } = watching('story')
     viewer.show(delta(0, `Hi${esc}`))
     viewer.say('wait')
@@ -181,10 +181,10 @@ describe('a viewer', () => {
     expect(seen.join('')).toBe('Hi\\u{1b}\n[wait]\n')
   })
 
-  test('for programs, everything that is heard is one line of JSON', () => {
+  test('viewer: with json, each event is one line of JSON', () => {
     const { seen, viewer } = watching('json')
     viewer.show(delta(0, 'Hi'))
-    viewer.say('nobody reads this')
+    viewer.say('unread')
     viewer.show(completed('Hi'))
     expect(seen.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['delta', 'rune'])
   })

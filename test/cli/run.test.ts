@@ -36,25 +36,25 @@ test.each(['--version', '-v'])('%s prints the version', async (flag) => {
   expect(await runCli([flag])).toEqual({ exit: 0, out: '1.2.3', err: '' })
 })
 
-test('nothing at all prints the usage to standard error and exits 2', async () => {
+test('command line: nothing at all prints the usage to standard error and exits 2', async () => {
   const { exit, out, err } = await runCli([])
   expect({ exit, out }).toEqual({ exit: 2, out: '' })
   expect(err).toContain('usage: statewright <command>')
 })
 
-test('an unknown command exits 2 and says which there are', async () => {
+test('command line: an unknown command exits 2 and lists the known ones', async () => {
   const { exit, out, err } = await runCli(['fly'], { commands: [broken(new Error())] })
   expect({ exit, out }).toEqual({ exit: 2, out: '' })
   expect(err).toBe('Unknown command "fly". Known commands: broken.\nusage: statewright <command> [options]')
 })
 
-test('an unknown option exits 2 and says which there are', async () => {
+test('command line: an unknown option exits 2 and lists the known ones', async () => {
   const { exit, err } = await runCli(['broken', '--wide'], { commands: [broken(new Error())] })
   expect(exit).toBe(2)
   expect(err).toBe('Unknown option --wide. Known options: --deep, --help.\nusage: statewright broken')
 })
 
-test('a fault is a sentence on standard error and an exit code of its own', async () => {
+test('command line: a fault is a sentence on standard error and an exit code of its own', async () => {
   const fault = faults.not_found({ what: 'session', id: 's_1' })
   expect(await runCli(['broken'], { commands: [broken(fault)] })).toEqual({
     exit: 3,
@@ -63,11 +63,11 @@ test('a fault is a sentence on standard error and an exit code of its own', asyn
   })
 })
 
-test('anything else is a bug and is not caught', async () => {
+test('command line: anything else is a bug and is not caught', async () => {
   await expect(runCli(['broken'], { commands: [broken(new RangeError('bug'))] })).rejects.toThrow(RangeError)
 })
 
-test('the help of a command shows short flags', async () => {
+test('command line: the help of a command shows short flags', async () => {
   expect((await runCli(['help', 'broken'], { commands: [broken(new Error())] })).out).toContain(
     '  -d, --deep  as deep as it goes',
   )

@@ -46,7 +46,7 @@ function tamper(sql: string): void {
   tampering((db) => db.exec(sql))
 }
 
-/** Changes one payload and computes all that follows anew. */
+/** Changes one payload and recomputes every hash after it. */
 function rechain(from: number): void {
   tampering((db) => rechainIn(db, from))
 }
@@ -70,7 +70,7 @@ function rechainIn(db: DatabaseSync, from: number): void {
 const ids = "(SELECT id FROM session WHERE session_id = 'ses_1')"
 
 describe('verify', () => {
-  test('a sound store verifies, session by session', async () => {
+  test('verify: a sound store verifies, session by session', async () => {
     const { exit, out, err } = await runCli(['verify', ...store()])
     expect({ exit, err }).toEqual({ exit: 0, err: '' })
     expect(out).toMatch(
@@ -186,7 +186,7 @@ describe('verify', () => {
     },
   )
 
-  test('a checkpoint that was edited, or signed by someone else, does not count', async () => {
+  test('verify: a checkpoint that was edited, or signed by someone else, does not count', async () => {
     const { out } = await runCli(['checkpoint', 'ses_1', ...store()])
     const kept = join(folder, 'kept.ndjson')
     writeFileSync(kept, out.replace('"event_id":10', '"event_id":9'))
@@ -211,7 +211,7 @@ describe('export', () => {
     expect(await runCli(['export', 'ses_1', '-o', bundle(), ...store()])).toMatchObject({ exit: 0 })
   })
 
-  test('a bundle verifies without the store it came from', async () => {
+  test('export: a bundle verifies without the store it came from', async () => {
     for (const file of ['', '-wal', '-shm', '.pub']) rmSync(`${path}${file}`, { force: true })
     rmSync(keyFileOf(`sqlite:${path}`))
     expect(lines()).toHaveLength(12)
@@ -239,7 +239,7 @@ describe('export', () => {
     })
   })
 
-  test('re-chain with another key: found by whoever knows the key', async () => {
+  test('re-chain with another key: found with the right --key', async () => {
     const known = (JSON.parse(lines().at(-1) as string) as { checkpoint: { public_key: string } }).checkpoint.public_key
     expect(await verify('--key', known)).toMatchObject({ exit: 0 })
     rechain(6)
@@ -254,7 +254,7 @@ describe('export', () => {
   })
 })
 
-test('redact, archive and rebuild say what they did, and the store still verifies', async () => {
+test('runelog commands: redact, archive and rebuild say what they did, and the store still verifies', async () => {
   expect(await runCli(['redact', 'ses_1', '4', '--reason', 'a name', ...store()])).toMatchObject({ exit: 0, err: '' })
   expect(await runCli(['archive', 'ses_2', ...store()])).toMatchObject({ exit: 0, err: '' })
   expect(await runCli(['rebuild', ...store()])).toEqual({ exit: 0, err: '', out: '15 runes folded.' })
@@ -290,7 +290,7 @@ test.each(['/proc/x', '/proc/a/b', '/dev/null/x'])(
   },
 )
 
-test('a backup is taken while the store is held, verifies by itself, and is not written over', async () => {
+test('runelog commands: a backup is taken while the store is held, verifies by itself, and is not written over', async () => {
   await runCli(['archive', 'ses_2', ...store()])
   const held = await openSqliteRunelog(path, hostPorts)
   const copy = join(folder, 'backups', 'monday')
@@ -320,7 +320,7 @@ test.each([
   expect(err).toMatch(new RegExp(`event ${first}\\b|folded|session ses_1`))
 })
 
-test('a damaged segment is named as a bad event', async () => {
+test('runelog commands: a damaged segment is named as a bad event', async () => {
   await runCli(['archive', 'ses_2', ...store()])
   const db = new DatabaseSync(path)
   const { file } = db.prepare('SELECT file FROM segment').get() as { file: string }
@@ -381,7 +381,7 @@ test.each([
   expect(await runCli(args)).toMatchObject({ exit: 2, err: expect.stringContaining('takes a whole number') })
 })
 
-test('a store that is not there is not made', async () => {
+test('runelog commands: a store that is not there is not made', async () => {
   for (const url of [`sqlite:${folder}/none.db`, 'mysql:x'])
     expect(await runCli(['verify', '--store', url])).toMatchObject({
       exit: 7,

@@ -19,7 +19,7 @@ test('topology contract --json has 7 nodes, 9 edges, 34 forbidden moves, and onl
   expect(found.resumable_statuses).toEqual(['waiting'])
 })
 
-test('an edge that no specification has carries its reason, and a label with two triggers is two edges', async () => {
+test('topology: an edge that no specification has carries its reason, and a label with two triggers is two edges', async () => {
   const { edges } = JSON.parse((await runCli(['topology', 'session', '--json'])).out) as Topology
   const between = (from: string, to: string) => edges.filter((e) => e.from_status === from && e.to_status === to)
   expect(between('created', 'closing')).toMatchObject([
@@ -48,7 +48,7 @@ test.each(machines.map((machine) => [machine.name, machine] as const))(
   },
 )
 
-test('without a name every machine prints, in every form', async () => {
+test('topology: without a name every machine prints, in every form', async () => {
   expect(Object.keys(JSON.parse((await runCli(['topology', '--json'])).out))).toEqual(names)
   expect(Object.keys(JSON.parse((await runCli(['topology', '--xstate'])).out))).toEqual(names)
   expect((await runCli(['topology', '--mermaid'])).out.split('\n\n').map(parseMermaid)).toHaveLength(names.length)
@@ -56,7 +56,7 @@ test('without a name every machine prints, in every form', async () => {
   for (const { name, version, meaning } of machines) expect(text).toContain(`${name} v${version}: ${meaning}`)
 })
 
-test('an unknown machine exits 2 and says which there are', async () => {
+test('topology: an unknown machine exits 2 and lists the known ones', async () => {
   const { exit, out, err } = await runCli(['topology', 'parrot', '--json'])
   expect({ exit, out }).toEqual({ exit: 2, out: '' })
   expect((JSON.parse(err) as { message: string }).message).toContain(

@@ -22,7 +22,7 @@ function write(fields: string): string {
 
 const configured = (fields: string) => write(`export default defineConfig({ ${fields} } as never)`)
 
-test('a worker works as its config says, until it is told to stop', async () => {
+test('worker: works as its config says, until a signal stops it', async () => {
   const { exit, out, err } = await runCli(['worker', '--config', configured(`store: 'memory:', agents: { support }`)])
   expect({ exit, err }).toEqual({ exit: 0, err: '' })
   expect(out.split('\n')).toEqual([
@@ -61,12 +61,12 @@ test.each([
   expect(err).toContain(sentence)
 })
 
-test('every mistake is told at once', async () => {
+test('worker: reports every mistake at once', async () => {
   const { err } = await runCli(['worker', '--config', configured(`agents: {}, settings: { lease_ms: 1, nope: 2 }`)])
   for (const path of ['/store', '/agents', '/settings/lease_ms', '/settings/nope']) expect(err).toContain(`${path}: `)
 })
 
-test('a file that is missing, exports nothing, or cannot be loaded is refused with its name and the reason', async () => {
+test('worker: a file that is missing, exports nothing, or cannot be loaded is refused with its name and the reason', async () => {
   const missing = join(scratch.fresh(), 'nowhere.ts')
   const refusals = [
     [missing, 'there is no such file'],
@@ -90,7 +90,7 @@ test('a file that is missing, exports nothing, or cannot be loaded is refused wi
   }
 })
 
-test('a tool in it that is refused speaks for itself', async () => {
+test('worker: the refusal of a tool is passed on unchanged', async () => {
   const path = write(
     `export default defineConfig({ store: 'memory:', agents: { a: agent({ role: '', model: scriptedModel([]) }) } })`,
   )

@@ -20,6 +20,7 @@ const options = {
   ...whereOptions,
 } as const satisfies Options
 
+/** The command `chat`. */
 export const chatCommand = command({
   name: 'chat',
   usage: 'statewright chat [--agent NAME] [--session ID] [--session-budget LIMITS]',

@@ -12,6 +12,7 @@ import type { Host, Io } from '../host.ts'
 import { print } from '../print.ts'
 import { everySession, hereOrThere, resolveId, sessionNamed } from '../reach.ts'
 
+/** The command `checkpoint`. */
 export const checkpointCommand = command({
   name: 'checkpoint',
   usage: 'statewright checkpoint [session] [-o FILE] [--json]',

@@ -9,6 +9,7 @@ import type { Io } from '../host.ts'
 import { busy, next, print } from '../print.ts'
 import { resolveId, sessionNamed, whereOf } from '../reach.ts'
 
+/** The command `export`. */
 export const exportCommand = command({
   name: 'export',
   usage: 'statewright export SESSION -o FILE',

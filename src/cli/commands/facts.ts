@@ -5,6 +5,7 @@ import { command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { safeJson } from '../render/safe.ts'
 
+/** The command `facts`. */
 export const factsCommand = command({
   name: 'facts',
   usage: 'statewright facts DIR [--project ID] [-o FILE] [--json]',

@@ -15,6 +15,7 @@ import { ago, remaining } from '../render/when.ts'
 
 const options = { ...whereOptions, ...jsonOption } as const satisfies Options
 
+/** The command `inbox`. */
 export const inboxCommand = command({
   name: 'inbox',
   usage: 'statewright inbox [ID]',
@@ -72,6 +73,6 @@ async function printCard(client: Client, given: string, args: InboxArguments, io
   const asked = await client.call(getInteraction, { params: { interaction_id } })
   print(io, args, asked, () => card(asked, io.host.now(), paintFor(io.terminal.hasColor)))
   if (asked.state === 'open') next(io, args, verbFor(asked))
-  else if (!args.values.json) io.err(`It is ${asked.state}, by ${safeLine(asked.closed_by ?? 'nobody')}.`)
+  else if (!args.values.json) io.err(`It is ${asked.state}, by ${safeLine(asked.closed_by ?? 'no one')}.`)
   return exits.ok
 }

@@ -18,6 +18,7 @@ import { ago } from '../render/when.ts'
 
 const statuses = { waiting: 'waiting_user', failed: 'failed', running: 'running', queued: 'queued' } as const
 
+/** The command `ps`. */
 export const psCommand = command({
   name: 'ps',
   usage: 'statewright ps [TEXT] [--waiting | --failed | --running | --queued] [--agent NAME] [--runs] [--limit N]',

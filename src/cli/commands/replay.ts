@@ -17,6 +17,7 @@ const options = {
   ...jsonOption,
 } as const satisfies Options
 
+/** The command `replay`. */
 export const replayCommand = command({
   name: 'replay',
   usage: 'statewright replay SESSION [--at EVENT]',

@@ -58,7 +58,7 @@ async function reply(command: Command, args: ReplyArguments, io: Io, { most = 1,
     const { state, closed_by } = asked
     // With a key, the same answer may be given again.
     if (state !== 'open' && key === undefined)
-      throw faults.interaction_closed({ interaction_id, state, by: closed_by ?? 'nobody' })
+      throw faults.interaction_closed({ interaction_id, state, by: closed_by ?? 'no one' })
     const request = withoutUndefined({ params: { interaction_id }, idempotency_key: key })
     const answered = await send({ client, asked, words, request, signature: withoutUndefined({ replied_by: as }) })
     if (answered === undefined) {
@@ -81,6 +81,7 @@ async function suggestWatch(io: Io, args: ReplyArguments, run_id: string) {
   else if (!json) io.err('The run goes on when the program that has its agent starts again.')
 }
 
+/** The command `approve`. */
 export const approveCommand = command({
   name: 'approve',
   usage: 'statewright approve ID [--yes [--digest DIGEST]]',
@@ -141,6 +142,7 @@ async function confirmed(
   return typed === proof || (needsProof && typed === digest) ? seen : undefined
 }
 
+/** The command `deny`. */
 export const denyCommand = command({
   name: 'deny',
   usage: 'statewright deny ID [-m REASON]',
@@ -166,6 +168,7 @@ const answerOptions = {
   ...replyOptions,
 } as const satisfies Options
 
+/** The command `answer`. */
 export const answerCommand = command({
   name: 'answer',
   usage: 'statewright answer ID [TEXT | NAME=VALUE …] [--reject [-m REASON]] [--reply JSON]',
@@ -214,6 +217,7 @@ const outcomes = { happened: 'happened', 'did-not-happen': 'did_not', leave: 'le
 
 const whatLeavingDoes = 'the run ends as failed, and the question is asked again under another id'
 
+/** The command `settle`. */
 export const settleCommand = command({
   name: 'settle',
   usage: 'statewright settle ID --happened [--result JSON] | --did-not-happen | --leave [-m REASON]',

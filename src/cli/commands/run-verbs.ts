@@ -8,6 +8,7 @@ import { exits } from '../exits.ts'
 import { next, print } from '../print.ts'
 import { resolveId, withClient } from '../reach.ts'
 
+/** The command `steer`. */
 export const steerCommand = command({
   name: 'steer',
   usage: 'statewright steer RUN "NEW INPUT"',
@@ -26,6 +27,7 @@ export const steerCommand = command({
   },
 })
 
+/** The command `cancel`. */
 export const cancelCommand = command({
   name: 'cancel',
   usage: 'statewright cancel RUN [--gently] [-m REASON]',
@@ -56,6 +58,7 @@ export const cancelCommand = command({
   },
 })
 
+/** The command `allow-again`. */
 export const allowAgainCommand = command({
   name: 'allow-again',
   usage: 'statewright allow-again EXECUTION',

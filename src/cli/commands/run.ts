@@ -14,6 +14,7 @@ import { next } from '../print.ts'
 import { resolveId, withClient } from '../reach.ts'
 import { createViewer } from '../render/viewer.ts'
 
+/** The command `run`. */
 export const runCommand = command({
   name: 'run',
   usage: 'statewright run "WHAT TO DO" [--agent NAME] [--session ID] [--auto | --reply-optional] [--budget LIMITS]',
@@ -27,7 +28,7 @@ export const runCommand = command({
       type: 'boolean',
       summary: 'do not wait for a reply for ever: after reply_timeout_ms the agent decides by itself',
     },
-    auto: { type: 'boolean', summary: 'ask nobody: what needs approval is denied unless it was approved beforehand' },
+    auto: { type: 'boolean', summary: 'ask no one: what needs approval is denied unless it was approved beforehand' },
     quiet: { type: 'boolean', short: 'q', summary: 'only what the agent says' },
     ...whereOptions,
     ...jsonOption,

@@ -7,6 +7,7 @@ import { command } from '../command.ts'
 import { exitFor, exits } from '../exits.ts'
 import type { Io } from '../host.ts'
 
+/** The command `serve`. */
 export const serveCommand = command({
   name: 'serve',
   usage: 'statewright serve [--config FILE] [--store URL] [--host HOST] [--port PORT]',
@@ -56,6 +57,7 @@ export const serveCommand = command({
   },
 })
 
+/** The command `worker`. */
 export const workerCommand = command({
   name: 'worker',
   usage: 'statewright worker [--config FILE] [--store URL]',

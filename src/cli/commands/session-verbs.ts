@@ -41,6 +41,7 @@ function onSession(command: Command, args: Arguments<typeof verbOptions>, io: Io
   })
 }
 
+/** The command `pause`. */
 export const pauseCommand = sessionVerb(
   'pause',
   'Let no new turn begin in a session. What is under way comes to its end; answers are still taken.',
@@ -71,12 +72,14 @@ export const resumeCommand = command({
   },
 })
 
+/** The command `close`. */
 export const closeCommand = sessionVerb(
   'close',
   'Cancel what is open in a session, terminate its agents and seal its log for good.',
   (client, session_id, body) => client.call(closeSession, { params: { session_id }, body }),
 )
 
+/** The command `spawn`. */
 export const spawnCommand = command({
   name: 'spawn',
   usage: 'statewright spawn SESSION AGENT [--parent AGENT_ID] [--budget LIMITS]',
@@ -104,6 +107,7 @@ export const spawnCommand = command({
   },
 })
 
+/** The command `kill`. */
 export const killCommand = command({
   name: 'kill',
   usage: 'statewright kill AGENT_ID [--force] [-m REASON]',

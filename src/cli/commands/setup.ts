@@ -11,6 +11,7 @@ import { columns } from '../render/columns.ts'
 import { paintFor } from '../render/paint.ts'
 import { safeJson, safeLine } from '../render/safe.ts'
 
+/** The command `demo`. */
 export const demoCommand = command({
   name: 'demo',
   usage: 'statewright demo [--folder DIR] [--yes]',
@@ -31,6 +32,7 @@ export const demoCommand = command({
   },
 })
 
+/** The command `doctor`. */
 export const doctorCommand = command({
   name: 'doctor',
   usage: 'statewright doctor [--store URL] [--config FILE] [--server URL] [--json]',
@@ -54,6 +56,7 @@ export const doctorCommand = command({
   },
 })
 
+/** The command `init`. */
 export const initCommand = command({
   name: 'init',
   usage: 'statewright init [FILE]',

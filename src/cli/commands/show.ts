@@ -35,6 +35,7 @@ const options = {
   ...jsonOption,
 } as const satisfies Options
 
+/** The command `show`. */
 export const showCommand = command({
   name: 'show',
   usage: 'statewright show ID [--events | --conversation | --graph [--at EVENT]]',

@@ -9,6 +9,7 @@ import { hereOrThere, resolveId, sessionNamed, withStore } from '../reach.ts'
 import { safeLine } from '../render/safe.ts'
 import { strayLine } from '../render/stray.ts'
 
+/** The command `backup`. */
 export const backupCommand = command({
   name: 'backup',
   usage: 'statewright backup FOLDER',
@@ -30,6 +31,7 @@ export const backupCommand = command({
   },
 })
 
+/** The command `clean`. */
 export const cleanCommand = command({
   name: 'clean',
   usage: 'statewright clean [--delete]',
@@ -62,6 +64,7 @@ export const cleanCommand = command({
   },
 })
 
+/** The command `rebuild`. */
 export const rebuildCommand = command({
   name: 'rebuild',
   usage: 'statewright rebuild',
@@ -82,6 +85,7 @@ export const rebuildCommand = command({
   },
 })
 
+/** The command `archive`. */
 export const archiveCommand = command({
   name: 'archive',
   usage: 'statewright archive SESSION',
@@ -110,6 +114,7 @@ export const archiveCommand = command({
   },
 })
 
+/** The command `redact`. */
 export const redactCommand = command({
   name: 'redact',
   usage: 'statewright redact SESSION EVENT_ID --reason TEXT',

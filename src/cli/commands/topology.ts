@@ -14,6 +14,7 @@ const forms = {
   text: describe,
 }
 
+/** The command `topology`. */
 export const topologyCommand = command({
   name: 'topology',
   usage: 'statewright topology [machine] [--json | --mermaid | --xstate]',

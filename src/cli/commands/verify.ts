@@ -28,6 +28,7 @@ const options = {
   ...jsonOption,
 } as const satisfies Options
 
+/** The command `verify`. */
 export const verifyCommand = command({
   name: 'verify',
   usage: 'statewright verify [session] [--checkpoints FILE] [--bundle FILE] [--key PUBLIC_KEY] [--server URL]',

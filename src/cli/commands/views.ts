@@ -17,6 +17,7 @@ import { ago, clockTime } from '../render/when.ts'
 
 const options = { ...whereOptions, ...jsonOption } as const
 
+/** The command `timeline`. */
 export const timelineCommand = command({
   name: 'timeline',
   usage: 'statewright timeline SESSION',
@@ -34,6 +35,7 @@ export const timelineCommand = command({
   },
 })
 
+/** The command `trace`. */
 export const traceCommand = command({
   name: 'trace',
   usage: 'statewright trace RUN',
@@ -62,6 +64,7 @@ export const traceCommand = command({
   },
 })
 
+/** The command `memory`. */
 export const memoryCommand = command({
   name: 'memory',
   usage: 'statewright memory SESSION [--agent ID]',
@@ -90,6 +93,7 @@ export const memoryCommand = command({
   },
 })
 
+/** The command `occupancy`. */
 export const occupancyCommand = command({
   name: 'occupancy',
   usage: 'statewright occupancy',

@@ -19,6 +19,7 @@ const options = {
   ...jsonOption,
 } as const satisfies Options
 
+/** The command `watch`. */
 export const watchCommand = command({
   name: 'watch',
   usage: 'statewright watch ID [--events] [--work]',

@@ -24,6 +24,7 @@ const silences: Readonly<Record<string, string>> = {
   wait: 'it goes on waiting even then',
 }
 
+/** A question with everything that a person must see before they answer. */
 export function card(asking: Asking, now: number, paint: Paint): readonly string[] {
   const { interaction_kind, interaction_id, opened_at, prompt } = asking
   const lines = [
@@ -39,6 +40,7 @@ export function card(asking: Asking, now: number, paint: Paint): readonly string
   ]
 }
 
+/** Whether the question is about an irreversible action. */
 export function isIrreversible({ request }: Pick<Asking, 'request'>): boolean {
   return request.irreversible === true
 }

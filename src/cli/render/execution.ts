@@ -15,6 +15,7 @@ export interface Execution {
   readonly transitions: Answer<typeof getTransitions>['transitions']
 }
 
+/** An execution: its contract, consequence and moves. */
 export function executionLines({ snapshot, consequence, transitions }: Execution, paint: Paint): readonly string[] {
   const { execution_id, action_summary, current_status, duration_in_state_ms, irreversible, idempotency_key } = snapshot
   const { consequence_label, result, error_message, decided_by } = consequence

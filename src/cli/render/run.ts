@@ -6,8 +6,10 @@ import type { Paint } from './paint.ts'
 import { safe, safeLine } from './safe.ts'
 import { fullTime } from './when.ts'
 
+/** A run as `show` gets it. */
 export type RunCard = Awaited<ReturnType<typeof getRun.run>>
 
+/** A run: status, times, result, costs. */
 export function runLines(run: RunCard, paint: Paint): readonly string[] {
   const { run_id, session_id, agent, status, attempt, mode, used } = run
   return [

@@ -2,7 +2,7 @@ import { printable, printableJson } from '../../kernel/printable.ts'
 import type { Io } from '../host.ts'
 import { colourCodes } from './paint.ts'
 
-/** Foreign text, fit for a terminal. Every renderer passes what it did not write itself through this. */
+/** Makes foreign text safe for a terminal. Every renderer passes text of others through this. */
 export const safe = printable
 
 /** The same on one line. */
@@ -16,9 +16,8 @@ export const safeJson = printableJson
 type Printing = Pick<Io, 'out' | 'err' | 'write' | 'terminal'>
 
 /**
- * The last guard before the terminal: whatever a command prints, only the
- * colours of this program get through, and those only where there are colours.
- * A renderer that forgets `safe` can garble a line, and no more than that.
+ * Wraps the output of a command: of all control codes only this program's colours pass, and only if the terminal has
+ * colours. A renderer that forgets `safe` can garble a line, not control the terminal.
  */
 export function guarded(io: Printing): Printing {
   const { terminal } = io

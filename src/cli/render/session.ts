@@ -18,6 +18,7 @@ export function shortIds(ids: readonly string[]): readonly string[] {
   return ids
 }
 
+/** The rows of a list of sessions. */
 export function sessionRows(items: readonly SummaryCard[], now: number, paint: Paint): readonly string[] {
   const ids = shortIds(items.map(({ session_id }) => session_id))
   return columns(
@@ -47,7 +48,7 @@ function doing({ waiting_for, last_error, status, abandoned }: SummaryCard): str
 /** What it is, where it stands, what it waits for, what happened last: less than a screen. */
 export function sessionLines(card: SessionCard, recent: readonly Rune[], now: number, paint: Paint): readonly string[] {
   const { session_id, title, agent, spine, current_line, waiting_on, costs } = card
-  const told = recent.flatMap((rune) => {
+  const story = recent.flatMap((rune) => {
     const line = storyLine(rune)
     return line === undefined ? [] : [[`  ${paint.faint(clockTime(rune.at))}`, shorten(line, 120)]]
   })
@@ -62,7 +63,7 @@ export function sessionLines(card: SessionCard, recent: readonly Rune[], now: nu
         `${paint.warn('waits')} for an answer (${interaction_kind} ${interaction_id}): ${shorten(safeLine(prompt), 120)}${deadline === null ? '' : `, until ${remaining(deadline, now)}`}`,
     ),
     '',
-    ...columns(told.slice(-5)),
+    ...columns(story.slice(-5)),
     '',
     `spent: ${costs.tokens} tokens, ${costs.tool_calls} tool calls, ${span(costs.wall_time_ms)} of work; ${card.event_id} events`,
   ]

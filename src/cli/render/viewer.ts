@@ -15,12 +15,12 @@ export interface Viewer {
   end(): void
 }
 
+/** How much a viewer shows. */
 export type Detail = 'text' | 'story' | 'events' | 'json'
 
 /**
- * The agent's words go to standard output as they come, and nothing else does,
- * so that they can be put into a file; what happens around them goes to standard
- * error. With `json`, everything that is heard is one line of JSON.
+ * Streams the agent's text to standard output, so that it can be redirected to a file. Everything else goes to standard
+ * error. With `json`, each event is one line of JSON on standard output.
  */
 export function createViewer({ out, err, write, terminal }: Io, detail: Detail): Viewer {
   const paint = paintFor(terminal.hasColor)
@@ -71,7 +71,7 @@ export function createViewer({ out, err, write, terminal }: Io, detail: Detail):
         const { turn_id, round, offset, text } = heard.delta
         const place = `${turn_id}/${round}`
         if (place !== streamed.place) streamed = { place, text: '' }
-        // Someone who came late has missed the beginning; the durable text brings all of it.
+        // A late subscriber missed the beginning; the durable text brings all of it.
         if (offset !== streamed.text.length) return
         streamed = { place, text: streamed.text + text }
         stream(text)

@@ -34,7 +34,7 @@ async function waiting(input = 'refund 7') {
 }
 
 describe('run', () => {
-  test('what the agent says goes to standard output, what happens to standard error', async () => {
+  test('run: what the agent says goes to standard output, what happens to standard error', async () => {
     const { exit, out, err } = await project.cli(['run', 'hello there'])
     expect({ exit, out }).toEqual({ exit: 0, out: 'You said: hello there' })
     expect(err).toMatch(
@@ -42,28 +42,28 @@ describe('run', () => {
     )
   })
 
-  test('tools and their results are told; with -q they are not', async () => {
+  test('run: prints tools and their results; with -q it does not', async () => {
     expect((await project.cli(['run', 'look 7'])).err).toMatch(/It calls orders\.look \{"order":7\}\n.*success/)
     expect((await project.cli(['run', 'look 7', '-q'])).err).not.toContain('orders.look')
   })
 
-  test('where nobody can be asked it stops at the question, says how to answer, and exits 4', async () => {
+  test('run: without a terminal it stops at the question, says how to answer, and exits 4', async () => {
     const { exit, out, err } = await project.cli(['run', 'refund 7'])
     expect({ exit, out }).toEqual({ exit: 4, out: '' })
     expect(err).toMatch(/Next: statewright inbox int_\w+ --config .*\n {6}statewright watch run_\w+ --work --config /)
   })
 
-  test('with --auto nobody is asked: what needs approval is denied, and the agent is told', async () => {
+  test('run --auto: asks no one, denies what needs approval, and tells the agent', async () => {
     expect(await project.cli(['run', 'refund 7', '--auto'])).toMatchObject({ exit: 0, out: 'It is REJECTED.' })
   })
 
-  test('a run that fails exits 1 and says where to look', async () => {
+  test('run: a run that fails exits 1 and says where to look', async () => {
     const { exit, err } = await project.cli(['run', 'fail'])
     expect(exit).toBe(1)
     expect(err).toMatch(/The run failed: .*\nNext: statewright show run_/)
   })
 
-  test('with --json every line is something that was heard', async () => {
+  test('run: with --json every line is one event', async () => {
     const { exit, out, err } = await project.cli(['run', 'hello', '--json'])
     const heard = out.split('\n').map((line) => JSON.parse(line) as { type: string; rune?: { kind: string } })
     expect({ exit, err }).toEqual({ exit: 0, err: '' })
@@ -71,7 +71,7 @@ describe('run', () => {
     expect(heard.some(({ type }) => type === 'delta')).toBe(true)
   })
 
-  test('it goes on in a session that is there, by the beginning of its id', async () => {
+  test('run: continues an existing session, named by the beginning of its id', async () => {
     await project.cli(['run', 'first'])
     const [first] = (await sessions()).items
     const again = await project.cli(['run', 'second', '--session', first?.session_id.slice(4, 20) ?? ''])
@@ -87,7 +87,7 @@ describe('run', () => {
     expect(await project.cli(args)).toMatchObject({ exit: 2, err: expect.stringContaining(problem) })
   })
 
-  test('of several agents one must be named, and the names are listed', async () => {
+  test('run: with several agents one must be named, and the refusal lists them', async () => {
     project = createProject(scratch.fresh(), '{ obedient, other: obedient }')
     const { exit, err } = await project.cli(['run', 'hello'])
     expect({ exit, err }).toEqual({ exit: 2, err: expect.stringContaining('Agents: obedient, other.') })
@@ -97,7 +97,7 @@ describe('run', () => {
 })
 
 describe('at a terminal', () => {
-  test('an irreversible action is approved by typing the beginning of its digest, and by nothing else', async () => {
+  test('run at a terminal: an irreversible action is approved by typing the beginning of its digest, and by nothing else', async () => {
     const asked: string[] = []
     const typed = (question: string) => {
       asked.push(question)
@@ -110,7 +110,7 @@ describe('at a terminal', () => {
     expect(err).toMatch(/│ arguments {3}\{\n│ +"order": 7\n/)
   })
 
-  test('one that can be undone is approved with a y; a no carries its reason to the agent', async () => {
+  test('run at a terminal: one that can be undone is approved with a y; a no carries its reason to the agent', async () => {
     expect(await project.cli(['run', 'note 7'], { typed: () => 'y' })).toMatchObject({ exit: 0, out: 'It is SUCCESS.' })
     const typed = (question: string) => (question.startsWith('Why') ? 'too much' : 'n')
     const { exit, out, err } = await project.cli(['run', 'refund 7'], { typed })
@@ -118,20 +118,22 @@ describe('at a terminal', () => {
     expect(err).toContain('Denied: too much')
   })
 
-  test('an empty line leaves the question open, and the run waiting', async () => {
+  test('run at a terminal: an empty line leaves the question open, and the run waiting', async () => {
     expect(await project.cli(['run', 'refund 7'], { typed: () => '' })).toMatchObject({ exit: 4, out: '' })
     expect((await project.cli(['inbox'])).out).toContain('orders.refund is declared to need approval')
   })
 
-  test('a form is filled in field by field, with what was typed as its type wants it', async () => {
+  test('run at a terminal: a form is filled in field by field, with what was typed as its type wants it', async () => {
     const typed = (question: string) =>
       question.startsWith('Type') ? 'y' : question.startsWith('colour') ? 'blue' : '3'
     const { exit, err } = await project.cli(['run', 'form'], { typed })
     expect(exit).toBe(0)
-    expect(err).toContain('{"action":"approve","data":{"colour":"blue","count":3}}')
+    const [session = ''] = /ses_\w+/.exec(err) ?? []
+    const { out } = await project.cli(['show', session, '--events', '--json'])
+    expect(out).toContain('{"action":"approve","data":{"colour":"blue","count":3}}')
   })
 
-  test('Ctrl-C lets what is under way finish and stops the run: exit 130, and nothing is lost', async () => {
+  test('run at a terminal: Ctrl-C lets what is under way finish and stops the run: exit 130, and nothing is lost', async () => {
     let press: (() => void) | undefined
     const onInterrupt = (listener: () => void) => {
       press = listener
@@ -148,7 +150,7 @@ describe('at a terminal', () => {
     expect((await project.cli(['ps'])).out).toContain('canceled')
   })
 
-  test('a chat is one session, message by message', async () => {
+  test('run at a terminal: a chat is one session, message by message', async () => {
     const lines = ['one', 'two', '']
     const { exit, out, err } = await project.cli(['chat'], { typed: () => lines.shift() })
     expect({ exit, out }).toEqual({ exit: 0, out: 'You said: one\nYou said: two' })
@@ -178,7 +180,7 @@ describe('answering', () => {
     expect({ exit, out }).toEqual({ exit: 0, out: 'It is SUCCESS.' })
   })
 
-  test('where the agents are in a program, or in another config, it is answered all the same, and goes on there', async () => {
+  test('an answer needs no agents here: the run goes on in the program that has them', async () => {
     const { interaction_id, run_id, card } = await waiting()
     const second = await waiting('refund 8')
     const yes = ['--yes', '--digest', card.digest]
@@ -198,7 +200,7 @@ describe('answering', () => {
     expect(await project.cli(['watch', second.run_id, '--work'])).toMatchObject({ exit: 0, out: 'It is REJECTED.' })
   })
 
-  test('looking, and being refused, leaves no trace in the log', async () => {
+  test('answers: a look and a refusal leave no trace in the log', async () => {
     const { session_id, interaction_id } = await waiting()
     const events = async () =>
       (JSON.parse((await project.cli(['show', session_id, '--json'])).out) as { event_id: number }).event_id
@@ -210,7 +212,7 @@ describe('answering', () => {
     expect(await events()).toBe(before)
   })
 
-  test('at a terminal the first four characters of the digest are enough, and anything else is a no', async () => {
+  test('answers: at a terminal the first four characters of the digest are enough, and anything else is a no', async () => {
     const { interaction_id, card } = await waiting()
     const typing = (text: string) => project.cli(['approve', interaction_id], { typed: () => text })
     expect(await typing('y')).toMatchObject({ exit: 4, err: expect.stringContaining('the question stays open') })
@@ -224,7 +226,7 @@ describe('answering', () => {
     expect(await typing(card.digest)).toMatchObject({ exit: 0 })
   })
 
-  test('a denial carries its reason', async () => {
+  test('answers: a denial carries its reason', async () => {
     const { interaction_id, run_id } = await waiting()
     expect(await project.cli(['deny', interaction_id, '-m', 'not this one'])).toMatchObject({ exit: 0 })
     const { out, err } = await project.cli(['watch', run_id, '--work'])
@@ -232,7 +234,7 @@ describe('answering', () => {
     expect(err).toContain('Denied: not this one')
   })
 
-  test('a form is answered by NAME=VALUE; what does not fit is refused with the field', async () => {
+  test('answers: a form is answered by NAME=VALUE; what does not fit is refused with the field', async () => {
     const { interaction_id, run_id } = await waiting('form')
     const answer = (...words: string[]) => project.cli(['answer', interaction_id, ...words])
     expect(await answer('colour=green')).toMatchObject({ exit: 2, err: expect.stringContaining('/data/colour') })
@@ -241,14 +243,14 @@ describe('answering', () => {
     expect(await project.cli(['watch', run_id, '--work'])).toMatchObject({ exit: 0, out: 'It is SUCCESS.' })
   })
 
-  test('the same answer with the same key may be sent again', async () => {
+  test('answers: the same answer with the same key may be sent again', async () => {
     const { interaction_id } = await waiting()
     const deny = () => project.cli(['deny', interaction_id, '--key', 'k-1', '-m', 'no'])
     expect(await deny()).toMatchObject({ exit: 0, out: `${interaction_id}: denied.` })
     expect(await deny()).toMatchObject({ exit: 0, out: `${interaction_id}: denied, as before.` })
   })
 
-  test('a run is cancelled once; the second time it is a conflict', async () => {
+  test('answers: a run is cancelled once; the second time it is a conflict', async () => {
     const { run_id } = await waiting()
     expect(await project.cli(['cancel', run_id, '-m', 'changed my mind'])).toMatchObject({ exit: 0 })
     expect(await project.cli(['cancel', run_id])).toMatchObject({
@@ -257,7 +259,7 @@ describe('answering', () => {
     })
   })
 
-  test('a session is paused, brought back and closed; what is not legal is exit 6', async () => {
+  test('answers: a session is paused, brought back and closed; what is not legal is exit 6', async () => {
     const { session_id } = await waiting()
     expect(await project.cli(['pause', session_id])).toMatchObject({ exit: 0, out: `${session_id} is paused.` })
     expect(await project.cli(['pause', session_id])).toMatchObject({ exit: 6, err: expect.stringContaining('refuses') })
@@ -268,7 +270,7 @@ describe('answering', () => {
 })
 
 describe('looking', () => {
-  test('ps says what each session is doing and what it waits for; nothing found is said, not shown as nothing', async () => {
+  test('views: ps shows what each session does and waits for, and says when nothing matched', async () => {
     await project.cli(['run', 'hello'])
     await waiting()
     const { out, err } = await project.cli(['ps'])
@@ -282,7 +284,7 @@ describe('looking', () => {
     expect(await project.cli(['ps', '--limit', 'many'])).toMatchObject({ exit: 2 })
   })
 
-  test('show fits a screen and names the command that answers', async () => {
+  test('views: show fits a screen and names the command that answers', async () => {
     const { session_id, run_id, interaction_id } = await waiting()
     const shown = await project.cli(['show', session_id])
     expect(shown.out.split('\n').length).toBeLessThan(24)
@@ -297,7 +299,7 @@ describe('looking', () => {
     expect(json.map((line) => (JSON.parse(line) as { event_id: number }).event_id)).toEqual(json.map((_, i) => i + 1))
   })
 
-  test('timeline, trace and replay tell the same story', async () => {
+  test('views: timeline, trace and replay tell the same story', async () => {
     const { session_id, run_id } = await waiting()
     expect((await project.cli(['timeline', session_id])).out).toMatch(
       /orders\.refund .* waiting .*exe_\w+, cannot be undone/,
@@ -314,7 +316,7 @@ describe('looking', () => {
     expect(await at('one')).toMatchObject({ exit: 2 })
   })
 
-  test('replay steps on and back at a terminal', async () => {
+  test('views: replay steps on and back at a terminal', async () => {
     await project.cli(['run', 'hello'])
     const typed = ['', '', 'b', '1', 'q']
     const { out } = await project.cli(['replay', (await sessions()).items[0]?.session_id ?? ''], {
@@ -323,7 +325,7 @@ describe('looking', () => {
     expect(out.match(/after event \d+/g)).toEqual([1, 2, 3, 2, 1].map((at) => `after event ${at}`))
   })
 
-  test('a watched run ends with its exit code; programs get one line of JSON for each rune', async () => {
+  test('views: a watched run ends with its exit code; programs get one line of JSON for each rune', async () => {
     await project.cli(['run', 'fail'])
     const { run_id } = (JSON.parse((await project.cli(['ps', '--json'])).out) as { items: { run_id: string }[] })
       .items[0] ?? { run_id: '' }
@@ -347,14 +349,14 @@ describe('looking', () => {
     expect(JSON.parse(json)).toMatchObject({ code: 'not_found', details: { id: 'ses_zz' } })
   })
 
-  test('a store that is not there is not made by looking', async () => {
+  test('views: a store that is not there is not made by looking', async () => {
     expect(await project.cli(['ps'])).toMatchObject({ exit: 7, err: expect.stringContaining('there is no such file') })
     expect(await project.cli(['deny', 'int_1'])).toMatchObject({ exit: 7 })
   })
 })
 
 describe('beginning', () => {
-  test('what init writes runs as it is, asks before it refunds, and is not written over', async () => {
+  test('setup: what init writes runs as it is, asks before it refunds, and is not written over', async () => {
     const file = join(scratch.fresh(), 'mine.config.ts')
     const { exit, out, err } = await runCli(['init', file])
     expect({ exit, out, err }).toEqual({
@@ -377,7 +379,7 @@ describe('beginning', () => {
     expect(await project.cli(['watch', run_id, '--work'])).toMatchObject({ exit: 0, out: 'That is SUCCESS.' })
   })
 
-  test('doctor finds nothing wrong with a project that works', async () => {
+  test('setup: doctor finds nothing wrong with a project that works', async () => {
     expect(await project.cli(['doctor'])).toMatchObject({ exit: 0, out: expect.stringContaining('is not there yet') })
     await project.cli(['run', 'hello'])
     const { exit, out } = await project.cli(['doctor'])
@@ -387,7 +389,7 @@ describe('beginning', () => {
     )
   })
 
-  test('doctor names what is wrong, and how to mend it', async () => {
+  test('doctor: names each problem and its fix', async () => {
     const broken = createProject(scratch.fresh(), '{}')
     const { exit, out, err } = await broken.cli(['doctor', '--store', `sqlite:${broken.folder}/no/such.db`])
     expect(exit).toBe(1)

@@ -12,7 +12,7 @@ describe('the demo, as a newcomer starts it', () => {
     played = playForReal()
   })
 
-  test('it keeps its promise, says so, and exits 0 in less than 30 s', () => {
+  test('demo: it keeps its promise, says so, and exits 0 in less than 30 s', () => {
     expect(played).toMatchObject({ exit: 0, complained: '' })
     expect(played.ms).toBeLessThan(30_000)
     expect(played.printed).toContain('Killed in the middle, paid once, proved.')
@@ -46,7 +46,7 @@ describe('the demo, as a newcomer starts it', () => {
     expect(played.printed).toMatch(seen)
   })
 
-  test('the transcript in the README is what it prints', () => {
+  test('demo: the transcript in the README is what it prints', () => {
     const readme = readFileSync('README.md', 'utf8')
     // Results of tools that ran side by side may change places.
     expect(stableLines(played.printed).toSorted()).toEqual(stableLines(transcriptIn(readme)).toSorted())
@@ -68,7 +68,7 @@ describe('with someone at the terminal', () => {
     }
   }
 
-  test('a no is a no: nothing is paid, nobody is killed, and the record still proves it', async () => {
+  test('demo: after a denial nothing is paid, no process is killed, and the record verifies', async () => {
     const { exit, out, payments } = await played(() => 'n')
     expect({ exit, payments }).toEqual({ exit: 0, payments: [] })
     expect(out).toContain('I was not allowed to refund order 42, so I did not.')
@@ -76,7 +76,7 @@ describe('with someone at the terminal', () => {
     expect(out).toContain('You said no: nothing was paid.')
   })
 
-  test('whoever says that it did not happen is believed, and it is still paid once', async () => {
+  test('demo: an outcome settled as did-not-happen is accepted, and the bank pays once', async () => {
     const { exit, out, payments } = await played((question) => (question.includes('Did it happen') ? 'n' : 'y'))
     expect({ exit, payments }).toEqual({ exit: 0, payments: [{ key: expect.any(String), order: 42, cents: 4_200 }] })
     expect(out).toContain('The refund of order 42 did not happen. I leave it to a person to try again.')

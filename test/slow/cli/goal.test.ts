@@ -29,7 +29,7 @@ const asker = agent({ role: 'critic', model: scriptedModel([ask({ title: 'Which?
   writeFileSync(plan, JSON.stringify({ tasks: [note('first'), { ...note('second', 'first'), command: 'cmd_write' }] }))
 })
 
-test('a goal waits for its plan, then for a review, and is met: each command says how to go on', async () => {
+test('goal: a goal waits for its plan, then for a review, and is met: each command says how to go on', async () => {
   const set = await project.cli(['goal', 'Write it down', '--plan', plan])
   expect(set.exit).toBe(4)
   const [, goal_id = ''] = /(goal_\w+)/.exec(set.out) ?? []
@@ -61,7 +61,7 @@ test('a goal waits for its plan, then for a review, and is met: each command say
   expect((await project.cli(['goal', 'cancel', goal_id])).exit).toBe(6)
 })
 
-test('with --auto nobody is asked for the plan; what is stopped exits 1; JSON is for programs', async () => {
+test('goal --auto: does not ask for the plan; a stopped goal exits 1; --json prints JSON', async () => {
   writeFileSync(plan, JSON.stringify({ tasks: [note('only')] }))
   const done = await project.cli(['goal', 'Write it down', '--plan', plan, '--auto', '--json'])
   expect(done.exit).toBe(0)
@@ -72,7 +72,7 @@ test('with --auto nobody is asked for the plan; what is stopped exits 1; JSON is
   expect(spent.out).toContain('of 0 tokens')
 })
 
-test('a critic that asks does not keep whoever watches; what it says is not for who watches its run', async () => {
+test('goal watch: a question of the critic does not block it, and watching the run of the critic shows nothing', async () => {
   writeFileSync(plan, JSON.stringify({ tasks: [note('only')] }))
   const asked = await project.cli(['goal', 'Write it down', '--plan', plan, '--auto', '--critic', 'asker', '--json'])
   expect(asked.exit).toBe(4)
@@ -83,7 +83,7 @@ test('a critic that asks does not keep whoever watches; what it says is not for 
   expect(watched.out + watched.err).toContain('is internal: nothing of it is shown here. It is waiting_user.')
 })
 
-test('a plan is rejected with another one; a goal without plan or planner, and options of other verbs, are refused', async () => {
+test('goal: a plan is rejected with another one; a goal without plan or planner, and options of other verbs, are refused', async () => {
   const set = await project.cli(['goal', 'Write it down', '--plan', plan])
   const [, goal_id = ''] = /(goal_\w+)/.exec(set.out) ?? []
   writeFileSync(plan, JSON.stringify({ tasks: [note('other')] }))
@@ -100,7 +100,7 @@ test('a plan is rejected with another one; a goal without plan or planner, and o
   expect((await project.cli(['goal', 'show', 'goal_none'])).exit).toBe(3)
 })
 
-test('what the critic found is shown by review', async () => {
+test('goal: what the critic found is shown by review', async () => {
   writeFileSync(plan, JSON.stringify({ tasks: [note('only')] }))
   const set = await project.cli(['goal', 'Write it down', '--plan', plan, '--critic', 'reviewer'])
   const [, goal_id = ''] = /(goal_\w+)/.exec(set.out) ?? []

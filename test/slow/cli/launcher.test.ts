@@ -23,13 +23,13 @@ function pretending(version: string): readonly string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(source)}`]
 }
 
-test('the real command prints what was asked for, and nothing else', () => {
+test('launcher: the real command prints what was asked for, and nothing else', () => {
   const { status, stdout, stderr } = launch(['topology', 'contract', '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect((JSON.parse(stdout) as Topology).nodes).toHaveLength(7)
 })
 
-test('a reader that leaves early, as `head` does, is no error', async () => {
+test('launcher: a reader that leaves early, as `head` does, is no error', async () => {
   // GIVEN output that goes into a pipe whose other end is closed before anything is written
   const child = spawn(process.execPath, [launcher, 'topology', 'contract'], { stdio: ['ignore', 'pipe', 'pipe'] })
   child.stdout.destroy()
@@ -43,13 +43,13 @@ test('a reader that leaves early, as `head` does, is no error', async () => {
   expect({ signal, told }).toEqual({ signal: 'SIGTERM', told: '' })
 })
 
-test('the real command knows its version and its exit codes', () => {
+test('launcher: the real command knows its version and its exit codes', () => {
   const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
   expect(launch(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' })
   expect(launch(['topology', 'parrot']).status).toBe(2)
 })
 
-test('who waits for what cannot come is told so, and it does not look like success', () => {
+test('launcher: a process that ends before it is done says so and exits 1', () => {
   const config = join(scratch.fresh(), 'statewright.config.ts')
   writeFileSync(config, 'await new Promise(() => {})\nexport default {}\n')
   expect(launch(['ps', '--config', config])).toEqual({
@@ -59,7 +59,7 @@ test('who waits for what cannot come is told so, and it does not look like succe
   })
 })
 
-test('a config that Node reads as CommonJS is refused with what mends it', () => {
+test('config: one that Node reads as CommonJS is refused with the remedy', () => {
   const folder = scratch.fresh()
   const config = join(folder, 'statewright.config.ts')
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
@@ -69,14 +69,17 @@ test('a config that Node reads as CommonJS is refused with what mends it', () =>
   expect(stderr).toContain('npm pkg set type=module')
 })
 
-test.each(['20.20.2', '18.0.0', '22.12.0', '22.9.0'])('on Node %s it says one sentence and exits 1', (version) => {
-  expect(launch(['--version'], pretending(version))).toEqual({
-    status: 1,
-    stdout: '',
-    stderr: `Statewright needs Node 22.18 or newer; this is Node ${version}.\n`,
-  })
-})
+test.each(['20.20.2', '18.0.0', '22.12.0', '22.9.0'])(
+  'launcher: on Node %s it says one sentence and exits 1',
+  (version) => {
+    expect(launch(['--version'], pretending(version))).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `Statewright needs Node 22.18 or newer; this is Node ${version}.\n`,
+    })
+  },
+)
 
-test.each(['22.18.0', '23.0.0', '26.1.0'])('on Node %s it runs', (version) => {
+test.each(['22.18.0', '23.0.0', '26.1.0'])('launcher: on Node %s it runs', (version) => {
   expect(launch(['--version'], pretending(version)).status).toBe(0)
 })

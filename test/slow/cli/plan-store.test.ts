@@ -120,7 +120,7 @@ describe('statewright plan on a store', () => {
     })
   })
 
-  test('a red line is a notice in the inbox', async () => {
+  test('plan: a red line is a notice in the inbox', async () => {
     const { exit, card } = await submit('red-line')
     expect([exit, card.failure.failure_type]).toEqual([1, 'red_line_violation'])
     const { out } = await runCli(['inbox', ...store])
@@ -131,7 +131,7 @@ describe('statewright plan on a store', () => {
     })
   })
 
-  test('what is not there, or does not belong together, is refused', async () => {
+  test('plan: what is not there, or does not belong together, is refused', async () => {
     expect(await runCli(['plan', 'show', ...store])).toMatchObject({
       exit: 7,
       err: expect.stringContaining('there is no such file'),
@@ -155,7 +155,7 @@ describe('statewright plan through a server', () => {
     for (const close of open.splice(0).reverse()) await close()
   })
 
-  test('the same commands say the same', async () => {
+  test('plan through a server: the commands print the same', async () => {
     const policy = { schema_version: '1.0.0', mode: 'interactive', constraints: { allow_destructive: true } }
     const { world, desk } = await createDeskWorld(undefined, { plans: { registry: `${examples}/registry`, policy } })
     const server = await startServer(desk)

@@ -33,7 +33,7 @@ const within = ['--registry', 'examples/plans/registry', '--facts', 'examples/pl
 const allowing = ['--policy', 'examples/plans/policy.yaml']
 
 describe('statewright plan', () => {
-  test('an invalid intent is told every mistake at once, each with its path', async () => {
+  test('plan: an invalid intent is refused with every mistake and its path', async () => {
     const file = changed(
       'read-only',
       ['title: Find out', 'titel: Find out'],
@@ -52,20 +52,20 @@ describe('statewright plan', () => {
       expect(err).toMatch(path)
   })
 
-  test('a missing reference is named, with the nearest that exists', async () => {
+  test('plan: a missing reference is named, with the nearest that exists', async () => {
     const file = changed('read-only', ['command_id: cmd_read_code', 'command_id: cmd_raed_code'])
     const { exit, err } = await runCli(['plan', file, ...within])
     expect(exit).toBe(1)
     expect(err).toMatch(/planned_commands\[0\]: .*cmd_raed_code.*cmd_read_code/)
   })
 
-  test('an intent that was changed after it was sealed is refused; one that is not sealed yet is sealed', async () => {
+  test('plan: an intent that was changed after it was sealed is refused; one that is not sealed yet is sealed', async () => {
     const sealed = changed('read-only', ['checksum: ""', `checksum: ${'a'.repeat(64)}`])
     const { exit, err } = await runCli(['plan', sealed, ...within])
     expect([exit, err]).toEqual([1, expect.stringContaining('checksum_mismatch')])
   })
 
-  test('questions are printed, and the exit code says that a person is waited for', async () => {
+  test('plan: questions are printed, and the exit code says that a person is waited for', async () => {
     const { exit, out, err } = await runCli([
       'plan',
       'examples/plans/ask-first/intent.yaml',
@@ -81,7 +81,7 @@ describe('statewright plan', () => {
     expect(err).toContain('"window: night", and name it with --answers')
   })
 
-  test('answers may be an answer pack, choices by key, or that nobody came; what does not fit is refused', async () => {
+  test('--answers: takes an answer pack, choices by key, or none; refuses what does not fit', async () => {
     const plan = (answers: string) =>
       runCli([
         'plan',
@@ -121,7 +121,7 @@ describe('statewright plan', () => {
       })
   })
 
-  test('what cannot be read is refused by name', async () => {
+  test('plan: what cannot be read is refused by name', async () => {
     const intent = 'examples/plans/read-only/intent.yaml'
     expect(await runCli(['plan', fresh(), ...within])).toMatchObject({
       exit: 3,
@@ -157,7 +157,7 @@ describe('statewright plan', () => {
     expect(readFileSync(join(full, 'mine.txt'), 'utf8')).toBe('mine')
   })
 
-  test('a signed plan verifies with its key and with no other', async () => {
+  test('plan: a signed plan verifies with its key and with no other', async () => {
     const pem = (type: 'private' | 'public', keys = generateKeyPairSync('ed25519')) => ({
       keys,
       file: written(
@@ -185,7 +185,7 @@ describe('statewright plan', () => {
 })
 
 describe('statewright plan explain', () => {
-  test('says for each verdict which rules spoke, why, and on what evidence', async () => {
+  test('plan explain: says for each verdict which rules spoke, why, and on what evidence', async () => {
     const { exit, out } = await runCli(['plan', 'explain', 'examples/plans/conflict/frozen'])
     expect(exit).toBe(0)
     expect(out).toContain('Round 4')
@@ -196,7 +196,7 @@ describe('statewright plan explain', () => {
     expect(out.match(/AWAITING_ANSWERS: no_answer_conflicts does not hold\. .*rule_staging_first/g)).toHaveLength(2)
   })
 
-  test('an intent and what is frozen of it are explained alike', async () => {
+  test('plan explain: an intent and what is frozen of it are explained alike', async () => {
     const args = planArguments('denied', '').slice(1, -2)
     const fromIntent = await runCli(['plan', 'explain', ...args])
     expect(await runCli(['plan', 'explain', 'examples/plans/denied/frozen'])).toEqual(fromIntent)
@@ -205,7 +205,7 @@ describe('statewright plan explain', () => {
     expect(fromIntent.out).toContain('RULES_EVALUATED: no_hard_denies does not hold.')
   })
 
-  test('a rule that cannot be evaluated is said to be undecidable', async () => {
+  test('plan explain: a rule that cannot be evaluated is shown as undecidable', async () => {
     const registry = fresh()
     mkdirSync(registry)
     for (const name of ['workflows', 'agents', 'commands'])
@@ -236,7 +236,7 @@ describe('statewright plan explain', () => {
   })
 })
 
-test('statewright plan init writes an intent that fits its schema and becomes a plan', async () => {
+test('plan: statewright plan init writes an intent that fits its schema and becomes a plan', async () => {
   const file = fresh('.yaml')
   expect(await runCli(['plan', 'init', file])).toMatchObject({ exit: 0 })
   expect(await runCli(['plan', 'init', file])).toMatchObject({ exit: 1, err: expect.stringContaining('EEXIST') })
@@ -253,7 +253,7 @@ test('statewright plan init writes an intent that fits its schema and becomes a 
   expect(executionIntent.safeParse(JSON.parse(readFileSync(join(folder, 'intent.json'), 'utf8'))).success).toBe(true)
 })
 
-test('statewright facts prints each fact with file and line, and writes the pack', async () => {
+test('plan: statewright facts prints each fact with file and line, and writes the pack', async () => {
   const file = fresh('.json')
   const { exit, out } = await runCli(['facts', 'examples/plans/shop', '--project', 'shop', '-o', file])
   expect(exit).toBe(0)

@@ -5,7 +5,7 @@ import { scratchFolder } from '../../support/scratch-folder.ts'
 
 const scratch = scratchFolder('cli-postgres')
 
-test('on PostgreSQL the same commands run, ask, look and answer', async () => {
+test('cli on PostgreSQL: on PostgreSQL the same commands run, ask, look and answer', async () => {
   const { cli } = createProject(scratch.fresh(), '{ obedient }', undefined, await freshDatabase())
   expect(await cli(['run', 'hello'])).toMatchObject({ exit: 0, out: 'You said: hello' })
   expect(await cli(['run', 'refund 7'])).toMatchObject({ exit: 4 })

@@ -59,7 +59,7 @@ function launch(args: readonly string[]) {
   return { exit: status ?? signal, out: stdout.trimEnd(), err: stderr.trimEnd() }
 }
 
-test('killed in the middle of a payment: exit 4 until someone says what became of it, and it is paid once', async () => {
+test('processes: after a kill during a payment, exit 4 until a person settles it; it is paid once', async () => {
   const project = dyingProject()
   // GIVEN a process that dies of its own payment
   expect(launch(['run', 'pay', '--config', project.config])).toMatchObject({ exit: 'SIGKILL' })
@@ -82,7 +82,7 @@ test('killed in the middle of a payment: exit 4 until someone says what became o
   expect(witnessOf(project)).toEqual(['paid'])
 })
 
-test('an auto run whose outcome nobody can know exits 8, and its question stays', async () => {
+test('run --auto: an unknown outcome exits 8, and its question stays open', async () => {
   const project = dyingProject()
   expect(launch(['run', 'pay', '--auto', '--config', project.config])).toMatchObject({ exit: 'SIGKILL' })
   const run_id = idIn((await project.cli(['ps', '--json'])).out, 'run')
@@ -119,7 +119,7 @@ test.each([
   },
 )
 
-test('colours only where someone looks, and not even there with NO_COLOR; nothing is asked without a terminal', () => {
+test('processes: colours need a terminal and no NO_COLOR; without a terminal nothing is asked', () => {
   const project = createProject(scratch.fresh())
   const { exit, out, err } = launch(['run', 'refund 7', '--config', project.config])
   expect(exit).toBe(4)

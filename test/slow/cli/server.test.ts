@@ -45,13 +45,13 @@ describe('a server holds the store', () => {
   /** The command as it would be typed on another machine: only the address, and the token in the environment. */
   const there = (args: readonly string[], setting = {}) => runCli([...args, '--server', url], setting)
 
-  test('run streams, is asked and answered through the server', async () => {
+  test('cli through a server: run streams, is asked and answered through the server', async () => {
     const { exit, out, err } = await run('note 7', { typed: () => 'y' })
     expect({ exit, out }).toEqual({ exit: 0, out: 'It is SUCCESS.' })
     expect(err).toContain('Approved by owner.')
   })
 
-  test('text arrives while it is said, and once', async () => {
+  test('cli through a server: streamed text arrives once', async () => {
     // It speaks as soon as someone listens: what is printed first was heard on the line.
     const hush = join(project.folder, 'hush')
     writeFileSync(hush, '')
@@ -64,7 +64,7 @@ describe('a server holds the store', () => {
     expect(await project.cli(['run', 'speak', '--agent', 'slow'])).toMatchObject({ out: 'one two three four five six' })
   })
 
-  test('a question is answered by someone else, and whoever was asked is told and goes on', async () => {
+  test('run: a question that another client answers is withdrawn, and the run goes on', async () => {
     const elsewhere = Promise.withResolvers<void>()
     const ask = (_: string) => {
       void project.cli(['ps', '--waiting', '--json']).then(async ({ out }) => {
@@ -81,7 +81,7 @@ describe('a server holds the store', () => {
     expect(err).toContain('Denied: from elsewhere')
   })
 
-  test('Ctrl-C interrupts the run on the server', async () => {
+  test('cli through a server: Ctrl-C interrupts the run on the server', async () => {
     const listeners: (() => void)[] = []
     const onInterrupt = (listener: () => void) => {
       listeners.push(listener)
@@ -94,7 +94,7 @@ describe('a server holds the store', () => {
     expect(await run('refund 9', { typed, host: { onInterrupt } })).toMatchObject({ exit: 130 })
   })
 
-  test('verify and export go through the server that holds the store; the bundle proves itself', async () => {
+  test('cli through a server: verify and export go through the server that holds the store; the bundle proves itself', async () => {
     expect(await run('hello')).toMatchObject({ exit: 0 })
     const held = ['--store', project.store]
     expect(await runCli(['verify', ...held])).toMatchObject({ exit: 0, out: expect.stringContaining('verified.') })
@@ -111,7 +111,7 @@ describe('a server holds the store', () => {
     })
   })
 
-  test('checkpoint, redact and archive go through it as well', async () => {
+  test('cli through a server: checkpoint, redact and archive go through it as well', async () => {
     const { out } = await run('a secret word')
     expect(out).toBe('You said: a secret word')
     const held = ['--store', project.store]
@@ -134,7 +134,7 @@ describe('a server holds the store', () => {
     expect(await runCli(['rebuild', ...held])).toMatchObject({ exit: 7, err: expect.stringContaining(`at ${url}`) })
   })
 
-  test('doctor sees that it answers, and that the store is held', async () => {
+  test('cli through a server: doctor reports that the server answers and holds the store', async () => {
     const { exit, out } = await there(['doctor', '--config', project.config])
     expect(exit).toBe(0)
     expect(out).toMatch(/ok +store .* is held by process \d+, a server at http:/)
@@ -143,7 +143,7 @@ describe('a server holds the store', () => {
     expect(gone).toMatchObject({ exit: 1, err: expect.stringContaining('for the server: statewright serve') })
   })
 
-  test('without a token, with a wrong one, and with no server at all: said, and with its exit code', async () => {
+  test('cli through a server: a missing token, a wrong token and a missing server each have a sentence and an exit code', async () => {
     vi.stubEnv('STATEWRIGHT_TOKEN', 'swt_wrong')
     expect(await there(['ps'])).toMatchObject({ exit: 1, err: expect.stringContaining('token') })
     vi.unstubAllEnvs()
@@ -157,7 +157,7 @@ describe('a server holds the store', () => {
   })
 })
 
-test('the same commands say the same, directly and through a server', async () => {
+test('cli through a server: the same commands say the same, directly and through a server', async () => {
   const project = createProject(scratch.fresh())
   const { url, stop } = await serve(project)
   await project.cli(['run', 'look 1'])
@@ -204,7 +204,7 @@ test('the same commands say the same, directly and through a server', async () =
     through.push(await runCli([...args, '--server', url, ...(args[0] === 'verify' ? [] : places)], inProject(project)))
   await stop()
 
-  // WHEN nobody holds the store any more, THEN the same is read from the file.
+  // WHEN no process holds the store, THEN the same is read from the file.
   for (const [i, args] of commands.entries()) {
     const place = args[0] === 'verify' ? ['--store', project.store] : places
     const direct = await runCli([...args, ...place], inProject(project))

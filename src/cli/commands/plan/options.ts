@@ -26,6 +26,7 @@ const key = {
   },
 } as const satisfies Options
 
+/** Options of `plan INTENT`. */
 export const makeOptions = {
   ...inputOptions,
   recovers: {
@@ -39,6 +40,7 @@ export const makeOptions = {
   ...json,
 } as const satisfies Options
 
+/** Options of `plan answer`. */
 export const answerOptions = {
   as: { type: 'string', summary: 'the name that is recorded with the answers' },
   ...out,
@@ -46,6 +48,7 @@ export const answerOptions = {
   ...json,
 } as const satisfies Options
 
+/** Options of `plan show`. */
 export const showOptions = {
   moves: { type: 'boolean', summary: 'every move with its time, how long it took, and the guards' },
   ...out,
@@ -53,8 +56,10 @@ export const showOptions = {
   ...json,
 } as const satisfies Options
 
+/** Options of `plan verify`. */
 export const verifyOptions = { ...key, ...json } as const satisfies Options
 
+/** Options of `plan explain`. */
 export const explainOptions = { ...inputOptions, ...whereOptions, ...json } as const satisfies Options
 
 /** Arguments of a command that makes a plan from files. */
