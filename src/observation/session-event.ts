@@ -1,7 +1,10 @@
+import type { ContractStatus, ContractTrigger } from '../machines/contract.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
+import { actorCategory } from '../runes/actor.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
-import type { SessionEvent, SessionPayload } from '../wire/session-event.ts'
-import { executionStateEvent } from './execution-state-event.ts'
+import type { ExecutionStateEvent, SessionEvent, SessionPayload } from '../wire/session-event.ts'
+import { causeOf } from './contract.ts'
+import { hasHappened, statusFlags } from './contract-status.ts'
 
 /** The machines whose moves change what a client shows as the state of things. */
 const followed: ReadonlySet<string | undefined> = new Set(['session', 'run', 'interaction', 'coordination', 'goal'])
@@ -82,4 +85,26 @@ function question({ payload, interaction_id = '', session_id, call_id, execution
   const { interaction_kind, prompt, request, deadline, on_silence, digest } = payload
   const about = { session_id, call_id, execution_id, interaction_kind, deadline, on_silence, digest }
   return { type: interaction_kind, title: prompt, ...request, id: interaction_id, ...about }
+}
+
+/** Every flag is taken from where the move leads, so that an event says the same whenever it is made. */
+export function executionStateEvent(
+  opened: Draft<'contract.opened'>,
+  move: Draft<'contract.moved'>,
+): ExecutionStateEvent {
+  const to_status = move.to as ContractStatus
+  const { is_terminal, is_resumable } = statusFlags(to_status)
+  return {
+    execution_id: opened.execution_id ?? '',
+    action_summary: opened.payload.action_summary,
+    from_status: move.from as ContractStatus,
+    to_status,
+    trigger: move.trigger as ContractTrigger,
+    actor_category: actorCategory(move.actor),
+    is_terminal,
+    is_resumable,
+    has_side_effects: opened.payload.irreversible && hasHappened(to_status),
+    timestamp: move.at,
+    ...causeOf(move),
+  }
 }

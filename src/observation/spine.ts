@@ -1,6 +1,6 @@
 import { declaredState, machineNamed } from '../machines/all.ts'
 import type { SubjectCard } from '../wire/machine.ts'
-import type { SubjectAt } from './state-at.ts'
+import type { SubjectAt } from './subject-moves.ts'
 
 /** Outermost first: what stands earlier contains what stands later. Every list of subjects has this order. */
 const depths = ['session', 'goal', 'coordination', 'task', 'agent', 'run', 'turn', 'tool', 'contract', 'interaction']

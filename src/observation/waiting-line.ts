@@ -8,8 +8,7 @@ import { turnMachine } from '../machines/turn.ts'
 import type { Rune } from '../runes/rune.ts'
 import { type ContractHistory, type GrowingHistories, outcomeIsUnknown, snapshot, tellHistories } from './contract.ts'
 import { elapsed, span } from './durations.ts'
-import type { SubjectAt } from './state-at.ts'
-import { movesIn, type SubjectMove } from './subject-moves.ts'
+import { movesIn, type SubjectAt, type SubjectMove } from './subject-moves.ts'
 
 /**
  * What a session is doing and what it is waiting for, on one line. What a state

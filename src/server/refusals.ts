@@ -2,10 +2,9 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
-import { problemType } from '../wire/problem.ts'
+import { type Problem, problemType } from '../wire/problem.ts'
 import { usualHeaders } from './headers.ts'
 import type { Limits } from './limits.ts'
-import { problemOf } from './problem.ts'
 
 /** Every refusal leaves as a problem; what is none is a bug, which is logged whole and told without its details. */
 export function answerErrors(app: FastifyInstance, limits: Limits): void {
@@ -73,4 +72,25 @@ function rawProblem(fault: Fault): string {
     '',
     body,
   ].join('\r\n')
+}
+
+export function problemOf(fault: Fault, request_id: string): Problem {
+  const { code, http, message, retry, details } = fault
+  const outcome = (details as { outcome?: unknown }).outcome === 'unknown' ? 'unknown' : 'not_applied'
+  return {
+    type: `urn:statewright:problem:${code.replaceAll('_', '-')}`,
+    title: titleOf(code),
+    status: http,
+    detail: message,
+    code,
+    retry,
+    outcome,
+    details: { ...details },
+    request_id,
+  }
+}
+
+function titleOf(code: string): string {
+  const words = code.replaceAll('_', ' ')
+  return `${words[0]?.toUpperCase()}${words.slice(1)}`
 }

@@ -1,8 +1,10 @@
 import { faults, isFault } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
+import { mostTold } from '../kernel/problem.ts'
 import { fingerprintOf, requestId, requestKeyOf, requests } from '../runelog/models/requests.ts'
 import { onBehalfOf, onItsOwn } from '../runtime/requests.ts'
+import { shapeProblems } from '../runtime/shape-problems.ts'
 import type { Desk } from './desk.ts'
 import type { Asked, Operation } from './operation.ts'
 
@@ -51,4 +53,21 @@ export async function carryOut<P, Q, B, R>(
     if (other === undefined) throw error
     return other
   }
+}
+
+/** What was asked, if every part of it fits; else one fault that names every field that does not. */
+export function readRequest<P, Q, B>(
+  operation: Operation<P, Q, B>,
+  given: Pick<Asked<P, Q, B>, 'idempotency_key' | 'by' | 'scope'> & { params: unknown; query: unknown; body: unknown },
+): Asked<P, Q, B> {
+  const params = operation.params.safeParse(given.params)
+  const query = operation.query.safeParse(given.query)
+  const body = operation.body?.safeParse(given.body) ?? ({ success: true, data: undefined as B } as const)
+  const { idempotency_key, by, scope } = given
+  if (params.success && query.success && body.success)
+    return { params: params.data, query: query.data, body: body.data, idempotency_key, by, scope }
+  const problems = Object.entries({ params, query, body }).flatMap(([part, read]) =>
+    read.success ? [] : shapeProblems(read.error).map((p) => ({ in: part, ...p })),
+  )
+  throw faults.bad_request({ operation: operation.name, problems: problems.slice(0, mostTold) })
 }

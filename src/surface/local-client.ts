@@ -1,7 +1,6 @@
-import { carryOut } from './carry-out.ts'
+import { carryOut, readRequest } from './carry-out.ts'
 import type { Client, Heard } from './client.ts'
 import type { Desk } from './desk.ts'
-import { readRequest } from './read-request.ts'
 
 /** Answers from the store that this process has open, with what a server would have answered. */
 export function localClient(desk: Desk, close: () => Promise<void>): Client {

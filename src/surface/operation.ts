@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { RecordedRequest } from '../runelog/models/requests.ts'
 import { id, nothing } from '../wire/common.ts'
 import type { Desk } from './desk.ts'
@@ -117,4 +118,16 @@ export function defineLook<const Route extends `GET /${string}`, R, P = ParamsOf
     ...declared,
     run: async (desk, asked) => (await declared.look(desk, asked)).answer(),
   })
+}
+
+/** A key counts for its sender and for the operation: two senders who choose the same key do not meet. */
+export function requestKey(operation: string, { by, idempotency_key }: Asked<unknown, unknown, unknown>) {
+  return idempotency_key === null ? undefined : canonicalJson([operation, by, idempotency_key])
+}
+
+/** The same object without the fields that were not given: a field that is there and undefined is another thing. */
+export function withoutUndefined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { digestOf, hashedId, partsText, utf8Length } from '../../src/kernel/digest.ts'
-import { requestKey } from '../../src/surface/request-key.ts'
+import { requestKey } from '../../src/surface/operation.ts'
 import { sha256 } from '../support/sha256.ts'
 
 const parts = fc.array(fc.string({ unit: 'grapheme', maxLength: 6 }), { maxLength: 4 })

@@ -10,7 +10,7 @@ import {
   snapshot,
   transitionRecords,
 } from '../../src/observation/contract.ts'
-import { executionStateEvent } from '../../src/observation/execution-state-event.ts'
+import { executionStateEvent } from '../../src/observation/session-event.ts'
 import { actors } from '../../src/runes/actor.ts'
 import type { Draft } from '../../src/runes/rune.ts'
 import { factOf } from '../support/fact-of.ts'

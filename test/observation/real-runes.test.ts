@@ -5,7 +5,7 @@ import { consequenceView, contractHistories } from '../../src/observation/contra
 import { fcmpStream } from '../../src/observation/fcmp.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import { graphState } from '../../src/observation/graph-state.ts'
-import { stateAt } from '../../src/observation/state-at.ts'
+import { stateAt } from '../../src/observation/subject-moves.ts'
 import { runLine } from '../../src/observation/waiting-line.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'

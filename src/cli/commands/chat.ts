@@ -1,7 +1,7 @@
 import type { Client } from '../../surface/client.ts'
+import { withoutUndefined } from '../../surface/operation.ts'
 import { sendMessage } from '../../surface/operations/session-commands.ts'
 import { createSession, getSession } from '../../surface/operations/sessions.ts'
-import { withoutUndefined } from '../../surface/plain.ts'
 import { badUsage, budgetOf, budgetWords, take, whereOptions } from '../arguments.ts'
 import { askPerson } from '../ask-person.ts'
 import { type Arguments, type Command, command, type Options } from '../command.ts'

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import { withoutUndefined } from '../../surface/plain.ts'
+import { withoutUndefined } from '../../surface/operation.ts'
 import { take } from '../arguments.ts'
 import { command } from '../command.ts'
 import { exits } from '../exits.ts'

@@ -5,7 +5,7 @@ import { createFcmp } from '../../observation/fcmp.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { FcmpEvent } from '../../wire/fcmp.ts'
 import type { Connection } from './connection.ts'
-import { frame, heartbeat } from './frame.ts'
+import { frame, heartbeat } from './told.ts'
 
 /** Everyone who reads the conversation of one run in this process. */
 export interface RunHub {

@@ -4,9 +4,8 @@ import type { Runelog } from '../../runelog/port.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { EphemeralDelta } from '../../runtime/engine/engine.ts'
 import type { Connection } from './connection.ts'
-import { heartbeat } from './frame.ts'
 import { createOpenings } from './openings.ts'
-import { told, toldEarly, type View } from './told.ts'
+import { heartbeat, told, toldEarly, type View } from './told.ts'
 
 /** Everyone who reads the stream of one session in this process. */
 export interface SessionHub {

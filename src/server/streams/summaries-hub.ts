@@ -3,7 +3,7 @@ import { summaries } from '../../runtime/models/summaries.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import { summaryCard } from '../../surface/summary-card.ts'
 import type { Connection } from './connection.ts'
-import { frame } from './frame.ts'
+import { frame } from './told.ts'
 
 /** Everyone who keeps a list of sessions up to date. */
 export interface SummariesHub {

@@ -2,7 +2,6 @@ import { isShown } from '../../observation/visible.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { EphemeralDelta } from '../../runtime/engine/engine.ts'
 import type { SessionEvent } from '../../wire/session-event.ts'
-import { frame } from './frame.ts'
 
 /** Which of the two views of a session a reader asked for. */
 export type View = 'events' | 'events_and_runes'
@@ -34,4 +33,18 @@ export function told(rune: Rune, { events, opened }: Told, view: View): string {
 /** Text that is not recorded yet. It has no id to resume from; its durable form follows. */
 export function toldEarly({ session_id, run_id, text: content, ...payload }: EphemeralDelta): string {
   return frame('delta', { type: 'delta', session_id, run_id, durable: false, payload: { ...payload, content } })
+}
+
+/** What a reader of an event stream gets: text in the format of the HTML standard. */
+export function frame(type: string, data: object, id?: number): string {
+  const end = id === undefined ? '' : `id: ${id}\n`
+  return `event: ${type}\ndata: ${JSON.stringify(data)}\n${end}\n`
+}
+
+/**
+ * Keeps the connection open without an event. It moves the cursor of the reader
+ * past runes that have no events for it, so that a resumed stream skips them.
+ */
+export function heartbeat(id: number): string {
+  return `: still here\nid: ${id}\n\n`
 }

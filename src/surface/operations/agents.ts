@@ -4,8 +4,7 @@ import { budget } from '../../runes/kinds/agent.ts'
 import { id } from '../../wire/common.ts'
 import { agentShape } from '../../wire/run.ts'
 import type { Desk } from '../desk.ts'
-import { defineOperation } from '../operation.ts'
-import { withoutUndefined } from '../plain.ts'
+import { defineOperation, withoutUndefined } from '../operation.ts'
 
 export const listAgents = defineOperation({
   name: 'list_agents',

@@ -13,9 +13,7 @@ import { goalShape, goalState } from '../../wire/goal.ts'
 import { leftBehind } from '../abandoned.ts'
 import { cursorAt, readCursor } from '../cursor.ts'
 import type { Desk } from '../desk.ts'
-import { defineOperation } from '../operation.ts'
-import { withoutUndefined } from '../plain.ts'
-import { requestKey } from '../request-key.ts'
+import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
 
 /** What a goal is set with: as in the library, by the same names. */
 const goalBody = z.strictObject({

@@ -4,10 +4,8 @@ import { hashedId } from '../../kernel/digest.ts'
 import { jsonObject, jsonValue } from '../../runes/json-value.ts'
 import { id } from '../../wire/common.ts'
 import { planShape } from '../../wire/plan.ts'
-import { defineOperation } from '../operation.ts'
-import { withoutUndefined } from '../plain.ts'
+import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
 import { planCard } from '../plan-card.ts'
-import { requestKey } from '../request-key.ts'
 
 const choice = z.union([
   z.string().max(200),

@@ -18,8 +18,7 @@ import {
   planState,
 } from '../../wire/plan.ts'
 import { cursorAt, readCursor } from '../cursor.ts'
-import { defineOperation } from '../operation.ts'
-import { withoutUndefined } from '../plain.ts'
+import { defineOperation, withoutUndefined } from '../operation.ts'
 import { planCard } from '../plan-card.ts'
 
 export const listPlans = defineOperation({

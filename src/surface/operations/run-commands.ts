@@ -7,9 +7,7 @@ import { expectedWaiting, repliedShape } from '../../wire/interaction.ts'
 import { stoppedShape, submissionBody, submittedShape } from '../../wire/run.ts'
 import { runStatus } from '../../wire/session.ts'
 import type { Desk } from '../desk.ts'
-import { defineOperation } from '../operation.ts'
-import { withoutUndefined } from '../plain.ts'
-import { requestKey } from '../request-key.ts'
+import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
 import { findRun, openQuestions } from '../run-view.ts'
 
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })

@@ -6,9 +6,7 @@ import { budget } from '../../runes/kinds/agent.ts'
 import { id } from '../../wire/common.ts'
 import { sessionState } from '../../wire/session.ts'
 import type { Desk } from '../desk.ts'
-import { defineOperation } from '../operation.ts'
-import { withoutUndefined } from '../plain.ts'
-import { requestKey } from '../request-key.ts'
+import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
 
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 const stands = z.object({ session_id: z.string(), state: sessionState })

@@ -26,9 +26,7 @@ import {
 } from '../../wire/session.ts'
 import { leftBehind } from '../abandoned.ts'
 import { cursorAt, type Place, readCursor } from '../cursor.ts'
-import { defineLook, defineOperation } from '../operation.ts'
-import { withoutUndefined } from '../plain.ts'
-import { requestKey } from '../request-key.ts'
+import { defineLook, defineOperation, requestKey, withoutUndefined } from '../operation.ts'
 import { summaryCard } from '../summary-card.ts'
 
 const title = z.string().trim().min(1).max(200)

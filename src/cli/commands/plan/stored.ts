@@ -3,6 +3,7 @@ import { withJournal } from '../../../coordinator/outputs/journal.ts'
 import { choicesIn } from '../../../coordinator/questions/choose.ts'
 import type { CoordinationState } from '../../../machines/coordination.ts'
 import type { Client } from '../../../surface/client.ts'
+import { withoutUndefined } from '../../../surface/operation.ts'
 import { getOutput } from '../../../surface/operations/outputs.ts'
 import { answerPlan } from '../../../surface/operations/plan-commands.ts'
 import {
@@ -12,7 +13,6 @@ import {
   getPlanRules,
   listPlans,
 } from '../../../surface/operations/plans.ts'
-import { withoutUndefined } from '../../../surface/plain.ts'
 import type { PlanAsked } from '../../../surface/wiring.ts'
 import type { PlanCard } from '../../../wire/plan.ts'
 import { badUsage, take } from '../../arguments.ts'
