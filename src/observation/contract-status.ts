@@ -19,6 +19,7 @@ export function hasHappened(status: ContractStatus): boolean {
   return consequenceLabels[status] === 'SUCCESS'
 }
 
+/** What the declaration says about a status. */
 export interface StatusFlags {
   readonly is_terminal: boolean
   readonly is_stable: boolean

@@ -32,6 +32,7 @@ export function contractHistories(runes: Iterable<Draft>): ReadonlyMap<string, C
 /** Histories that grow as runes are told. */
 export type GrowingHistories = Map<string, [...ContractHistory]>
 
+/** Adds a rune to the history of its contract. */
 export function tellHistories(histories: GrowingHistories, rune: Draft): void {
   if (rune.execution_id === undefined) return
   if (rune.kind === 'contract.opened') histories.set(rune.execution_id, [rune])
@@ -39,6 +40,7 @@ export function tellHistories(histories: GrowingHistories, rune: Draft): void {
     histories.get(rune.execution_id)?.push(rune)
 }
 
+/** A contract as it is at `now`. */
 export function snapshot(history: ContractHistory, now: number): ExecutionSnapshot {
   const [opened] = history
   const moves = movesOf(history)
@@ -94,6 +96,7 @@ export function consequenceView(history: ContractHistory): ConsequenceView {
   }
 }
 
+/** Every move of a contract, oldest first. */
 export function transitionRecords(history: ContractHistory): readonly TransitionRecord[] {
   return movesOf(history).map((move, sequence_number) => ({
     execution_id: idOf(history),
@@ -144,6 +147,7 @@ export function outcomeIsUnknown(history: ContractHistory): boolean {
   return lastMove(history)?.payload.reason === 'outcome_unknown' && statusFlags(statusOf(history)).is_resumable
 }
 
+/** The status that the last move of a contract led to. */
 export function statusOf(history: ContractHistory): ContractStatus {
   return (lastMove(history)?.to as ContractStatus | undefined) ?? contractMachine.initial
 }

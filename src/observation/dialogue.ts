@@ -6,6 +6,7 @@ import { consequenceView, outcomeIsUnknown, statusOf } from './contract.ts'
 import { statusFlags } from './contract-status.ts'
 import { elapsed } from './durations.ts'
 
+/** One message of a dialogue, as a model gets it. */
 export type Message =
   | { readonly role: 'user'; readonly content: Json }
   | {
@@ -22,6 +23,7 @@ export type Message =
   /** What became of a call. This is all that reasoning ever learns about it. */
   | { readonly role: 'tool'; readonly call_id: string; readonly consequence: ConsequenceView }
 
+/** A call that a model asked for. */
 export interface ModelCall {
   readonly call_id: string
   readonly name: string
@@ -52,6 +54,7 @@ interface OpenCall {
   position: number | null
 }
 
+/** A dialogue before its first message. */
 export function newDialogue(): Dialogue {
   return { messages: [], open: new Map(), calls: [], brief: null }
 }

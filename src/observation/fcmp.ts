@@ -5,6 +5,7 @@ import type { Rune } from '../runes/rune.ts'
 import { type FcmpData, type FcmpEvent, type FcmpType, fcmpVersion, type InputKind } from '../wire/fcmp.ts'
 import { notPublic, visible } from './visible.ts'
 
+/** Makes the events of one run, rune by rune. */
 export interface Fcmp {
   /** The events that a rune gives rise to. Runes of other runs give rise to none. */
   tell(rune: Rune): readonly FcmpEvent[]

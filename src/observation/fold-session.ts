@@ -13,6 +13,7 @@ import { foldSpending } from './fold-spending.ts'
 import { howDecided } from './render-consequence.ts'
 import type { AgentView, SessionState, Used } from './session-state.ts'
 
+/** A session before its first rune. */
 export function newSessionState(session_id: string): SessionState {
   return {
     session_id,
@@ -35,6 +36,7 @@ export function newSessionState(session_id: string): SessionState {
   }
 }
 
+/** What has been used before anything began. */
 export function nothingUsed(): Used {
   return { tokens: 0, tool_calls: 0, wall_time_ms: 0 }
 }

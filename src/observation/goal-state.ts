@@ -3,8 +3,10 @@ import type { GoalState } from '../machines/goal.ts'
 import type { GoalStop } from '../machines/goal-stops.ts'
 import type { TaskState } from '../machines/task.ts'
 
+/** The priorities of tasks, the most urgent first. */
 export const priorities = ['critical', 'high', 'medium', 'low'] as const
 
+/** The priority of a task. */
 export type Priority = (typeof priorities)[number]
 
 /** One tool that a task may use, and the JSON Schema that its arguments must fit beside the tool's own. */
@@ -48,6 +50,7 @@ export type Decided = {
   readonly reason: string
 }
 
+/** A task as folded. */
 export interface TaskView {
   readonly plan_id: string
   readonly planned: PlannedTask
@@ -65,6 +68,7 @@ export interface TaskView {
   readonly evidence: number[]
 }
 
+/** One finding of a critic. */
 export type Finding = {
   readonly id: string
   readonly severity: 'error' | 'warning' | 'suggestion' | 'info'

@@ -71,6 +71,7 @@ function completeParts(messages: readonly Message[], open: readonly { position: 
   return (first - (first % partSize)) / partSize
 }
 
+/** A session state that was read back from its parts. */
 export interface FromParts {
   readonly state: SessionState
   /** The hash of the last rune that is in it: the log must have that rune, or this is of another log. */

@@ -12,6 +12,7 @@ import type { BudgetSpent } from './budget-spent.ts'
 import type { Dialogue } from './dialogue.ts'
 import type { AllowedTool, GoalView } from './goal-state.ts'
 
+/** The limits of a session, an agent or a run. */
 export type Budget = NonNullable<Payload<'run.submitted'>['budget']>
 
 /** What is going on in one session: the fold of its runes that decisions are made from. */
@@ -41,12 +42,14 @@ export interface SessionState {
   used: Used
 }
 
+/** What suspended a session, and why. */
 export interface Suspension {
   /** A budget is raised to bring the session back; errors are reset after someone has looked at them. */
   readonly by: 'budget' | 'errors'
   readonly reason: string
 }
 
+/** Where a subject is, and how often it has moved. */
 export interface SubjectState {
   readonly machine: MachineName
   state: string
@@ -62,6 +65,7 @@ export interface Used {
   cost_usd?: number
 }
 
+/** An agent as folded. */
 export interface AgentView {
   readonly agent_id: string
   readonly agent: string
@@ -78,6 +82,7 @@ export interface AgentView {
   readonly facts: string[]
 }
 
+/** A run as folded. */
 export interface RunView {
   readonly run_id: string
   readonly agent_id: string
@@ -123,6 +128,7 @@ export interface RunView {
   message: string | null
 }
 
+/** A turn as folded. */
 export interface TurnView {
   readonly turn_id: string
   readonly agent_id: string
@@ -134,6 +140,7 @@ export interface TurnView {
   call_ids: readonly string[]
 }
 
+/** A call with its contract, as folded. */
 export interface CallView {
   readonly call_id: string
   readonly run_id: string
@@ -168,6 +175,7 @@ export interface CallView {
   readonly evidence: Evidence[]
 }
 
+/** A question as folded. */
 export interface InteractionView {
   readonly interaction_id: string
   readonly run_id: string | null

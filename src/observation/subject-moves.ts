@@ -63,6 +63,7 @@ function onward(move: Bare): readonly Bare[] {
   return moves
 }
 
+/** Where one subject is. */
 export interface SubjectAt {
   readonly machine: MachineName
   readonly subject_id: string

@@ -2,6 +2,7 @@ import type { Draft } from '../runes/rune.ts'
 import type { ExecutionSnapshot, ExecutionTimeline, TransitionRecord } from '../wire/contract.ts'
 import { type ContractHistory, consequenceView, contractHistories, snapshot, transitionRecords } from './contract.ts'
 
+/** The timeline of the contracts in these runes. */
 export function executionTimeline(session_id: string, runes: Iterable<Draft>, now: number): ExecutionTimeline {
   const log = [...runes]
   const growing = createTimeline(session_id, now)

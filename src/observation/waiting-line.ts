@@ -23,6 +23,7 @@ export interface Lines {
   runLine(run_id: string, now: number): string
 }
 
+/** What a session with these runes is doing at `now`. */
 export function sessionLine(runes: readonly Rune[], now: number): string {
   return linesOf(runes).sessionLine(now)
 }
@@ -38,6 +39,7 @@ function linesOf(runes: readonly Rune[]): Lines {
   return lines
 }
 
+/** Lines of a session before its first rune. */
 export function createLines(): Lines {
   const states = new Map<string, string>()
   const subjects = new Map<string, SubjectAt>()

@@ -8,6 +8,7 @@ import type { Desk } from '../surface/desk.ts'
 import type { Asked, Operation } from '../surface/operation.ts'
 import { type createKeptAnswers, readKey } from './idempotency.ts'
 
+/** The content type of an answer. */
 export const jsonType = 'application/json; charset=utf-8'
 
 interface Context {
@@ -98,6 +99,7 @@ function bodyOf({ body }: FastifyRequest): Json {
   return body === undefined ? {} : (body as Json)
 }
 
+/** Whether the client has this answer already (`If-None-Match`). */
 export function isKnown({ headers }: FastifyRequest, etag: string): boolean {
   const asked = headers['if-none-match']
   if (asked === undefined) return false

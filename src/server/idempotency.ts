@@ -2,6 +2,7 @@ import { faults } from '../faults/catalogue.ts'
 import type { Desk } from '../surface/desk.ts'
 import type { Limits } from './limits.ts'
 
+/** An answer as it is sent, and kept for its idempotency key. */
 export interface Answer {
   readonly status: number
   readonly body: string

@@ -29,6 +29,7 @@ export interface Limits {
   readonly kept_answers_ms: number
 }
 
+/** The limits of a server that sets none. */
 export const usualLimits: Limits = {
   body_bytes: 1_000_000,
   header_bytes: 16_384,

@@ -16,6 +16,7 @@ type Bounds = Pick<
   | 'answer_ms'
 >
 
+/** What bounds the requests and streams of each token. */
 export interface Load {
   /** Counts a stream for the token that asked, until its socket closes. Refused over the limit. */
   stream(request: FastifyRequest): void

@@ -5,6 +5,7 @@ import type { Fault } from '../faults/fault.ts'
 /** The names of the machine itself. */
 export const loopbackNames = ['localhost', '127.0.0.1', '[::1]'] as const
 
+/** The names under which a server may be reached. */
 export interface Names {
   /** What the server may be called in the Host header, without the port. */
   readonly hosts: readonly string[]

@@ -10,6 +10,7 @@ export interface OtherRoute {
   readonly content_type: string
 }
 
+/** The log of a session as a file that proves itself. */
 export const exportBundle: OtherRoute = {
   name: 'export_bundle',
   path: '/api/sessions/{session_id}/bundle',
@@ -18,6 +19,7 @@ export const exportBundle: OtherRoute = {
   content_type: 'application/x-ndjson',
 }
 
+/** The OpenAPI document of this server. */
 export const getOpenApi: OtherRoute = {
   name: 'get_openapi',
   path: '/api/openapi.json',
@@ -26,6 +28,7 @@ export const getOpenApi: OtherRoute = {
   content_type: 'application/json',
 }
 
+/** Whether the process answers. */
 export const healthz: OtherRoute = {
   name: 'healthz',
   path: '/healthz',
@@ -34,6 +37,7 @@ export const healthz: OtherRoute = {
   content_type: 'application/json',
 }
 
+/** Whether the process can take work. */
 export const readyz: OtherRoute = {
   name: 'readyz',
   path: '/readyz',
@@ -42,4 +46,5 @@ export const readyz: OtherRoute = {
   content_type: 'application/json',
 }
 
+/** The routes that are neither operations nor streams. */
 export const otherRoutes: readonly OtherRoute[] = [exportBundle, getOpenApi, healthz, readyz]

@@ -25,6 +25,7 @@ export function answerErrors(app: FastifyInstance, limits: Limits): void {
   })
 }
 
+/** Answers an error with its problem. */
 export function sendProblem(error: FastifyError | Fault, request: FastifyRequest, reply: FastifyReply, limits: Limits) {
   const fault = faultOf(error, limits)
   // What never reached a route has not been through the guard.
@@ -74,6 +75,7 @@ function rawProblem(fault: Fault): string {
   ].join('\r\n')
 }
 
+/** The problem that a fault is sent as. */
 export function problemOf(fault: Fault, request_id: string): Problem {
   const { code, http, message, retry, details } = fault
   const outcome = (details as { outcome?: unknown }).outcome === 'unknown' ? 'unknown' : 'not_applied'

@@ -29,6 +29,7 @@ import { refuseUnknown, type StreamRoute } from './stream-route.ts'
 import { streamHeaders } from './streams/streams.ts'
 import type { Token } from './tokens.ts'
 
+/** What a server is made of. */
 export interface ServerOptions {
   readonly desk: Desk
   readonly operations: readonly Operation[]

@@ -18,12 +18,14 @@ export interface StreamRoute {
   open(asked: StreamRequest): Promise<BeginStream | undefined>
 }
 
+/** A request for a stream. */
 export interface StreamRequest {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string | undefined>>
   readonly last_event_id: string | undefined
 }
 
+/** Begins to write a stream to a connection. */
 export type BeginStream = (socket: Socket, headers: Readonly<Record<string, string>>) => void
 
 /** As operations do: a field that is misspelled would be read as not given. */

@@ -10,6 +10,7 @@ export interface Token {
   readonly sha256: string
 }
 
+/** A token as the server keeps it: the secret only as its hash. */
 export function tokenOf(name: string, scope: Scope, secret: string): Token {
   return { name, scope, sha256: hash('sha256', secret) }
 }

@@ -8,6 +8,7 @@ import { shapeProblems } from '../runtime/shape-problems.ts'
 import type { Desk } from './desk.ts'
 import type { Asked, Operation } from './operation.ts'
 
+/** The answer of an operation. */
 export interface CarriedOut<R> {
   readonly answer: R
   /** The request took effect before, here or elsewhere. */

@@ -23,6 +23,7 @@ export interface Given<P, Q, B> {
   readonly idempotency_key?: string
 }
 
+/** What a follower of a session receives. */
 export type Heard =
   | { readonly type: 'rune'; readonly rune: Rune }
   | { readonly type: 'delta'; readonly delta: EphemeralDelta }

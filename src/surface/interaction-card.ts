@@ -41,6 +41,7 @@ function concerns(rune: Rune, { interaction_id, call_id, execution_id }: Rune): 
   return isOfContract && rune.execution_id === execution_id
 }
 
+/** A question as these runes tell it. Refused with `not_found` if they do not have it. */
 export function cardOf(
   { state, steps }: Pick<SessionView, 'state' | 'steps'>,
   interaction_id: string,

@@ -7,8 +7,10 @@ import type { Desk } from './desk.ts'
 /** What a token allows. Each one allows what stands before it, too. */
 export const scopes = ['read', 'operate', 'approve', 'admin'] as const
 
+/** What a token allows. */
 export type Scope = (typeof scopes)[number]
 
+/** Whether a token with the scope `has` may do what `needs` asks for. */
 export function allows(has: Scope, needs: Scope): boolean {
   return scopes.indexOf(has) >= scopes.indexOf(needs)
 }
@@ -51,11 +53,13 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
   repeat?(desk: Desk, asked: Asked<P, Q, B>, recorded: RecordedRequest): Promise<R>
 }
 
+/** An answer and the revision that it follows from. */
 export interface Seen<R> {
   readonly revision: string
   answer(): R | Promise<R>
 }
 
+/** A request whose parts fit their shapes. */
 export interface Asked<P, Q, B> {
   readonly params: P
   readonly query: Q

@@ -3,6 +3,7 @@ import type { RunView } from '../observation/session-state.ts'
 import type { Desk } from './desk.ts'
 import type { SessionView } from './session-views.ts'
 
+/** A run with the view of its session. */
 export interface FoundRun {
   readonly view: SessionView
   readonly run: RunView

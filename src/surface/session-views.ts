@@ -22,6 +22,7 @@ export interface SessionView {
   readonly hidden: ReadonlySet<string>
 }
 
+/** The fold cache of those who only look. */
 export interface SessionViews {
   /** Refused with `not_found` if there is no such session. */
   of(session_id: string): Promise<SessionView>

@@ -22,8 +22,10 @@ export const auditShape = z.object({
   ),
 })
 
+/** What a verification of the chain of a session found. */
 export type Audit = z.infer<typeof auditShape>
 
+/** The same, with the signed statement of where the log ends. */
 export const signedShape = z.object({
   ...auditShape.shape,
   /** A signed statement to keep elsewhere; null if the log is not sound. */
@@ -39,4 +41,5 @@ export const signedShape = z.object({
     .nullable(),
 })
 
+/** A verified session with its checkpoint. */
 export type Signed = z.infer<typeof signedShape>

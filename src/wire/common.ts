@@ -14,6 +14,7 @@ export function count(shape: z.ZodInt): z.ZodPreprocess<z.ZodInt> {
   return z.preprocess((given) => (typeof given === 'string' && /^-?[0-9]+$/.test(given) ? Number(given) : given), shape)
 }
 
+/** A boolean of a query: `1`, `true`, `0`, `false`, or the value itself. */
 export const flag = z.union([z.boolean(), z.stringbool()])
 
 /** Where a list goes on. */
@@ -23,12 +24,14 @@ export const pageQuery = {
   cursor: z.string().max(500).optional(),
 }
 
+/** One page of a list. */
 export interface Page<T> {
   readonly items: readonly T[]
   /** Null: that was all. */
   readonly next_cursor: string | null
 }
 
+/** The shape of a page of these items. */
 export function pageOf<T>(item: z.ZodType<T>): z.ZodType<Page<T>> {
   return z.object({ items: z.array(item), next_cursor: z.string().nullable() })
 }

@@ -20,4 +20,5 @@ export const consoleAddresses = [
   '/audit/:id',
 ] as const
 
+/** One address of the console. */
 export type ConsoleAddress = (typeof consoleAddresses)[number]

@@ -56,6 +56,7 @@ export const oneSnapshotShape = snapshotShape.extend({
   abandoned: abandonedShape.nullable(),
 })
 
+/** One contract by itself. */
 export type OneSnapshot = z.infer<typeof oneSnapshotShape>
 
 const labels = [
@@ -69,8 +70,10 @@ const labels = [
   'UNKNOWN',
 ] as const
 
+/** What a status says about the world; an unknown outcome has a label of its own. */
 export type ConsequenceLabel = (typeof labels)[number]
 
+/** What one contract did to the world. */
 export const consequenceShape = z.object({
   execution_id: z.string(),
   action_type: actionType,
@@ -91,6 +94,7 @@ export const consequenceShape = z.object({
 /** What the world looks like after an attempt, in words that reasoning can use (specification 001). */
 export type ConsequenceView = z.infer<typeof consequenceShape>
 
+/** One move of one contract. */
 export const transitionShape = z.object({
   execution_id: z.string(),
   /** Per contract, from 0. */
@@ -108,14 +112,17 @@ export const transitionShape = z.object({
 /** One move of one contract. */
 export type TransitionRecord = z.infer<typeof transitionShape>
 
+/** Every move of one contract, oldest first. */
 export const transitionsShape = z.object({
   execution_id: z.string(),
   session_id: z.string(),
   transitions: z.array(transitionShape).readonly(),
 })
 
+/** Every move of one contract, with its session. */
 export type Transitions = z.infer<typeof transitionsShape>
 
+/** All contracts of a session and all their moves. */
 export const timelineShape = z.object({
   session_id: z.string(),
   /** By `created_at`. */
@@ -136,6 +143,7 @@ export const timelineShape = z.object({
 /** All contracts of a session and all their moves (specification 001). */
 export type ExecutionTimeline = z.infer<typeof timelineShape>
 
+/** One entry of the execution trace. */
 export const stepShape = z.object({
   /** The actor. */
   node_id: z.string(),
@@ -168,10 +176,13 @@ const messageShape = z.discriminatedUnion('role', [
   z.object({ role: z.literal('tool'), call_id: z.string(), consequence: consequenceShape }),
 ])
 
+/** The statuses of a graph. */
 export const graphStatuses = ['idle', 'processing', 'suspended', 'error'] as const
 
+/** The status of a graph. */
 export type GraphStatus = (typeof graphStatuses)[number]
 
+/** Where reasoning stands. */
 export const graphShape = z.object({
   session_id: z.string(),
   /** The event after which this is so; 0 before the first. */
@@ -190,6 +201,7 @@ export const graphShape = z.object({
 /** Where reasoning stands: a function of the runes. */
 export type GraphState = z.infer<typeof graphShape>
 
+/** What an agent remembers of a contract. */
 export const memoryFactShape = z.object({
   /** The record of it. */
   event_id: z.int(),

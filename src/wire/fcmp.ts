@@ -45,8 +45,10 @@ const terminal = z.discriminatedUnion('status', [
   }),
 ])
 
+/** How a question can be shown. */
 export const inputKinds = ['choose_one', 'confirm', 'fill_fields', 'open_text', 'upload_files', 'risk_ack'] as const
 
+/** Every event of the protocol. */
 export const fcmpEvent = z.discriminatedUnion(
   'type',
   [
@@ -123,9 +125,13 @@ function names(): string {
   return fcmpEvent.options.map(({ shape }) => shape.type.value).join(', ')
 }
 
+/** The name of a type of event. */
 export type FcmpType = z.infer<typeof fcmpEvent>['type']
+/** An event, of any type or of one. */
 export type FcmpEvent<T extends FcmpType = FcmpType> = Extract<z.infer<typeof fcmpEvent>, { readonly type: T }>
+/** The data of one type of event. */
 export type FcmpData<T extends FcmpType> = FcmpEvent<T>['data']
+/** How a question is shown. */
 export type InputKind = (typeof inputKinds)[number]
 
 /** An event, or what is wrong with its fields. */

@@ -7,6 +7,7 @@ import { jsonValue } from '../runes/json-value.ts'
 import { obstacleShape } from './run.ts'
 import { abandonedShape } from './session.ts'
 
+/** A state of the goal machine. */
 export const goalState = z.enum(stateNames(goalMachine))
 
 const taskShape = z.object({
@@ -35,6 +36,7 @@ const taskShape = z.object({
   result: jsonValue,
 })
 
+/** A goal as people look at it. */
 export const goalShape = z.object({
   goal_id: z.string(),
   session_id: z.string(),
@@ -79,7 +81,9 @@ export const goalShape = z.object({
   abandoned: abandonedShape.nullable(),
 })
 
+/** How serious a finding is. */
 export const severities = ['error', 'warning', 'suggestion', 'info'] as const
+/** What a finding is about. */
 export const categories = ['correctness', 'security', 'performance', 'style', 'completeness'] as const
 
 const findingShape = z.object({
@@ -96,6 +100,7 @@ const findingShape = z.object({
   suggested_fix: z.string().nullable(),
 })
 
+/** One review of a goal by its critic. */
 export const critiqueShape = z.object({
   /** Which review of the goal it was, from 1. */
   iteration: z.int(),
@@ -107,6 +112,8 @@ export const critiqueShape = z.object({
   findings: z.array(findingShape).readonly(),
 })
 
+/** One review of a goal by its critic. */
 export type CritiqueReport = z.infer<typeof critiqueShape>
 
+/** A goal as people look at it. */
 export type Goal = z.infer<typeof goalShape>

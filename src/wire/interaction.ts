@@ -43,8 +43,10 @@ export const interactionShape = z.object({
   reply: jsonValue.nullable(),
 })
 
+/** A question with all that a person has to see before they answer. */
 export type InteractionCard = z.infer<typeof interactionShape>
 
+/** A question in the inbox. */
 export const openInteractionShape = z.object({
   interaction_id: z.string(),
   session_id: z.string(),
@@ -78,10 +80,13 @@ export const unsettledShape = z.object({
   says: z.string(),
 })
 
+/** A call in the inbox whose process is gone. */
 export type UnsettledItem = z.infer<typeof unsettledShape>
 
+/** A question in the inbox. */
 export type InboxItem = z.infer<typeof openInteractionShape>
 
+/** What an answer brought about. */
 export const repliedShape = z.object({
   interaction_id: z.string(),
   session_id: z.string(),

@@ -50,6 +50,7 @@ export const subjectShape = z.object({
   forbidden: z.array(z.object({ to: z.string(), because: z.string() })).readonly(),
 })
 
+/** Where one subject is, and what may become of it. */
 export type SubjectCard = z.infer<typeof subjectShape>
 
 /** How many subjects are in each state that is not an end. */
@@ -70,4 +71,5 @@ export const occupancyShape = z.object({
   ),
 })
 
+/** How many subjects are in each state that is not an end. */
 export type Occupancy = z.infer<typeof occupancyShape>

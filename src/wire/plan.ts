@@ -7,6 +7,7 @@ import { stateNames } from '../kernel/machine.ts'
 import { coordinationMachine } from '../machines/coordination.ts'
 import { jsonObject, jsonValue } from '../runes/json-value.ts'
 
+/** A state of the coordination machine. */
 export const planState = z.enum(stateNames(coordinationMachine))
 
 const row = {
@@ -19,6 +20,7 @@ const row = {
   updated_at: z.int(),
 }
 
+/** A plan in a list. */
 export const planRowShape = z.object(row)
 
 const waitingShape = z.object({
@@ -28,6 +30,7 @@ const waitingShape = z.object({
   deadline: z.int().nullable(),
 })
 
+/** A plan with its moves, and what it waits for. */
 export const planShape = z.object({
   ...row,
   /** The hash of everything that went in: the same input has the same run id everywhere. */
@@ -51,6 +54,7 @@ export const planShape = z.object({
   failure: failurePack.nullable(),
 })
 
+/** What the rules decided about a plan. */
 export const planRulesShape = z.object({
   /** One for each time the rules looked at the plan; the last one counts. */
   rounds: z.array(ruleDecisions).readonly(),
@@ -60,17 +64,20 @@ export const planRulesShape = z.object({
 /** As it was given, what its author added included. */
 const answered = answerPack.extend({ metadata: jsonObject.optional() })
 
+/** What a plan asked, and what was answered. */
 export const planQuestionsShape = z.object({
   waits_for: waitingShape.nullable(),
   /** What was asked, and what was answered to it; null where no answer came. */
   rounds: z.array(z.object({ question_pack: questionPack, answer_pack: answered.nullable() })).readonly(),
 })
 
+/** The frozen files of a plan. */
 export const planFilesShape = z.object({
   /** Each text is at `/api/outputs/{ref}`. */
   files: z.array(z.object({ name: z.string(), ref: z.string(), sha256: z.string() })).readonly(),
 })
 
+/** Whether the frozen files are what was frozen. */
 export const planProofShape = z.object({
   is_sound: z.boolean(),
   problems: z
@@ -84,8 +91,13 @@ export const planProofShape = z.object({
     .readonly(),
 })
 
+/** A plan with its moves, and what it waits for. */
 export type PlanCard = z.infer<typeof planShape>
+/** What a plan asked, and what was answered. */
 export type PlanQuestionsCard = z.infer<typeof planQuestionsShape>
+/** A plan in a list. */
 export type PlanRow = z.infer<typeof planRowShape>
+/** What the rules decided about a plan. */
 export type PlanRules = z.infer<typeof planRulesShape>
+/** Whether the frozen files are what was frozen. */
 export type PlanProof = z.infer<typeof planProofShape>

@@ -15,6 +15,8 @@ export const problemShape = z.object({
   request_id: z.string(),
 })
 
+/** A refusal as RFC 9457 has it. */
 export type Problem = z.infer<typeof problemShape>
 
+/** The content type of a problem. */
 export const problemType = 'application/problem+json; charset=utf-8'

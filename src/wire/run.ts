@@ -29,10 +29,13 @@ export const agentShape = z.object({
   may_ask: z.boolean(),
 })
 
+/** An agent as a person chooses one. */
 export type AgentCard = z.infer<typeof agentShape>
 
+/** The run that a submission began, or found. */
 export const submittedShape = z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() })
 
+/** A run in a list. */
 export const listedRunShape = z.object({
   run_id: z.string(),
   session_id: z.string(),
@@ -55,8 +58,10 @@ export const obstacleShape = z.object({
   says: z.string(),
 })
 
+/** What keeps a queued run from being taken. */
 export type Obstacle = z.infer<typeof obstacleShape>
 
+/** A run by itself. */
 export const runShape = z.object({
   run_id: z.string(),
   session_id: z.string(),
@@ -88,6 +93,7 @@ export const runShape = z.object({
   event_id: z.int(),
 })
 
+/** How a run ended. */
 export const resultShape = z.object({
   run_id: z.string(),
   session_id: z.string(),

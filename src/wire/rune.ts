@@ -45,4 +45,5 @@ export const runesShape = z.object({
   event_id: z.int(),
 })
 
+/** A page of the runes of a session. */
 export type RunesPage = z.infer<typeof runesShape>

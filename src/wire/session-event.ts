@@ -41,6 +41,7 @@ export const executionState = z.strictObject({
     .describe('The question that it waits for from here on, or waited for until here.'),
 })
 
+/** One move of one contract, as a stream tells it. */
 export type ExecutionStateEvent = z.infer<typeof executionState>
 
 const about = {
@@ -70,6 +71,7 @@ const delta = z
   })
   .describe('A piece of text is on its way. A client that ignores these misses nothing.')
 
+/** Every event of the stream of a session. */
 export const sessionEvent = z.discriminatedUnion('type', [
   event(
     'text',
@@ -150,10 +152,12 @@ export const sessionEvent = z.discriminatedUnion('type', [
 
 type Told = z.infer<typeof sessionEvent>
 
+/** The name of a type of event. */
 export type SessionEventType = Told['type']
 
 /** What a rune gives rise to; the stream adds where it comes from. */
 export type SessionEvent = {
   [T in SessionEventType]: Pick<Extract<Told, { readonly type: T }>, 'type' | 'payload'>
 }[SessionEventType]
+/** The payload of one type of event. */
 export type SessionPayload<T extends SessionEventType> = Extract<Told, { readonly type: T }>['payload']

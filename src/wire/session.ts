@@ -5,11 +5,14 @@ import { sessionMachine } from '../machines/session.ts'
 import { budget } from '../runes/kinds/agent.ts'
 import { subjectShape } from './machine.ts'
 
+/** A state of the session machine. */
 export const sessionState = z.enum(stateNames(sessionMachine))
+/** A state of the run machine. */
 export const runStatus = z.enum(stateNames(runMachine))
 
 const used = z.object({ tokens: z.int(), tool_calls: z.int() })
 
+/** A question that a session waits for. */
 export const waitingShape = z.object({
   interaction_id: z.string(),
   interaction_kind: z.string(),
@@ -26,6 +29,7 @@ export const abandonedShape = z.object({
   says: z.string(),
 })
 
+/** What a process that is gone left running. */
 export type Abandoned = z.infer<typeof abandonedShape>
 
 /** A session in a list. */
@@ -60,6 +64,7 @@ export const summaryShape = z.object({
   current_line: z.string(),
 })
 
+/** A session in a list. */
 export type SummaryCard = z.infer<typeof summaryShape>
 
 const usedShape = z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() })
@@ -95,4 +100,5 @@ export const sessionShape = z.object({
   costs: usedShape,
 })
 
+/** A session by itself. */
 export type SessionCard = z.infer<typeof sessionShape>

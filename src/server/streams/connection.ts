@@ -22,6 +22,7 @@ export interface Connection {
   onOver(listener: () => void): void
 }
 
+/** How much one connection may hold back. */
 export interface ConnectionLimits {
   /** How many bytes may wait for one reader. */
   readonly waiting_bytes: number

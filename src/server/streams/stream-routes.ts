@@ -9,6 +9,7 @@ import type { StreamRoute } from '../stream-route.ts'
 import { readCursor } from './cursor.ts'
 import type { Streams } from './streams.ts'
 
+/** The routes of the streams. */
 export function streamRoutes(streams: Streams): readonly StreamRoute[] {
   return [
     {

@@ -12,12 +12,14 @@ import { createSessionHub, type SessionHub } from './session-hub.ts'
 import { createSummariesHub, type SummariesHub } from './summaries-hub.ts'
 import type { View } from './told.ts'
 
+/** What streams are made of. */
 export interface StreamPorts {
   readonly desk: Pick<Desk, 'runelog' | 'listen' | 'now'>
   readonly timers: Timers
   readonly warn: (message: string, details: object) => void
 }
 
+/** How many readers there may be, and how much each may hold back. */
 export interface StreamLimits {
   readonly heartbeat_ms: number
   /** How many bytes may wait for one reader before it is cut off. It can come back to where it was. */
@@ -29,6 +31,7 @@ export interface StreamLimits {
   readonly max_streams: number
 }
 
+/** The limits of a server that sets none. */
 export const usualLimits: StreamLimits = {
   heartbeat_ms: 15_000,
   waiting_bytes: 256 * 1024,
@@ -37,12 +40,14 @@ export const usualLimits: StreamLimits = {
   max_streams: 12_000,
 }
 
+/** The headers of every stream. */
 export const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
 }
 
+/** The streams of a server. */
 export type Streams = ReturnType<typeof createStreams>
 
 /** The live streams of a server. A hub exists while someone reads from it. */

@@ -16,6 +16,7 @@ export interface SummariesHub {
   cut(): void
 }
 
+/** What the stream of summaries is made of. */
 export interface SummariesPorts {
   readonly runelog: Pick<Runelog, 'row'>
   readonly now: () => number

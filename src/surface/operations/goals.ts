@@ -130,6 +130,7 @@ async function lookAt(desk: Desk, goal_id: string): Promise<GoalReport> {
   return reportOf(state, goal, desk.now(), left)
 }
 
+/** A goal with the state of its session. Refused with `not_found` if there is none. */
 export async function goalIn({ runelog, views }: Desk, goal_id: string) {
   const { session_id } = await subjectOf(runelog, 'goal', goal_id)
   const { state } = await views.of(session_id)
