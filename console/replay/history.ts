@@ -1,6 +1,6 @@
-import { movesIn, type SubjectAt } from '../../src/observation/subject-moves.ts'
 import { foldSession, newSessionState } from '../../src/observation/fold-session.ts'
 import type { SessionState } from '../../src/observation/session-state.ts'
+import { movesIn, type SubjectAt } from '../../src/observation/subject-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { isProblem } from '../tones.ts'
 

@@ -1,5 +1,5 @@
-import type { SubjectAt } from '../../src/observation/subject-moves.ts'
 import { machines } from '../../src/machines/all.ts'
+import type { SubjectAt } from '../../src/observation/subject-moves.ts'
 import { Link } from '../parts/link.tsx'
 import { Mark } from '../parts/mark.tsx'
 import { At } from '../parts/time.tsx'
