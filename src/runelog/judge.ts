@@ -21,7 +21,7 @@ export interface Change {
   readonly row: Row | undefined
 }
 
-/** What a sealed log still takes: its archiving, redactions, and the settling of outcomes nobody knew. */
+/** What a sealed log still takes: its archiving, redactions, and the settling of unknown outcomes. */
 const acceptedWhenSealed: readonly string[] = [
   'session.archived',
   'rune.redacted',

@@ -76,7 +76,7 @@ export interface Runelog {
   /** Moves the runes of a closed session to a compressed segment beside the store. Reading goes on as before. */
   archive(session_id: string, by?: ArchivedBy): Promise<void>
 
-  /** Drops every read model and folds it anew from the runes. Returns how many runes were folded. */
+  /** Drops every read model and folds it again from the runes. Returns how many runes were folded. */
   rebuild(): Promise<number>
 
   close(): Promise<void>

@@ -3,7 +3,7 @@ import type { Rune } from '../runes/rune.ts'
 /** How much of a session's end is kept at hand. A follower that is further behind reads the log. */
 const kept = 1_024
 
-/** How many sessions that nobody follows yet, and how much of each: who begins a session will look at it in a moment. */
+/** How many sessions without a follower are kept, and how much of each: the client that begins a session follows it a moment later. */
 const begun = { sessions: 128, runes: 16 }
 
 export interface Tail {

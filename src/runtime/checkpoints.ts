@@ -1,7 +1,7 @@
 /**
  * A folded session, kept so that a long one need not be folded from its first
- * rune. It is a cache and nothing else: whoever cannot read it, or finds that it
- * does not fit the log, folds the runes.
+ * rune. It is only a cache: if it cannot be read or does not fit the log, the runes
+ * are folded.
  */
 export interface Checkpoints {
   /** Parts that are given replace those of the same name; `head` is written last. */

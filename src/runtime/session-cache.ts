@@ -17,21 +17,21 @@ export interface Sessions {
   commit(state: SessionState, batch: Batch, terms: Pick<Append, 'expect' | 'fence'>): Promise<Recorded | Refused>
   /** Folds in what others recorded. */
   refresh(state: SessionState): Promise<void>
-  /** Folds the session anew when it is needed next: something in it was redacted. */
+  /** Folds the session again when it is needed next: something in it was redacted. */
   forget(session_id: string): void
   /** Calls back whenever something new was folded into a session. Returns the way to stop. */
   listen(session_id: string, listener: () => void): () => void
 }
 
-/** How many sessions stay folded. One that nobody worked on for a while is folded anew when it is needed. */
+/** How many sessions stay folded. One without work for a while is folded again when it is needed. */
 const kept = 2_000
 
 /** How many runes a session grows by between two checkpoints. */
 const checkpointEvery = 4_000
 
 /**
- * Folded sessions, kept at hand. `exclusive` says that nobody else writes to
- * the store, so that what was folded once stays current by itself.
+ * Folded sessions, kept at hand. `exclusive`: no other process writes to
+ * the store, so a fold stays current by itself.
  */
 export function createSessions(
   runelog: Runelog,
@@ -42,7 +42,7 @@ export function createSessions(
   const loading = new Map<string, Promise<SessionState>>()
   const saved = new WeakMap<SessionState, { readonly event_id: number; readonly written: ReadonlySet<string> }>()
 
-  /** Folds with something that was erased since. Whoever still has one may finish with it; nobody else gets it. */
+  /** Folds with content that was erased since. A caller that still has one may finish with it; no other caller gets it. */
   const outdated = new WeakSet<SessionState>()
   let erasures = 0
 
@@ -92,7 +92,7 @@ export function createSessions(
     if (state.event_id !== from) tell(state.session_id)
   }
 
-  /** What stands in the fold was read when the log had at least `asOf` runes: an erasure after that came too late for it. */
+  /** The fold includes everything up to `asOf`. A redaction recorded after `asOf` is not applied to it. */
   async function readOn(state: SessionState, asOf = state.event_id) {
     for (;;) {
       const runes = await runelog.read(state.session_id, { after: state.event_id, limit: sliceRunes })
@@ -135,12 +135,12 @@ export function createSessions(
     saved.set(state, { event_id: state.event_id, written: new Set(parts.keys()) })
     await readOn(state)
     if (!outdated.has(state)) return state
-    // Whoever erased something died before it was gone from here.
+    // The process that erased something died before it was gone from here.
     checkpoints.forget(session_id)
     return undefined
   }
 
-  /** It is only a cache: what cannot be read of it is folded anew. */
+  /** It is only a cache: what cannot be read is folded from the runes. */
   function loaded(session_id: string): ReadonlyMap<string, string> | undefined {
     try {
       return checkpoints.load(session_id)
@@ -169,7 +169,7 @@ export function createSessions(
     states.delete(state.session_id)
     states.set(state.session_id, state)
     if (states.size <= kept) return
-    // A session that someone works on stays: two folds of it would not know of each other's moves.
+    // A session with a running run stays: two folds of it would not see each other's moves.
     for (const [id, { openRuns }] of states) {
       if ([...openRuns.values()].some((run) => run.status === 'running')) continue
       states.delete(id)
@@ -189,7 +189,7 @@ export function createSessions(
       states.delete(session_id)
       states.set(session_id, known)
     }
-    // Whoever began to read it earlier may have read less than there is by now.
+    // A read that began earlier may have less than there is by now.
     const state = known ?? ((await underWay) as SessionState)
     if (!exclusive) await refresh(state)
     return outdated.has(state) ? load(session_id) : state
@@ -211,7 +211,7 @@ export function createSessions(
       else if (kept === undefined && !outdated.has(state)) keep(state)
       for (const rune of runes) {
         if (rune.event_id <= state.event_id) continue
-        // Someone else's runes came in between: take everything from the log, in its order.
+        // Runes of other writers came in between: read everything from the log, in order.
         if (rune.event_id !== state.event_id + 1) {
           await readOn(state)
           break

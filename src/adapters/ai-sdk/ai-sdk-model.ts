@@ -23,6 +23,7 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
     const problem = 'It has no doStream. Pass the model object of a provider package, such as openai("gpt-5").'
     throw faults.bad_definition({ what: 'model', name: 'aiSdkModel', problem })
   }
+  // The packages of AI SDK providers declare each version of the interface apart; what is called here is in both.
   const model = given as unknown as StreamingModel
   const warn = onceEach(settings.warn)
   return {
@@ -32,7 +33,7 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
       // Leaving the stream must end the request even while it says nothing, and a generator cannot be left while
       // it waits: so leaving aborts it.
       const left = new AbortController()
-      const events = listen(model, request, settings, warn, AbortSignal.any([signal, left.signal]))
+      const events = listen({ model, request, settings, warn, signal: AbortSignal.any([signal, left.signal]) })
       return {
         [Symbol.asyncIterator]: () => ({
           next: () => events.next(),
@@ -47,17 +48,20 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
   }
 }
 
-async function* listen(
-  model: StreamingModel,
-  request: ModelRequest,
-  settings: ModelSettings,
-  warn: (message: string) => void,
-  signal: AbortSignal,
-): AsyncGenerator<ModelEvent, undefined> {
+interface Asked {
+  readonly model: StreamingModel
+  readonly request: ModelRequest
+  readonly settings: ModelSettings
+  readonly warn: (message: string) => void
+  readonly signal: AbortSignal
+}
+
+async function* listen(asked: Asked): AsyncGenerator<ModelEvent, undefined> {
+  const { model, request, warn, signal } = asked
   const names = wireNames(request.tools.map((tool) => tool.name))
   const parts = createPartReader(idOf(model), names, warn)
   try {
-    const { stream } = await model.doStream(callOptions(model, request, settings, names, signal))
+    const { stream } = await model.doStream(callOptions(asked, names))
     const reader = stream.getReader()
     try {
       while (!parts.isOver()) {
@@ -75,13 +79,7 @@ async function* listen(
   }
 }
 
-function callOptions(
-  model: StreamingModel,
-  request: ModelRequest,
-  settings: ModelSettings,
-  names: WireNames,
-  abortSignal: AbortSignal,
-): CallOptions {
+function callOptions({ model, request, settings, signal: abortSignal }: Asked, names: WireNames): CallOptions {
   const { max_output_tokens, temperature, provider_options } = settings
   const tools = request.tools.map(({ name, description, input_schema }) => ({
     type: 'function' as const,

@@ -49,7 +49,7 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** What to record about an error that a model threw or sent. Tells a person what happened, and nobody a key. */
+/** What to record about an error that a model threw or sent. It tells a person what happened and never contains a key. */
 export function classifyError(thrown: unknown, now: number): ErrorEvent {
   const evidence = evidenceIn(thrown)
   const type = rules.find((rule) => fits(rule, evidence))?.type ?? 'provider_error'
@@ -74,7 +74,7 @@ function fits({ statuses, words, message }: Rule, evidence: Evidence): boolean {
 const longest = 500
 
 function detail(type: ErrorTypeName, { status, message, words }: Evidence): string {
-  // Whoever refuses a key likes to quote it. Only our own side may say more: which variable has no key.
+  // A provider that refuses a key often quotes it. Only our own side may say more: which variable has no key.
   const isOurs = words.has('ai_loadapikeyerror')
   const told = type === 'auth_refused' && !isOurs ? '' : withoutKeys(message.slice(0, longest))
   return [status === undefined ? '' : `HTTP ${status}.`, told].filter((part) => part !== '').join(' ')

@@ -1,5 +1,5 @@
 interface ErrorType {
-  /** What happened, for whoever reads the record. */
+  /** What happened, for readers of the record. */
   readonly says: string
   /** The same request may well succeed a little later. Nothing of the broken answer was acted upon. */
   readonly retryable: boolean

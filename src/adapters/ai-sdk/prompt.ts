@@ -23,7 +23,7 @@ export function toPrompt(
     ...(instructions === '' ? [] : [{ role: 'system', content: instructions } as const]),
     ...messages.flatMap((message, i) => [
       ...(i === asked ? remembered(memories) : []),
-      ...said(message, messages[i + 1], outcomes, names, model),
+      ...said(message, messages[i + 1], { outcomes, names, model }),
     ]),
   ]
 }
@@ -34,17 +34,17 @@ function remembered(memories: readonly string[]): PromptMessage[] {
   return [{ role: 'user', content: [{ type: 'text', text: lines.join('\n') }] }]
 }
 
+interface Telling {
+  readonly outcomes: ReadonlyMap<string, ConsequenceView>
+  readonly names: WireNames
+  readonly model: string
+}
+
 /**
  * The outcomes of calls stand right behind the answer that made them, wherever
  * the dialogue has them, and each call has one: providers refuse anything else.
  */
-function said(
-  message: Message,
-  next: Message | undefined,
-  outcomes: ReadonlyMap<string, ConsequenceView>,
-  names: WireNames,
-  model: string,
-): PromptMessage[] {
+function said(message: Message, next: Message | undefined, { outcomes, names, model }: Telling): PromptMessage[] {
   switch (message.role) {
     case 'user':
       return [{ role: 'user', content: [{ type: 'text', text: userText(message.content) }] }]

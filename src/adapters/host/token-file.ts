@@ -4,7 +4,7 @@ import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { writeSecret } from './write-secret.ts'
 
-/** A secret that nobody guesses, in letters that need no quoting. */
+/** A secret that cannot be guessed, in letters that need no quoting. */
 export function newToken(): string {
   return `swt_${randomBytes(24).toString('base64url')}`
 }
@@ -22,7 +22,7 @@ export function openToken(path: string): { readonly token: string; readonly isNe
   }
 }
 
-/** Takes back a token that nobody was shown, so that the next start makes one and shows it. */
+/** Removes a token that was never shown, so that the next start makes one and shows it. */
 export function forgetToken(path: string): void {
   rmSync(path, { force: true })
 }

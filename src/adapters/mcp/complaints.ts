@@ -4,7 +4,7 @@ const most = 2_000
 
 /**
  * The end of what a server says on its standard error. It is read for as long
- * as the server lives, since one whose complaints nobody reads stands still;
+ * as the server lives, since a server whose stderr is not read blocks;
  * nothing of it is kept but what explains why it would not start.
  */
 export function hearComplaints(stderr: Stream | null): () => string {

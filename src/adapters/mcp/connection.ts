@@ -161,10 +161,10 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
         )
         return await Promise.race([answer, lost.promise])
       } catch (error) {
-        // Whoever cancelled hears that it was cancelled, unless the server itself had answered by then.
+        // The caller that cancelled gets a cancellation, unless the server had answered by then.
         if (context.signal.aborted && !(error instanceof ProtocolError)) throw context.signal.reason
         const failure = failureOf(error, name)
-        // A session that the server has forgotten, or a server that is gone: the next call begins anew.
+        // A session that the server has forgotten, or a server that is gone: the next call connects again.
         if ('url' in server && !(error instanceof ProtocolError)) retire(made)
         throw failure
       } finally {

@@ -17,7 +17,7 @@ const unreadable: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.
 
 /**
  * What a call that brought no result comes to. A server that said no is
- * believed, and so is a request that never left. Of everything else nobody
+ * believed, and so is a request that never left. For everything else it is unknown
  * knows whether it was carried out: the server may have died after doing it.
  */
 export function failureOf(thrown: unknown, server: string): Error {

@@ -30,7 +30,7 @@ export function mcpTool(server_name: string, server: McpServer, listed: Listed, 
     version: versionOf(server),
     parallel: properties.read_only,
     max_output_bytes: server.max_output_bytes,
-    // Nobody but the config declares that two calls are one action; without that, each is its own.
+    // Only the config declares that two calls are one action; without that, each call is its own action.
     dedupe: Object.hasOwn(server.tools, listed.name) && server.tools[listed.name]?.irreversible === true,
     run: async (args, context) => readResult(await connection.call(listed, args as Json, context)),
   })

@@ -12,6 +12,7 @@ export function readResult({ content, structuredContent, isError }: CallToolResu
   if (isError === true) throw marked(textOf(content) || 'It failed.', 'tool')
   if (structuredContent !== undefined) return structuredContent as Json
   const isText = content.every((block) => block.type === 'text')
+  // The blocks came as JSON over the wire; the client's types do not say so.
   return isText ? textOf(content) : (content as unknown as Json)
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { closedObject } from '../../runtime/shape-problems.ts'
 
-/** What may be declared about one tool of a server, by whoever writes the config. It wins over what the server says. */
+/** What may be declared about one tool of a server, in the config. It wins over what the server says. */
 const declared = closedObject({
   irreversible: z.boolean().optional(),
   idempotent: z.boolean().optional(),

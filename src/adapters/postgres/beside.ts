@@ -68,7 +68,7 @@ function leasesFor(runes: readonly Rune[]): { readonly taken: readonly Taken[]; 
     if (rune.to === 'running') runs.set(rune.subject_id, { run_id: rune.subject_id, epoch, worker })
     else if (rune.from === 'running') runs.set(rune.subject_id, undefined)
   }
-  // In the order of their names, as the renewals are: then nobody waits in a circle.
+  // Sorted by name, as renewals are: the same lock order everywhere prevents a deadlock.
   const inOrder = [...runs].sort(([a], [b]) => (a < b ? -1 : 1))
   return {
     taken: inOrder.flatMap(([, taken]) => taken ?? []),

@@ -134,7 +134,7 @@ function releaseOnce(pool: pg.Pool) {
 export async function connect(url: string, answer_ms?: number): Promise<Connection> {
   const client = new Client(clientOptions(url, answer_ms))
   let open = true
-  // The error reaches whoever waits for an answer; this one only keeps it from being nobody's.
+  // The error reaches the query that waits for an answer. This listener only keeps it from being unhandled.
   client.on('error', () => {
     open = false
   })
@@ -175,7 +175,7 @@ export function isConnectionLost(error: unknown): boolean {
 /** A statement went without an answer for as long as a client waits for one. */
 export const isSilent = (error: unknown) => (error as DatabaseError).message === 'Query read timeout'
 
-/** Another writer was faster, or stood in the way. Nothing was written; judged anew, the request may still be right. */
+/** Another writer was faster, or held a lock. Nothing was written; judged again, the request may be accepted. */
 export function isCollision(error: unknown): boolean {
   const { code } = error as DatabaseError
   return code === '23505' || code === '40P01' || code === '40001'

@@ -42,7 +42,7 @@ const passOn = `SELECT (${jobsSchema}.add_job('run', $1::json, job_key := $2,
 const leaveTo = `SELECT (${jobsSchema}.add_job('session', $1::json, job_key := $2,
   run_at := now() + interval '250 milliseconds', priority := $3::int)).id`
 
-/** It is due by the clock of the database; whoever gets it next goes by its own. */
+/** It is due by the clock of the database; the worker that gets it next compares with its own clock. */
 const handOver = `SELECT (${jobsSchema}.add_job('deadline', $1::json, job_key := $2)).id`
 
 interface Told {

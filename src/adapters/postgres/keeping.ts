@@ -26,7 +26,7 @@ async function locked({ connection }: Transaction, session_id: string, segments:
 /**
  * Erases one payload. Answers with the segment that no longer counts, if the rune was in cold storage. A worker of any
  * process may have the session before its eyes as it was when it took its run, so nothing is erased while a run is
- * held, or can be taken: whoever takes one afterwards reads the erasure first.
+ * held, or can be taken. A worker that takes one later reads the erasure first.
  */
 export async function redactIn(
   transaction: Transaction,

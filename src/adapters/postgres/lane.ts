@@ -19,7 +19,7 @@ export interface LanePorts extends TransactionPorts {
   readonly committed: (session_ids: readonly string[]) => void
   /** Whether a rune was recorded, wherever it is kept by now. */
   readonly has: (connection: Connection, witness: Witness) => Promise<boolean>
-  /** Called when nobody can say whether something was recorded. The store then takes no more. */
+  /** Called when it is unknown whether something was recorded. The store then accepts no more appends. */
   readonly poisoned: (poison: Fault) => void
 }
 
@@ -49,7 +49,7 @@ const collisionLimit = 20
 
 /**
  * One connection that writes. Whatever arrives while a commit is under way
- * shares the next one; nobody waits for company. A session always uses the same
+ * shares the next one; no request waits for others to join. A session always uses the same
  * lane, so its appends keep their order and never collide within a process.
  */
 export function createLane(ports: LanePorts): Lane {

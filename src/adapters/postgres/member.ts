@@ -126,7 +126,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
     },
 
     async quiet() {
-      // Whoever is abandoned has nobody who would free what it had.
+      // An abandoned member has no worker that would free its jobs.
       while (!isAbandoned && !(await members.isQuiet())) await delay(10)
     },
   }

@@ -63,7 +63,7 @@ const texts = {
   forgotten: `SELECT m.value FROM statewright.model_row m
     WHERE m.model = 'open_interactions' AND position('"deadline":null' IN m.value) = 0 AND NOT ${willCome}`,
 
-  // A worker that has a deadline may be waiting for it; that is not work under way. A run that nobody holds is.
+  // A worker that has a deadline may be waiting for it; that is not work under way. A run without a holder is.
   due: `SELECT (SELECT count(*) FROM ${jobsSchema}.jobs WHERE run_at <= clock_timestamp()
       AND CASE WHEN locked_at IS NULL THEN attempts < max_attempts ELSE task_identifier <> 'deadline' END)::int
     + (SELECT count(*) FROM statewright.model_row m LEFT JOIN statewright.lease l ON l.run_id = m.key

@@ -45,7 +45,7 @@ async function blobProblem({ text }: Connection, ref: string): Promise<string | 
   return ref === `blob_${blob.digest}` ? undefined : 'its content is not what was recorded.'
 }
 
-/** What is done with the whole store and nobody else in it: making the tables, and folding the read models anew. */
+/** Work that needs the whole store exclusively: making the tables, and folding the read models again. */
 export function createOwnership(ports: OwnerPorts) {
   const { url, store, patience, models, fingerprint, segments } = ports
 

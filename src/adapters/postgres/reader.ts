@@ -1,4 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
+import { bare, type ColdFile, inCommitOrder } from '../../runelog/cold.ts'
 import type { Counted, Head, Range } from '../../runelog/port.ts'
 import type { ModelQuery, ReadModel, Row } from '../../runelog/read-model.ts'
 import type { ArchivedRecord, Segments } from '../../runelog/segment.ts'
@@ -159,40 +160,20 @@ export async function* inOrder(
   send: Connection['send'],
   segments: Segments | undefined,
 ): AsyncGenerator<ArchivedRecord, void, void> {
-  const waiting = [...(await send<{ file: string; first_position: number }>('segments'))]
-  const open: ArchivedRecord[][] = []
-  const next = (records: readonly ArchivedRecord[]) => records.at(-1)?.position ?? Number.POSITIVE_INFINITY
+  const cold = await send<ColdFile>('segments')
+  yield* inCommitOrder(inTable(send), cold, async (file) => (await segments?.read(file)) ?? [])
+}
 
-  async function* coldBefore(limit: number): AsyncGenerator<ArchivedRecord, void, void> {
-    for (;;) {
-      while (waiting[0] !== undefined && waiting[0].first_position < limit)
-        open.push([...((await segments?.read(waiting.shift()?.file ?? '')) ?? [])].reverse())
-      const least = open.reduce<ArchivedRecord[] | undefined>(
-        (a, b) => (a === undefined || next(b) < next(a) ? b : a),
-        undefined,
-      )
-      if (least === undefined || next(least) > limit) return
-      yield least.pop() as ArchivedRecord
-    }
-  }
-
+async function* inTable(send: Connection['send']): AsyncGenerator<ArchivedRecord, void, void> {
   for (let position = 0; ; ) {
     const page = await send<ArchivedRecord>('allRunes', position, atOnce)
-    for (const record of page) {
-      yield* coldBefore(record.position)
-      yield record
-    }
-    if (page.length < atOnce) break
+    yield* page
+    if (page.length < atOnce) return
     position = page.at(-1)?.position ?? position
   }
-  yield* coldBefore(Number.MAX_VALUE)
 }
 
 function orRetry(error: unknown, tries: number): readonly ArchivedRecord[] {
   if (tries > 1 && (error as { code?: string }).code === 'ENOENT') return []
   throw error
-}
-
-function bare({ event_id, header, payload, salt, hash }: StoredRecord): StoredRecord {
-  return { event_id, header, payload, salt, hash }
 }

@@ -3,7 +3,7 @@ import { searchModel } from '../../runelog/words.ts'
 /** Number 1 is that of 0.1. Its hashes follow other rules, and nothing converts them. */
 export const schemaNumber = 2
 
-/** Everyone who writes holds it shared; whoever makes the tables or rebuilds the models holds it alone. */
+/** Every writer holds it shared. The process that makes the tables or rebuilds the models holds it exclusively. */
 export const storeLock = 0x72756e65
 
 /** The channel on which commits are announced. */
@@ -27,7 +27,7 @@ export const isOpening = (header: string) => `strpos(${header}, '"kind":"contrac
  * `rune_by_key` finds the contracts that were opened with an idempotency key: that
  * a key is free is proved by the log, and not by the absence of a row.
  *
- * The triggers hold whoever reaches the database to the rules of the log. A
+ * The triggers enforce the rules of the log on every client of the database. A
  * payload is erased only after a rune that says so; a rune leaves the table only
  * when a segment holds it.
  */

@@ -11,7 +11,7 @@ export function takingTurns(places: number): <T>(work: () => Promise<T>) => Prom
     try {
       return await work()
     } finally {
-      // The place is handed on, and is never free in between: nobody can come before those who wait.
+      // The slot is handed to the next waiter and is never free in between: no newcomer overtakes the waiters.
       const next = waiting.shift()
       if (next === undefined) free += 1
       else next()

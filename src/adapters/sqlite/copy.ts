@@ -6,7 +6,7 @@ import { DatabaseSync } from './driver.ts'
 import { refuseSecondName } from './one-name.ts'
 import { explain } from './open-database.ts'
 
-/** What belongs to a store besides its database. What is not here can be made anew: locks, caches, tokens. */
+/** What belongs to a store besides its database. Everything else can be made again: locks, caches, tokens. */
 const companions = ['.pub', '.blobs', '.segments']
 
 /**

@@ -40,7 +40,7 @@ interface Request {
 }
 
 export interface GroupPorts {
-  /** All that is decided, in one transaction. An error means that nobody knows whether it is on disk. */
+  /** All that is decided, in one transaction. After an error it is unknown whether it is on disk. */
   readonly commit: (decide: () => readonly Step[]) => void
   /** After each commit, before anyone is answered. */
   readonly committed: (written: readonly Decided<unknown>[]) => void
@@ -50,9 +50,8 @@ export interface GroupPorts {
 
 /**
  * Requests that arrive in one turn of the event loop share one transaction and
- * one fsync. Nobody waits for company: the turn ends at once when nothing else
- * is there. A group is decided and committed in one stretch, so that nobody
- * ever finds it between the two.
+ * one fsync. No request waits for others to join: the turn ends at once when nothing else
+ * is queued. A group is decided and committed synchronously, so no reader sees the state between the two.
  */
 export function createGroupCommit({ commit, committed, broken }: GroupPorts): GroupCommit {
   let queue: Request[] = []
@@ -60,7 +59,7 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts): Gr
   let held = false
   let poison: Fault | undefined
 
-  /** One group per turn of the event loop: whoever waits for the network gets a turn between two commits. */
+  /** One group per turn of the event loop: network work gets a turn between two commits. */
   function flush() {
     if (held || queue.length === 0) return
     const requests = queue

@@ -6,7 +6,7 @@ import { DatabaseSync } from './driver.ts'
 import { refuseSecondName } from './one-name.ts'
 import { refuseForeign, refuseName, refuseOrphans, watchFiles } from './open-database.ts'
 
-/** Who holds a store, for whoever comes second. `address` is where a server can be asked instead. */
+/** The holder of a store, for the process that is refused. `address` is where a server can be asked instead. */
 export interface Holder {
   readonly pid: number
   readonly address: string | null
@@ -20,7 +20,7 @@ export interface Lock {
   release(): void
 }
 
-/** A lock that nobody refers to any more must not be collected as garbage: that would open the store to another process. */
+/** References keep locks from being collected as garbage, which would open the store to another process. */
 const held = new Set<DatabaseSync>()
 
 /** A process that wants to write waits this long for processes that only read. */

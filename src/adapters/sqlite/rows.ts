@@ -22,7 +22,7 @@ export interface Rows {
 
 /**
  * The rows of the read models. A commit holds runes; the rows that follow from
- * them are kept here and reach the table together, when somebody lists rows or
+ * them are kept here and reach the table together, when rows are listed or
  * when there are many. A call moves its rows several times in a second, each in
  * a page of its own: written with every commit they were most of its cost. After a
  * crash what is missing is folded from the runes, so no reader ever sees rows
@@ -58,7 +58,7 @@ export function createRows(stored: Look): Rows {
       for (const { model: name, key, row } of changes) {
         const model = modelOf(name)
         const before = model.behind.get(key)
-        // Whoever changes a row has usually looked at it; where nobody has, it may be there.
+        // A row that changes was usually looked at before. One that was not may be in the table.
         const isStored = before?.isStored ?? (model.known.get(key) !== undefined || !model.known.has(key))
         model.known.set(key, row)
         if (before === undefined) behind++

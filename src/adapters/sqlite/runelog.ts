@@ -39,7 +39,7 @@ export interface SqliteRunelog extends Runelog {
 /** How often the files of a store at rest are looked for. */
 const look_ms = 1_000
 
-/** So many rows may be behind: to write them takes a few milliseconds, and as long to fold them anew after a crash. */
+/** So many rows may be behind: to write them takes a few milliseconds, and as long to fold them again after a crash. */
 const rowsBehind = 500
 
 /** A batch that was accepted: what is to be written, and what the log has of it then. */

@@ -61,7 +61,7 @@ BEGIN INSERT INTO word (word, rowid, value) VALUES ('delete', ${wordsAt('OLD')},
  * `rune_by_key` finds the contracts that were opened with an idempotency key: that
  * a key is free is proved by the log, and not by the absence of a row.
  *
- * The triggers hold whoever opens the file to the rules of the log. A payload
+ * The triggers enforce the rules of the log on every program that opens the file. A payload
  * is erased only after a rune that says so; a rune leaves the table only when
  * a segment holds it.
  */

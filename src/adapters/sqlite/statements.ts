@@ -81,6 +81,16 @@ export function prepare(db: DatabaseSync, sql: string): StatementSync {
   })
 }
 
+/** The first row. The types of node:sqlite do not know `setReturnArrays`, so the columns are named here. */
+export function one<T extends readonly unknown[]>(statement: StatementSync, ...values: Value[]): T | undefined {
+  return statement.get(...values) as unknown as T | undefined
+}
+
+/** All rows, as `one` reads them. */
+export function every<T extends readonly unknown[]>(statement: StatementSync, ...values: Value[]): readonly T[] {
+  return statement.all(...values) as unknown as readonly T[]
+}
+
 function readable<T>(read: () => T): T {
   try {
     return read()

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** What is not the open internet: this machine, its network, its neighbours, and what nobody may be at. */
+/** What is not the open internet: this machine, its network, its neighbours, and reserved addresses. */
 const closed = new BlockList()
 for (const [net, bits] of [
   ['0.0.0.0', 8],

@@ -6,13 +6,13 @@ export interface Owner {
   readonly gid: number
 }
 
-/** `nobody`, on every Linux. */
-const nobody: Owner = { uid: 65_534, gid: 65_534 }
+/** The unprivileged user of every Linux. */
+const unprivileged: Owner = { uid: 65_534, gid: 65_534 }
 
 /**
  * Whose files a superuser makes in a workspace. Its tools run commands as the
  * owner of the folder, so what they write must be the owner's, too. An empty
- * folder of the superuser is handed to `nobody`. Undefined: this process is not
+ * folder of the superuser is handed to that user. Undefined: this process is not
  * the superuser, or the folder is in use and is the superuser's.
  */
 export function ownerOf(folder: string): Owner | undefined {
@@ -20,6 +20,6 @@ export function ownerOf(folder: string): Owner | undefined {
   const { uid, gid } = statSync(folder)
   if (uid !== 0) return { uid, gid: gid === 0 ? uid : gid }
   if (readdirSync(folder).length > 0) return undefined
-  chownSync(folder, nobody.uid, nobody.gid)
-  return nobody
+  chownSync(folder, unprivileged.uid, unprivileged.gid)
+  return unprivileged
 }

@@ -15,7 +15,7 @@ export interface Root {
   readonly path: string
   /** Whether a real path lies in it. */
   contains(real: string): boolean
-  /** Opens a file for reading, or creates or replaces it for writing. Whoever opens it closes it. */
+  /** Opens a file for reading, or creates or replaces it for writing. The caller closes it. */
   open(given: string, purpose: 'read' | 'write'): Promise<FileHandle>
   /** The real path of something that is there, is inside, and is not ours. */
   find(given: string): Promise<string>
@@ -23,7 +23,7 @@ export interface Root {
 
 /**
  * A folder that cannot be left. A path is judged by its text first, then by
- * where it really leads, and once more by what was really opened: whoever swaps
+ * where it really leads, and once more by what was really opened: a program that swaps
  * a folder for a link in between gets the file refused before a byte of it is
  * read or written.
  */
@@ -125,7 +125,7 @@ export function openRoot(folder: string, owner?: Owner): Root {
       try {
         const stat = await file.stat()
         if (!stat.isFile()) throw breach(`${given} is not a plain file.`)
-        // A second name of the same file may lie outside, and nobody could tell.
+        // A second name of the same file may lie outside, which cannot be detected.
         if (stat.nlink > 1) throw breach(`${given} has a second name, which may lie outside the workspace.`)
         return file
       } catch (error) {

@@ -12,7 +12,7 @@ export const sessionKinds = {
   'session.unsuspended': z.strictObject({
     reason: z.string().optional(),
     budget: budget.optional(),
-    /** With the first limit of tool calls: how many were made before. Whoever keeps the limit counts on from there. */
+    /** With the first limit of tool calls: how many were made before. The limit counts on from there. */
     tool_calls_made: z.int().nonnegative().optional(),
   }),
   'session.closing': z.strictObject({ reason: z.string() }),

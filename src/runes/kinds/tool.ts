@@ -16,7 +16,7 @@ export const toolKinds = {
     call_id: z.string(),
     tool_name: z.string(),
     arguments: jsonValue,
-    /** Digest of the tool's definition as it stood when the model called it; null for a tool nobody knows. */
+    /** Digest of the tool's definition when the model called it; null for an unknown tool. */
     definition_sha256: z.string().nullable(),
   }),
   'tool.moved': z.strictObject({ call_id: z.string() }),

@@ -24,7 +24,7 @@ export const turnKinds = {
     confidence: z.number().min(0).max(1),
   }),
   /**
-   * `text` is all the model said in this round, so that nobody has to gather deltas. `provider_state` is what the model
+   * `text` is all the model said in this round, so that readers need not gather deltas. `provider_state` is what the model
    * wants to see again with this answer, such as signatures of its reasoning; only `provider_model`, which sent it, gets
    * it back.
    */
