@@ -58,6 +58,8 @@ export interface Batch {
   restOn(subject_id: string): void
   /** The state a subject has after what is in the batch so far. */
   stateOf(subject_id: string): string | undefined
+  /** The folded session that the batch is decided on. */
+  readonly state: SessionState
   /** The time that all runes of the batch get. */
   readonly at: number
   readonly runes: readonly Draft[]
@@ -146,6 +148,7 @@ export function createBatch(state: SessionState, at: number): Batch {
   }
 
   return {
+    state,
     at,
     runes,
     moved,

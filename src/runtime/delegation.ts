@@ -57,7 +57,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
       const { mode, strict: interactive_require_user_reply, allowed_tools, visibility } = parent
       const submission = { agent: name, input: task, mode, interactive_require_user_reply }
       // A plan that binds the parent binds each agent that gets a part of its task.
-      openRun(batch, child, agent_id, submission, { parent: context, allowed_tools, visibility })
+      openRun(batch, { run_id: child, agent_id }, submission, { parent: context, allowed_tools, visibility })
       return { batch, read, answer: () => undefined }
     }),
   )
@@ -97,7 +97,7 @@ export async function withdrawOrphans(engine: Engine, session_id: string): Promi
   for (const run of [...state.openRuns.values()]) {
     if (run.parent_call_id === null || isTerminal(runMachine, run.status) || run.cancel !== null) continue
     if (state.calls.get(run.parent_call_id)?.contract === 'running') continue
-    await stop(engine, session_id, run.run_id, 'cancel', 'whoever gave the task is over')
+    await stop(engine, { session_id, run_id: run.run_id }, 'cancel', 'whoever gave the task is over')
     engine.wake(session_id, run.run_id)
   }
   for (const { agent_id, parent_call_id } of [...state.openAgents.values()]) {
@@ -116,7 +116,7 @@ export async function stopTasks(engine: Engine, session_id: string, run_id: stri
     ancestorsOf(state, run).some((above) => above.run_id === run_id),
   )
   for (const task of below) {
-    await stop(engine, session_id, task.run_id, how.request, how.reason)
+    await stop(engine, { session_id, run_id: task.run_id }, how.request, how.reason)
     engine.wake(session_id, task.run_id)
   }
 }

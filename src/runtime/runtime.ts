@@ -194,7 +194,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
   async function stopRun(run_id: string, request: 'cancel' | 'interrupt', reason: string): Promise<Stopped> {
     const { session_id } = await find(run_id)
-    const stopped = await stop(engine, session_id, run_id, request, reason)
+    const stopped = await stop(engine, { session_id, run_id }, request, reason)
     engine.wake(session_id, run_id)
     await stopTasks(engine, session_id, run_id, { request, reason })
     return stopped

@@ -146,7 +146,7 @@ function openCritic(
     // As the run of its review: what is public is the decision.
     visibility: 'internal' as const,
   }
-  openRun(batch, ids.conditionRun(planned.task_id, attempt), agent_id, submission, behalf)
+  openRun(batch, { run_id: ids.conditionRun(planned.task_id, attempt), agent_id }, submission, behalf)
 }
 
 function readVerdict(written: string): { holds: boolean | null; reason: string } | { problem: string } {

@@ -116,7 +116,8 @@ function drafted(desk: Desk, draft: number): Json | undefined {
       const input = plannerInput(goal, registry)
       const submission = { agent: config.planner, input, mode: config.mode, ...(budget === null ? {} : { budget }) }
       const allowed_tools = readOnlyTools(desk, config.planner)
-      openRun(batch, run_id, goal.agent_id, submission, { actor: scheduler, goal_id: goal.goal_id, allowed_tools })
+      const behalf = { actor: scheduler, goal_id: goal.goal_id, allowed_tools }
+      openRun(batch, { run_id, agent_id: goal.agent_id }, submission, behalf)
       brief(desk, notesForReplan(goal), { run_id, agent_id: goal.agent_id })
     }
     return undefined

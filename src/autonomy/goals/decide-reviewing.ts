@@ -108,7 +108,7 @@ function askCritic(desk: Desk, number: number, attempt: number): undefined {
     allowed_tools: readOnlyTools(desk, agent),
     visibility,
   }
-  openRun(batch, ids.criticRun(number, attempt), agent_id, submission, behalf)
+  openRun(batch, { run_id: ids.criticRun(number, attempt), agent_id }, submission, behalf)
 }
 
 function summaryOf({ goal }: Desk): string {

@@ -86,7 +86,8 @@ export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule 
 const isActive = (state: TaskState) => state === 'assigned' || state === 'running'
 
 /** What the run or the question of a task makes of it. */
-function outcomeOf({ planned, state, run, question }: TaskFacts): readonly [Op, TaskState][] {
+function outcomeOf(task: TaskFacts): readonly [Op, TaskState][] {
+  const { planned, state, run, question } = task
   const { task_id } = planned
   if (isTerminal(taskMachine, state) || state === 'pending') return []
   if (question !== null) {
@@ -107,14 +108,13 @@ function outcomeOf({ planned, state, run, question }: TaskFacts): readonly [Op, 
     case 'succeeded':
       return [...begun, ...freed, [{ op: 'complete', task_id, result: run.result }, 'completed']]
     default:
-      return failed(task_id, state, run, begun, freed)
+      return failed(task, run, begun, freed)
   }
 }
 
 /** An outcome that nobody knows blocks the task until someone settles it; then a new run goes on. */
 function failed(
-  task_id: string,
-  state: TaskState,
+  { planned: { task_id }, state }: TaskFacts,
   run: RunFacts,
   begun: readonly [Op, TaskState][],
   freed: readonly [Op, TaskState][],

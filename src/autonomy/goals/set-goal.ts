@@ -35,7 +35,8 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
   const config = checked(goal, rest)
   const goal_id =
     idempotency_key === undefined ? engine.ids.next('goal') : hashedId('goal', [idempotency_key], engine.sha256)
-  const before = await setBefore(engine, goal_id, goal, config, idempotency_key)
+  const setAgain = () => setBefore(engine, { goal_id, goal, config }, idempotency_key)
+  const before = await setAgain()
   if (before !== undefined) return before
   refuseStrangers(engine, goal, config)
 
@@ -64,7 +65,7 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
         })
   // A twin of this request may have been faster.
   const isTaken = isFault(opened, 'subject_exists', 'stale_write', 'contended')
-  const twin = isTaken ? await setBefore(engine, goal_id, goal, config, idempotency_key) : undefined
+  const twin = isTaken ? await setAgain() : undefined
   if (twin !== undefined) return twin
   accepted(opened)
   return { goal_id, session_id: session_id ?? own }
@@ -86,9 +87,7 @@ function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string
 /** The goal that this key set before; refused if that was another one. */
 async function setBefore(
   engine: Engine,
-  goal_id: string,
-  goal: string,
-  config: GoalConfig,
+  { goal_id, goal, config }: { readonly goal_id: string; readonly goal: string; readonly config: GoalConfig },
   idempotency_key: string | undefined,
 ): Promise<GoalSet | undefined> {
   const row = idempotency_key === undefined ? undefined : await engine.runelog.row(subjects, goal_id)

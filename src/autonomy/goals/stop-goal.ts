@@ -21,7 +21,7 @@ export function stopGoal(desk: Desk, cause: GoalStop, reason: string, actor: Act
   // The Coordinator may be about to ask about the draft in its hands.
   const judging = ids.coordination(goal.drafts.length + 1)
   if (session.subjects.has(judging)) batch.restOn(judging)
-  withdrawQuestions(batch, session, ({ goal_id }) => goal_id === goal.goal_id, reason, actor)
+  withdrawQuestions(batch, ({ goal_id }) => goal_id === goal.goal_id, { reason, actor })
   for (const { planned, state } of goal.tasks) {
     if (isTerminal(taskMachine, state)) continue
     batch.on(subject.task(desk.goal.goal_id, planned.task_id), actor).move('cancel', { reason })
@@ -46,7 +46,7 @@ function stopRuns({ engine, state, goal, batch }: Desk, reason: string, actor: A
     if (run.cancel !== null || run.parent_call_id !== null) continue
     const works_for = run.agent_id === goal.agent_id || state.agents.get(run.agent_id)?.parent_id === goal.agent_id
     if (!works_for) continue
-    if (run.status !== 'running') cancelAtRest(engine, state, batch, run, reason, actor)
+    if (run.status !== 'running') cancelAtRest(engine, batch, run, { reason, actor })
     else batch.on(subject.run(run), actor).move('request', { request: 'cancel', reason })
   }
 }

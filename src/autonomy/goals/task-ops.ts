@@ -112,7 +112,7 @@ function giveOut(desk: Desk, task: TaskView, op: 'assign' | 'resume', { tasks, i
     ...(config.task_budget === null ? {} : { budget: config.task_budget }),
   }
   const behalf = { actor, goal_id: goal.goal_id, task_id, allowed_tools: tools }
-  openRun(batch, ids.taskRun(task_id, attempt), agent_id, submission, behalf)
+  openRun(batch, { run_id: ids.taskRun(task_id, attempt), agent_id }, submission, behalf)
   brief(desk, notesFor(goal, task.planned), { run_id: ids.taskRun(task_id, attempt), agent_id, task_id })
 }
 

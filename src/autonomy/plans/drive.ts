@@ -62,7 +62,7 @@ async function withdrawMoot(engine: Engine, { coordination_id, received }: Recor
     if (reason === undefined) return { answer: () => false }
     const batch = createBatch(state, engine.clock.now())
     const isMeant = (question: InteractionView) => question.coordination_id === coordination_id
-    withdrawQuestions(batch, state, isMeant, reason, 'coordinator')
+    withdrawQuestions(batch, isMeant, { reason, actor: 'coordinator' })
     if (batch.runes.length > 0) return { batch, answer: () => true }
     // Someone else withdrew it, or an answer was faster.
     await engine.sessions.refresh(state)

@@ -59,7 +59,7 @@ export async function killAgent(
       standing(now, agent_id)
       const batch = createBatch(now, engine.clock.now())
       const family = familyOf(now, agent_id).filter((id) => stateOf(now, id) !== 'terminated')
-      for (const id of family) end(now, batch, id, id === agent_id ? 'kill' : 'parent_closed', reason)
+      for (const id of family) end(batch, id, id === agent_id ? 'kill' : 'parent_closed', reason)
       return { batch, answer: () => family }
     })
   const cancelAll = async () => {
@@ -81,7 +81,8 @@ async function insist<T>(cancelAll: () => Promise<void>, kill: () => Promise<T>)
   }
 }
 
-function end(state: SessionState, batch: Batch, agent_id: string, trigger: 'kill' | 'parent_closed', reason: string) {
+function end(batch: Batch, agent_id: string, trigger: 'kill' | 'parent_closed', reason: string) {
+  const { state } = batch
   const agent = state.agents.get(agent_id)
   const run = [...state.openRuns.values()].find((r) => r.turn_id !== null && r.turn_id === agent?.turn_id)
   if (run !== undefined) throw faults.agent_busy({ agent_id, run_id: run.run_id })
@@ -92,7 +93,7 @@ function end(state: SessionState, batch: Batch, agent_id: string, trigger: 'kill
 async function cancelRuns(engine: Engine, state: SessionState, agent_id: string, reason: string) {
   for (const run of [...state.openRuns.values()]) {
     if (run.agent_id !== agent_id || isTerminal(runMachine, run.status)) continue
-    await stop(engine, state.session_id, run.run_id, 'cancel', reason)
+    await stop(engine, { session_id: state.session_id, run_id: run.run_id }, 'cancel', reason)
     engine.wake(state.session_id, run.run_id)
     await ended(engine, state.session_id, run.run_id)
   }

@@ -1,22 +1,21 @@
-import type { RunView, SessionState } from '../../observation/session-state.ts'
+import type { RunView } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { subject } from '../subject.ts'
 import { closeOpenCalls } from './stop.ts'
 
-/** The run fails for good. Its epoch goes up if someone held it: who wakes late cannot add to what is over. */
-export function giveUp(
-  engine: Engine,
-  state: SessionState,
-  batch: Batch,
-  run: RunView,
-  error_code: string,
-  message: string,
-) {
-  const turn = state.turns.get(run.turn_id ?? '')
+/** Why a run cannot be continued. */
+export interface Unfit {
+  readonly error_code: string
+  readonly message: string
+}
+
+/** The run fails for good. If a worker held it, its epoch goes up: a late worker cannot add to a run that is over. */
+export function giveUp(engine: Engine, batch: Batch, run: RunView, { error_code, message }: Unfit) {
+  const turn = batch.state.turns.get(run.turn_id ?? '')
   if (turn !== undefined) {
     const inTools = turn.state === 'tool_executing'
-    if (inTools) closeOpenCalls(engine, state, batch, run, message, 'recovery')
+    if (inTools) closeOpenCalls(engine, batch, run, { reason: message, actor: 'recovery' })
     batch.on(subject.turn(run, turn.turn_id), 'recovery').move(inTools ? 'tool_crash' : 'stream_error', {
       error_type: error_code.toLowerCase(),
       message,

@@ -12,7 +12,7 @@ export async function failOrphans(engine: Engine, session_id: string, agent_id: 
     const batch = createBatch(state, engine.clock.now())
     for (const run of orphans) {
       const message = `The agent ${run.agent} was terminated before it could begin; submit it again for a new one.`
-      giveUp(engine, state, batch, run, 'AGENT_TERMINATED', message)
+      giveUp(engine, batch, run, { error_code: 'AGENT_TERMINATED', message })
     }
     return { batch, answer: () => undefined }
   })

@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { AbandonedRun } from '../shared-store.ts'
 import { subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
-import { giveUp } from './give-up.ts'
+import { giveUp, type Unfit } from './give-up.ts'
 import { failOrphans } from './orphans.ts'
 
 /**
@@ -22,7 +22,7 @@ export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engi
     const batch = createBatch(state, engine.clock.now())
     const problem = whyNot(engine, run, isAlone)
     if (problem !== undefined) {
-      giveUp(engine, state, batch, run, problem.code, problem.message)
+      giveUp(engine, batch, run, problem)
       return { batch, answer: () => false }
     }
     batch.on(subject.run(run), 'recovery').move('restart.requeued', { epoch: run.epoch + 1 })
@@ -57,7 +57,7 @@ export async function preserve(engine: Engine, session_id: string, run_id: strin
       const missing = decision.readings.flatMap(({ guard, holds }) => (holds ? [] : [guard]))
       const more = facts.is_configured ? '' : ` ${notConfigured(run)}`
       const message = `It cannot be resumed: ${missing.join(', ')} does not hold.${more}`
-      giveUp(engine, state, batch, run, 'SESSION_RESUME_FAILED', message)
+      giveUp(engine, batch, run, { error_code: 'SESSION_RESUME_FAILED', message })
     }
     return { batch, answer: () => undefined }
   })
@@ -77,7 +77,7 @@ export async function rouse(engine: Engine, session_id: string, run_id: string):
     const now = state.runs.get(run_id)
     if (now?.status !== 'queued') return { answer: () => undefined }
     const batch = createBatch(state, engine.clock.now())
-    giveUp(engine, state, batch, now, 'SESSION_RESUME_FAILED', notConfigured(now))
+    giveUp(engine, batch, now, { error_code: 'SESSION_RESUME_FAILED', message: notConfigured(now) })
     return { batch, answer: () => undefined }
   })
   await withdrawOrphans(engine, session_id)
@@ -85,12 +85,12 @@ export async function rouse(engine: Engine, session_id: string, run_id: string):
 
 const notConfigured = ({ agent }: RunView) => `The agent ${agent} is not configured any more.`
 
-function whyNot(engine: Engine, run: RunView, isAlone: boolean): { code: string; message: string } | undefined {
+function whyNot(engine: Engine, run: RunView, isAlone: boolean): Unfit | undefined {
   // Another process may have the agent, and one that only gives commands need not have it.
   if (isAlone && engine.isWorking && !engine.agents.has(run.agent))
-    return { code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
+    return { error_code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
   const { requeue_limit } = engine.settings
   if (run.requeues_without_progress >= requeue_limit)
-    return { code: 'RECOVERY_LIMIT', message: `It was put back ${requeue_limit} times without getting anywhere.` }
+    return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeue_limit} times without getting anywhere.` }
   return undefined
 }

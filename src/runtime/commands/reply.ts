@@ -82,7 +82,7 @@ async function decide(
   batch.on(subject.question(question, call), 'human').move('answer', payload)
 
   if (run?.status === 'waiting_user') batch.on(subject.run(run), 'human').move('interaction.reply.accepted', {})
-  else if (run !== undefined && isTerminal(runMachine, run.status)) settleLate(batch, question, call, payload, at)
+  else if (run !== undefined && isTerminal(runMachine, run.status)) settleLate(batch, question, call, payload)
   const answer = {
     interaction_id,
     session_id: state.session_id,
@@ -111,13 +111,12 @@ function check(engine: Engine, kind: Payload<'interaction.opened'>['interaction_
   return kind === 'question_pack' ? engine.beside.checkPack(request, given) : checkReply(kind, request, given)
 }
 
-/** The run is over: nobody else will use the answer, so it is used here and now. */
+/** The run is over, and no worker will use the answer, so it is used here. */
 function settleLate(
   batch: Batch,
   question: InteractionView,
   call: CallView | undefined,
   answered: { reply: Json; replied_by: string; idempotency_key: string | null },
-  _at: number,
 ) {
   if (call === undefined || call.contract !== 'waiting') return
   const settled = readSettlement(answered)

@@ -113,7 +113,7 @@ export async function finishClosing(
   const state = await engine.sessions.load(session_id)
   for (const run of [...state.openRuns.values()]) {
     if (isTerminal(runMachine, run.status)) continue
-    await stop(engine, session_id, run.run_id, 'cancel', reason)
+    await stop(engine, { session_id, run_id: run.run_id }, 'cancel', reason)
     engine.wake(session_id, run.run_id)
   }
   await settled(session_id)
@@ -123,8 +123,8 @@ export async function finishClosing(
     const batch = createBatch(now, engine.clock.now())
     const running = [...now.openRuns.values()].find((run) => run.status === 'running')
     if (running !== undefined) throw faults.session_busy({ session_id, run_id: running.run_id, asked: 'close it' })
-    for (const run of now.openRuns.values()) cancelAtRest(engine, now, batch, run, reason, 'graph_runner')
-    withdrawQuestions(batch, now, () => true, reason, 'graph_runner')
+    for (const run of now.openRuns.values()) cancelAtRest(engine, batch, run, { reason, actor: 'graph_runner' })
+    withdrawQuestions(batch, () => true, { reason, actor: 'graph_runner' })
     for (const { agent_id, used } of now.agents.values()) {
       if (batch.stateOf(agent_id) !== 'idle') continue
       const payload = { agent_id, reason: 'the session is closed', stats: { ...used } }

@@ -26,8 +26,7 @@ export interface Stopped {
  */
 export function stop(
   engine: Engine,
-  session_id: string,
-  run_id: string,
+  { session_id, run_id }: { readonly session_id: string; readonly run_id: string },
   request: 'cancel' | 'interrupt',
   reason: string,
 ): Promise<Stopped> {
@@ -36,7 +35,7 @@ export function stop(
     if (isTerminal(runMachine, run.status)) return { answer: () => ({ run_id, status: run.status, accepted: false }) }
     const batch = createBatch(state, engine.clock.now())
     if (run.status === 'running') batch.on(subject.run(run), 'human').move('request', { request, reason })
-    else cancelAtRest(engine, state, batch, run, reason, 'human')
+    else cancelAtRest(engine, batch, run, { reason, actor: 'human' })
     return { batch, answer: () => ({ run_id, status: run.status, accepted: true }) }
   })
 }
@@ -70,34 +69,28 @@ export function runOf(state: SessionState, run_id: string): RunView {
   return run
 }
 
+/** Why something ends, and who ends it. */
+export interface Why {
+  readonly reason: string
+  readonly actor: Actor
+}
+
 /** A run that no worker holds: queued or waiting, with or without a turn. */
-export function cancelAtRest(
-  engine: Engine,
-  state: SessionState,
-  batch: Batch,
-  run: RunView,
-  reason: string,
-  actor: Actor,
-) {
+export function cancelAtRest(engine: Engine, batch: Batch, run: RunView, { reason, actor }: Why) {
   if (run.turn_id !== null) {
-    closeOpenCalls(engine, state, batch, run, reason, actor)
+    closeOpenCalls(engine, batch, run, { reason, actor })
     const payload = { reason, partial_output: '' }
     batch.on(subject.turn(run, run.turn_id), actor).move('interrupt', payload)
   }
   batch.on(subject.run(run), actor).move('run.canceled', { message: reason })
 }
 
-export function closeOpenCalls(
-  engine: Engine,
-  state: SessionState,
-  batch: Batch,
-  run: RunView,
-  reason: string,
-  actor: Actor,
-) {
+/** Closes the calls of a run that no worker holds. */
+export function closeOpenCalls(engine: Engine, batch: Batch, run: RunView, { reason, actor }: Why) {
+  const { state } = batch
   const turn = state.turns.get(run.turn_id ?? '')
   const calls = (turn?.call_ids ?? []).flatMap((id) => state.calls.get(id) ?? [])
-  closeCalls(batch, state, calls, {
+  closeCalls(batch, calls, {
     reason,
     actor,
     newInteractionId: () => engine.ids.next('int'),

@@ -12,7 +12,7 @@ import type { Visibility } from '../../runes/rune.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
-import { subject } from '../subject.ts'
+import { type RunIds, subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
 import { cleanInput } from './clean-input.ts'
 
@@ -82,7 +82,7 @@ export async function submit(engine: Engine, given: Submission): Promise<Submitt
     const agent_id = known ?? spawn(engine, batch, spawning)
     if (unfit === undefined) {
       if (state.subjects.get(session_id)?.state === 'created') activate(batch, state, agent_id)
-      openRun(batch, run_id, agent_id, submission)
+      openRun(batch, { run_id, agent_id }, submission)
     }
     return { batch, read: [session_id, agent_id], answer: () => unfit }
   })
@@ -169,7 +169,7 @@ export async function createSession(
   const agent_id = spawn(engine, batch, { name: agent, parent_id: null })
   if (run_id !== null) {
     batch.on(subject.session(session_id), 'graph_runner').move('first_message', { root_agent_id: agent_id })
-    openRun(batch, run_id, agent_id, { agent, input: null, ...message })
+    openRun(batch, { run_id, agent_id }, { agent, input: null, ...message })
   }
   const opened = await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
   // A request with the same key was faster.
@@ -245,8 +245,7 @@ export interface Behalf {
 
 export function openRun(
   batch: Batch,
-  run_id: string,
-  agent_id: string,
+  { run_id, agent_id }: RunIds,
   submission: Submission,
   { actor = 'human', parent = null, allowed_tools = null, visibility = 'public', ...concerns }: Behalf = {},
 ) {

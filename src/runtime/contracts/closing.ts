@@ -1,5 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
-import type { CallView, SessionState } from '../../observation/session-state.ts'
+import type { CallView } from '../../observation/session-state.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Batch } from '../batch.ts'
 import { readSettlement } from '../interactions/settlement.ts'
@@ -26,15 +26,15 @@ export interface Closing {
  * is known is recorded, and what may have happened is never called off: its
  * contract goes on waiting, and the question to a person outlives the run.
  */
-export function closeCalls(batch: Batch, state: SessionState, calls: readonly CallView[], how: Closing) {
-  for (const call of calls) closeCall(batch, state, call, how)
+export function closeCalls(batch: Batch, calls: readonly CallView[], how: Closing) {
+  for (const call of calls) closeCall(batch, call, how)
 }
 
-function closeCall(batch: Batch, state: SessionState, call: CallView, how: Closing) {
+function closeCall(batch: Batch, call: CallView, how: Closing) {
   const { reason, actor } = how
   if (call.contract === 'pending') return cancelled(batch, call, reason, actor)
   if (call.contract === 'waiting' && call.reason !== 'outcome_unknown') return cancelled(batch, call, reason, actor)
-  if (call.contract === 'waiting') return leave(batch, state, call, how)
+  if (call.contract === 'waiting') return leave(batch, call, how)
   if (call.contract !== 'running') return
 
   const known = how.knownOf(call)
@@ -47,8 +47,8 @@ function closeCall(batch: Batch, state: SessionState, call: CallView, how: Closi
   unknownLeft(batch, call, how.newInteractionId(), how.settlementFor(call))
 }
 
-function leave(batch: Batch, state: SessionState, call: CallView, how: Closing) {
-  const question = state.interactions.get(call.interaction_id ?? '')
+function leave(batch: Batch, call: CallView, how: Closing) {
+  const question = batch.state.interactions.get(call.interaction_id ?? '')
   // An answer that comes while the run ends without it would be recorded and never used.
   if (question !== undefined) batch.restOn(question.interaction_id)
   const settled = question?.answered === null || question === undefined ? undefined : readSettlement(question.answered)

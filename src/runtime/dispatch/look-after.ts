@@ -12,7 +12,7 @@ import { readThrown } from '../thrown.ts'
 export async function obeyCancel(engine: Engine, session_id: string, run_id: string): Promise<void> {
   const run = (await engine.sessions.load(session_id)).runs.get(run_id)
   if (run === undefined || run.cancel === null || isTerminal(runMachine, run.status) || run.status === 'running') return
-  await stop(engine, session_id, run_id, 'cancel', run.cancel_reason)
+  await stop(engine, { session_id, run_id }, 'cancel', run.cancel_reason)
 }
 
 /** What the end of a run leaves to do: tasks that nobody waits for any more, and runs of an agent that is over. */

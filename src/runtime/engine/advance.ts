@@ -5,7 +5,7 @@ import * as endings from '../contracts/endings.ts'
 import * as openings from '../contracts/openings.ts'
 import { readSettlement } from '../interactions/settlement.ts'
 import type { Engine } from './engine.ts'
-import type { Hold } from './hold.ts'
+import type { Hold, Step } from './hold.ts'
 import { type Judged, judgeCall, outdated, stepDefaults } from './judge-call.ts'
 import { settlementQuestion } from './settlement-question.ts'
 
@@ -25,7 +25,7 @@ export interface Advance {
   isBusy: boolean
   /** Someone was asked and has not answered. */
   isAsking: boolean
-  /** An outcome that nobody knows, in a run that may not wait for a person, or that a person left open. Nothing begins beside it. */
+  /** An unknown outcome in a run that may not wait for a person, or one that a person left open. Nothing begins beside it. */
   readonly unknowable: CallView | undefined
 }
 
@@ -34,7 +34,8 @@ export interface Advance {
  * It is the same for calls that were just made and for calls that a restart
  * found: what is on record decides, and what this worker has in hand.
  */
-export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonly CallView[]): Advance {
+export function advance(step: Step, calls: readonly CallView[]): Advance {
+  const { hold, batch } = step
   const all: Advance = {
     underWay: calls.filter((call) => isInHand(hold, call)),
     begin: [],
@@ -47,10 +48,10 @@ export function advance(engine: Engine, hold: Hold, batch: Batch, calls: readonl
   }
   for (const call of calls) {
     const status = batch.stateOf(call.execution_id ?? '') ?? call.contract
-    if (call.action_type === 'ecs_request') advanceStep(engine, hold, batch, call, status, all)
-    else if (status === 'pending') advancePending(engine, hold, batch, call, all)
-    else if (status === 'running') advanceRunning(engine, hold, batch, call, all)
-    else if (status === 'waiting') advanceWaiting(engine, hold, batch, call, all)
+    if (call.action_type === 'ecs_request') advanceStep(step, call, status, all)
+    else if (status === 'pending') advancePending(step, call, all)
+    else if (status === 'running') advanceRunning(step, call, all)
+    else if (status === 'waiting') advanceWaiting(step, call, all)
   }
   return all
 }
@@ -62,7 +63,7 @@ function isUnknowable(hold: Hold, call: CallView): boolean {
   return answered != null && readSettlement(answered).outcome === 'leave'
 }
 
-function advancePending(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
+function advancePending({ engine, hold, batch }: Step, call: CallView, all: Advance) {
   const judged = judgeCall(engine, hold, call)
   const problem = outdated(hold, call)
   if (problem !== undefined && judged.verdict !== 'broken') {
@@ -94,7 +95,7 @@ function advancePending(engine: Engine, hold: Hold, batch: Batch, call: CallView
   }
 }
 
-function advanceRunning(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
+function advanceRunning({ engine, hold, batch }: Step, call: CallView, all: Advance) {
   if (hold.unknown.has(call.call_id)) {
     all.ask.push(() => openings.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call, batch)))
     return
@@ -105,7 +106,7 @@ function advanceRunning(engine: Engine, hold: Hold, batch: Batch, call: CallView
   all.probe.push(call)
 }
 
-function advanceWaiting(engine: Engine, hold: Hold, batch: Batch, call: CallView, all: Advance) {
+function advanceWaiting({ engine, hold, batch }: Step, call: CallView, all: Advance) {
   const question = hold.state.interactions.get(call.interaction_id ?? '')
   if (question === undefined || question.state === 'open') {
     all.isAsking = true
@@ -124,7 +125,7 @@ function advanceWaiting(engine: Engine, hold: Hold, batch: Batch, call: CallView
   if (reply.decision === 'deny') return endings.denied(batch, call, reply.reason ?? `Denied by ${by}.`, 'human')
   if (reply.decision !== 'approve') return endings.denied(batch, call, answerErased, 'policy')
 
-  // What was approved is what runs: the digest is taken anew, of the tool and the policy as they are now.
+  // What was approved is what runs: the digest is computed again, from the tool and the policy as they are now.
   const judged = judgeCall(engine, hold, call)
   const problem = outdated(hold, call)
   if (problem !== undefined)
@@ -144,8 +145,7 @@ function advanceWaiting(engine: Engine, hold: Hold, batch: Batch, call: CallView
 /** It was checked before it was recorded, so a reply without a decision is what a redaction left. */
 const answerErased = 'The answer was redacted before it was used. Ask again.'
 
-function advanceStep(engine: Engine, hold: Hold, batch: Batch, call: CallView, status: string | null, all: Advance) {
-  const at = engine.clock.now()
+function advanceStep({ engine, hold, batch }: Step, call: CallView, status: string | null, all: Advance) {
   if (status === 'pending') {
     if (call.is_erased) return endings.stepDeclined(batch, call, 'What was to be asked was redacted.')
     if (hold.run.mode === 'interactive') {
@@ -164,10 +164,10 @@ function advanceStep(engine: Engine, hold: Hold, batch: Batch, call: CallView, s
     all.isAsking = true
     return
   }
-  takeAnswer(batch, call, question, at)
+  takeAnswer(batch, call, question)
 }
 
-function takeAnswer(batch: Batch, call: CallView, question: InteractionView, _at: number) {
+function takeAnswer(batch: Batch, call: CallView, question: InteractionView) {
   if (question.answered !== null) {
     const reply = question.answered.reply as { action?: 'approve' | 'edit' | 'reject'; data?: Json; reason?: string }
     if (reply.action === 'reject') endings.stepRefused(batch, call, reply.reason ?? 'The person refused.')
@@ -225,8 +225,8 @@ function stepQuestion(engine: Engine, hold: Hold, call: CallView): openings.Ques
   }
 }
 
-/** A strict run waits however long it takes. */
-function silence(engine: Engine, hold: Hold, on_silence: 'cancel' | 'use_default') {
+/** What happens without an answer: a strict run waits for as long as it takes; another one has a deadline. */
+export function silence(engine: Engine, hold: Hold, on_silence: 'cancel' | 'use_default') {
   if (hold.run.strict) return { deadline: null, on_silence: 'wait' as const }
   return { deadline: engine.clock.now() + engine.settings.reply_timeout_ms, on_silence }
 }

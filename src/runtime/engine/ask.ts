@@ -7,6 +7,7 @@ import { defaultsOf } from '../ecs/answers.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import type { EcsRequest } from '../ecs/shapes.ts'
 import type { Asked } from '../tools/tool.ts'
+import { silence } from './advance.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold } from './hold.ts'
 
@@ -25,14 +26,18 @@ export function createAsking(engine: Engine, hold: Hold, call: CallView, signal:
         if (isOver) return { action: 'silence' }
         const { promise, resolve } = Promise.withResolvers<void>()
         opening = promise
-        return askWhileAtWork(engine, hold, call, request, AbortSignal.any([signal, moot]), resolve).finally(resolve)
+        return askWhileAtWork(engine, hold, call, {
+          asked: request,
+          signal: AbortSignal.any([signal, moot]),
+          opened: resolve,
+        }).finally(resolve)
       }
       const asked = last === undefined ? put() : last.then(put, put)
       last = asked
       const leave = () => {
         if (last === asked) last = undefined
       }
-      // Whoever asks and does not wait must not end the process with an answer that nobody hears.
+      // A tool may ask without awaiting the answer: its rejection must not end the process.
       asked.then(leave, leave)
       return asked
     },
@@ -44,19 +49,23 @@ export function createAsking(engine: Engine, hold: Hold, call: CallView, signal:
   }
 }
 
+interface Asking {
+  readonly asked: Json
+  readonly signal: AbortSignal
+  /** Called once the question is on record. */
+  readonly opened: () => void
+}
+
 /**
- * Asks a person on behalf of a tool that is at work. The contract stays
- * running, since nobody knows what the tool has done already; the question is
- * withdrawn when the call ends first, and the run waits without a worker's
- * slot. In a run that nobody watches, the defaults answer or nobody does.
+ * Asks a person on behalf of a tool that is at work. The contract stays running: the tool may have acted already. The
+ * question is withdrawn if the call ends first. The run waits without a worker's slot. In an auto run the defaults
+ * answer, if there are any.
  */
 async function askWhileAtWork(
   engine: Engine,
   hold: Hold,
   call: CallView,
-  asked: Json,
-  signal: AbortSignal,
-  opened: () => void,
+  { asked, signal, opened }: Asking,
 ): Promise<Asked> {
   const copied = boundedJson(asked, jsonLimits.arguments)
   const read = readEcsRequest('value' in copied ? copied.value : asked)
@@ -77,12 +86,12 @@ async function askWhileAtWork(
     const end = await answered(engine, hold, interaction_id, signal)
     if (end === 'moot') {
       const withdrawal = batchFor(engine, hold)
-      inputWithdrawn(withdrawal, hold.state.calls.get(call.call_id) ?? call, 'Whoever asked needs it no more.')
+      inputWithdrawn(withdrawal, hold.state.calls.get(call.call_id) ?? call, 'The tool that asked needs it no more.')
       if (withdrawal.runes.length > 0) await commit(engine, hold, withdrawal)
       return { action: 'silence' }
     }
     const reply = hold.state.interactions.get(interaction_id)?.answered?.reply
-    return reply === undefined ? silenceOf(read.request) : (reply as unknown as Asked)
+    return reply === undefined ? silenceOf(read.request) : (reply as Asked)
   } finally {
     takeBack()
   }
@@ -93,7 +102,7 @@ function silenceOf(request: EcsRequest): Asked {
   return data === undefined ? { action: 'silence' } : { action: 'approve', data, is_default: true }
 }
 
-/** Resolves when the question is closed, or when nobody needs the answer: the call is over, or the run is to stop. */
+/** Resolves when the question is closed, or when its answer has no use: the call is over, or the run is to stop. */
 function answered(engine: Engine, hold: Hold, interaction_id: string, signal: AbortSignal) {
   const { promise, resolve } = Promise.withResolvers<'closed' | 'moot'>()
   let isOver = false
@@ -105,25 +114,23 @@ function answered(engine: Engine, hold: Hold, interaction_id: string, signal: Ab
     look()
     if (!isOver) void hold.changed.promise.then(nudged)
   }
-  const deaf = engine.sessions.listen(hold.state.session_id, look)
+  const unsubscribe = engine.sessions.listen(hold.state.session_id, look)
   signal.addEventListener('abort', look, { once: true })
   nudged()
   return promise.finally(() => {
     isOver = true
-    deaf()
+    unsubscribe()
     signal.removeEventListener('abort', look)
   })
 }
 
 function questionOf(engine: Engine, hold: Hold, given: Json, request: EcsRequest): Question {
-  const common = {
-    interaction_kind: 'ecs' as const,
+  return {
+    interaction_kind: 'ecs',
     prompt: request.title,
     request: given as Readonly<Record<string, Json>>,
     evidence: [],
     digest: null,
+    ...silence(engine, hold, defaultsOf(request) === undefined ? 'cancel' : 'use_default'),
   }
-  if (hold.run.strict) return { ...common, deadline: null, on_silence: 'wait' }
-  const deadline = engine.clock.now() + engine.settings.reply_timeout_ms
-  return { ...common, deadline, on_silence: defaultsOf(request) === undefined ? 'cancel' : 'use_default' }
 }

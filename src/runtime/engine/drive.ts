@@ -105,7 +105,7 @@ async function leave(engine: Engine, hold: Hold): Promise<'over'> {
   await settle(engine, [...hold.inHand.values()])
   const batch = batchFor(engine, hold)
   recordOutcomes(hold, batch, callsOf(hold))
-  putBack(hold, batch, 'the worker is shutting down')
+  putBack({ hold, batch }, 'the worker is shutting down')
   await commit(engine, hold, batch)
   return 'over'
 }

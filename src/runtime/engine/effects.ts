@@ -40,7 +40,7 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
     execution_id: call.execution_id ?? '',
     signal,
     ask: asking.ask,
-    progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, chunk, stream),
+    progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, { stream, chunk }),
   }
   const watch = watched(engine, hold, call, tool)
   inHand(hold, call, abort, async () => {
@@ -248,11 +248,16 @@ function inHand(hold: Hold, call: CallView, abort: AbortController, start: () =>
 }
 
 /** Progress is decoration: a chunk that comes too late to be recorded is dropped. */
-async function report(engine: Engine, hold: Hold, call: CallView, chunk: string, stream: ProgressStream) {
+async function report(
+  engine: Engine,
+  hold: Hold,
+  call: CallView,
+  progress: { readonly stream: ProgressStream; readonly chunk: string },
+) {
   if (!hold.inHand.has(call.call_id)) return
   try {
     const batch = batchFor(engine, hold)
-    const payload = { call_id: call.call_id, stream, chunk }
+    const payload = { call_id: call.call_id, ...progress }
     batch.on(subject.tool(call), 'tool_node').move('progress_update', payload)
     await commit(engine, hold, batch)
   } catch (error) {

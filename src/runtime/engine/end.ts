@@ -8,7 +8,7 @@ import { subject } from '../subject.ts'
 import { readThrown } from '../thrown.ts'
 import type { Exhausted } from './budget.ts'
 import type { Engine } from './engine.ts'
-import { batchFor, callsOf, commit, type Hold, turnOf } from './hold.ts'
+import { callsOf, commit, type Hold, heldTurn, type Step, stepOf, turnOf } from './hold.ts'
 import { settlementQuestion } from './settlement-question.ts'
 
 /** An answer that ends with its turn: what was said so far, and what that cost. */
@@ -22,87 +22,77 @@ export const notBegun = { error: 'It was stopped before it began.', error_kind: 
 
 const nothingSaid: Cut = { partial: '' }
 
-/** The run fails, and its turn with it. */
-export async function failRun(
-  engine: Engine,
-  hold: Hold,
-  error_code: string,
-  message: string,
-  cut = nothingSaid,
-  spent?: Spent,
-): Promise<'over'> {
-  const batch = batchFor(engine, hold)
-  endTurn(engine, hold, batch, { error_type: error_code.toLowerCase(), message, retryable: false }, cut)
-  batch.on(subject.run(hold.run), 'graph_runner').move('turn.failed', { error_code, message, ...budgetOf(spent) })
-  if (isOneTooMany(engine, hold)) suspend(engine, hold, batch)
-  await commit(engine, hold, batch)
-  return 'over'
+/** Why a run fails. `spent`: whose budget ended it, and by what. */
+export interface Failure {
+  readonly error_code: string
+  readonly message: string
+  readonly spent?: Pick<Exhausted, 'budget_of' | 'budget_spent'>
 }
 
-type Spent = Pick<Exhausted, 'budget_of' | 'budget_spent'>
-
-/** Whose budget ended the run, and by what; nothing where none did. */
-function budgetOf(spent: Spent | undefined) {
-  return spent === undefined ? {} : { budget_of: spent.budget_of, budget_spent: spent.budget_spent }
+/** The run fails, and its turn with it. */
+export async function failRun(engine: Engine, hold: Hold, failure: Failure, cut = nothingSaid): Promise<'over'> {
+  const step = stepOf(engine, hold)
+  const { error_code, message } = failure
+  endTurn(step, { error_type: error_code.toLowerCase(), message, retryable: false }, cut)
+  return failed(step, failure)
 }
 
 /** The agent broke in an unforeseen way. It ends this run and this agent, and nothing else. */
 export async function crash(engine: Engine, hold: Hold, error: unknown): Promise<'over'> {
   const { message } = readThrown(error, engine.redactor.redact)
-  const batch = batchFor(engine, hold)
-  const stats = { ...hold.agent.used }
-  batch
-    .on(subject.agent(hold.run.agent_id), 'graph_runner')
-    .move('crash', { agent_id: hold.run.agent_id, reason: `crash: ${message}`, stats })
-  endTurn(engine, hold, batch, { error_type: 'agent_crash', message, retryable: false }, nothingSaid)
-  const payload = { error_code: 'AGENT_CRASH', message }
-  batch.on(subject.run(hold.run), 'graph_runner').move('turn.failed', payload)
+  const step = stepOf(engine, hold)
+  endAgent(step, 'crash', `crash: ${message}`)
+  endTurn(step, { error_type: 'agent_crash', message, retryable: false }, nothingSaid)
+  return failed(step, { error_code: 'AGENT_CRASH', message })
+}
+
+async function failed({ engine, hold, batch }: Step, { error_code, message, spent }: Failure): Promise<'over'> {
+  const { budget_of, budget_spent } = spent ?? {}
+  const budget = budget_of === undefined || budget_spent === undefined ? {} : { budget_of, budget_spent }
+  batch.on(subject.run(hold.run), 'graph_runner').move('turn.failed', { error_code, message, ...budget })
   if (isOneTooMany(engine, hold)) suspend(engine, hold, batch)
   await commit(engine, hold, batch)
   return 'over'
 }
 
+function endAgent({ hold, batch }: Step, trigger: 'crash' | 'budget_exhausted', reason: string) {
+  const { agent_id } = hold.run
+  const actor = trigger === 'crash' ? 'graph_runner' : 'policy'
+  batch.on(subject.agent(agent_id), actor).move(trigger, { agent_id, reason, stats: { ...hold.agent.used } })
+}
+
 /** The agent has nothing left to spend. */
 export async function spend(engine: Engine, hold: Hold, spent: Exhausted, cut: Cut): Promise<'over'> {
-  const { message } = spent
-  const batch = batchFor(engine, hold)
-  interruptTurn(engine, hold, batch, 'budget_exhausted', cut)
-  const stats = { ...hold.agent.used }
-  batch
-    .on(subject.agent(hold.run.agent_id), 'policy')
-    .move('budget_exhausted', { agent_id: hold.run.agent_id, reason: message, stats })
-  const payload = { error_code: 'BUDGET_EXHAUSTED', message, ...budgetOf(spent) }
-  batch.on(subject.run(hold.run), 'policy').move('turn.failed', payload)
-  await commit(engine, hold, batch)
+  const { message, budget_of, budget_spent } = spent
+  const step = stepOf(engine, hold)
+  interruptTurn(step, 'budget_exhausted', cut)
+  endAgent(step, 'budget_exhausted', message)
+  const payload = { error_code: 'BUDGET_EXHAUSTED', message, budget_of, budget_spent }
+  step.batch.on(subject.run(hold.run), 'policy').move('turn.failed', payload)
+  await commit(engine, hold, step.batch)
   return 'over'
 }
 
 /** Stopped by request. Effects have been waited for or aborted by now; what is known of them is recorded. */
 export async function cancelHeld(engine: Engine, hold: Hold, cut = nothingSaid): Promise<'over'> {
-  const batch = batchFor(engine, hold)
+  const step = stepOf(engine, hold)
   const reason = hold.run.cancel_reason
-  interruptTurn(engine, hold, batch, reason, cut)
-  batch.on(subject.run(hold.run), 'graph_runner').move('run.canceled', { message: reason })
-  await commit(engine, hold, batch)
+  interruptTurn(step, reason, cut)
+  step.batch.on(subject.run(hold.run), 'graph_runner').move('run.canceled', { message: reason })
+  await commit(engine, hold, step.batch)
   return 'over'
 }
 
-/** Lets go at a boundary where nothing is open, so that another worker, or a later start, can go on. */
-export async function release(
-  engine: Engine,
-  hold: Hold,
-  reason: string,
-  cut: Cut,
-  batch = batchFor(engine, hold),
-): Promise<'over'> {
-  interruptTurn(engine, hold, batch, reason, cut)
-  putBack(hold, batch, reason)
-  await commit(engine, hold, batch)
+/** Releases the run at a boundary where nothing is open, so that another worker, or a later start, can continue it. */
+export async function release(step: Step, reason: string, cut: Cut): Promise<'over'> {
+  interruptTurn(step, reason, cut)
+  putBack(step, reason)
+  await commit(step.engine, step.hold, step.batch)
   return 'over'
 }
 
 /** Queues the run again. */
-export function putBack(hold: Hold, batch: Batch, reason: string) {
+export function putBack({ hold, batch }: Pick<Step, 'hold' | 'batch'>, reason: string) {
   batch.on(subject.run(hold.run), 'graph_runner').move('restart.requeued', { epoch: hold.epoch + 1, message: reason })
 }
 
@@ -111,42 +101,38 @@ export function isOneTooMany({ settings }: Engine, { state }: Hold): boolean {
   return state.turn_errors_in_a_row + 1 >= settings.error_threshold && isActive(state)
 }
 
+/** Suspends the session for its errors. */
 export function suspend({ settings }: Engine, { state }: Hold, batch: Batch) {
   const payload = { reason: `${settings.error_threshold} turn errors in a row`, budget_info: null }
   batch.on(subject.session(state.session_id), 'policy').move('error_threshold', payload)
 }
 
+/** Whether the session takes new turns. */
 export function isActive({ subjects, session_id }: SessionState): boolean {
   return subjects.get(session_id)?.state === 'active'
 }
 
 type TurnError = Pick<Payload<'turn.error'>, 'error_type' | 'message' | 'retryable' | 'retry_in_ms'>
 
-export function endTurn(engine: Engine, hold: Hold, batch: Batch, error: TurnError, cut: Cut) {
-  const turn = turnOf(hold)
-  const inTools = turn.state === 'tool_executing'
-  if (inTools) close(engine, hold, batch, error.message)
-  const { partial, usage } = cut
-  const payload = {
-    ...error,
-    ...(partial !== '' && { partial_output: partial }),
-    ...(usage !== undefined && { usage }),
-  }
-  batch.on(subject.turn(hold.run, turn.turn_id), 'reasoning').move(inTools ? 'tool_crash' : 'stream_error', payload)
+/** Ends the turn with an error, and its calls with it. */
+export function endTurn(step: Step, error: TurnError, { partial, usage }: Cut) {
+  const inTools = turnOf(step.hold).state === 'tool_executing'
+  if (inTools) close(step, error.message)
+  const said = { ...(partial !== '' && { partial_output: partial }), ...(usage !== undefined && { usage }) }
+  const turn = step.batch.on(heldTurn(step.hold), 'reasoning')
+  turn.move(inTools ? 'tool_crash' : 'stream_error', { ...error, ...said })
 }
 
-function interruptTurn(engine: Engine, hold: Hold, batch: Batch, reason: string, { partial, usage }: Cut) {
-  const turn = turnOf(hold)
-  if (turn.state === 'tool_executing') close(engine, hold, batch, reason)
-  batch
-    .on(subject.turn(hold.run, turn.turn_id), 'reasoning')
-    .move('interrupt', { reason, partial_output: partial, ...(usage !== undefined && { usage }) })
+function interruptTurn(step: Step, reason: string, { partial, usage }: Cut) {
+  if (turnOf(step.hold).state === 'tool_executing') close(step, reason)
+  const payload = { reason, partial_output: partial, ...(usage !== undefined && { usage }) }
+  step.batch.on(heldTurn(step.hold), 'reasoning').move('interrupt', payload)
 }
 
-function close(engine: Engine, hold: Hold, batch: Batch, reason: string) {
+function close({ engine, hold, batch }: Step, reason: string) {
   const calls = callsOf(hold)
   for (const call of calls) recordEvidence(engine, hold, batch, call)
-  closeCalls(batch, hold.state, calls, {
+  closeCalls(batch, calls, {
     reason,
     actor: 'graph_runner',
     newInteractionId: () => engine.ids.next('int'),

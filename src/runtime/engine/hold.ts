@@ -55,8 +55,21 @@ export function heldTurn(hold: Hold): Subject<'turn'> {
   return subject.turn(hold.run, turnOf(hold).turn_id)
 }
 
+/** Begins the next append of the run that is held. */
 export function batchFor(engine: Engine, hold: Hold): Batch {
   return createBatch(hold.state, engine.clock.now())
+}
+
+/** The next append of a run that is held, with what it is made from. */
+export interface Step {
+  readonly engine: Engine
+  readonly hold: Hold
+  readonly batch: Batch
+}
+
+/** Begins the next append of the run that is held. */
+export function stepOf(engine: Engine, hold: Hold): Step {
+  return { engine, hold, batch: batchFor(engine, hold) }
 }
 
 /**

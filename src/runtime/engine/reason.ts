@@ -16,7 +16,7 @@ import type { Exhausted } from './budget.ts'
 import { watchBudgets } from './cut-off.ts'
 import { type Cut, cancelHeld, endTurn, failRun, isActive, isOneTooMany, putBack, release, suspend } from './end.ts'
 import type { Engine } from './engine.ts'
-import { batchFor, commit, type Hold, heldTurn, turnOf } from './hold.ts'
+import { batchFor, commit, type Hold, heldTurn, type Step, stepOf, turnOf } from './hold.ts'
 import { toolsFor } from './plan-binding.ts'
 import { isStep, receive } from './receive.ts'
 import { stopBefore, stopSpent } from './stop-before.ts'
@@ -25,7 +25,10 @@ import { stopBefore, stopSpent } from './stop-before.ts'
 export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
   if (hold.run.cancel !== null) return cancelHeld(engine, hold)
   if (hold.run.is_input_erased)
-    return failRun(engine, hold, 'INPUT_REDACTED', 'What it was told was redacted before it answered. Submit it again.')
+    return failRun(engine, hold, {
+      error_code: 'INPUT_REDACTED',
+      message: 'What it was told was redacted before it answered. Submit it again.',
+    })
   const stop = await stopBefore(engine, hold, 0, { partial: '' })
   if (stop !== undefined) return stop
 
@@ -118,13 +121,13 @@ async function conclude(engine: Engine, hold: Hold, said: Answer, spent?: Exhaus
       const { round } = turnOf(hold)
       if (round >= hold.definition.max_rounds) {
         const message = `The turn took ${round} rounds of calls, which is the limit.`
-        return failRun(engine, hold, 'ROUND_LIMIT', message, cut)
+        return failRun(engine, hold, { error_code: 'ROUND_LIMIT', message }, cut)
       }
       const read = said.calls.map((call) => readCall(hold.definition.registry, call, engine.redactor.redact))
       // The dialogue has the arguments as they were read, with defaults filled in.
       const recorded = said.calls.map(({ name }, i) => ({ name, arguments: read[i]?.args ?? null }))
       if (isRepeated(hold.agent.dialogue.messages, recorded, canonicalJson))
-        return failRun(engine, hold, 'REPEATED_CALLS', 'The model made the same call three times in a row.', cut)
+        return failRun(engine, hold, repeatedCalls, cut)
       // A step for a person is no tool call, and nobody's budget pays for it.
       const toolCalls = said.calls.filter(({ name }) => !isStep(hold, name)).length
       const over = await stopBefore(engine, hold, toolCalls, cut)
@@ -132,23 +135,27 @@ async function conclude(engine: Engine, hold: Hold, said: Answer, spent?: Exhaus
       try {
         return await receive(engine, hold, said, read)
       } catch (error) {
-        return lastSpent(engine, hold, error, toolCalls, cut)
+        return lastSpent(stepOf(engine, hold), error, toolCalls, cut)
       }
     }
   }
 }
 
+const repeatedCalls = {
+  error_code: 'REPEATED_CALLS',
+  message: 'The model made the same call three times in a row.',
+}
+
 /** Someone else made the last calls of a common budget after we had looked: the store refused ours. */
-async function lastSpent(engine: Engine, hold: Hold, error: unknown, calls: number, cut: Cut): Promise<'over'> {
+async function lastSpent({ engine, hold }: Step, error: unknown, calls: number, cut: Cut): Promise<'over'> {
   if (!isFault(error, 'budget_spent')) throw error
   await engine.sessions.refresh(hold.state)
   const stopped = await stopBefore(engine, hold, calls, cut)
   if (stopped !== undefined) return stopped
   const { subject_id, tool_calls } = error.details
-  return failRun(engine, hold, 'BUDGET_EXHAUSTED', error.message, cut, {
-    budget_of: subject_id,
-    budget_spent: { limit: 'tool_calls', used: tool_calls, allowed: tool_calls, needed: calls },
-  })
+  const budget_spent = { limit: 'tool_calls', used: tool_calls, allowed: tool_calls, needed: calls } as const
+  const spent = { budget_of: subject_id, budget_spent }
+  return failRun(engine, hold, { error_code: 'BUDGET_EXHAUSTED', message: error.message, spent }, cut)
 }
 
 async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
@@ -168,7 +175,7 @@ function isAskedToStop(hold: Hold): boolean {
 
 async function stopped(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over'> {
   if (hold.run.steers.length > 0) return steer(engine, hold, cut)
-  return release(engine, hold, 'the worker is shutting down', cut)
+  return release(stepOf(engine, hold), 'the worker is shutting down', cut)
 }
 
 /**
@@ -176,7 +183,7 @@ async function stopped(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'ov
  * the input opens the next one: at once, or when the session goes on.
  */
 async function steer(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over'> {
-  if (!isActive(hold.state)) return release(engine, hold, 'steered', cut)
+  if (!isActive(hold.state)) return release(stepOf(engine, hold), 'steered', cut)
   const batch = batchFor(engine, hold)
   const { partial, usage } = cut
   const payload = { reason: 'steered', partial_output: partial, ...(usage !== undefined && { usage }) }
@@ -197,11 +204,12 @@ async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Prom
     : undefined
   const isTroubled = isOneTooMany(engine, hold)
   const goesOn = delay !== undefined && !isTroubled && isActive(hold.state)
-  const batch = batchFor(engine, hold)
+  const step = stepOf(engine, hold)
+  const { batch } = step
   const again = delay === undefined ? { retryable: false } : { retryable: true, retry_in_ms: delay }
-  endTurn(engine, hold, batch, { error_type, message, ...again }, cut)
+  endTurn(step, { error_type, message, ...again }, cut)
   if (goesOn) openTurn(engine, hold, batch, null)
-  else if (delay !== undefined) putBack(hold, batch, 'the session takes no new turn')
+  else if (delay !== undefined) putBack(step, 'the session takes no new turn')
   else {
     const payload = { error_code: error_type.toUpperCase(), message }
     batch.on(subject.run(hold.run), 'graph_runner').move('turn.failed', payload)

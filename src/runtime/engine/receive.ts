@@ -2,7 +2,7 @@ import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { consequenceView, contractHistories } from '../../observation/contract.ts'
-import type { SessionState } from '../../observation/session-state.ts'
+import type { CallView, SessionState } from '../../observation/session-state.ts'
 import { summary } from '../../observation/summary.ts'
 import { type Claim, claimKey, claims, isClaim } from '../../runelog/models/claims.ts'
 import { runesOf } from '../../runelog/subject-of.ts'
@@ -128,8 +128,8 @@ async function plan(
   }
   if ('problem' in read) return { call, problem: read.problem }
 
-  const { tool, args } = read
-  const keyed = keyOf(engine, hold, tool, args, call.call_id)
+  const { tool } = read
+  const keyed = keyOf(engine, hold, tool, call)
   if ('problem' in keyed) return { call, problem: keyed.problem }
   const { key } = keyed
   const planned = {
@@ -175,8 +175,7 @@ function keyOf(
   engine: Engine,
   hold: Hold,
   tool: Tool,
-  args: Json,
-  call_id: string,
+  { call_id, arguments: args }: CallView,
 ): { key: string } | { problem: string } {
   if (!isOneAction(tool)) return { key: call_id }
   try {

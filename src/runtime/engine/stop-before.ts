@@ -2,7 +2,7 @@ import { subject } from '../subject.ts'
 import { type Exhausted, exhausted } from './budget.ts'
 import { type Cut, failRun, isActive, release, spend } from './end.ts'
 import type { Engine } from './engine.ts'
-import { batchFor, type Hold } from './hold.ts'
+import { type Hold, stepOf } from './hold.ts'
 
 /**
  * Checked before each step begins: a session that may not go on, a budget that
@@ -11,7 +11,8 @@ import { batchFor, type Hold } from './hold.ts'
  */
 export async function stopBefore(engine: Engine, hold: Hold, calls: number, cut: Cut): Promise<'over' | undefined> {
   const { session_id, subjects } = hold.state
-  if (subjects.get(session_id)?.state === 'suspended') return release(engine, hold, 'the session is suspended', cut)
+  if (subjects.get(session_id)?.state === 'suspended')
+    return release(stepOf(engine, hold), 'the session is suspended', cut)
   const spent = exhausted(engine, hold, calls)
   return spent === undefined ? undefined : stopSpent(engine, hold, spent, cut)
 }
@@ -20,12 +21,13 @@ export async function stopBefore(engine: Engine, hold: Hold, calls: number, cut:
 export async function stopSpent(engine: Engine, hold: Hold, spent: Exhausted, cut: Cut): Promise<'over'> {
   const { session_id, used } = hold.state
   if (spent.scope === 'agent') return spend(engine, hold, spent, cut)
-  if (spent.scope === 'run') return failRun(engine, hold, 'BUDGET_EXHAUSTED', spent.message, cut, spent)
-  const batch = batchFor(engine, hold)
+  if (spent.scope === 'run')
+    return failRun(engine, hold, { error_code: 'BUDGET_EXHAUSTED', message: spent.message, spent }, cut)
+  const step = stepOf(engine, hold)
   // A paused session begins nothing that could exhaust it: the run waits, and finds out when the session goes on.
   if (isActive(hold.state)) {
     const payload = { reason: spent.message, budget_info: { ...used } }
-    batch.on(subject.session(session_id), 'policy').move('budget_exhausted', payload)
+    step.batch.on(subject.session(session_id), 'policy').move('budget_exhausted', payload)
   }
-  return release(engine, hold, spent.message, cut, batch)
+  return release(step, spent.message, cut)
 }

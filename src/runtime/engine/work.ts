@@ -13,7 +13,7 @@ import { advance } from './advance.ts'
 import { begin, probe } from './effects.ts'
 import { failRun, notBegun } from './end.ts'
 import type { Engine } from './engine.ts'
-import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, type Step, turnOf } from './hold.ts'
 
 /**
  * Carries out the calls of a round: records what is known, begins what may
@@ -46,7 +46,7 @@ export async function proceed(
   batch: Batch,
   calls: readonly CallView[],
 ): Promise<'on' | 'over' | 'wait'> {
-  const next = advance(engine, hold, batch, calls)
+  const next = advance({ engine, hold, batch }, calls)
   // Who was asked to stop is stopped, and does not fail over what it leaves behind.
   if (next.unknowable !== undefined && hold.run.cancel === null) {
     const { action_summary } = next.unknowable
@@ -54,15 +54,15 @@ export async function proceed(
     for (const call of next.probe) probe(engine, hold, call)
     // The run fails over it, but not over what is still under way beside it: that comes to its end first.
     if (isUnderWay(hold)) return 'wait'
-    const message = `Nobody can know whether ${action_summary} happened; the question about it is in the inbox.`
-    return failRun(engine, hold, 'OUTCOME_UNKNOWN', message)
+    const message = `It is unknown whether ${action_summary} happened; the question about it is in the inbox.`
+    return failRun(engine, hold, { error_code: 'OUTCOME_UNKNOWN', message })
   }
   if (hold.run.cancel !== null && !isUnderWay(hold)) {
     if (batch.runes.length > 0) await commit(engine, hold, batch)
     return 'on'
   }
   if (!next.isBusy) {
-    if (next.ask.length > 0 || next.isAsking) return park(engine, hold, batch, calls, next.ask)
+    if (next.ask.length > 0 || next.isAsking) return park({ engine, hold, batch }, calls, next.ask)
     const went = finishTools(hold, batch, calls)
     await commit(engine, hold, batch)
     return went
@@ -185,9 +185,7 @@ function* lastOf(messages: readonly Message[]) {
 
 /** What needs no answer is done; the rest waits for people, and the worker is free for others. */
 async function park(
-  engine: Engine,
-  hold: Hold,
-  batch: Batch,
+  { engine, hold, batch }: Step,
   calls: readonly CallView[],
   ask: readonly (() => void)[],
 ): Promise<'over'> {

@@ -1,6 +1,6 @@
-import type { InteractionView, SessionState } from '../../observation/session-state.ts'
-import type { Actor } from '../../runes/actor.ts'
+import type { InteractionView } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'
+import type { Why } from '../commands/stop.ts'
 import { subject } from '../subject.ts'
 
 /**
@@ -10,12 +10,10 @@ import { subject } from '../subject.ts'
  */
 export function withdrawQuestions(
   batch: Batch,
-  { interactions }: SessionState,
   isMeant: (question: InteractionView) => boolean,
-  reason: string,
-  actor: Actor,
+  { reason, actor }: Why,
 ) {
-  for (const question of interactions.values()) {
+  for (const question of batch.state.interactions.values()) {
     const { interaction_id, run_id, opened } = question
     if (run_id !== null || batch.stateOf(interaction_id) !== 'open' || opened.interaction_kind === 'notice') continue
     if (!isMeant(question)) continue
