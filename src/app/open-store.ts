@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises'
 import { fileBlobs } from '../adapters/files/blobs.ts'
 import { hostPorts } from '../adapters/host/ports.ts'
 import { auditSqlite } from '../adapters/sqlite/audit.ts'
-import { auditCheckpoints, openCheckpoints } from '../adapters/sqlite/checkpoints.ts'
 import { copyStore } from '../adapters/sqlite/copy.ts'
+import { auditFoldCache, openFoldCache } from '../adapters/sqlite/fold-cache.ts'
 import { refuseAbsent } from '../adapters/sqlite/open-database.ts'
 import { openSqliteReadOnly } from '../adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from '../adapters/sqlite/runelog.ts'
@@ -19,7 +19,7 @@ import type { Runelog } from '../runelog/port.ts'
 import type { Ports, RunelogOptions } from '../runelog/ports.ts'
 import { createRedactor, type Redactor } from '../runelog/redactor.ts'
 import { type Blobs, memoryBlobs } from '../runtime/blobs.ts'
-import { type Checkpoints, noCheckpoints } from '../runtime/checkpoints.ts'
+import { type FoldCache, noFoldCache } from '../runtime/fold-cache.ts'
 import { budgets } from '../runtime/models/budgets.ts'
 import { delegated } from '../runtime/models/delegated.ts'
 import { openInteractions } from '../runtime/models/interactions.ts'
@@ -42,7 +42,7 @@ import { type Warn, warnOnStderr } from './warnings.ts'
 export interface Store {
   readonly runelog: Runelog
   readonly blobs: Blobs
-  readonly checkpoints: Checkpoints
+  readonly checkpoints: FoldCache
   readonly redactor: Redactor
   /** No other process writes to the store while it is open here. */
   readonly isExclusive: boolean
@@ -92,7 +92,7 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
     return {
       runelog: openMemoryRunelog(ports, { ...options, eraseBlobs: blobs.erase }),
       blobs,
-      checkpoints: noCheckpoints,
+      checkpoints: noFoldCache,
       redactor,
       isExclusive: true,
     }
@@ -103,7 +103,7 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
     const runelog = await openSqliteRunelog(path, ports, { ...options, eraseBlobs: blobs.erase })
     try {
       const release = claimOwnFile(path)
-      const checkpoints = openCheckpoints(`${path}.cache`, ports.signer)
+      const checkpoints = openFoldCache(`${path}.cache`, ports.signer)
       return { runelog, blobs, checkpoints, redactor, isExclusive: true, announce: runelog.announce, release }
     } catch (error) {
       await runelog.close()
@@ -120,7 +120,7 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
   return {
     ...store,
     blobs: withoutSecrets(blobs, redactor),
-    checkpoints: noCheckpoints,
+    checkpoints: noFoldCache,
     redactor,
     isExclusive: false,
     release: claimOwnFile(segmentsFolder()),
@@ -159,7 +159,7 @@ export async function openExisting(url: string, use: 'look' | 'change'): Promise
     // A missing key file is no damage: a copy may have its key elsewhere.
     if (!existsSync(file)) return
     const fault = keyFault(url)
-    if (fault === undefined) yield* auditCheckpoints(`${path}.cache`, key.signer)
+    if (fault === undefined) yield* auditFoldCache(`${path}.cache`, key.signer)
     else yield { what: 'key of the store', problem: fault.message }
   }
   if (use === 'look') {
@@ -184,7 +184,7 @@ export async function openExisting(url: string, use: 'look' | 'change'): Promise
 function withoutTrace({ redact }: Runelog, cache: string, signer: ExistingStore['signer']): Runelog['redact'] {
   return async (session_id, ...asked) => {
     if (existsSync(cache)) {
-      const checkpoints = openCheckpoints(cache, signer)
+      const checkpoints = openFoldCache(cache, signer)
       checkpoints.forget(session_id)
       checkpoints.close()
     }

@@ -6,7 +6,7 @@ import type { Message } from './dialogue.ts'
 import { newSessionState } from './fold-session.ts'
 import type { RunView, SessionState } from './session-state.ts'
 
-/** Goes up when the fold or its shape changes: a checkpoint of another version is not read. */
+/** Goes up when the fold or its shape changes: a fold cache of another version is not read. */
 export const foldVersion = 13
 
 /** How many messages of a dialogue, or runs, form one part. A part that is complete is never written again. */
@@ -15,7 +15,7 @@ const partSize = 500
 /**
  * A folded session as texts. The head holds everything but the older messages
  * and the runs that are long over; those stand in parts of their own, so that a
- * checkpoint costs what is new and not what the session has become.
+ * save costs what is new and not what the session has become.
  */
 export function toParts(state: SessionState, written: ReadonlySet<string>, hash: string): Map<string, string> {
   const parts = new Map<string, string>()

@@ -14,7 +14,6 @@ import type { AgentDefinition } from './agents/define-agent.ts'
 import type { Asked, Assignment } from './assignment.ts'
 import { atWorkHere } from './at-work.ts'
 import { type Beside, nothingBeside } from './beside.ts'
-import type { Checkpoints } from './checkpoints.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
 import { allowAgain } from './commands/allow-again.ts'
 import { type GraphOf, readGraph } from './commands/graph.ts'
@@ -37,6 +36,7 @@ import { drive } from './engine/drive.ts'
 import type { Engine, EphemeralDelta, Settings } from './engine/engine.ts'
 import { type Hold, nudge, stopEverything } from './engine/hold.ts'
 import { createErasing } from './erasing.ts'
+import type { FoldCache } from './fold-cache.ts'
 import { type Leases, leasesOfOneProcess } from './leases.ts'
 import { type OpenInteraction, openInteractions } from './models/interactions.ts'
 import type { Clock, Ids, Log, Random, Timers } from './ports.ts'
@@ -66,7 +66,7 @@ export interface RuntimePorts {
   /** What lives in sessions beside runs; without it, nothing does. */
   readonly beside?: Beside
   readonly keepWhole: KeepWhole
-  readonly checkpoints?: Checkpoints
+  readonly checkpoints?: FoldCache
   /** This process works for one command, and only on what that asks for. Without it, a process that works takes every run. */
   readonly assignment?: Assignment | undefined
   readonly warn: (message: string, details: object) => void

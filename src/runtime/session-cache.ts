@@ -7,7 +7,7 @@ import type { Append, Recorded, Refused, Runelog } from '../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
 import type { Batch } from './batch.ts'
-import { type Checkpoints, noCheckpoints } from './checkpoints.ts'
+import { type FoldCache, noFoldCache } from './fold-cache.ts'
 import { recording } from './requests.ts'
 
 export interface Sessions {
@@ -26,18 +26,14 @@ export interface Sessions {
 /** How many sessions stay folded. One without work for a while is folded again when it is needed. */
 const kept = 2_000
 
-/** How many runes a session grows by between two checkpoints. */
-const checkpointEvery = 4_000
+/** How many runes a session grows by between two saves of the fold cache. */
+const saveEvery = 4_000
 
 /**
  * Folded sessions, kept at hand. `exclusive`: no other process writes to
  * the store, so a fold stays current by itself.
  */
-export function createSessions(
-  runelog: Runelog,
-  exclusive: boolean,
-  checkpoints: Checkpoints = noCheckpoints,
-): Sessions {
+export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: FoldCache = noFoldCache): Sessions {
   const states = new Map<string, SessionState>()
   const loading = new Map<string, Promise<SessionState>>()
   const saved = new WeakMap<SessionState, { readonly event_id: number; readonly written: ReadonlySet<string> }>()
@@ -116,7 +112,7 @@ export function createSessions(
     const seen = erasures
     const head = await runelog.head(session_id)
     if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const cached = await fromCheckpoint(session_id)
+    const cached = await fromFoldCache(session_id)
     const state = cached ?? newSessionState(session_id)
     if (cached === undefined) await readOn(state, head.event_id)
     if (seen !== erasures || outdated.has(state)) return first(session_id)
@@ -125,7 +121,7 @@ export function createSessions(
     return state
   }
 
-  async function fromCheckpoint(session_id: string): Promise<SessionState | undefined> {
+  async function fromFoldCache(session_id: string): Promise<SessionState | undefined> {
     const parts = loaded(session_id)
     const found = parts === undefined ? undefined : fromParts(session_id, parts)
     if (parts === undefined || found === undefined) return undefined
@@ -136,28 +132,28 @@ export function createSessions(
     await readOn(state)
     if (!outdated.has(state)) return state
     // The process that erased something died before it was gone from here.
-    checkpoints.forget(session_id)
+    foldCache.forget(session_id)
     return undefined
   }
 
   /** It is only a cache: what cannot be read is folded from the runes. */
   function loaded(session_id: string): ReadonlyMap<string, string> | undefined {
     try {
-      return checkpoints.load(session_id)
+      return foldCache.load(session_id)
     } catch {
       return undefined
     }
   }
 
-  /** A short session is folded as quickly as its checkpoint is read, so only long ones get one. */
-  function checkpoint(state: SessionState, { hash }: Rune) {
+  /** A short session is folded as quickly as the fold cache is read, so only long ones get one. */
+  function saveFold(state: SessionState, { hash }: Rune) {
     const last = saved.get(state)
-    if (checkpoints === noCheckpoints || state.event_id - (last?.event_id ?? 0) < checkpointEvery) return
+    if (foldCache === noFoldCache || state.event_id - (last?.event_id ?? 0) < saveEvery) return
     const { event_id } = state
     const before = last?.written ?? new Set()
     const parts = toParts(state, before, hash)
     try {
-      checkpoints.save(state.session_id, parts)
+      foldCache.save(state.session_id, parts)
       saved.set(state, { event_id, written: new Set([...before, ...parts.keys()]) })
     } catch {
       // All of it is saved or nothing: the one from before stays good, and what was committed stays committed.
@@ -220,7 +216,7 @@ export function createSessions(
       }
       const last = runes.at(-1)
       tell(state.session_id)
-      if (last !== undefined && last.event_id === state.event_id && !outdated.has(state)) checkpoint(state, last)
+      if (last !== undefined && last.event_id === state.event_id && !outdated.has(state)) saveFold(state, last)
       return runes
     },
 
@@ -229,7 +225,7 @@ export function createSessions(
       if (state !== undefined) outdated.add(state)
       erasures++
       states.delete(session_id)
-      checkpoints.forget(session_id)
+      foldCache.forget(session_id)
     },
 
     listen(session_id, listener) {

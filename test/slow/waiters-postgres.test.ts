@@ -6,7 +6,7 @@ import { systemTimers } from '../../src/adapters/system/timers.ts'
 import { closeStore, models } from '../../src/app/open-store.ts'
 import type { Fault } from '../../src/faults/fault.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
-import { noCheckpoints } from '../../src/runtime/checkpoints.ts'
+import { noFoldCache } from '../../src/runtime/fold-cache.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { registryIn } from '../support/goal-registry.ts'
 import { freshDatabase } from '../support/postgres.ts'
@@ -23,7 +23,7 @@ test('F-103 library: on PostgreSQL, a store that is given up refuses everything 
   const redactor = createRedactor({ secrets: new Map() })
   const sharing = { lease_ms: 5_000, warn: () => {}, clock: systemClock, timers: systemTimers }
   const opened = await openPostgresStore(proxy.url, hostPorts, { models, redactor, patience: 1_500 }, sharing)
-  const store = { ...opened, checkpoints: noCheckpoints, redactor, isExclusive: false }
+  const store = { ...opened, checkpoints: noFoldCache, redactor, isExclusive: false }
   onTestFinished(() => closeStore(store))
   const { sw, waiters } = await programWithWaiters(store, registry)
 

@@ -4,7 +4,7 @@
  * archived session with an erased event, and a cached fold.
  */
 import { z } from 'zod'
-import { openCheckpoints } from '../../../src/adapters/sqlite/checkpoints.ts'
+import { openFoldCache } from '../../../src/adapters/sqlite/fold-cache.ts'
 import { createStatewright } from '../../../src/app/statewright.ts'
 import { signerOf } from '../../../src/app/store-key.ts'
 import { foldSession, newSessionState } from '../../../src/observation/fold-session.ts'
@@ -47,6 +47,6 @@ const state = newSessionState(second)
 const runes = await sw.runelog.read(second)
 for (const rune of runes) foldSession(state, rune)
 await sw.close()
-const cache = openCheckpoints(`${path}.cache`, signerOf(`sqlite:${path}`))
+const cache = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
 cache.save(second, toParts(state, new Set(), runes.at(-1)?.hash ?? ''))
 cache.close()

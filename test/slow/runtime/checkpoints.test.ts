@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { openCheckpoints } from '../../../src/adapters/sqlite/checkpoints.ts'
+import { openFoldCache } from '../../../src/adapters/sqlite/fold-cache.ts'
 import { openExisting } from '../../../src/app/open-store.ts'
 import { createStatewright } from '../../../src/app/statewright.ts'
 import { signerOf } from '../../../src/app/store-key.ts'
@@ -35,7 +35,7 @@ test('a session comes back from its checkpoint as it comes back from its runes',
   const runes = await sw.runelog.read(session_id)
   await sw.close()
 
-  const checkpoints = openCheckpoints(`${path}.cache`, signerOf(`sqlite:${path}`))
+  const checkpoints = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
   const found = fromParts(session_id, checkpoints.load(session_id) ?? new Map())
   checkpoints.close()
   // It was really used for most of the way, and part by part.
@@ -158,7 +158,7 @@ test('what was redacted does not live on in a checkpoint', async () => {
   const { path, sw, session_id } = await aLongSession('redacted.db')
   const result = (await sw.runelog.read(session_id)).find((r) => r.kind === 'tool.result')
   await sw.redact(session_id, result?.event_id ?? 0, 'asked for')
-  const checkpoints = openCheckpoints(`${path}.cache`, signerOf(`sqlite:${path}`))
+  const checkpoints = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
   expect(checkpoints.load(session_id)).toBeUndefined()
   checkpoints.close()
   await sw.close()
@@ -171,7 +171,7 @@ test('what was redacted from the command line does not live on in a checkpoint e
   const { runelog } = await openExisting(`sqlite:${path}`, 'change')
   await runelog.redact(session_id, result?.event_id ?? 0, 'asked for')
   await runelog.close()
-  const checkpoints = openCheckpoints(`${path}.cache`, signerOf(`sqlite:${path}`))
+  const checkpoints = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
   expect(checkpoints.load(session_id)).toBeUndefined()
   checkpoints.close()
 })
@@ -181,7 +181,7 @@ test('a checkpoint from before a redaction is not used: whoever erased may have 
   const said = (await sw.runelog.read(session_id)).filter((r) => /echo 0\b/.test(JSON.stringify(r.payload)))
   for (const { event_id } of said) await sw.runelog.redact(session_id, event_id, 'asked for')
   await sw.close()
-  const before = openCheckpoints(`${path}.cache`, signerOf(`sqlite:${path}`))
+  const before = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
   expect(JSON.stringify([...(before.load(session_id) ?? [])])).toContain('echo 0')
   before.close()
 

@@ -3,7 +3,7 @@
  * rune. It is only a cache: if it cannot be read or does not fit the log, the runes
  * are folded.
  */
-export interface Checkpoints {
+export interface FoldCache {
   /** Parts that are given replace those of the same name; `head` is written last. */
   save(session_id: string, parts: ReadonlyMap<string, string>): void
   /** Every part of a session; undefined if there is none, or if it is damaged. */
@@ -14,4 +14,4 @@ export interface Checkpoints {
 }
 
 /** For stores whose sessions end with the process. */
-export const noCheckpoints: Checkpoints = { save: () => {}, load: () => undefined, forget: () => {}, close: () => {} }
+export const noFoldCache: FoldCache = { save: () => {}, load: () => undefined, forget: () => {}, close: () => {} }

@@ -3,16 +3,16 @@ import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { partsText, statementText } from '../../kernel/digest.ts'
 import type { Damage } from '../../runelog/damage.ts'
 import type { Signer } from '../../runes/checkpoint.ts'
-import type { Checkpoints } from '../../runtime/checkpoints.ts'
+import type { FoldCache } from '../../runtime/fold-cache.ts'
 import { DatabaseSync } from './driver.ts'
 import { causeOf, explain, readDatabase } from './open-database.ts'
 
 /**
- * Checkpoints in a file of their own beside the store. Nothing is synced: what
+ * The fold cache, in a file of its own beside the store. Nothing is synced: what
  * a power cut takes is folded again. What it damages, or what anyone changes who
  * has the file and not the key of the store, is found by its code and not used.
  */
-export function openCheckpoints(path: string, signer: () => Signer): Checkpoints {
+export function openFoldCache(path: string, signer: () => Signer): FoldCache {
   const db = open(path)
   const codeOf = coding(signer)
   const insert = db.prepare('INSERT OR REPLACE INTO part (session_id, name, sha256, body) VALUES (?, ?, ?, ?)')
@@ -48,7 +48,7 @@ export function openCheckpoints(path: string, signer: () => Signer): Checkpoints
 }
 
 /** Every part that is not what a process of this store saved. Nothing uses them; someone changed them. */
-export function* auditCheckpoints(path: string, signer: () => Signer): Generator<Damage, void, void> {
+export function* auditFoldCache(path: string, signer: () => Signer): Generator<Damage, void, void> {
   if (!existsSync(path)) return
   const codeOf = coding(signer)
   let db: DatabaseSync | undefined
