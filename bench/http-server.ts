@@ -28,7 +28,7 @@ export interface Ready {
   readonly bare_stream_port: number
   readonly session_id: string
   readonly execution_id: string
-  /** A session that nobody but the bench writes to, and where it ends. */
+  /** A session that only the bench writes to, and where it ends. */
   readonly quiet_id: string
   readonly head: number
 }

@@ -45,7 +45,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /**
  * One table, one insert of 1 KB per synced commit: nothing durable is cheaper.
  * With a pause before each commit, which is not counted, it tells what the disk
- * takes for that when it is left alone in between, as it is by whoever also works.
+ * takes for that when it is left alone in between, as by a program that also works.
  */
 function floor(commits: number, pause_ms = 0): number {
   const db = new DatabaseSync(fresh())

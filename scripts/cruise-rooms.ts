@@ -5,7 +5,7 @@ import extractConfig from 'dependency-cruiser/config-utl/extract-depcruise-optio
 
 export interface RoomReport {
   readonly modules: number
-  /** Every broken rule, and every file that nobody looked at; nothing means the rooms are in order. */
+  /** Every broken rule, and every file that was not checked; nothing means the rooms are in order. */
   readonly problems: readonly string[]
 }
 

@@ -37,7 +37,7 @@ export const goal = {
   auto: true,
   critic: 'critic',
   budget: { tokens: 10_000, tool_calls: 20, iterations: 3 },
-  // Whoever starts it again, after a crash, finds the same goal.
+  // A second start, after a crash, finds the same goal.
   idempotency_key: 'recall of batch 7',
 }
 

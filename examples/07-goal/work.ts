@@ -11,7 +11,7 @@ const ledger = join(folder, 'ledger.ndjson')
 const outside: Outside = {
   async act(what, key, result) {
     appendFileSync(ledger, `${JSON.stringify({ what, key, result })}\n`)
-    // It has happened; the answer takes its time, as answers do. Whoever is killed now does not know.
+    // It has happened; the answer takes its time, as answers do. A process that is killed now does not know.
     await delay(500)
     return result
   },

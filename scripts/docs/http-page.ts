@@ -51,7 +51,7 @@ const streams = streamRoutes({} as Streams)
 
 const streaming = [
   '## Streams',
-  'Server-sent events. Read them with `fetch`, which can send the token; `EventSource` cannot. `id:` is a cursor: send it back as `Last-Event-ID`, or as `after`, and the stream goes on without gap or duplicate, also after the server was started anew. A reader that does not keep up is cut off and may come back. Without anything to say there is a comment every 15 s.',
+  'Server-sent events. Read them with `fetch`, which can send the token; `EventSource` cannot. `id:` is a cursor: send it back as `Last-Event-ID`, or as `after`, and the stream goes on without gap or duplicate, also after a restart of the server. A reader that does not keep up is cut off and may come back. Without anything to say there is a comment every 15 s.',
   table(
     ['stream', 'request', 'scope', 'what comes', 'events', 'query'],
     streams.map(({ name, path, scope, summary, events, query }) => [

@@ -15,7 +15,7 @@ export interface Couplings<M extends string = string, F extends string = string,
 interface Row<M extends string> {
   readonly meaning: string
   readonly moves: readonly M[]
-  /** The worker that holds the run, under its fence; or anyone, without one, while nobody holds it. */
+  /** The worker that holds the run, under its fence; or any process, without a fence, while the run is not held. */
   readonly by: 'holder' | 'command' | 'either'
 }
 

@@ -18,7 +18,7 @@ export interface TopologyNode {
   readonly meaning: string
   readonly is_terminal: boolean
   readonly is_initial: boolean
-  /** Terminal states are stable too: nobody has to act for them to last. */
+  /** Terminal states are stable too: they last without anyone acting. */
   readonly is_stable: boolean
   readonly is_resumable: boolean
 }

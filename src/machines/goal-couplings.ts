@@ -1,4 +1,4 @@
-/** How goals and their tasks move, together with the agents and runs that do the work. Nobody holds a goal: whoever looks at it decides by its record. */
+/** How goals and their tasks move, together with the agents and runs that do the work. No process holds a goal: each one that looks at it decides by its record. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const goalFrames = {
   session_readied:      { by: 'command', moves: ['session.agent_ready'], meaning: 'A session begins to work without a message.' },

@@ -84,7 +84,7 @@ test(`F-109 large store: with ${sessions} sessions no request holds the event lo
     '/api/sessions?q=r',
     '/api/sessions?q=ses_',
     '/api/sessions?state=suspended',
-    '/api/sessions?agent=nobody',
+    '/api/sessions?agent=unknown',
     '/api/runs',
     '/api/inbox',
     '/api/goals',

@@ -50,7 +50,7 @@ test('rows that a killed process had not written are folded from the runes, and 
   expect(await dump(again.runelog)).toBe(rows)
 })
 
-test('whoever lists rows sees the last commit', async () => {
+test('rows: a list shows the last commit', async () => {
   const { runelog, inTable } = await store()
   accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('interaction', 'int_1')] }))
   expect(inTable('int_1')).toBeUndefined()

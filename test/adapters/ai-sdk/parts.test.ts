@@ -72,7 +72,7 @@ test.each([
   expect(others.map((event) => (event.type === 'error' ? event.error_type : event.type))).toEqual(expected)
 })
 
-test('tokens that nobody counted are not made up, and those that are no number are nothing', async () => {
+test('usage: tokens that the provider did not count are not made up, and those that are no number are left out', async () => {
   const usage = { inputTokens: { total: 12 }, outputTokens: { total: Number.NaN } }
   expect((await hear([{ ...finish('stop'), usage }])).others[0]).toEqual({
     type: 'usage',

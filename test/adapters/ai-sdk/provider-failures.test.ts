@@ -127,7 +127,7 @@ describe.each(providers)('$title', (provider) => {
     for (const secret of [key, wrong]) expect(JSON.stringify(said)).not.toContain(secret)
   })
 
-  test('nobody listens at the address', async () => {
+  test('no server listens at the address', async () => {
     const url = await closedPort()
     const { others } = gist(await hear(provider.model({ url, key })))
     expect(others).toEqual([expect.objectContaining({ error_type: 'connection_lost', retryable: true })])

@@ -10,7 +10,7 @@ import { withoutKeys } from '../../../src/adapters/ai-sdk/without-keys.ts'
 const seed = 20_261_101
 
 describe('names on the wire', () => {
-  test('a dot becomes an underscore, a name that fits stays, and nobody loses a name to another', () => {
+  test('a dot becomes an underscore, a name that fits stays, and no tool loses its name to another', () => {
     const names = wireNames(['mail.send', 'mail/send', 'mail_send', 'look'])
     expect(['mail.send', 'mail/send', 'mail_send', 'look'].map(names.toWire)).toEqual([
       'mail_send_2',

@@ -18,7 +18,7 @@ function setUp() {
 
 const names = (runs: readonly HeldRun[] | undefined) => runs?.map(({ run_id, epoch }) => `${run_id} ${epoch}`)
 
-test('a lease that nobody renews ends after its time, and says so', async () => {
+test('leases: a lease that is not renewed ends after its time, and says so', async () => {
   const { hand, leases } = setUp()
   const lease = leases.hold('run_1', 1, leases.instant())
   await hand.advance(lease_ms - 1)
