@@ -1,3 +1,6 @@
+import type { Redactor } from '../runelog/redactor.ts'
+import { readThrown } from './thrown.ts'
+
 /**
  * The signal of a controller, with an `aborted` that looks before it answers.
  * A timer cannot be trusted for this: a process that was stopped wakes with all
@@ -42,6 +45,71 @@ export function liveSignal(controller: AbortController, look: () => void): Abort
       value: () => {
         lookOnce()
         if (aborted.call(signal) === true) throw reason.call(signal)
+      },
+    },
+  })
+}
+
+type Add = AbortSignal['addEventListener']
+type Listener = Parameters<Add>[1]
+
+interface Hearing {
+  readonly warn: (message: string, details: object) => void
+  readonly redactor: Redactor
+}
+
+/**
+ * The same signal, whose listeners may throw. Node ends the process when a
+ * listener of a signal throws, and tools, probes and models may listen to ours:
+ * what a listener throws is a warning about `subject`, and the abort goes on.
+ */
+export function guardListeners(signal: AbortSignal, { warn, redactor }: Hearing, subject: object): AbortSignal {
+  const tell = (thrown: unknown) => {
+    const error = readThrown(thrown, redactor.redact).message
+    warn('a listener of an abort signal failed', { ...subject, error })
+  }
+  const { addEventListener: add, removeEventListener: remove } = AbortSignal.prototype
+  const onabort = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'onabort')
+  const known = new WeakMap<object, (event: Event) => void>()
+
+  function guarded(listener: Listener): Listener {
+    if (listener === null || (typeof listener !== 'function' && typeof listener !== 'object')) return listener
+    const call =
+      known.get(listener) ??
+      ((event: Event) => {
+        try {
+          const done: unknown =
+            typeof listener === 'function' ? listener.call(signal, event) : listener.handleEvent(event)
+          // A listener may be async. Node takes its rejection for an error, too.
+          Promise.resolve(done).catch(tell)
+        } catch (thrown) {
+          tell(thrown)
+        }
+      })
+    known.set(listener, call)
+    return call
+  }
+
+  /** Node itself listens with options that have symbols, which bind the listener to the life of another object. */
+  const isOfNode = (options: unknown) =>
+    typeof options === 'object' && options !== null && Object.getOwnPropertySymbols(options).length > 0
+
+  let handler: Listener | null = null
+  return Object.defineProperties(signal, {
+    addEventListener: {
+      value: (type: string, listener: Listener, options?: Parameters<Add>[2]) =>
+        add.call(signal, type, isOfNode(options) ? listener : guarded(listener), options),
+    },
+    removeEventListener: {
+      value: (type: string, listener: Listener, options?: Parameters<Add>[2]) => {
+        for (const one of new Set([listener, guarded(listener)])) remove.call(signal, type, one, options)
+      },
+    },
+    onabort: {
+      get: () => handler,
+      set(given: Listener | null) {
+        handler = given
+        onabort?.set?.call(signal, typeof given === 'function' ? guarded(given) : given)
       },
     },
   })

@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Message } from '../observation/dialogue.ts'
-import { askPersonName } from './ecs/ask-person.ts'
+import { askPersonName } from './ecs/shapes.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 import { sayValue } from './say-value.ts'
 

@@ -8,7 +8,7 @@ import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { readThrown } from '../../src/runtime/thrown.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { ToolContext } from '../../src/runtime/tools/tool.ts'
-import { streamLimits } from '../../src/runtime/turns/stream-limits.ts'
+import { streamLimits } from '../../src/runtime/turns/answer.ts'
 import { createWorld } from '../support/world.ts'
 
 const secret = 'tok_9fQ2xLmZ7vR4kW1s'

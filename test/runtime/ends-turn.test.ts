@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
-import { DidNotHappen } from '../../src/runtime/tools/did-not-happen.ts'
+import { DidNotHappen } from '../../src/runtime/tools/tool.ts'
 import { createWorld } from '../support/world.ts'
 
 const input = z.object({})

@@ -1,7 +1,7 @@
 import { addAbortListener, once } from 'node:events'
 import { expect, test } from 'vitest'
 import { createRedactor } from '../../src/runelog/redactor.ts'
-import { guardListeners } from '../../src/runtime/guard-listeners.ts'
+import { guardListeners } from '../../src/runtime/live-signal.ts'
 
 function guarded() {
   const controller = new AbortController()

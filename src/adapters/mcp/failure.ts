@@ -1,5 +1,5 @@
 import { readThrown } from '../../runtime/thrown.ts'
-import { DidNotHappen } from '../../runtime/tools/did-not-happen.ts'
+import { DidNotHappen } from '../../runtime/tools/tool.ts'
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from './sdk.ts'
 
 /** Nothing has reached the server when one of these is thrown. */

@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { partsText, statementText } from '../../kernel/digest.ts'
 import type { Damage } from '../../runelog/damage.ts'
 import type { Signer } from '../../runes/checkpoint.ts'
-import type { FoldCache } from '../../runtime/fold-cache.ts'
+import type { FoldCache } from '../../runtime/session-cache.ts'
 import { DatabaseSync } from './driver.ts'
 import { causeOf, explain, readDatabase } from './open-database.ts'
 

@@ -1,4 +1,4 @@
-import { DidNotHappen } from '../../runtime/tools/did-not-happen.ts'
+import { DidNotHappen } from '../../runtime/tools/tool.ts'
 
 /** Something tried to leave the place it was given, and was stopped. The runtime records it as a violation, not as a failure. */
 export function breach(message: string): Error {

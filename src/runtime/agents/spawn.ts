@@ -1,5 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Budget } from '../../observation/session-state.ts'
+import type { Runelog } from '../../runelog/port.ts'
+import { subjectOf } from '../../runelog/subject-of.ts'
 import type { Batch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { subject } from '../subject.ts'
@@ -48,4 +50,15 @@ export function spawn(engine: Engine, batch: Batch, spawning: Spawning): string 
   if (problem === undefined) handle.move('init_complete', { agent_id })
   else handle.move('init_error', { agent_id, error: problem })
   return agent_id
+}
+
+/** Refused with `not_found` if the session never had this agent. An empty answer would look like an agent that did nothing. */
+export async function refuseUnknownAgent(
+  runelog: Pick<Runelog, 'row'>,
+  session_id: string,
+  agent_id: string | undefined,
+): Promise<void> {
+  if (agent_id === undefined) return
+  const agent = await subjectOf(runelog, 'agent', agent_id)
+  if (agent.session_id !== session_id) throw faults.not_found({ what: 'agent', id: agent_id })
 }

@@ -8,7 +8,7 @@ import type { Engine } from '../engine/engine.ts'
 import { subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
 import { ended } from './ended.ts'
-import { failOrphans } from './orphans.ts'
+import { failOrphans } from './recover.ts'
 import { stop } from './stop.ts'
 import { refuseOver } from './submit.ts'
 

@@ -3,7 +3,7 @@ import { createGraph } from '../../observation/graph-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import type { GraphState } from '../../wire/contract.ts'
-import { refuseUnknownAgent } from '../agents/refuse-unknown.ts'
+import { refuseUnknownAgent } from '../agents/spawn.ts'
 
 export interface GraphOf {
   /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */

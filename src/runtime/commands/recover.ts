@@ -1,13 +1,12 @@
 import type { RunView } from '../../observation/session-state.ts'
-import { createBatch } from '../batch.ts'
+import { type Batch, createBatch } from '../batch.ts'
 import { inputWithdrawn } from '../contracts/endings.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { AbandonedRun } from '../shared-store.ts'
 import { subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
-import { giveUp, type Unfit } from './give-up.ts'
-import { failOrphans } from './orphans.ts'
+import { closeOpenCalls } from './stop.ts'
 
 /**
  * A run whose worker is gone. Its epoch goes up, so that the worker cannot
@@ -93,4 +92,44 @@ function whyNot(engine: Engine, run: RunView, isAlone: boolean): Unfit | undefin
   if (run.requeues_without_progress >= requeue_limit)
     return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeue_limit} times without getting anywhere.` }
   return undefined
+}
+
+/** Why a run cannot be continued. */
+export interface Unfit {
+  readonly error_code: string
+  readonly message: string
+}
+
+/** The run fails for good. If a worker held it, its epoch goes up: a late worker cannot add to a run that is over. */
+export function giveUp(engine: Engine, batch: Batch, run: RunView, { error_code, message }: Unfit) {
+  const turn = batch.state.turns.get(run.turn_id ?? '')
+  if (turn !== undefined) {
+    const inTools = turn.state === 'tool_executing'
+    if (inTools) closeOpenCalls(engine, batch, run, { reason: message, actor: 'recovery' })
+    batch.on(subject.turn(run, turn.turn_id), 'recovery').move(inTools ? 'tool_crash' : 'stream_error', {
+      error_type: error_code.toLowerCase(),
+      message,
+      retryable: false,
+    })
+  }
+  batch.on(subject.run(run), 'recovery').move('restart.reconcile_failed', {
+    error_code,
+    message,
+    ...(run.status === 'running' && { epoch: run.epoch + 1 }),
+  })
+}
+
+/** Runs in the queue of an agent that is over: nobody would ever take them, so whoever waits for them is told. */
+export async function failOrphans(engine: Engine, session_id: string, agent_id: string): Promise<void> {
+  await attempt(engine, session_id, (state) => {
+    const at = state.subjects.get(agent_id)?.state
+    const orphans = [...state.openRuns.values()].filter((run) => run.agent_id === agent_id && run.status === 'queued')
+    if (orphans.length === 0 || (at !== 'terminated' && at !== 'failed')) return { answer: () => undefined }
+    const batch = createBatch(state, engine.clock.now())
+    for (const run of orphans) {
+      const message = `The agent ${run.agent} was terminated before it could begin; submit it again for a new one.`
+      giveUp(engine, batch, run, { error_code: 'AGENT_TERMINATED', message })
+    }
+    return { batch, answer: () => undefined }
+  })
 }

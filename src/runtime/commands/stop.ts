@@ -7,11 +7,11 @@ import type { RunView, SessionState } from '../../observation/session-state.ts'
 import type { Actor } from '../../runes/actor.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import { closeCalls } from '../contracts/closing.ts'
+import { settlementQuestion } from '../engine/did-not.ts'
 import type { Engine } from '../engine/engine.ts'
-import { settlementQuestion } from '../engine/settlement-question.ts'
 import { subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
-import { refuseMissing } from './clean-input.ts'
+import { refuseMissing } from './submit.ts'
 
 export interface Stopped {
   readonly run_id: string

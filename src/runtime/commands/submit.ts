@@ -14,7 +14,6 @@ import { type Batch, createBatch } from '../batch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type RunIds, subject } from '../subject.ts'
 import { attempt } from './attempt.ts'
-import { cleanInput } from './clean-input.ts'
 
 export interface Submission {
   readonly agent: string
@@ -256,4 +255,21 @@ export function openRun(
   const payload = { agent, input, mode, interactive_require_user_reply, budget, ...above, ...bound }
   const run = { ...subject.run({ run_id, agent_id }), about: { run_id, agent_id, ...concerns } }
   batch.on(run, actor).open(payload, visibility)
+}
+
+/** One rule for every way in: a blank text is no input, and a turn without input would do nothing. */
+export function refuseMissing(what: string, input: Json | undefined): void {
+  if (input === undefined || input === null || (typeof input === 'string' && input.trim() === ''))
+    throw faults.input_missing({ what })
+}
+
+/** The input without secrets. A value that JSON cannot express is refused by name. */
+export async function cleanInput({ redactor }: Engine, what: string, input: Json): Promise<Json> {
+  refuseMissing(what, input)
+  try {
+    return (await redactor.cleanLong(input)).value
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw faults.input_unfit({ what, problem: error.message })
+  }
 }

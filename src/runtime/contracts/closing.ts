@@ -1,8 +1,10 @@
 import type { Json } from '../../kernel/json.ts'
-import type { CallView } from '../../observation/session-state.ts'
+import type { CallView, InteractionView } from '../../observation/session-state.ts'
 import type { Actor } from '../../runes/actor.ts'
+import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
-import { readSettlement } from '../interactions/settlement.ts'
+import type { Why } from '../commands/stop.ts'
+import { subject } from '../subject.ts'
 import { cancelled, failed, settledDidNot, settledHappened, succeeded } from './endings.ts'
 import { outcomeUnknown, type Question, unknownLeft } from './openings.ts'
 
@@ -56,4 +58,42 @@ function leave(batch: Batch, call: CallView, how: Closing) {
   if (settled.outcome === 'happened') return settledHappened(batch, call, settled.result, false)
   if (settled.outcome === 'did_not') return settledDidNot(batch, call, settled.reason, false)
   unknownLeft(batch, call, how.newInteractionId(), how.settlementFor(call))
+}
+
+export interface Settlement {
+  readonly outcome: 'happened' | 'did_not' | 'leave'
+  readonly result?: Json
+  readonly reason: string
+}
+
+/** Reads back what a person said about an unknown outcome. It was checked before it was recorded; an erased one says nothing. */
+export function readSettlement({ reply }: Payload<'interaction.answered'>): Settlement {
+  const {
+    outcome = 'leave',
+    result,
+    reason,
+  } = reply as { outcome?: Settlement['outcome']; result?: Json; reason?: string }
+  return {
+    outcome,
+    ...(result === undefined ? {} : { result }),
+    reason: reason ?? 'A person says that it did not happen.',
+  }
+}
+
+/**
+ * Withdraws the open questions that no run asked and that are meant: answers to
+ * them could not be acted on any more. A notice stays: that someone has seen it
+ * is always worth a line.
+ */
+export function withdrawQuestions(
+  batch: Batch,
+  isMeant: (question: InteractionView) => boolean,
+  { reason, actor }: Why,
+) {
+  for (const question of batch.state.interactions.values()) {
+    const { interaction_id, run_id, opened } = question
+    if (run_id !== null || batch.stateOf(interaction_id) !== 'open' || opened.interaction_kind === 'notice') continue
+    if (!isMeant(question)) continue
+    batch.on(subject.question(question), actor).move('withdraw', { reason })
+  }
 }

@@ -4,8 +4,8 @@ import { definitionOf } from '../engine/engine.ts'
 import type { Clock, Timers } from '../ports.ts'
 import type { Member } from '../shared-store.ts'
 import { readThrown } from '../thrown.ts'
-import type { Dispatch, DispatchPorts } from './dispatch.ts'
 import { dispatchHere } from './dispatch-here.ts'
+import type { Dispatch, DispatchPorts } from './dispatcher.ts'
 import { handBack } from './look-after.ts'
 
 export interface DispatchAsked extends Dispatch {

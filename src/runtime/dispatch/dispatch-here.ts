@@ -5,7 +5,7 @@ import { recoverAll } from '../commands/recover-all.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { readThrown } from '../thrown.ts'
 import { createDeadlines } from './deadlines.ts'
-import type { Dispatch, DispatchPorts } from './dispatch.ts'
+import type { Dispatch, DispatchPorts } from './dispatcher.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { lookAfterOrphans, obeyCancel } from './look-after.ts'
 

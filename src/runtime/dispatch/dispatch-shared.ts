@@ -5,7 +5,7 @@ import { recoverAll } from '../commands/recover-all.ts'
 import { finishClosing } from '../commands/session.ts'
 import { mayBeTaken } from '../engine/take.ts'
 import type { AbandonedRun, Member } from '../shared-store.ts'
-import type { Dispatch, DispatchPorts } from './dispatch.ts'
+import type { Dispatch, DispatchPorts } from './dispatcher.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { handBack, lookAfterOrphans, obeyCancel } from './look-after.ts'
 

@@ -1,7 +1,6 @@
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
-import { failOrphans } from '../commands/orphans.ts'
-import { requeue } from '../commands/recover.ts'
+import { failOrphans, requeue } from '../commands/recover.ts'
 import { stop } from '../commands/stop.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine/engine.ts'

@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
+import { readDay, readInstant } from '../../kernel/instant.ts'
 import type { Problem } from '../../kernel/problem.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
-import { fieldProblems } from './field-problems.ts'
+import { isEmpty, valueProblem } from './field-value.ts'
 import { type EcsRequest, ecsInput, type Field, type field, type option } from './shapes.ts'
 
 /** Reads what a model or a tool asked of a person. A form that cannot be answered is refused before a person sees it. */
@@ -44,4 +45,62 @@ function partProblems({ type, fields, displays = [] }: EcsRequest): Problem[] {
   if (type === 'display' && displays.length === 0)
     problems.push({ pointer: '/displays', problem: 'A display needs something to show.' })
   return problems
+}
+
+/** What makes the fields of a form impossible to answer: bounds that exclude everything, defaults that do not fit. */
+export function fieldProblems(fields: readonly Field[]): Problem[] {
+  const names = new Set<string>()
+  return fields.flatMap((field, i) => {
+    const found = [...oneField(field)]
+    if (names.has(field.name)) found.push(['name', `Another field is called ${field.name}.`])
+    names.add(field.name)
+    return found.map(([part, problem]) => ({ pointer: `/fields/${i}/${part}`, problem }))
+  })
+}
+
+function* oneField(field: Field): Generator<readonly [part: string, problem: string]> {
+  const { type, options, min, max } = field
+  if (hasOptions(field)) {
+    const values = (options ?? []).map((option) => option.value)
+    if (values.length === 0) yield ['options', `A ${type} needs options.`]
+    if (new Set(values).size !== values.length) yield ['options', 'Two options have the same value.']
+    if (typeof min === 'number' && min > values.length) yield ['min', 'There are not that many options.']
+  } else if (options !== undefined) yield ['options', `A ${type} has no options.`]
+
+  const bound = boundOf(field)
+  if (min !== undefined && bound(min) === undefined) yield ['min', `It does not bound a ${type}.`]
+  if (max !== undefined && bound(max) === undefined) yield ['max', `It does not bound a ${type}.`]
+  const [low, high] = [min, max].map((value) => (value === undefined ? undefined : bound(value)))
+  if (low !== undefined && high !== undefined && low > high) yield ['min', 'It is greater than max.']
+  if (type === 'slider' && (min === undefined || max === undefined)) yield ['min', 'A slider needs min and max.']
+  if (field.step !== undefined && type !== 'number' && type !== 'slider') yield ['step', `A ${type} has no steps.`]
+
+  if (field.default === undefined || isEmpty(field.default)) return
+  const problem = valueProblem(field, field.default)
+  if (problem !== undefined) yield ['default', problem]
+}
+
+function hasOptions({ type, options }: Field): boolean {
+  return (
+    type === 'select' || type === 'radio' || type === 'multiselect' || (type === 'checkbox' && options !== undefined)
+  )
+}
+
+/** Reads a bound in the unit of its field: a number, a day or a moment. */
+function boundOf(field: Field): (bound: number | string) => number | undefined {
+  const count = (bound: number | string) => (typeof bound === 'number' ? bound : undefined)
+  switch (field.type) {
+    case 'date':
+      return (bound) => (typeof bound === 'string' ? readDay(bound) : undefined)
+    case 'datetime':
+      return (bound) => (typeof bound === 'string' ? readInstant(bound) : undefined)
+    case 'select':
+    case 'radio':
+    case 'boolean':
+      return () => undefined
+    case 'checkbox':
+      return hasOptions(field) ? count : () => undefined
+    default:
+      return count
+  }
 }

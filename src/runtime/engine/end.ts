@@ -6,10 +6,10 @@ import { closeCalls, type Known } from '../contracts/closing.ts'
 import { evidenceAdded } from '../contracts/openings.ts'
 import { subject } from '../subject.ts'
 import { readThrown } from '../thrown.ts'
-import type { Exhausted } from './budget.ts'
+import { type Exhausted, exhausted } from './budget.ts'
+import { settlementQuestion } from './did-not.ts'
 import type { Engine } from './engine.ts'
 import { callsOf, commit, type Hold, heldTurn, type Step, stepOf, turnOf } from './hold.ts'
-import { settlementQuestion } from './settlement-question.ts'
 
 /** An answer that ends with its turn: what was said so far, and what that cost. */
 export interface Cut {
@@ -169,4 +169,32 @@ function known(hold: Hold, call: CallView): Known | undefined {
   if (outcome?.status === 'sandbox_violation')
     return { status: 'sandbox_violation', error: outcome.error, error_kind: 'sandbox_violation' }
   return undefined
+}
+
+/**
+ * Checked before each step begins: a session that may not go on, a budget that
+ * is used up. An agent's own budget ends the agent, a run's ends the run, and
+ * the session's suspends the session, where its runs wait in the queue.
+ */
+export async function stopBefore(engine: Engine, hold: Hold, calls: number, cut: Cut): Promise<'over' | undefined> {
+  const { session_id, subjects } = hold.state
+  if (subjects.get(session_id)?.state === 'suspended')
+    return release(stepOf(engine, hold), 'the session is suspended', cut)
+  const spent = exhausted(engine, hold, calls)
+  return spent === undefined ? undefined : stopSpent(engine, hold, spent, cut)
+}
+
+/** Ends what a used-up budget ends: the agent, the run, or the session until it gets a new one. */
+export async function stopSpent(engine: Engine, hold: Hold, spent: Exhausted, cut: Cut): Promise<'over'> {
+  const { session_id, used } = hold.state
+  if (spent.scope === 'agent') return spend(engine, hold, spent, cut)
+  if (spent.scope === 'run')
+    return failRun(engine, hold, { error_code: 'BUDGET_EXHAUSTED', message: spent.message, spent }, cut)
+  const step = stepOf(engine, hold)
+  // A paused session begins nothing that could exhaust it: the run waits, and finds out when the session goes on.
+  if (isActive(hold.state)) {
+    const payload = { reason: spent.message, budget_info: { ...used } }
+    step.batch.on(subject.session(session_id), 'policy').move('budget_exhausted', payload)
+  }
+  return release(step, spent.message, cut)
 }

@@ -2,7 +2,7 @@ import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../../runelog/clean-stream.ts'
 import { afterLostRace } from '../commands/attempt.ts'
-import { guardListeners } from '../guard-listeners.ts'
+import { guardListeners } from '../live-signal.ts'
 import { subject } from '../subject.ts'
 import { stacksOf } from '../thrown.ts'
 import { readCall } from '../tools/read-call.ts'
@@ -13,13 +13,24 @@ import { isRepeated } from '../turns/repeated-calls.ts'
 import { buildRequest } from '../turns/request.ts'
 import { retryDelay } from '../turns/retry.ts'
 import type { Exhausted } from './budget.ts'
-import { watchBudgets } from './cut-off.ts'
-import { type Cut, cancelHeld, endTurn, failRun, isActive, isOneTooMany, putBack, release, suspend } from './end.ts'
+import { watchBudgets } from './budget.ts'
+import {
+  type Cut,
+  cancelHeld,
+  endTurn,
+  failRun,
+  isActive,
+  isOneTooMany,
+  putBack,
+  release,
+  stopBefore,
+  stopSpent,
+  suspend,
+} from './end.ts'
 import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, heldTurn, type Step, stepOf, turnOf } from './hold.ts'
-import { toolsFor } from './plan-binding.ts'
+import { toolsFor } from './judge-call.ts'
 import { isStep, receive } from './receive.ts'
-import { stopBefore, stopSpent } from './stop-before.ts'
 
 /** Lets the model answer once, and records what it said. */
 export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'> {

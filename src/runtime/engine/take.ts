@@ -1,13 +1,15 @@
-import { accepted, isFault } from '../../faults/catalogue.ts'
+import { accepted, faults, isFault } from '../../faults/catalogue.ts'
+import type { GoalView } from '../../observation/goal-state.ts'
+import { positionOf } from '../../observation/graph-state.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
+import { othersTurn, sliceRunes } from '../../runelog/slices.ts'
+import { createVerifier } from '../../runes/verify.ts'
 import { createBatch } from '../batch.ts'
-import { ancestorsOf, isStoppedAbove } from '../delegation-limits.ts'
+import { ancestorsOf, isStoppedAbove } from '../delegation.ts'
 import { subject } from '../subject.ts'
 import { definitionOf, type Engine } from './engine.ts'
-import { takePlace } from './goal-places.ts'
 import { type Hold, stopEverything } from './hold.ts'
-import { proveInFlight } from './prove-in-flight.ts'
 
 /**
  * Takes a queued run: raises its epoch, and opens a turn unless one is still
@@ -88,4 +90,66 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
 
 function versionOf(state: SessionState, subject_id: string): number {
   return state.subjects.get(subject_id)?.version ?? 0
+}
+
+interface Places {
+  readonly max_parallel: number
+  readonly per_agent: Readonly<Record<string, number>>
+}
+
+/**
+ * A goal says how many of its tasks are worked on at once, in all and by each
+ * agent. The scheduler gives out no more; but a task that waited for a person goes on when the answer
+ * comes, and its place may be taken by then. Undefined: there is no place, and
+ * whoever drives the goal wakes the run again when one is free. What is
+ * returned ends the time in which the run is being taken.
+ */
+export function takePlace({ taking, turnedAway }: Engine, state: SessionState, run: RunView): (() => void) | undefined {
+  const goal = state.goals.size === 0 ? undefined : goalOf(state, run.run_id)
+  if (goal === undefined) return () => {}
+  const { max_parallel, per_agent = {} } = goal.config as unknown as Partial<Places>
+  const owner = goal.tasks.find(({ run_ids }) => run_ids.at(-1) === run.run_id)?.planned.owner ?? ''
+  const busy = goal.tasks.filter(({ run_ids }) => {
+    const other = run_ids.at(-1) ?? ''
+    return other !== run.run_id && (state.runs.get(other)?.status === 'running' || taking.has(other))
+  })
+  const alike = busy.filter(({ planned }) => planned.owner === owner)
+  if (
+    busy.length >= (max_parallel ?? Number.POSITIVE_INFINITY) ||
+    alike.length >= (per_agent[owner] ?? Number.POSITIVE_INFINITY)
+  ) {
+    turnedAway.add(run.run_id)
+    return undefined
+  }
+  taking.add(run.run_id)
+  return () => taking.delete(run.run_id)
+}
+
+function goalOf(state: SessionState, run_id: string): GoalView | undefined {
+  for (const goal of state.goals.values()) if (goal.tasks.some(({ run_ids }) => run_ids.at(-1) === run_id)) return goal
+  return undefined
+}
+
+/**
+ * A run whose call was begun by a worker that is gone goes on only if its log
+ * is what was recorded: whether the call may be repeated stands there, and a
+ * changed byte must not start it a second time. Throws `store_damaged` otherwise.
+ * Who signed an erasure is for `verify` to judge; here the chain and the payloads count.
+ */
+export async function proveInFlight(engine: Engine, state: SessionState, run: RunView): Promise<void> {
+  if (!positionOf(state, run.run_id).pending.some(({ contract }) => contract === 'running')) return
+  const { session_id } = state
+  const verifier = createVerifier(session_id, { sha256: engine.sha256, check: () => true, trusted: undefined })
+  let taken = 0
+  for await (const record of engine.runelog.records(session_id)) {
+    refuse(verifier.take(record))
+    if (++taken % sliceRunes === 0) await othersTurn()
+  }
+  refuse(verifier.end())
+
+  function refuse(bad: ReturnType<typeof verifier.end>) {
+    if (bad === undefined) return
+    const problem = `${bad.problem} A call was under way, and is neither repeated nor asked about.`
+    throw faults.store_damaged({ what: `${session_id} event ${bad.event_id}`, problem })
+  }
 }

@@ -1,15 +1,13 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
-import { guardListeners } from '../guard-listeners.ts'
-import { liveSignal } from '../live-signal.ts'
+import { guardListeners, liveSignal } from '../live-signal.ts'
 import type { Cancel, Clock, Log, Timers } from '../ports.ts'
 import { sayValue } from '../say-value.ts'
 import { type Clean, evidenceOf, isAbort, isMarked, readThrown, stacksOf } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
 import { type KeepWhole, limitOutput } from './limit-output.ts'
 import { createReports, type ProgressStream } from './reports.ts'
-import { stopwatch } from './stopwatch.ts'
 import type { Asked, Tool, ToolContext } from './tool.ts'
 
 export type Outcome = { readonly duration_ms: number } & (
@@ -215,4 +213,49 @@ function unrecordable(tool: Tool, problem: string): Bare<Outcome> {
   const error = `${tool.name} returned something that cannot be recorded: ${problem}`
   if (!tool.irreversible) return { status: 'error', error, error_kind: 'output_not_json' }
   return { status: 'success', output: `The action was carried out. ${error}` }
+}
+
+/** Calls back when the time is up, and does not count the time that is spent on something else. */
+export function stopwatch(ms: number, clock: Clock, timers: Timers, onUp: () => void) {
+  let left = ms
+  let since = clock.monotonic()
+  let cancel: Cancel | undefined = timers.after(ms, up)
+  let pauses = 0
+
+  function up() {
+    cancel = undefined
+    onUp()
+  }
+
+  function pause() {
+    if (pauses++ > 0) return
+    cancel?.()
+    cancel = undefined
+    left -= clock.monotonic() - since
+  }
+
+  function goOn() {
+    if (--pauses > 0) return
+    since = clock.monotonic()
+    cancel = timers.after(Math.max(left, 0), up)
+  }
+
+  return {
+    pause,
+    /** The time may be up although the timer has not fired yet. */
+    look() {
+      if (cancel === undefined || clock.monotonic() - since < left) return
+      cancel()
+      cancel = undefined
+      onUp()
+    },
+    async without<T>(work: () => Promise<T>): Promise<T> {
+      pause()
+      try {
+        return await work()
+      } finally {
+        goOn()
+      }
+    },
+  }
 }

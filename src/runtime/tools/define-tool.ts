@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
-import { askPersonName } from '../ecs/ask-person.ts'
+import { askPersonName } from '../ecs/shapes.ts'
 import { sayValue } from '../say-value.ts'
-import { toldSchema } from './input-schema.ts'
+import { toldSchema } from './foreign-schema.ts'
 import type { Tool } from './tool.ts'
 
 type Optional = Exclude<keyof Tool, 'name' | 'input' | 'run'>
