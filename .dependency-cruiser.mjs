@@ -64,10 +64,14 @@ export default {
     },
     {
       name: 'reasoning-sees-consequences-only',
-      comment: 'Red line: a turn reads consequence views, never a contract or the runelog.',
+      comment:
+        'Red line: a turn reads the dialogue with its consequence views, never a contract, a fold or the runelog.',
       severity: 'error',
       from: { path: '^src/runtime/turns/' },
-      to: { path: '^src/(runelog/|runtime/contracts|runtime/tools)' },
+      to: {
+        path: '^src/(runelog|runtime|observation)/',
+        pathNot: '^src/(runtime/(turns/|model|ports|thrown|say-value|written-arguments)|observation/dialogue)',
+      },
     },
     {
       name: 'the-coordinator-reaches-nothing-that-executes',

@@ -1,5 +1,5 @@
 import type { Json } from '../kernel/json.ts'
-import type { Settings } from '../runtime/engine/engine.ts'
+import type { Settings } from '../runtime/engine.ts'
 import { type Warn, warnOnStderr } from './warnings.ts'
 
 /** The config file that commands read unless another is named. */

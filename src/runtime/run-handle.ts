@@ -3,8 +3,8 @@ import type { Json } from '../kernel/json.ts'
 import { isTerminal } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
-import { endedOrStuck } from './commands/ended.ts'
-import type { EphemeralDelta } from './engine/engine.ts'
+import { endedOrStuck } from './ended.ts'
+import type { EphemeralDelta } from './engine.ts'
 import type { Runtime } from './runtime.ts'
 
 /** What can be heard of a run: its runes, in order and exactly once, and text that is not durable yet. */

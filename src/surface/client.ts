@@ -1,6 +1,6 @@
 import type { Rune } from '../runes/rune.ts'
 import type { Asked } from '../runtime/assignment.ts'
-import type { EphemeralDelta } from '../runtime/engine/engine.ts'
+import type { EphemeralDelta } from '../runtime/engine.ts'
 import type { Operation } from './operation.ts'
 
 /** How the command line reaches operations: on the store itself, or through a server. Both answer alike. */

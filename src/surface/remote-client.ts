@@ -1,7 +1,7 @@
 import { faults, isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Rune } from '../runes/rune.ts'
-import type { EphemeralDelta } from '../runtime/engine/engine.ts'
+import type { EphemeralDelta } from '../runtime/engine.ts'
 import { readServerSent } from '../wire/server-sent.ts'
 import type { Client, Given, Heard } from './client.ts'
 import type { Operation } from './operation.ts'

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Store as Opened, openStore } from '../../src/app/open-store.ts'
-import type { Settings } from '../../src/runtime/engine/engine.ts'
+import type { Settings } from '../../src/runtime/engine.ts'
 import type { Through } from '../support/world.ts'
 
 /** Somewhere to play. Every play runs on every store; another kind of store is one more entry. */

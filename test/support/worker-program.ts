@@ -6,7 +6,7 @@ import { accepted } from '../../src/faults/catalogue.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import type { Append, Runelog } from '../../src/runelog/port.ts'
 import type { Rune } from '../../src/runes/rune.ts'
-import type { Settings } from '../../src/runtime/engine/engine.ts'
+import type { Settings } from '../../src/runtime/engine.ts'
 import { workerAgents } from './worker-agents.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { createStatewright, type StatewrightOptions } from '../../src/app/statewright.ts'
-import type { Settings } from '../../src/runtime/engine/engine.ts'
+import type { Settings } from '../../src/runtime/engine.ts'
 import { whenFinished } from './concurrent.ts'
 import { freshDatabase } from './postgres.ts'
 import { scratchFolder } from './scratch-folder.ts'

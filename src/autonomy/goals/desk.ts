@@ -5,7 +5,7 @@ import type { GoalView, PlannedTask } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Concerns } from '../../runes/rune.ts'
 import type { Batch } from '../../runtime/batch.ts'
-import type { Engine } from '../../runtime/engine/engine.ts'
+import type { Engine } from '../../runtime/engine.ts'
 import type { GoalConfig } from './goal-config.ts'
 import type { GoalIds } from './goal-ids.ts'
 

@@ -3,7 +3,7 @@ import type { Budget } from '../../observation/session-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { subjectOf } from '../../runelog/subject-of.ts'
 import type { Batch } from '../batch.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine.ts'
 import { subject } from '../subject.ts'
 import { readThrown, stacksOf } from '../thrown.ts'
 

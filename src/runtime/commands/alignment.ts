@@ -8,7 +8,7 @@ import type { CallView, InteractionView, SessionState } from '../../observation/
 import { runesOf } from '../../runelog/subject-of.ts'
 import type { ExecutionSnapshot } from '../../wire/contract.ts'
 import type { Batch } from '../batch.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine.ts'
 import { aboutRun, executionOf } from '../subject.ts'
 
 /** What was found before a question is closed by a person, a program or a timer. */

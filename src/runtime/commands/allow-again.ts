@@ -2,9 +2,9 @@ import { faults } from '../../faults/catalogue.ts'
 import { contractHistories, statusOf } from '../../observation/contract.ts'
 import { runesOf, subjectOf } from '../../runelog/subject-of.ts'
 import { createBatch } from '../batch.ts'
-import type { Engine } from '../engine/engine.ts'
+import { attempt } from '../decide-and-append.ts'
+import type { Engine } from '../engine.ts'
 import { saltedKey } from '../tools/policy.ts'
-import { attempt } from './attempt.ts'
 
 /**
  * A person wants an irreversible action done once more although it was done.

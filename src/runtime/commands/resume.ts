@@ -1,6 +1,6 @@
 import { subjectOf } from '../../runelog/subject-of.ts'
 import type { ExecutionSnapshot } from '../../wire/contract.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine.ts'
 import { look, notWaiting } from './alignment.ts'
 import { type Replied, type Reply, reply } from './reply.ts'
 

@@ -4,13 +4,12 @@ import { isTerminal } from '../../kernel/machine.ts'
 import { whyRefused } from '../../kernel/why-refused.ts'
 import { runMachine } from '../../machines/run.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
-import type { Actor } from '../../runes/actor.ts'
 import { type Batch, createBatch } from '../batch.ts'
-import { closeCalls } from '../contracts/closing.ts'
-import { settlementQuestion } from '../engine/did-not.ts'
-import type { Engine } from '../engine/engine.ts'
+import { attempt } from '../decide-and-append.ts'
+import type { Engine } from '../engine.ts'
+import { closeCalls, type Why } from '../run/call-closing.ts'
+import { settlementQuestion } from '../run/unknown-outcome.ts'
 import { subject } from '../subject.ts'
-import { attempt } from './attempt.ts'
 import { refuseMissing } from './submit.ts'
 
 export interface Stopped {
@@ -67,12 +66,6 @@ export function runOf(state: SessionState, run_id: string): RunView {
   const run = state.runs.get(run_id)
   if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
   return run
-}
-
-/** Why something ends, and who ends it. */
-export interface Why {
-  readonly reason: string
-  readonly actor: Actor
 }
 
 /** A run that no worker holds: queued or waiting, with or without a turn. */

@@ -11,9 +11,9 @@ import type { Actor } from '../../runes/actor.ts'
 import type { Visibility } from '../../runes/rune.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
-import type { Engine } from '../engine/engine.ts'
+import { attempt } from '../decide-and-append.ts'
+import type { Engine } from '../engine.ts'
 import { type RunIds, subject } from '../subject.ts'
-import { attempt } from './attempt.ts'
 
 export interface Submission {
   readonly agent: string

@@ -1,12 +1,12 @@
 import type { Asked, Assignment } from '../assignment.ts'
-import { requeue } from '../commands/recover.ts'
-import { definitionOf } from '../engine/engine.ts'
+import { definitionOf } from '../engine.ts'
 import type { Clock, Timers } from '../ports.ts'
+import { handBack } from '../recovery/look-after.ts'
+import { requeue } from '../recovery/recover.ts'
 import type { Member } from '../shared-store.ts'
 import { readThrown } from '../thrown.ts'
 import { dispatchHere } from './dispatch-here.ts'
 import type { Dispatch, DispatchPorts } from './dispatcher.ts'
-import { handBack } from './look-after.ts'
 
 export interface DispatchAsked extends Dispatch {
   /** Recovers what is asked for, and works on it from now on. Refused if this process lacks its agent. */

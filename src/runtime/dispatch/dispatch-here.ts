@@ -1,13 +1,13 @@
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
-import { expire } from '../commands/expire.ts'
-import { recoverAll } from '../commands/recover-all.ts'
 import type { Clock, Timers } from '../ports.ts'
+import { expire } from '../recovery/expire.ts'
+import { lookAfterOrphans, obeyCancel } from '../recovery/look-after.ts'
+import { recoverAll } from '../recovery/recover-all.ts'
 import { readThrown } from '../thrown.ts'
 import { createDeadlines } from './deadlines.ts'
 import type { Dispatch, DispatchPorts } from './dispatcher.ts'
 import { createDispatcher } from './dispatcher.ts'
-import { lookAfterOrphans, obeyCancel } from './look-after.ts'
 
 /**
  * For a store that one process owns: runs wait in memory, deadlines in one heap.

@@ -1,13 +1,13 @@
 import { isFault } from '../../faults/catalogue.ts'
-import { expire } from '../commands/expire.ts'
-import { requeue } from '../commands/recover.ts'
-import { recoverAll } from '../commands/recover-all.ts'
 import { finishClosing } from '../commands/session.ts'
-import { mayBeTaken } from '../engine/take.ts'
+import { expire } from '../recovery/expire.ts'
+import { handBack, lookAfterOrphans, obeyCancel } from '../recovery/look-after.ts'
+import { requeue } from '../recovery/recover.ts'
+import { recoverAll } from '../recovery/recover-all.ts'
+import { mayBeTaken } from '../run/acquire.ts'
 import type { AbandonedRun, Member } from '../shared-store.ts'
 import type { Dispatch, DispatchPorts } from './dispatcher.ts'
 import { createDispatcher } from './dispatcher.ts'
-import { handBack, lookAfterOrphans, obeyCancel } from './look-after.ts'
 
 /**
  * For a store that several processes share. Jobs are recorded together with

@@ -1,5 +1,5 @@
-import type { Recovered } from '../commands/recover-all.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine.ts'
+import type { Recovered } from '../recovery/recover-all.ts'
 
 /** Hands runs to workers of this process. It only wakes: the log decides whether a run may be taken. */
 export interface Dispatcher {

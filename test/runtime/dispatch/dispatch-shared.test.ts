@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { dispatchShared } from '../../../src/runtime/dispatch/dispatch-shared.ts'
-import type { Engine } from '../../../src/runtime/engine/engine.ts'
+import type { Engine } from '../../../src/runtime/engine.ts'
 import type { Member, Tasks } from '../../../src/runtime/shared-store.ts'
 
 test('what the queue brings while a worker leaves is for others, and no failure', async () => {

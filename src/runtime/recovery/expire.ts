@@ -1,9 +1,9 @@
 import type { Fault } from '../../faults/fault.ts'
 import { createBatch } from '../batch.ts'
-import type { Engine } from '../engine/engine.ts'
+import { align } from '../commands/alignment.ts'
+import { attempt } from '../decide-and-append.ts'
+import type { Engine } from '../engine.ts'
 import { subject } from '../subject.ts'
-import { align } from './alignment.ts'
-import { attempt } from './attempt.ts'
 import { takeUp } from './take-up.ts'
 
 /**

@@ -1,6 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
+import type { Engine } from '../engine.ts'
 import { guardListeners, liveSignal } from '../live-signal.ts'
 import { subject } from '../subject.ts'
 import { evidenceOf, readThrown, stacksOf } from '../thrown.ts'
@@ -11,10 +12,9 @@ import type { ProgressStream } from '../tools/reports.ts'
 import type { Probed, Tool } from '../tools/tool.ts'
 import { createAsking } from './ask.ts'
 import { createCrashing } from './crashed.ts'
-import { type Obstacle, obstacleToDidNot, patienceOf, recordReport, sayObstacle } from './did-not.ts'
-import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 import { outdated, whyNotRepeat } from './judge-call.ts'
+import { type Obstacle, obstacleToDidNot, patienceOf, recordReport, sayObstacle } from './unknown-outcome.ts'
 
 /**
  * Touches the world. The record that it may is committed; the lease is looked

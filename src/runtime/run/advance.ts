@@ -1,13 +1,13 @@
 import type { Json } from '../../kernel/json.ts'
 import type { CallView, InteractionView } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'
-import { readSettlement } from '../contracts/closing.ts'
-import * as endings from '../contracts/endings.ts'
-import * as openings from '../contracts/openings.ts'
-import { settlementQuestion } from './did-not.ts'
-import type { Engine } from './engine.ts'
+import type { Engine } from '../engine.ts'
+import { readSettlement } from './call-closing.ts'
+import * as endings from './call-endings.ts'
+import * as openings from './call-openings.ts'
 import type { Hold, Step } from './hold.ts'
 import { type Judged, judgeCall, outdated, stepDefaults } from './judge-call.ts'
+import { settlementQuestion } from './unknown-outcome.ts'
 
 /** What the calls of a round come to, once everything that can be recorded now is in the batch. */
 export interface Advance {

@@ -1,12 +1,12 @@
 import type { RunView } from '../../observation/session-state.ts'
 import { type Batch, createBatch } from '../batch.ts'
-import { inputWithdrawn } from '../contracts/endings.ts'
+import { closeOpenCalls } from '../commands/stop.ts'
+import { attempt } from '../decide-and-append.ts'
 import { withdrawOrphans } from '../delegation.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine.ts'
+import { inputWithdrawn } from '../run/call-endings.ts'
 import type { AbandonedRun } from '../shared-store.ts'
 import { subject } from '../subject.ts'
-import { attempt } from './attempt.ts'
-import { closeOpenCalls } from './stop.ts'
 
 /**
  * A run whose worker is gone. Its epoch goes up, so that the worker cannot

@@ -4,13 +4,13 @@ import { contractMachine } from '../../machines/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import { type Batch, createBatch } from '../batch.ts'
-import { attempt } from '../commands/attempt.ts'
-import { evidenceAdded, type Question } from '../contracts/openings.ts'
+import { attempt } from '../decide-and-append.ts'
+import type { Engine } from '../engine.ts'
 import { onItsOwn } from '../requests.ts'
 import { evidenceOf, isMarked, readThrown } from '../thrown.ts'
 import { returned } from '../tools/carry-out.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { Engine } from './engine.ts'
+import { evidenceAdded, type Question } from './call-openings.ts'
 
 /** Why "it did not happen" cannot be accepted now, from a probe or from a person. */
 export type Obstacle =

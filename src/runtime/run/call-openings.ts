@@ -4,7 +4,7 @@ import type { Evidence, WaitingReason } from '../../runes/kinds/contract.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
 import { aboutCall, executionOf, subject } from '../subject.ts'
-import { endTool, inputWithdrawn, moveContract, refuseTool } from './endings.ts'
+import { endTool, inputWithdrawn, moveContract, refuseTool } from './call-endings.ts'
 
 /** A call that the model made, before anything about it is recorded. */
 export interface PlannedCall extends CallView {

@@ -1,14 +1,14 @@
 import { isFault } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import { afterLostRace } from '../commands/attempt.ts'
+import { afterLostRace } from '../decide-and-append.ts'
+import type { Engine } from '../engine.ts'
 import { stackOf } from '../thrown.ts'
 import { leftBehind } from '../tools/carry-out.ts'
+import { take } from './acquire.ts'
 import { cancelHeld, crash, putBack } from './end.ts'
-import type { Engine } from './engine.ts'
 import { batchFor, callsOf, commit, type Hold, type InHand, isUnderWay, turnOf } from './hold.ts'
 import { reason } from './reason.ts'
-import { take } from './take.ts'
-import { recordOutcomes, work } from './work.ts'
+import { recordOutcomes, work } from './round.ts'
 
 /**
  * Takes a run and works on it until it ends, waits for people, or is taken

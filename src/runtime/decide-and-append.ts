@@ -1,11 +1,11 @@
-import { accepted, faults, isFault } from '../../faults/catalogue.ts'
-import { Fault } from '../../faults/fault.ts'
-import type { SessionState } from '../../observation/session-state.ts'
-import type { Refused } from '../../runelog/port.ts'
-import { othersTurn } from '../../runelog/slices.ts'
-import type { Rune } from '../../runes/rune.ts'
-import type { Batch } from '../batch.ts'
-import type { Engine } from '../engine/engine.ts'
+import { accepted, faults, isFault } from '../faults/catalogue.ts'
+import { Fault } from '../faults/fault.ts'
+import type { SessionState } from '../observation/session-state.ts'
+import type { Refused } from '../runelog/port.ts'
+import { othersTurn } from '../runelog/slices.ts'
+import type { Rune } from '../runes/rune.ts'
+import type { Batch } from './batch.ts'
+import type { Engine } from './engine.ts'
 
 /** What to record, given the state of a session. Without a batch there is nothing to record, and `answer` is given none. */
 export interface Decision<A> {

@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine.ts'
 import { readThrown } from '../thrown.ts'
 
 /** What no run asked is for those beside the runs. The answer is recorded: if they fail, the next process goes on. */

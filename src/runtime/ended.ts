@@ -1,8 +1,8 @@
-import { faults } from '../../faults/catalogue.ts'
-import { isTerminal } from '../../kernel/machine.ts'
-import { runMachine } from '../../machines/run.ts'
-import type { RunView, SessionState } from '../../observation/session-state.ts'
-import type { Engine } from '../engine/engine.ts'
+import { faults } from '../faults/catalogue.ts'
+import { isTerminal } from '../kernel/machine.ts'
+import { runMachine } from '../machines/run.ts'
+import type { RunView, SessionState } from '../observation/session-state.ts'
+import type { Engine } from './engine.ts'
 import { once } from './once.ts'
 
 /** Waits until a run is over, whatever becomes of it, or until the signal fires. */

@@ -1,9 +1,9 @@
 import { type BudgetSpent, saySpent } from '../../observation/budget-spent.ts'
 import { parentRun } from '../../observation/fold-spending.ts'
 import type { AgentView, Budget, Used } from '../../observation/session-state.ts'
+import type { Engine } from '../engine.ts'
 import type { Cancel } from '../ports.ts'
 import type { Price } from '../turns/price.ts'
-import type { Engine } from './engine.ts'
 import type { Hold } from './hold.ts'
 
 /** Whose budget is used up, and the sentence that says so. */

@@ -2,14 +2,14 @@ import type { CallView, SessionState } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
-import { closeCalls, type Known } from '../contracts/closing.ts'
-import { evidenceAdded } from '../contracts/openings.ts'
+import type { Engine } from '../engine.ts'
 import { subject } from '../subject.ts'
 import { readThrown } from '../thrown.ts'
 import { type Exhausted, exhausted } from './budget.ts'
-import { settlementQuestion } from './did-not.ts'
-import type { Engine } from './engine.ts'
+import { closeCalls, type Known } from './call-closing.ts'
+import { evidenceAdded } from './call-openings.ts'
 import { callsOf, commit, type Hold, heldTurn, type Step, stepOf, turnOf } from './hold.ts'
+import { settlementQuestion } from './unknown-outcome.ts'
 
 /** An answer that ends with its turn: what was said so far, and what that cost. */
 export interface Cut {

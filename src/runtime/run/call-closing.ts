@@ -3,19 +3,23 @@ import type { CallView, InteractionView } from '../../observation/session-state.
 import type { Actor } from '../../runes/actor.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Batch } from '../batch.ts'
-import type { Why } from '../commands/stop.ts'
 import { subject } from '../subject.ts'
-import { cancelled, failed, settledDidNot, settledHappened, succeeded } from './endings.ts'
-import { outcomeUnknown, type Question, unknownLeft } from './openings.ts'
+import { cancelled, failed, settledDidNot, settledHappened, succeeded } from './call-endings.ts'
+import { outcomeUnknown, type Question, unknownLeft } from './call-openings.ts'
 
 /** What the holder knows about an effect that it began itself. */
 export type Known =
   | { readonly status: 'success'; readonly output: Json; readonly duration_ms: number; readonly output_ref?: string }
   | { readonly status: 'error' | 'sandbox_violation'; readonly error: string; readonly error_kind: string }
 
-export interface Closing {
+/** Why something ends, and who ends it. */
+export interface Why {
   readonly reason: string
   readonly actor: Actor
+}
+
+/** How the calls of a run that ends are closed. */
+export interface Closing extends Why {
   readonly newInteractionId: () => string
   readonly settlementFor: (call: CallView) => Question
   readonly knownOf: (call: CallView) => Known | undefined

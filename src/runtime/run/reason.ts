@@ -1,7 +1,8 @@
 import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../../runelog/clean-stream.ts'
-import { afterLostRace } from '../commands/attempt.ts'
+import { afterLostRace } from '../decide-and-append.ts'
+import type { Engine } from '../engine.ts'
 import { guardListeners } from '../live-signal.ts'
 import { subject } from '../subject.ts'
 import { stacksOf } from '../thrown.ts'
@@ -27,7 +28,6 @@ import {
   stopSpent,
   suspend,
 } from './end.ts'
-import type { Engine } from './engine.ts'
 import { batchFor, commit, type Hold, heldTurn, type Step, stepOf, turnOf } from './hold.ts'
 import { toolsFor } from './judge-call.ts'
 import { isStep, receive } from './receive.ts'

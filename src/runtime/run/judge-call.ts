@@ -5,12 +5,12 @@ import type { CallView } from '../../observation/session-state.ts'
 import { defaultsOf } from '../ecs/answers.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { askPersonName } from '../ecs/shapes.ts'
+import type { Engine } from '../engine.ts'
 import type { ToolDescription } from '../model.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
 import { foreignShape } from '../tools/foreign-schema.ts'
 import { approvalDigest, decide } from '../tools/policy.ts'
 import { readCall } from '../tools/read-call.ts'
-import type { Engine } from './engine.ts'
 import type { Hold } from './hold.ts'
 
 /** What is to become of a recorded call, by the tools and the policy as they are now. */

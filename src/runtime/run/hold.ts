@@ -4,10 +4,10 @@ import type { Evidence } from '../../runes/kinds/contract.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { AgentDefinition } from '../agents/define-agent.ts'
 import { type Batch, createBatch } from '../batch.ts'
+import type { Engine } from '../engine.ts'
 import type { Lease } from '../leases.ts'
 import { type Subject, subject } from '../subject.ts'
 import { type Outcome as Carried, leftBehind } from '../tools/carry-out.ts'
-import type { Engine } from './engine.ts'
 
 /** A run in the hands of this worker, and what only this worker knows about it. */
 export interface Hold {

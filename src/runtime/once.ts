@@ -1,5 +1,5 @@
-import type { SessionState } from '../../observation/session-state.ts'
-import type { Sessions } from '../session-cache.ts'
+import type { SessionState } from '../observation/session-state.ts'
+import type { Sessions } from './session-cache.ts'
 
 /**
  * The first answer that `look` has about a session: at once, or when something

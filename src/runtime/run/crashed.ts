@@ -1,8 +1,8 @@
 import type { CallView } from '../../observation/session-state.ts'
-import { once } from '../commands/once.ts'
+import type { Engine } from '../engine.ts'
+import { once } from '../once.ts'
 import { readThrown, stackOf } from '../thrown.ts'
 import type { Culprit, Fate } from '../tools/culprit.ts'
-import type { Engine } from './engine.ts'
 import type { Hold } from './hold.ts'
 
 /** Records what a tool threw that was given up before. */

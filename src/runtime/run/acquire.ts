@@ -7,8 +7,8 @@ import { othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { createVerifier } from '../../runes/verify.ts'
 import { createBatch } from '../batch.ts'
 import { ancestorsOf, isStoppedAbove } from '../delegation.ts'
+import { definitionOf, type Engine } from '../engine.ts'
 import { subject } from '../subject.ts'
-import { definitionOf, type Engine } from './engine.ts'
 import { type Hold, stopEverything } from './hold.ts'
 
 /**

@@ -1,11 +1,11 @@
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
-import { failOrphans, requeue } from '../commands/recover.ts'
 import { stop } from '../commands/stop.ts'
 import { withdrawOrphans } from '../delegation.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine.ts'
 import type { Member } from '../shared-store.ts'
 import { readThrown } from '../thrown.ts'
+import { failOrphans, requeue } from './recover.ts'
 
 /** A cancel that came when the run was about to wait, or to be let go of: nobody holds it, so it is stopped here. */
 export async function obeyCancel(engine: Engine, session_id: string, run_id: string): Promise<void> {

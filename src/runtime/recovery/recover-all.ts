@@ -1,15 +1,15 @@
 import { Fault } from '../../faults/fault.ts'
 import { subjects } from '../../runelog/models/subjects.ts'
 import type { Row } from '../../runelog/read-model.ts'
+import { finishClosing } from '../commands/session.ts'
 import { withdrawOrphans } from '../delegation.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine.ts'
 import { delegated } from '../models/delegated.ts'
 import { openInteractions } from '../models/interactions.ts'
 import { waitingRuns } from '../models/waiting-runs.ts'
 import { runningRuns, runsIn } from '../running-runs.ts'
 import type { AbandonedRun } from '../shared-store.ts'
 import { preserve, requeue, rouse } from './recover.ts'
-import { finishClosing } from './session.ts'
 
 export interface Recovered {
   readonly requeued: number
