@@ -32,6 +32,20 @@ export function marksOf(runes: readonly Rune[], execution_id: string): readonly 
   ]
 }
 
+/** The moves with guard readings of the contract, its questions and its run, from its opening to its end. */
+export function guardedMoves(runes: readonly Rune[], execution_id: string): readonly Rune[] {
+  const own = runes.filter((rune) => rune.execution_id === execution_id)
+  const first = own[0]
+  const last = own.find((rune) => rune.kind === 'contract.moved' && isTerminal(contractMachine, rune.to))
+  return runes.filter(
+    ({ event_id, guards, run_id, execution_id: id }) =>
+      guards !== undefined &&
+      (id === execution_id || (first !== undefined && run_id === first.run_id)) &&
+      event_id >= (first?.event_id ?? 0) &&
+      (last === undefined || event_id <= last.event_id),
+  )
+}
+
 /** A start that only leads to a question allows no effect. */
 function isEffectStart(rune: Rune, own: readonly Rune[]): boolean {
   if (rune.to !== 'running') return false

@@ -3,7 +3,7 @@ import { getConsequence, getSnapshot, getTransitions } from '../api/execution.ts
 import { useConcerning } from '../contract/concerning.ts'
 import { PathStrip } from '../contract/path-strip.tsx'
 import { SameKey } from '../contract/same-key.tsx'
-import { WriteAhead } from '../contract/write-ahead.tsx'
+import { GuardedMoves, WriteAhead } from '../contract/write-ahead.tsx'
 import { InteractionCard } from '../inbox/card.tsx'
 import { Diagram } from '../machines/diagram.tsx'
 import { legalMoves } from '../machines/legal.ts'
@@ -105,6 +105,7 @@ export function ContractPage({ execution_id }: { execution_id: string }) {
         </section>
         <section>
           <WriteAhead runes={runes} execution_id={execution_id} />
+          <GuardedMoves runes={runes} execution_id={execution_id} />
           <SameKey runes={runes} idempotency_key={value.idempotency_key} execution_id={execution_id} />
         </section>
       </div>

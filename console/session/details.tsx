@@ -1,5 +1,6 @@
 import type { Rune } from '../../src/runes/rune.ts'
 import { Copy } from '../parts/copy.tsx'
+import { Guards } from '../parts/guards.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { Link } from '../parts/link.tsx'
 import { amend } from '../route.ts'
@@ -70,6 +71,7 @@ export function RuneFacts({ rune }: { rune: Rune }) {
           {trigger != null && <>on {trigger}</>}
         </p>
       )}
+      <Guards move={rune} />
       {execution_id !== undefined && (
         <p>
           <Link href={`/c/${execution_id}`}>contract {shortId(execution_id)}</Link>

@@ -3,6 +3,7 @@ import { machineNamed } from '../../src/machines/all.ts'
 import type { SubjectMove } from '../../src/observation/subject-moves.ts'
 import { Diagram } from '../machines/diagram.tsx'
 import { legalMoves } from '../machines/legal.ts'
+import { Guards } from '../parts/guards.tsx'
 import { Link } from '../parts/link.tsx'
 import { Mark } from '../parts/mark.tsx'
 import { At } from '../parts/time.tsx'
@@ -135,6 +136,7 @@ function MachineNow({ machine, subject_id, state, path, select, isWhole }: Shown
             </button>{' '}
             <At at={move.at} /> {move.from ?? '·'} → <strong>{move.to}</strong>{' '}
             <span className="faint">{move.trigger ?? 'opened'}</span>
+            <Guards move={move} />
           </li>
         ))}
       </ol>

@@ -1,6 +1,6 @@
 import type { Json } from '../kernel/json.ts'
 import type { Kind } from '../runes/kinds.ts'
-import type { Rune } from '../runes/rune.ts'
+import type { RecordedMove, Rune } from '../runes/rune.ts'
 import { span } from './durations.ts'
 import { asText } from './summary.ts'
 
@@ -69,6 +69,14 @@ const sentences: Sentences = {
 export function describeRune(rune: Rune): string | undefined {
   if (rune.redacted) return undefined
   return (sentences[rune.kind] as ((of: Rune) => string | undefined) | undefined)?.(rune)
+}
+
+/** The question that `describeGuards` answers. */
+export const whyAllowed = 'why was this allowed?'
+
+/** What each guard of a recorded move found, one sentence per guard; nothing for a move without guards. Not escaped. */
+export function describeGuards({ guards = [] }: Pick<RecordedMove, 'guards'>): readonly string[] {
+  return guards.map(({ guard, holds, because }) => `${guard} ${holds ? 'holds' : 'does not hold'}: ${because}`)
 }
 
 function runMoved({ to, trigger, payload }: Rune<'run.moved'>): string | undefined {

@@ -8,7 +8,7 @@ import { next, print } from '../print.ts'
 import { resolveId, withClient } from '../reach.ts'
 import { columns } from '../render/columns.ts'
 import { paintFor } from '../render/paint.ts'
-import { recordLine, storyLine } from '../render/story.ts'
+import { guardLines, recordLine, storyLine } from '../render/story.ts'
 import { fullTime } from '../render/when.ts'
 
 const options = {
@@ -56,6 +56,7 @@ async function look({ client, session_id, args, io }: Replay, at: number | undef
     ...items.flatMap((rune) => [
       recordLine(rune),
       ...(storyLine(rune) ?? '').split('\n').filter((line) => line !== ''),
+      ...guardLines(rune),
     ]),
     ...columns(
       state.subjects.map(({ machine, subject_id, state: at_state, event_id, allowed }) => {

@@ -20,7 +20,7 @@ import { paintFor } from '../render/paint.ts'
 import { runLines } from '../render/run.ts'
 import { inOrder, safe, safeJson } from '../render/safe.ts'
 import { sessionLines } from '../render/session.ts'
-import { recordLine } from '../render/story.ts'
+import { guardLines, recordLine } from '../render/story.ts'
 import { clockTime } from '../render/when.ts'
 
 const options = {
@@ -143,9 +143,10 @@ async function printEvents(
     const page: RunePage = await client.call(listRunes, { params: { session_id }, query: { after, limit: 1_000 } })
     const runes = page.items.filter((rune) => run_id === undefined || rune.run_id === run_id)
     if (args.values.json) for (const rune of runes) io.out(safeJson(inOrder(rune)))
-    else
-      for (const line of columns(runes.map((r) => [String(r.event_id), clockTime(r.at), r.actor, recordLine(r)])))
-        io.out(line)
+    else {
+      const lines = columns(runes.map((r) => [String(r.event_id), clockTime(r.at), r.actor, recordLine(r)]))
+      for (const [i, rune] of runes.entries()) for (const line of [lines[i] ?? '', ...guardLines(rune)]) io.out(line)
+    }
     after = page.next
   }
   return exits.ok

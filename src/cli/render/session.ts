@@ -5,7 +5,7 @@ import type { SessionCard, SummaryCard } from '../../wire/session.ts'
 import { columns } from './columns.ts'
 import type { Paint } from './paint.ts'
 import { safeLine } from './safe.ts'
-import { storyLine } from './story.ts'
+import { guardLines, storyLine } from './story.ts'
 import { ago, clockTime, remaining } from './when.ts'
 
 /** So much of each id that no two of a list look alike; commands take as little as is unambiguous. */
@@ -50,8 +50,10 @@ export function sessionLines(card: SessionCard, recent: readonly Rune[], now: nu
   const { session_id, title, agent, spine, current_line, waiting_on, costs } = card
   const story = recent.flatMap((rune) => {
     const line = storyLine(rune)
-    return line === undefined ? [] : [[`  ${paint.faint(clockTime(rune.at))}`, shorten(line, 120)]]
+    return line === undefined ? [] : [{ rune, row: [`  ${paint.faint(clockTime(rune.at))}`, shorten(line, 120)] }]
   })
+  const shown = story.slice(-5)
+  const rows = columns(shown.map(({ row }) => row))
   return [
     `${paint.strong(safeLine(title ?? 'untitled'))}  ${session_id}${agent === null ? '' : `, agent ${safeLine(agent)}`}`,
     spine
@@ -63,7 +65,7 @@ export function sessionLines(card: SessionCard, recent: readonly Rune[], now: nu
         `${paint.warn('waits')} for an answer (${interaction_kind} ${interaction_id}): ${shorten(safeLine(prompt), 120)}${deadline === null ? '' : `, until ${remaining(deadline, now)}`}`,
     ),
     '',
-    ...columns(story.slice(-5)),
+    ...shown.flatMap(({ rune }, i) => [rows[i] ?? '', ...guardLines(rune).map((line) => paint.faint(`  ${line}`))]),
     '',
     `spent: ${costs.tokens} tokens, ${costs.tool_calls} tool calls, ${span(costs.wall_time_ms)} of work; ${card.event_id} events`,
   ]

@@ -1,6 +1,6 @@
-import { describeRune } from '../../observation/describe.ts'
+import { describeGuards, describeRune, whyAllowed } from '../../observation/describe.ts'
 import type { Kind } from '../../runes/kinds.ts'
-import type { Rune } from '../../runes/rune.ts'
+import type { RecordedMove, Rune } from '../../runes/rune.ts'
 import { safeLine } from './safe.ts'
 
 /** Moves of these machines are told by the runes that come with them. */
@@ -18,4 +18,11 @@ export function recordLine(rune: Rune): string {
   if (to === undefined) return kind
   const how = trigger === undefined || trigger === null ? '' : ` on ${trigger}`
   return `${kind}  ${subject_id} ${from ?? '·'} → ${to}${how}`
+}
+
+/** Why the move of a rune was allowed, one line per guard; nothing where no guard was read. */
+export function guardLines(move: Pick<RecordedMove, 'guards'>): readonly string[] {
+  return describeGuards(move).map(
+    (line, i) => `  ${i === 0 ? whyAllowed : ' '.repeat(whyAllowed.length)} ${safeLine(line)}`,
+  )
 }

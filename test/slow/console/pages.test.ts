@@ -177,6 +177,23 @@ test('a contract: its path, its marks, and what the model was told', async () =>
   await page.getByText('"consequence_label": "SUCCESS"').waitFor()
 })
 
+test('console: a guarded move says why it was allowed, in the log, in replay, on its machine and beside its contract', async () => {
+  const { over, execution_id } = await twoSessions()
+  const { json } = await world.server().ask(`/api/sessions/${over.session_id}/runes?limit=1000`)
+  const started = json.items.find(({ kind }: { kind: string }) => kind === 'turn.started')
+  const [{ guard, because }] = started.guards
+  const page = await world.open(`/s/${over.session_id}?tab=raw&at=${started.event_id}`)
+  const why = (within: ReturnType<Page['locator']>) =>
+    within.locator('.guards').filter({ hasText: 'why was this allowed?' }).getByText(`${guard} holds: ${because}`)
+  await why(page.getByRole('complementary', { name: `Event ${started.event_id}` })).waitFor()
+  await page.goto(`${world.server().url}/s/${over.session_id}/replay?at=${started.event_id}`)
+  await why(page.getByRole('complementary', { name: 'This event' })).waitFor()
+  await page.goto(`${world.server().url}/s/${over.session_id}?tab=machines&subject=${started.subject_id}`)
+  await why(page.getByRole('region', { name: `turn ${started.subject_id}` })).waitFor()
+  await page.goto(`${world.server().url}/c/${execution_id}`)
+  await page.locator('.guards').getByText('mode_is_interactive holds: ').first().waitFor()
+})
+
 test('buttons are what the declaration allows; the rest say why not', async () => {
   const { session_id } = await world.submit('poet', 'Write')
   const page = await world.open(`/s/${session_id}`)
