@@ -10,7 +10,7 @@ import fastify from 'fastify'
 import { z } from 'zod'
 import { hostPorts } from '../src/adapters/host/ports.ts'
 import { systemTimers } from '../src/adapters/system/timers.ts'
-import { deskOn } from '../src/app/desk.ts'
+import { backendOf } from '../src/app/backend.ts'
 import { createStatewright } from '../src/app/statewright.ts'
 import type { Draft } from '../src/runes/rune.ts'
 import { agent } from '../src/runtime/agents/define-agent.ts'
@@ -69,10 +69,10 @@ const quiet_id = await sw.createSession({ agent: 'support' })
 const opened = (await runelog.read(run.session_id)).find((rune) => rune.kind === 'contract.opened')
 const execution_id = opened?.execution_id ?? ''
 
-const desk = deskOn(sw, { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' })
-const streams = createStreams({ desk, timers: systemTimers, warn: console.error })
+const backend = backendOf(sw, { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' })
+const streams = createStreams({ backend, timers: systemTimers, warn: console.error })
 const app = createServer({
-  desk,
+  backend,
   operations,
   streams: streamRoutes(streams),
   tokens: [tokenOf('bench', 'read', token)],

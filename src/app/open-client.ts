@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { faults, isFault } from '../faults/catalogue.ts'
 import { bundleLines } from '../server/bundle.ts'
+import { createBackend } from '../surface/backend.ts'
 import type { Client } from '../surface/client.ts'
-import { createDesk } from '../surface/desk.ts'
 import { localClient } from '../surface/local-client.ts'
 import { faultOf, remoteClient } from '../surface/remote-client.ts'
 import type { Bundle, SessionFinder, Where } from '../surface/wiring.ts'
 import { isLoopback } from '../wire/loopback.ts'
-import { lookingPorts } from './desk.ts'
+import { lookingPorts } from './backend.ts'
 import { storeOf } from './load-config.ts'
 import { openExisting } from './open-store.ts'
 import { tokenFileOf } from './secret-files.ts'
@@ -40,7 +40,7 @@ export async function orThroughServer(where: Where, here: (url: string) => Promi
 export async function openLookingClient(where: Where): Promise<Client> {
   return orThroughServer(where, async (url) => {
     const { runelog, ...key } = await openExisting(url, 'look')
-    return localClient(createDesk(lookingPorts(runelog, key)), () => runelog.close())
+    return localClient(createBackend(lookingPorts(runelog, key)), () => runelog.close())
   })
 }
 
@@ -84,7 +84,11 @@ async function bundleOf(url: string, { inStore }: SessionFinder): Promise<Bundle
   const close = () => store.runelog.close()
   try {
     const session_id = await inStore(store)
-    return { session_id, lines: await bundleLines(createDesk(lookingPorts(store.runelog, store)), session_id), close }
+    return {
+      session_id,
+      lines: await bundleLines(createBackend(lookingPorts(store.runelog, store)), session_id),
+      close,
+    }
   } catch (error) {
     await close()
     throw error

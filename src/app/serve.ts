@@ -18,8 +18,8 @@ import { operations } from '../surface/operations/all.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
 import type { Serving, ServingOptions, WorkingIo } from '../surface/wiring.ts'
 import { isLoopback } from '../wire/loopback.ts'
+import { backendOf } from './backend.ts'
 import { defaultPort, withDefaults } from './defaults.ts'
-import { deskOn } from './desk.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
 import { type Config, configAt } from './load-config.ts'
 import { closeStore, openStore } from './open-store.ts'
@@ -73,13 +73,13 @@ export async function serveConfig(
     // The key is made when the server starts, like its token, so that no request makes one.
     const key = keyOf(config.store)
     key.signer()
-    const desk = deskOn(sw, key)
+    const backend = backendOf(sw, key)
     const streams = createStreams(
-      { desk, timers: systemTimers, warn: cleaning(secrets, store.redactor).cleanWarn(warn) },
+      { backend, timers: systemTimers, warn: cleaning(secrets, store.redactor).cleanWarn(warn) },
       streamLimits({ ...usualLimits, ...server.limits }),
     )
     const app = createServer({
-      desk,
+      backend,
       operations,
       streams: streamRoutes(streams),
       tokens: tokensOf(own.token, server.tokens),

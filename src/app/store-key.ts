@@ -5,7 +5,7 @@ import { newKey, openSigner } from '../adapters/host/signing-key.ts'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Signer } from '../runes/checkpoint.ts'
-import type { StoreKey } from '../surface/desk.ts'
+import type { StoreKey } from '../surface/backend.ts'
 import { keyFileOf, notedKeyOf, publicFileOf } from './secret-files.ts'
 
 interface FoundKey {

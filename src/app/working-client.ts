@@ -5,12 +5,12 @@ import { systemRandom } from '../adapters/system/random.ts'
 import { systemTimers } from '../adapters/system/timers.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { permissionPolicy } from '../runtime/tools/policy.ts'
+import { createBackend } from '../surface/backend.ts'
 import type { Client } from '../surface/client.ts'
-import { createDesk } from '../surface/desk.ts'
 import { localClient } from '../surface/local-client.ts'
 import type { PlanAsked, Where } from '../surface/wiring.ts'
+import { backendOf, lookingPorts } from './backend.ts'
 import { defaultSettings, withDefaults } from './defaults.ts'
-import { deskOn, lookingPorts } from './desk.ts'
 import { knownSecrets } from './known-secrets.ts'
 import { configOf, loadConfig } from './load-config.ts'
 import { orThroughServer } from './open-client.ts'
@@ -27,7 +27,7 @@ export async function openWorkingClient(where: Where): Promise<Client> {
   return orThroughServer(where, async (url) => {
     const config = await loadConfig(where.config)
     const { sw, workOn } = await openForCommand({ ...config, store: url, warn: withDefaults(config).warn })
-    return { ...localClient(deskOn(sw, keyOf(url)), () => sw.close()), workOn }
+    return { ...localClient(backendOf(sw, keyOf(url)), () => sw.close()), workOn }
   })
 }
 
@@ -46,14 +46,14 @@ export async function openActingClient(where: Where): Promise<Client> {
       started ??= createStatewright({ ...config, store, warn, max_concurrent_runs: 0 })
       return started
     }
-    const desk = createDesk({
+    const backend = createBackend({
       ...lookingPorts(store.runelog, keyOf(url)),
       output: store.blobs.fetch,
       commands,
       plans: async () => (await commands()).plans,
       abandoned: async () => (await started)?.abandoned() ?? [],
     })
-    return localClient(desk, async () => {
+    return localClient(backend, async () => {
       await (await started)?.close()
       await closeStore(store)
     })
@@ -98,8 +98,12 @@ export async function openPlanClient(where: Where, { creates, ...asked }: PlanAs
     // The steps of a plan follow from its record, so resuming one has no effect outside the store.
     await resumeAll()
     await idle()
-    const desk = createDesk({ ...lookingPorts(runelog, keyOf(url)), output: blobs.fetch, plans: async () => plans })
-    return localClient(desk, async () => {
+    const backend = createBackend({
+      ...lookingPorts(runelog, keyOf(url)),
+      output: blobs.fetch,
+      plans: async () => plans,
+    })
+    return localClient(backend, async () => {
       await stop()
       await runtime.stop()
       await closeStore(store)

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
 import { inSlices } from '../runelog/slices.ts'
+import type { Backend } from '../surface/backend.ts'
 import { carryOut, readRequest } from '../surface/carry-out.ts'
-import type { Desk } from '../surface/desk.ts'
 import type { Asked, Operation } from '../surface/operation.ts'
 import { type createKeptAnswers, readKey } from './idempotency.ts'
 
@@ -12,19 +12,19 @@ import { type createKeptAnswers, readKey } from './idempotency.ts'
 export const jsonType = 'application/json; charset=utf-8'
 
 interface Context {
-  readonly desk: Desk
+  readonly backend: Backend
   readonly kept: ReturnType<typeof createKeptAnswers>
 }
 
 /** Answers a route from its operation. */
-export function answering({ desk, kept }: Context, operation: Operation) {
+export function answering({ backend, kept }: Context, operation: Operation) {
   const frozen = new Map<string, { readonly body: string; readonly etag: string }>()
 
   async function getFrozen(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
     const place = JSON.stringify(asked.params)
     let known = frozen.get(place)
     if (known === undefined) {
-      const body = JSON.stringify(await operation.run(desk, asked))
+      const body = JSON.stringify(await operation.run(backend, asked))
       known = { body, etag: `"${hash('sha256', body).slice(0, 32)}"` }
       frozen.set(place, known)
     }
@@ -34,8 +34,8 @@ export function answering({ desk, kept }: Context, operation: Operation) {
 
   async function get(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
     if (operation.immutable) return getFrozen(request, reply, asked)
-    const seen = await operation.look?.(desk, asked)
-    if (seen === undefined) return textOf(await operation.run(desk, asked))
+    const seen = await operation.look?.(backend, asked)
+    if (seen === undefined) return textOf(await operation.run(backend, asked))
     const etag = `"${operation.name}-${seen.revision}"`
     void reply.header('cache-control', 'private, no-cache').header('etag', etag)
     return isKnown(request, etag) ? reply.code(304).send() : await textOf(await seen.answer())
@@ -43,7 +43,7 @@ export function answering({ desk, kept }: Context, operation: Operation) {
 
   async function post(request: FastifyRequest, reply: FastifyReply, asked: Asked<unknown, unknown, unknown>) {
     const done = async () => {
-      const { answer, isReplayed } = await carryOut(operation, desk, asked)
+      const { answer, isReplayed } = await carryOut(operation, backend, asked)
       if (operation.erases) kept.forget()
       return { status: 200, body: JSON.stringify(answer), isReplayed }
     }

@@ -1,5 +1,5 @@
 import { faults } from '../faults/catalogue.ts'
-import type { Desk } from '../surface/desk.ts'
+import type { Backend } from '../surface/backend.ts'
 import type { Limits } from './limits.ts'
 
 /** An answer as it is sent, and kept for its idempotency key. */
@@ -25,7 +25,7 @@ interface Kept {
  */
 export function createKeptAnswers(
   { kept_answers, kept_answers_ms }: Limits,
-  { now, isExclusive }: Pick<Desk, 'now' | 'isExclusive'>,
+  { now, isExclusive }: Pick<Backend, 'now' | 'isExclusive'>,
 ) {
   const kept = new Map<string, Kept>()
   let erasures = 0

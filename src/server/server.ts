@@ -9,7 +9,7 @@ import fastify, {
   LogController,
 } from 'fastify'
 import type { Timers } from '../runtime/ports.ts'
-import type { Desk } from '../surface/desk.ts'
+import type { Backend } from '../surface/backend.ts'
 import type { Operation } from '../surface/operation.ts'
 import { answering, isKnown, jsonType } from './answer.ts'
 import { bundleLines } from './bundle.ts'
@@ -31,7 +31,7 @@ import type { Token } from './tokens.ts'
 
 /** What a server is made of. */
 export interface ServerOptions {
-  readonly desk: Desk
+  readonly backend: Backend
   readonly operations: readonly Operation[]
   readonly streams?: readonly StreamRoute[]
   readonly tokens: readonly Token[]
@@ -53,18 +53,18 @@ export interface ServerOptions {
   readonly isBroken?: () => boolean
 }
 
-/** The HTTP server over a desk: a route for each operation and each stream. It does not listen yet. */
+/** The HTTP server over a backend: a route for each operation and each stream. It does not listen yet. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { desk, operations, streams = [], tokens, version, newId, logger, tls } = options
+  const { backend, operations, streams = [], tokens, version, newId, logger, tls } = options
   const limits = { ...usualLimits, ...options.limits }
   const names = {
     hosts: [...loopbackNames, ...(options.hosts ?? []).map((host) => host.toLowerCase())],
     origins: options.origins ?? [],
   }
-  const kept = createKeptAnswers(limits, desk)
+  const kept = createKeptAnswers(limits, backend)
   const document = JSON.stringify(openApi(version, operations, streams, otherRoutes))
   const pages = readPages(options.console_folder)
-  const storeAnswers = createReadiness(desk.runelog, options.timers)
+  const storeAnswers = createReadiness(backend.runelog, options.timers)
 
   const http = {
     maxHeaderSize: limits.header_bytes,
@@ -107,7 +107,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       method,
       url: urlOf(path),
       config: { name, access: scope },
-      handler: answering({ desk, kept }, operation),
+      handler: answering({ backend, kept }, operation),
     })
   }
   for (const { path, name, scope, query, open } of streams)
@@ -139,7 +139,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     urlOf(exportBundle.path),
     { ...declared(exportBundle), exposeHeadRoute: false },
     async ({ params: { session_id } }, reply) => {
-      const lines = await bundleLines(desk, session_id)
+      const lines = await bundleLines(backend, session_id)
       return reply
         .type('application/x-ndjson')
         .header('content-disposition', `attachment; filename="${session_id}.bundle.ndjson"`)

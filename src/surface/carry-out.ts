@@ -5,7 +5,7 @@ import { mostTold } from '../kernel/problem.ts'
 import { fingerprintOf, requestId, requestKeyOf, requests } from '../runelog/models/requests.ts'
 import { onBehalfOf, onItsOwn } from '../runtime/requests.ts'
 import { shapeProblems } from '../runtime/shape-problems.ts'
-import type { Desk } from './desk.ts'
+import type { Backend } from './backend.ts'
 import type { Asked, Operation } from './operation.ts'
 
 /** The answer of an operation. */
@@ -22,32 +22,32 @@ export interface CarriedOut<R> {
  */
 export async function carryOut<P, Q, B, R>(
   operation: Operation<P, Q, B, R>,
-  desk: Desk,
+  backend: Backend,
   asked: Asked<P, Q, B>,
 ): Promise<CarriedOut<R>> {
   const { by, params, body, idempotency_key } = asked
   if (operation.method === 'GET' || idempotency_key === null)
-    return { answer: await operation.run(desk, asked), isReplayed: false }
+    return { answer: await operation.run(backend, asked), isReplayed: false }
   const place = canonicalJson([operation.name, by, params as Json, idempotency_key])
   // What was left out stands in the body as undefined, which no JSON has.
   const content = canonicalJson(JSON.parse(JSON.stringify(body ?? {})) as Json)
   // The digest outlives a redaction of the content. With the key in it, a short content cannot be found by guessing.
-  const request_id = requestId(desk.sha256(place), desk.sha256(canonicalJson([place, content])))
+  const request_id = requestId(backend.sha256(place), backend.sha256(canonicalJson([place, content])))
 
   async function repeated(): Promise<CarriedOut<R> | undefined> {
-    const row = await desk.runelog.row(requests, requestKeyOf(request_id))
+    const row = await backend.runelog.row(requests, requestKeyOf(request_id))
     const recorded = row?.value
     if (recorded === undefined) return undefined
     if (recorded.fingerprint !== fingerprintOf(request_id))
       throw faults.key_reused({ idempotency_key: idempotency_key ?? '', what: operation.name })
     const repeat = operation.repeat ?? operation.run
-    return { answer: await onItsOwn(() => repeat.call(operation, desk, asked, recorded)), isReplayed: true }
+    return { answer: await onItsOwn(() => repeat.call(operation, backend, asked, recorded)), isReplayed: true }
   }
 
   const before = await repeated()
   if (before !== undefined) return before
   try {
-    return { answer: await onBehalfOf(request_id, () => operation.run(desk, asked)), isReplayed: false }
+    return { answer: await onBehalfOf(request_id, () => operation.run(backend, asked)), isReplayed: false }
   } catch (error) {
     // Another server, or another request to this one, was faster.
     const other = isFault(error, 'request_recorded') ? await repeated() : undefined

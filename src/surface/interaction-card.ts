@@ -7,7 +7,7 @@ import { withReports } from '../observation/late-evidence.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { InteractionCard } from '../wire/interaction.ts'
-import type { Desk } from './desk.ts'
+import type { Backend } from './backend.ts'
 import { allows, type Scope } from './operation.ts'
 import type { SessionView } from './session-views.ts'
 
@@ -21,15 +21,19 @@ const silences: { readonly [S in Payload<'interaction.opened'>['on_silence']]: s
 }
 
 /** A question as this scope may see it: with `approve` all of it, also where it is not public. */
-export async function interactionCard(desk: Desk, interaction_id: string, scope: Scope): Promise<InteractionCard> {
-  const session_id = await desk.views.sessionOf('interaction', interaction_id)
-  const view = await desk.views.of(session_id)
+export async function interactionCard(
+  backend: Backend,
+  interaction_id: string,
+  scope: Scope,
+): Promise<InteractionCard> {
+  const session_id = await backend.views.sessionOf('interaction', interaction_id)
+  const view = await backend.views.of(session_id)
   const opened = view.steps.find((rune) => rune.kind === 'interaction.opened' && rune.interaction_id === interaction_id)
   if (opened === undefined || opened.visibility === 'public' || !allows(scope, 'approve'))
     return cardOf(view, interaction_id)
   const steps: Rune[] = []
   for (const { event_id } of view.steps.filter((rune) => concerns(rune, opened)))
-    steps.push(...(await desk.runelog.read(session_id, { after: event_id - 1, limit: 1 })))
+    steps.push(...(await backend.runelog.read(session_id, { after: event_id - 1, limit: 1 })))
   return cardOf({ state: view.state, steps }, interaction_id)
 }
 

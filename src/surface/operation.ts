@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { RecordedRequest } from '../runelog/models/requests.ts'
 import { id, nothing } from '../wire/common.ts'
-import type { Desk } from './desk.ts'
+import type { Backend } from './backend.ts'
 
 /** What a token allows. Each one allows what stands before it, too. */
 export const scopes = ['read', 'operate', 'approve', 'admin'] as const
@@ -44,13 +44,13 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
    * from, and the answer if it is wanted. While the revision is the same, so is
    * the answer: one with durations that grow has the time in it. Served as an ETag.
    */
-  look?(desk: Desk, asked: Asked<P, Q, B>): Promise<Seen<R>>
-  run(desk: Desk, asked: Asked<P, Q, B>): Promise<R>
+  look?(backend: Backend, asked: Asked<P, Q, B>): Promise<Seen<R>>
+  run(backend: Backend, asked: Asked<P, Q, B>): Promise<R>
   /**
    * Answers a command whose key was recorded before, as it was answered then, and finishes what a crash left of it.
    * Without this it is run again: its own ids follow from the key, so that it finds what it made.
    */
-  repeat?(desk: Desk, asked: Asked<P, Q, B>, recorded: RecordedRequest): Promise<R>
+  repeat?(backend: Backend, asked: Asked<P, Q, B>, recorded: RecordedRequest): Promise<R>
 }
 
 /** An answer and the revision that it follows from. */
@@ -120,7 +120,7 @@ export function defineLook<const Route extends `GET /${string}`, R, P = ParamsOf
 ): Operation<P, Q, B, R> {
   return defineOperation<Route, R, P, Q, B>({
     ...declared,
-    run: async (desk, asked) => (await declared.look(desk, asked)).answer(),
+    run: async (backend, asked) => (await declared.look(backend, asked)).answer(),
   })
 }
 

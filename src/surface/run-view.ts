@@ -1,6 +1,6 @@
 import { faults } from '../faults/catalogue.ts'
 import type { RunView } from '../observation/session-state.ts'
-import type { Desk } from './desk.ts'
+import type { Backend } from './backend.ts'
 import type { SessionView } from './session-views.ts'
 
 /** A run with the view of its session. */
@@ -11,7 +11,7 @@ export interface FoundRun {
 }
 
 /** A run and the session it belongs to, without opening anything that works. */
-export async function findRun({ views }: Desk, run_id: string): Promise<FoundRun> {
+export async function findRun({ views }: Backend, run_id: string): Promise<FoundRun> {
   const session_id = await views.sessionOf('run', run_id)
   const view = await views.of(session_id)
   const run = view.state.runs.get(run_id)

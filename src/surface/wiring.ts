@@ -6,8 +6,8 @@ import type { Runelog } from '../runelog/port.ts'
 import type { Stray } from '../runelog/stray.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { AbandonedRun } from '../runtime/shared-store.ts'
+import type { StoreKey } from './backend.ts'
 import type { Client } from './client.ts'
-import type { StoreKey } from './desk.ts'
 
 /** The places that a command names. The environment, the config and the defaults fill in the rest. */
 export interface Where {

@@ -12,7 +12,7 @@ import { shorten } from '../../src/observation/describe.ts'
 import { executionTimeline } from '../../src/observation/timeline.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
-import { refund, supportAgent } from '../support/desk.ts'
+import { refund, supportAgent } from '../support/backend.ts'
 import { createWorld } from '../support/world.ts'
 
 const plain = paintFor(false)

@@ -196,8 +196,8 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
     warn: () => undefined,
   })
   const { hand } = world
-  const desk = { runelog: opened.runelog, listen: () => () => undefined, now: hand.clock.now }
-  const server = await serveStreams({ desk, timers: hand.timers, warn: () => undefined })
+  const backend = { runelog: opened.runelog, listen: () => () => undefined, now: hand.clock.now }
+  const server = await serveStreams({ backend, timers: hand.timers, warn: () => undefined })
   const get = (path: string) =>
     fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { authorization: `Bearer ${secret}` } })
 

@@ -8,7 +8,7 @@ import { ask, call, type Scripted, say, scriptedModel, together } from '../../sr
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool, ToolContext } from '../../src/runtime/tools/tool.ts'
 import { runHistory } from '../../src/surface/operations/history.ts'
-import { createDeskWorld } from '../support/desk.ts'
+import { createBackendWorld } from '../support/backend.ts'
 import type { WorldOptions } from '../support/world.ts'
 
 const form = { type: 'form', title: 'Which size?', fields: [{ name: 'size', type: 'number', required: true }] }
@@ -25,7 +25,7 @@ const asksAtWork: Tool = tool({
 async function open(script: readonly Scripted[], options: Partial<WorldOptions> & { tools?: readonly Tool[] } = {}) {
   const { tools = [], ...more } = options
   const main: Agent = agent({ role: 'worker', model: scriptedModel(script), tools: [...tools] })
-  const { world, client } = await createDeskWorld({ main }, more)
+  const { world, client } = await createBackendWorld({ main }, more)
   onTestFinished(() => world.end())
   const told = async (run_id: string) => (await client.call(runHistory, { params: { run_id } })).items
   /** The type and the question of each event, or the move. */

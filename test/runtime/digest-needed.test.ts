@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { deskOn } from '../../src/app/desk.ts'
+import { backendOf } from '../../src/app/backend.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
@@ -76,7 +76,7 @@ test('F-06 approval: what can be undone needs no digest, and a denial needs none
 test('F-06 approval over HTTP: approve and reply need the digest of an irreversible action', async () => {
   const { sw, run, interaction_id, digest, ran } = await asking()
   const key = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
-  const server = await startServer(deskOn(sw, key, Date.now))
+  const server = await startServer(backendOf(sw, key, Date.now))
   closing.push(sw.close, server.close)
   const client = remoteClient({ url: server.url, token: secretOf('admin'), fetch, pause: async () => {} })
   const params = { interaction_id }

@@ -89,9 +89,9 @@ describe('redact refuses what unfinished work rests on', () => {
     await world.until(session_id, ({ kind }) => kind === 'tool.approved')
     const runes = await world.runes(session_id)
     // Another process, while the first one is as good as dead: it never comes back from its tool.
-    const desk = await world.revive({ max_concurrent_runs: 0 })
+    const program = await world.revive({ max_concurrent_runs: 0 })
     for (const kind of ['tool.call', 'interaction.answered'] as const)
-      await expect(desk.redact(session_id, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
+      await expect(program.redact(session_id, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
         code: 'content_in_use',
       })
     expect(paid).toEqual([{ n: 42 }])

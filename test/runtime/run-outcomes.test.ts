@@ -7,7 +7,7 @@ import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { submitRun } from '../../src/surface/operations/run-commands.ts'
 import { sendMessage } from '../../src/surface/operations/session-commands.ts'
-import { createDeskWorld } from '../support/desk.ts'
+import { createBackendWorld } from '../support/backend.ts'
 import { createWorld } from '../support/world.ts'
 
 const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => n })
@@ -66,7 +66,7 @@ test.each([{}, { input: null }, { input: undefined }, { input: '' }, { input: ' 
   'F-34 submit: %j has no input and is refused',
   async (given) => {
     const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
-    const { world, client } = await createDeskWorld({ main })
+    const { world, client } = await createBackendWorld({ main })
     onTestFinished(() => world.end())
     const refused = { code: 'input_missing', message: expect.stringContaining('Pass a text or other JSON as input') }
     await expect(world.sw.submit({ agent: 'main', ...given } as Submission)).rejects.toMatchObject(refused)
@@ -85,7 +85,7 @@ test.each([{}, { input: null }, { input: undefined }, { input: '' }, { input: ' 
 
 test('F-34 submit: what JSON cannot express, and what is no submission, is refused by name', async () => {
   const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
-  const { world } = await createDeskWorld({ main })
+  const { world } = await createBackendWorld({ main })
   onTestFinished(() => world.end())
   for (const input of [10n, Number.NaN, '\ud800', { deep: [undefined] }, () => 1])
     await expect(world.sw.submit({ agent: 'main', input: input as never })).rejects.toMatchObject({
@@ -98,7 +98,7 @@ test('F-34 submit: what JSON cannot express, and what is no submission, is refus
 
 test('F-34 submit: a budget for a session that exists is refused', async () => {
   const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
-  const { world, client } = await createDeskWorld({ main })
+  const { world, client } = await createBackendWorld({ main })
   onTestFinished(() => world.end())
   const session_id = await world.sw.createSession({ agent: 'main' })
   const body = { agent: 'main', input: 'Go.', session_id, session_budget: { tokens: 5 } }

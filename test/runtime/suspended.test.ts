@@ -6,7 +6,7 @@ import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { getRun, runResult } from '../../src/surface/operations/runs.ts'
 import { resumeSession, sendMessage } from '../../src/surface/operations/session-commands.ts'
 import { getSession } from '../../src/surface/operations/sessions.ts'
-import { createDeskWorld } from '../support/desk.ts'
+import { createBackendWorld } from '../support/backend.ts'
 
 const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => n })
 const note = tool({ name: 'shop.note', input: z.object({}), approval: 'always', run: () => 'noted' })
@@ -16,7 +16,7 @@ async function spent() {
   const script = [call('shop.look', { n: 1 }), call('shop.look', { n: 2 }), call('shop.look', { n: 3 }), say('Done.')]
   const main = agent({ role: 'main', model: scriptedModel(script), tools: [look] })
   const well = agent({ role: 'well', model: scriptedModel(() => say('Fine.')) })
-  const at = await createDeskWorld({ main, well })
+  const at = await createBackendWorld({ main, well })
   onTestFinished(() => at.world.end())
   const run = await at.world.sw.submit({ agent: 'main', input: 'Go.', session_budget: { tool_calls: 2 } })
   return { ...at, sw: at.world.sw, run, session_id: run.session_id }
@@ -79,7 +79,7 @@ describe('F-29 suspended session', () => {
       model: scriptedModel([breakOff('down')]),
       retries: { tries: 9, first_delay_ms: 1 },
     })
-    const { world, client } = await createDeskWorld({ main }, { settings: { error_threshold: 1 } })
+    const { world, client } = await createBackendWorld({ main }, { settings: { error_threshold: 1 } })
     onTestFinished(() => world.end())
     const { sw } = world
     const run = await sw.submit({ agent: 'main', input: 'Go.' })
@@ -125,7 +125,7 @@ describe('F-29 suspended session', () => {
       model: scriptedModel([breakOff('down')]),
       retries: { tries: 9, first_delay_ms: 1 },
     })
-    const { world, client } = await createDeskWorld({ main }, { settings: { error_threshold: 1 } })
+    const { world, client } = await createBackendWorld({ main }, { settings: { error_threshold: 1 } })
     onTestFinished(() => world.end())
     const run = await world.sw.submit({ agent: 'main', input: 'Go.' })
     await expect(run.result()).rejects.toMatchObject({ code: 'session_suspended' })
@@ -145,7 +145,7 @@ describe('F-29 suspended session', () => {
   test('F-29 queue: a run behind one that waits for an answer says so, and so does one in a paused session', async () => {
     const script = [call('shop.note', {}), say('Noted.'), say('Second.'), say('Third.')]
     const main = agent({ role: 'main', model: scriptedModel(script), tools: [note] })
-    const { world, client } = await createDeskWorld({ main })
+    const { world, client } = await createBackendWorld({ main })
     onTestFinished(() => world.end())
     const { sw } = world
     const first = await sw.submit({ agent: 'main', input: 'Go.' })

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { sessionEvent } from '../../src/wire/session-event.ts'
-import { createDeskWorld, form, refund, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, form, refund, supportAgent } from '../support/backend.ts'
 import { type Play, scenario } from '../support/scenario.ts'
 import { startStreams } from '../support/stream-server.ts'
 
@@ -10,10 +10,10 @@ const worried = { primary: 'worry', category: 'negative', confidence: 0.8 }
 type Scene = Awaited<ReturnType<typeof open>>
 
 async function open() {
-  const { world, desk } = await createDeskWorld({
+  const { world, backend } = await createBackendWorld({
     support: supportAgent([{ ...refund, text: 'I pay it back. ', emotion: worried }, form, say('Done.')]),
   })
-  const { read } = await startStreams({ desk, timers: world.hand.timers, warn: console.error })
+  const { read } = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
   const session_id = await world.sw.createSession({ agent: 'support' })
   return { world, session_id, read: () => read(`/api/sessions/${session_id}/stream`) }
 }

@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { deskOn } from '../../src/app/desk.ts'
+import { backendOf } from '../../src/app/backend.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { createKeptAnswers, readKey } from '../../src/server/idempotency.ts'
 import { usualLimits } from '../../src/server/limits.ts'
 import { tokenOf } from '../../src/server/tokens.ts'
 import { defineOperation } from '../../src/surface/operation.ts'
 import { operations } from '../../src/surface/operations/all.ts'
-import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, refund, supportAgent } from '../support/backend.ts'
 import { startServer } from '../support/server.ts'
 
 const open: (() => Promise<unknown>)[] = []
@@ -16,10 +16,13 @@ afterEach(async () => {
 })
 
 async function served(options: Parameters<typeof startServer>[1] = {}) {
-  const { world, desk } = await createDeskWorld({ support: supportAgent([refund, say('Done.')]) }, { store: 'sqlite' })
-  const server = await startServer(desk, options)
+  const { world, backend } = await createBackendWorld(
+    { support: supportAgent([refund, say('Done.')]) },
+    { store: 'sqlite' },
+  )
+  const server = await startServer(backend, options)
   open.push(() => world.end(), server.close)
-  return { world, desk, ...server }
+  return { world, backend, ...server }
 }
 
 const key = (value: string) => ({ 'idempotency-key': value })
@@ -75,7 +78,7 @@ test('a key is remembered by the log: another process on the same store knows it
 
   await close()
   const next = await startServer(
-    deskOn(world.sw, { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }),
+    backendOf(world.sw, { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }),
   )
   open.push(next.close)
   const again = await Promise.all(sent.map(([path, body]) => next.ask(path, { body, headers: key('k') })))

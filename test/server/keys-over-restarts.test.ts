@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { deskOn } from '../../src/app/desk.ts'
+import { backendOf } from '../../src/app/backend.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import { operations } from '../../src/surface/operations/all.ts'
-import { createDeskWorld } from '../support/desk.ts'
+import { createBackendWorld } from '../support/backend.ts'
 import { registryIn } from '../support/goal-registry.ts'
 import { keyedAgents } from '../support/keyed-agents.ts'
 import { keyedPlans, keyedRequests } from '../support/keyed-requests.ts'
@@ -35,8 +35,11 @@ test.each([
 ])(
   'F-108 keys: each command about %s takes effect once over a restart, and answers as before',
   async (_, all, registry) => {
-    const { world, desk } = await createDeskWorld(keyedAgents, { store: 'sqlite', plans: { registry: registry() } })
-    let server = await startServer(desk)
+    const { world, backend } = await createBackendWorld(keyedAgents, {
+      store: 'sqlite',
+      plans: { registry: registry() },
+    })
+    let server = await startServer(backend)
     const ask: typeof server.ask = (...asked) => server.ask(...asked)
     const sent: [
       name: string,
@@ -54,7 +57,7 @@ test.each([
     await server.close()
     await world.restart()
     await world.sw.idle()
-    server = await startServer(deskOn(world.sw, storeKey))
+    server = await startServer(backendOf(world.sw, storeKey))
     const before = await everything(world.sw.runelog)
 
     for (const [name, { path, body = {}, other, answer }] of sent) {

@@ -1,19 +1,19 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createDeskWorld } from '../support/desk.ts'
+import { createBackendWorld } from '../support/backend.ts'
 import { secretOf, startServer } from '../support/server.ts'
 
 /** A server whose audits do not end before the gate is open, and how many of them have begun. */
 async function gated(limits: object = {}) {
-  const { world, desk } = await createDeskWorld()
+  const { world, backend } = await createBackendWorld()
   const gate = Promise.withResolvers<void>()
   let begun = 0
-  const head: typeof desk.runelog.head = async (session_id) => {
+  const head: typeof backend.runelog.head = async (session_id) => {
     begun += 1
     await gate.promise
-    return desk.runelog.head(session_id)
+    return backend.runelog.head(session_id)
   }
-  const server = await startServer({ ...desk, runelog: { ...desk.runelog, head } }, { limits })
+  const server = await startServer({ ...backend, runelog: { ...backend.runelog, head } }, { limits })
   onTestFinished(async () => {
     await server.close()
     await world.end()

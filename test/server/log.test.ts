@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { deskOn } from '../../src/app/desk.ts'
+import { backendOf } from '../../src/app/backend.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { createLogger } from '../../src/server/log.ts'
-import { createDeskWorld, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, supportAgent } from '../support/backend.ts'
 import { secretOf, startServer } from '../support/server.ts'
 
 test('a request leaves one line that says who, what and how long, and no secret', async () => {
@@ -11,12 +11,15 @@ test('a request leaves one line that says who, what and how long, and no secret'
   const lines: string[] = []
   const redactor = createRedactor({ secrets: new Map([['the canary', canary]]) })
   const logger = createLogger(redactor, { write: (line) => void lines.push(line) })
-  const { world } = await createDeskWorld(
+  const { world } = await createBackendWorld(
     { support: supportAgent([say('Done.')]) },
     { secrets: { 'the canary': canary } },
   )
-  const desk = deskOn(world.sw, { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' })
-  const broken = { ...desk, runelog: { ...desk.runelog, rows: () => Promise.reject(new Error(`lost ${canary}`)) } }
+  const backend = backendOf(world.sw, { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' })
+  const broken = {
+    ...backend,
+    runelog: { ...backend.runelog, rows: () => Promise.reject(new Error(`lost ${canary}`)) },
+  }
   const server = await startServer(broken, { logger })
   const sent = encodeURIComponent(canary)
 

@@ -6,7 +6,7 @@ import { say } from '../../src/runtime/scripted-model.ts'
 import { createServer } from '../../src/server/server.ts'
 import { tokenOf } from '../../src/server/tokens.ts'
 import { consoleAddresses } from '../../src/wire/console-addresses.ts'
-import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, refund, supportAgent } from '../support/backend.ts'
 import { createRawClient } from '../support/raw-http.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 import { secretOf, startServer } from '../support/server.ts'
@@ -18,13 +18,13 @@ afterEach(async () => {
 })
 
 async function served(options: Parameters<typeof startServer>[1] = {}) {
-  const { world, desk } = await createDeskWorld({
+  const { world, backend } = await createBackendWorld({
     support: supportAgent([refund, say('Done.')]),
     quick: supportAgent([say('Done.')]),
   })
-  const server = await startServer(desk, options)
+  const server = await startServer(backend, options)
   open.push(() => world.end(), server.close)
-  return { world, desk, ...server }
+  return { world, backend, ...server }
 }
 
 test('lists go on where the page before ended, whatever happens in between, and can be narrowed', async () => {
@@ -156,7 +156,7 @@ test('F-77 pages: an address that is neither a file nor a page of the console is
 })
 
 test('F-80 guard: it judges the route that the router matched, and a route without a declared access is not there', async () => {
-  const { ask, url, desk } = await served()
+  const { ask, url, backend } = await served()
   for (const path of ['/%61pi/sessions', '/ap%69/sessions', '/%61%70%69/%73%65%73%73%69%6f%6e%73'])
     for (const method of ['GET', 'HEAD']) expect((await ask(path, { token: null, method })).status, path).toBe(401)
   expect((await ask('/%61pi/sessions')).status).toBe(200)
@@ -164,7 +164,7 @@ test('F-80 guard: it judges the route that the router matched, and a route witho
 
   const tokens = [tokenOf('admin', 'admin', secretOf('admin'))]
   const newId = () => 'req_1'
-  const careless = createServer({ desk, operations: [], tokens, version: '1.2.3', newId, timers: systemTimers })
+  const careless = createServer({ backend, operations: [], tokens, version: '1.2.3', newId, timers: systemTimers })
   careless.get('/forgotten', async () => 'data')
   const headers = { host: 'localhost', authorization: `Bearer ${secretOf('admin')}` }
   expect((await careless.inject({ url: '/forgotten', headers })).json()).toMatchObject({

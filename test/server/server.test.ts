@@ -4,7 +4,7 @@ import { createTestClock } from '../../src/adapters/system/test-clock.ts'
 import { faults } from '../../src/faults/catalogue.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { operations } from '../../src/surface/operations/all.ts'
-import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, refund, supportAgent } from '../support/backend.ts'
 import { startServer } from '../support/server.ts'
 
 const open: (() => Promise<unknown>)[] = []
@@ -13,10 +13,10 @@ afterEach(async () => {
 })
 
 async function served(script = [refund, say('Done.')]) {
-  const { world, desk } = await createDeskWorld({ support: supportAgent(script) })
-  const server = await startServer(desk)
+  const { world, backend } = await createBackendWorld({ support: supportAgent(script) })
+  const server = await startServer(backend)
   open.push(world.end, server.close)
-  return { world, desk, ...server }
+  return { world, backend, ...server }
 }
 
 test('a run is submitted, asked about, answered and read over HTTP', async () => {
@@ -86,7 +86,7 @@ test.each(['1e0', '0x2', '%202', '2.0', '+2'])(
 
 test('F-103 readyz: a store that does not answer is unreachable after 1 s; clients that poll share one look', async () => {
   // GIVEN a store that does not answer yet
-  const { world, desk } = await createDeskWorld({ support: supportAgent([say('Done.')]) })
+  const { world, backend } = await createBackendWorld({ support: supportAgent([say('Done.')]) })
   const looks: PromiseWithResolvers<undefined>[] = []
   const head = () => {
     const look = Promise.withResolvers<undefined>()
@@ -94,7 +94,7 @@ test('F-103 readyz: a store that does not answer is unreachable after 1 s; clien
     return look.promise
   }
   const hand = createTestClock()
-  const slow = { ...desk, runelog: { ...desk.runelog, head } }
+  const slow = { ...backend, runelog: { ...backend.runelog, head } }
   const { ask, close } = await startServer(slow, { timers: hand.timers })
   open.push(world.end, close)
   const unreachable = { status: 503, text: '{"status":"unreachable","detail":"The store cannot be reached."}' }

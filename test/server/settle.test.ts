@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { heldTool, refundTool } from '../scenarios/stage.ts'
-import { createDeskWorld } from '../support/desk.ts'
+import { createBackendWorld } from '../support/backend.ts'
 import { startServer } from '../support/server.ts'
 
 const pay = call('payments.refund', { order: '42', cents: 500 })
@@ -11,8 +11,8 @@ test('settle: an unknown outcome is settled over HTTP', async () => {
   // GIVEN an irreversible action that was cancelled after it had begun, and did not heed that in time
   const held = heldTool({ name: 'payments.send', irreversible: true, approval: 'never' })
   const support = agent({ role: 's', model: scriptedModel([call('payments.send', {}), say('Done.')]), tools: [held] })
-  const { world, desk } = await createDeskWorld({ support }, { policy: { mode: 'full_access' } })
-  const { ask, close } = await startServer(desk)
+  const { world, backend } = await createBackendWorld({ support }, { policy: { mode: 'full_access' } })
+  const { ask, close } = await startServer(backend)
   const { run_id } = (await ask('/api/runs', { body: { agent: 'support', input: 'Pay.' } })).json
   await held.hasBegun()
   expect((await ask(`/api/runs/${run_id}/cancel`, { body: { reason: 'Stop.' } })).json).toMatchObject({
@@ -61,8 +61,8 @@ test('what was done once is done again only when someone allows it', async () =>
     model: scriptedModel((_, n) => (n % 2 === 0 ? pay : say('Done.'))),
     tools: [refund],
   })
-  const { world, desk } = await createDeskWorld({ support }, { policy: { mode: 'full_access' } })
-  const { ask, close } = await startServer(desk)
+  const { world, backend } = await createBackendWorld({ support }, { policy: { mode: 'full_access' } })
+  const { ask, close } = await startServer(backend)
   const { session_id } = (await ask('/api/sessions', { body: { agent: 'support' } })).json
   const send = async () => {
     expect((await ask(`/api/sessions/${session_id}/messages`, { body: { input: 'Refund.' } })).status).toBe(200)

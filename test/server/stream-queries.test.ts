@@ -1,15 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { kinds } from '../../src/runes/kinds.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
-import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, refund, supportAgent } from '../support/backend.ts'
 import { startServer } from '../support/server.ts'
 import { startStreams } from '../support/stream-server.ts'
 
 async function opened() {
-  const { world, desk } = await createDeskWorld({ support: supportAgent([refund, say('Done.')]) })
+  const { world, backend } = await createBackendWorld({ support: supportAgent([refund, say('Done.')]) })
   onTestFinished(() => world.end())
-  const streams = await startStreams({ desk, timers: world.hand.timers, warn: console.error })
-  const server = await startServer(desk)
+  const streams = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
+  const server = await startServer(backend)
   onTestFinished(server.close)
   const run = await world.sw.submit({ agent: 'support', input: 'Refund.' })
   await world.sw.idle()

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
-import { createDeskWorld, form, refund, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, form, refund, supportAgent } from '../support/backend.ts'
 import { startStreams } from '../support/stream-server.ts'
 
 interface Item {
@@ -36,12 +36,12 @@ function published({ paths, components }: Document, path: string): ReadonlyMap<s
 
 async function open() {
   const mood = { primary: 'worry', category: 'negative', confidence: 0.8 }
-  const { world, desk } = await createDeskWorld({
+  const { world, backend } = await createBackendWorld({
     support: supportAgent([{ ...refund, text: 'I pay it back. ', emotion: mood }, form, say('Done.')]),
     broken: supportAgent([{ text: 'Well', calls: [], error: { error_type: 'x', message: 'Gone.', retryable: false } }]),
   })
   onTestFinished(() => world.end())
-  const streams = await startStreams({ desk, timers: world.hand.timers, warn: console.error })
+  const streams = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
   const document = (await (await streams.get('/api/openapi.json')).json()) as Document
   return { world, document, ...streams }
 }

@@ -3,7 +3,7 @@ import { drained } from '../../src/adapters/system/test-clock.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { summaries } from '../../src/runtime/models/summaries.ts'
 import { listSessions } from '../../src/surface/operations/sessions.ts'
-import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, refund, supportAgent } from '../support/backend.ts'
 import { created, move, plain } from '../support/drafts.ts'
 import { secret } from '../support/served-streams.ts'
 import { openSession, session_id } from '../support/session-on-air.ts'
@@ -12,8 +12,8 @@ import { startStreams } from '../support/stream-server.ts'
 const path = '/api/summaries/stream'
 
 test('a list that is kept up to date shows what it would show if it were loaded again', async () => {
-  const { world, desk, client } = await createDeskWorld({ support: supportAgent([refund]) })
-  const { read } = await startStreams({ desk, timers: world.hand.timers, warn: console.error })
+  const { world, backend, client } = await createBackendWorld({ support: supportAgent([refund]) })
+  const { read } = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
   const reader = read(path)
   await reader.until('the beginning', () => reader.heard.length === 1)
   expect(reader.heard).toEqual([{ type: 'ready', data: '{}', id: undefined }])
@@ -31,8 +31,8 @@ test('a list that is kept up to date shows what it would show if it were loaded 
 })
 
 test('F-88 server: HEAD on a stream is answered like GET, without a body, and opens no stream', async () => {
-  const { world, desk } = await createDeskWorld({ support: supportAgent([refund]) })
-  const { port, streams } = await startStreams({ desk, timers: world.hand.timers, warn: console.error })
+  const { world, backend } = await createBackendWorld({ support: supportAgent([refund]) })
+  const { port, streams } = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
   const ask = (at: string) =>
     fetch(`http://127.0.0.1:${port}${at}`, { method: 'HEAD', headers: { authorization: `Bearer ${secret}` } })
   const answer = await ask(path)

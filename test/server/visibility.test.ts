@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { deskOn } from '../../src/app/desk.ts'
+import { backendOf } from '../../src/app/backend.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import type { Draft, Rune } from '../../src/runes/rune.ts'
@@ -47,9 +47,9 @@ async function open() {
 async function serve() {
   const { sw, hand } = world
   const key = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
-  const desk = deskOn(sw, key, hand.clock.now)
-  const server = await startServer(desk)
-  const streams = await startStreams({ desk, timers: hand.timers, warn: console.error })
+  const backend = backendOf(sw, key, hand.clock.now)
+  const server = await startServer(backend)
+  const streams = await startStreams({ backend, timers: hand.timers, warn: console.error })
   return { ...server, read: streams.read }
 }
 

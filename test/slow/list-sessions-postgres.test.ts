@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deskOn } from '../../src/app/desk.ts'
+import { backendOf } from '../../src/app/backend.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { keyOf } from '../../src/app/store-key.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
@@ -40,7 +40,7 @@ test('F-54 list_sessions on PostgreSQL: a filter that fits nothing does not read
 
   const before = await rowsRead(store)
   const sw = await open()
-  const client = localClient(deskOn(sw, keyOf('memory:')), () => sw.close())
+  const client = localClient(backendOf(sw, keyOf('memory:')), () => sw.close())
   for (const query of [{ agent: 'nobody' }, { state: 'paused' }, { state: 'active', agent: 'nobody' }] as const)
     expect(await client.call(listSessions, { query })).toEqual({ items: [], next_cursor: null })
   await client.close()

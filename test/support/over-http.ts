@@ -1,4 +1,4 @@
-import { deskOn } from '../../src/app/desk.ts'
+import { backendOf } from '../../src/app/backend.ts'
 import type { Statewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import type { Reply } from '../../src/runtime/commands/reply.ts'
@@ -16,7 +16,7 @@ import {
 } from '../../src/surface/operations/session-commands.ts'
 import { createSession } from '../../src/surface/operations/sessions.ts'
 import { remoteClient } from '../../src/surface/remote-client.ts'
-import { checkedClient } from './desk.ts'
+import { checkedClient } from './backend.ts'
 import { secretOf, startServer } from './server.ts'
 
 /**
@@ -28,7 +28,7 @@ export function overHttp(called: Set<string> = new Set()) {
     called,
     async through(sw: Statewright, now: () => number): Promise<Statewright> {
       const key = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
-      const server = await startServer(deskOn(sw, key, now))
+      const server = await startServer(backendOf(sw, key, now))
       // Of a process that is killed nobody closes the server.
       server.app.server.unref()
       const pause = async () => {}

@@ -5,14 +5,14 @@ import { createServer } from '../../src/server/server.ts'
 import { streamRoutes } from '../../src/server/streams/stream-routes.ts'
 import { createStreams, type StreamLimits, type StreamPorts } from '../../src/server/streams/streams.ts'
 import { tokenOf } from '../../src/server/tokens.ts'
-import { createDesk } from '../../src/surface/desk.ts'
+import { createBackend } from '../../src/surface/backend.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 
 export const secret = 'the-secret-of-a-reader'
 
 /** The real server with its streams, over a log that somebody writes. Nobody can bring anything about through it. */
-export async function serveStreams({ desk, ...ports }: StreamPorts, port = 0, limits: Partial<StreamLimits> = {}) {
-  const whole = createDesk({
+export async function serveStreams({ backend, ...ports }: StreamPorts, port = 0, limits: Partial<StreamLimits> = {}) {
+  const whole = createBackend({
     sha256: hostPorts.sha256,
     signer: hostPorts.signer,
     publicKey: () => undefined,
@@ -22,11 +22,11 @@ export async function serveStreams({ desk, ...ports }: StreamPorts, port = 0, li
     commands: () => Promise.reject(new Error('There is only the log.')),
     abandoned: async () => [],
     plans: () => Promise.reject(new Error('There is only the log.')),
-    ...desk,
+    ...backend,
   })
-  const streams = createStreams({ desk: whole, ...ports }, limits)
+  const streams = createStreams({ backend: whole, ...ports }, limits)
   const app = createServer({
-    desk: whole,
+    backend: whole,
     operations,
     streams: streamRoutes(streams),
     tokens: [tokenOf('reader', 'read', secret)],

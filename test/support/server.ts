@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { systemTimers } from '../../src/adapters/system/timers.ts'
 import { createServer, type ServerOptions } from '../../src/server/server.ts'
 import { tokenOf } from '../../src/server/tokens.ts'
-import type { Desk } from '../../src/surface/desk.ts'
+import type { Backend } from '../../src/surface/backend.ts'
 import { scopes } from '../../src/surface/operation.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 
@@ -31,10 +31,10 @@ export interface Response {
 
 let names = 0
 
-/** A real server on a real port, over this desk. */
-export async function startServer(desk: Desk, options: Partial<ServerOptions> = {}) {
+/** A real server on a real port, over this backend. */
+export async function startServer(backend: Backend, options: Partial<ServerOptions> = {}) {
   const app = createServer({
-    desk,
+    backend,
     operations,
     tokens: scopes.map((scope) => tokenOf(scope, scope, secretOf(scope))),
     version: '1.2.3',

@@ -19,7 +19,7 @@ export async function openSession(limits: Partial<StreamLimits> = {}, behind = (
   const listeners = new Set<(delta: EphemeralDelta) => void>()
   const hand = createTestClock()
   const warnings: string[] = []
-  const desk = {
+  const backend = {
     runelog,
     now: hand.clock.now,
     listen: (listener: (delta: EphemeralDelta) => void) => {
@@ -28,7 +28,7 @@ export async function openSession(limits: Partial<StreamLimits> = {}, behind = (
     },
   }
   const warn = (message: string, details: object) => warnings.push(`${message} ${JSON.stringify(details)}`)
-  const server = await startStreams({ desk, timers: hand.timers, warn }, limits)
+  const server = await startStreams({ backend, timers: hand.timers, warn }, limits)
   accepted(await runelog.append({ session_id, runes: [created(session_id)] }))
   return {
     ...server,

@@ -70,7 +70,7 @@ async function begun(): Promise<string> {
 }
 
 const streams = await serveStreams(
-  { desk: { ...sw, now: hostPorts.now }, timers: systemTimers, warn: console.error },
+  { backend: { ...sw, now: hostPorts.now }, timers: systemTimers, warn: console.error },
   port,
 )
 

@@ -3,14 +3,14 @@ import { expect } from 'vitest'
 import type { Runelog } from '../../src/runelog/port.ts'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import type { Operation } from '../../src/surface/operation.ts'
+import { createBackendWorld, refund, supportAgent } from './backend.ts'
 import { facts } from './coordinator.ts'
-import { createDeskWorld, refund, supportAgent } from './desk.ts'
 import { exampleQuestion, exampleRegistry } from './plans.ts'
 import { startServer } from './server.ts'
 
 /** A server with something of everything in it: a run that waits, one that is over, a session at rest, a kept output, a plan that asks. */
 export async function createScene() {
-  const { world, desk } = await createDeskWorld(
+  const { world, backend } = await createBackendWorld(
     {
       support: supportAgent([refund, say('Done.')]),
       long: supportAgent([call('orders.all', {}), say('All.')]),
@@ -43,12 +43,12 @@ export async function createScene() {
     event_id: '2',
     agent_id: (await sw.find(over.run_id)).run.agent_id,
   }
-  const server = await startServer(desk)
+  const server = await startServer(backend)
   const close = async () => {
     await server.close()
     await world.end()
   }
-  return { world, desk, ...server, ids, over, closed, paused, close }
+  return { world, backend, ...server, ids, over, closed, paused, close }
 }
 
 export type Scene = Awaited<ReturnType<typeof createScene>>

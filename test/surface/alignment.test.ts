@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { deskOn } from '../../src/app/desk.ts'
+import { backendOf } from '../../src/app/backend.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { keyOf } from '../../src/app/store-key.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
@@ -35,7 +35,7 @@ const reply = { action: 'approve', data: { choice: 'a' } }
 
 test('F-10 answers over HTTP: a cancelled contract is refused; another one is answered with its snapshot and alignment', async () => {
   const { sw, ids, execution_id, session_id } = await misaligned()
-  const server = await startServer(deskOn(sw, keyOf('memory:')))
+  const server = await startServer(backendOf(sw, keyOf('memory:')))
   onTestFinished(async () => {
     await server.close()
     await sw.close()

@@ -1,19 +1,19 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { lookingPorts } from '../../src/app/desk.ts'
+import { lookingPorts } from '../../src/app/backend.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
-import { createDesk } from '../../src/surface/desk.ts'
+import { createBackend } from '../../src/surface/backend.ts'
 import { localClient } from '../../src/surface/local-client.ts'
 import { auditSession } from '../../src/surface/operations/audit.ts'
-import { createDeskWorld } from '../support/desk.ts'
+import { createBackendWorld } from '../support/backend.ts'
 import { created, plain } from '../support/drafts.ts'
 import { secretOf, startServer } from '../support/server.ts'
 
 test('F-12 audit: reading neither signs nor makes a key; signing is a POST that needs admin', async () => {
   // GIVEN a store that has no key yet
-  const { world, desk } = await createDeskWorld()
+  const { world, backend } = await createBackendWorld()
   const { session_id } = await world.sw.submit({ agent: 'support', input: 'Go.' })
   await world.sw.idle()
   let keys = 0
@@ -21,7 +21,7 @@ test('F-12 audit: reading neither signs nor makes a key; signing is a POST that 
     keys += 1
     return { public_key: '00', sign: () => '11' }
   }
-  const server = await startServer({ ...desk, signer, publicKey: () => undefined })
+  const server = await startServer({ ...backend, signer, publicKey: () => undefined })
   const at = `/api/sessions/${session_id}`
 
   // WHEN it is audited, by GET and HEAD
@@ -56,7 +56,7 @@ test('F-96 audit: five audits at once leave the event loop to others after every
     return hostPorts.sha256(text)
   }
   const key = { signer: hostPorts.signer, publicKey: () => undefined }
-  const client = localClient(createDesk({ ...lookingPorts(runelog, key), sha256 }), async () => {})
+  const client = localClient(createBackend({ ...lookingPorts(runelog, key), sha256 }), async () => {})
 
   // WHEN five clients audit it at once
   let isOver = false

@@ -13,7 +13,7 @@ import {
 } from '../../src/surface/operations/goals.ts'
 import { listRunes } from '../../src/surface/operations/runes.ts'
 import { answersJson, content, critic, note, planOf, worker } from '../scenarios/goal-cast.ts'
-import { createDeskWorld } from '../support/desk.ts'
+import { createBackendWorld } from '../support/backend.ts'
 import { registryIn } from '../support/goal-registry.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 
@@ -29,7 +29,7 @@ test('every operation of goals answers with what it declares', async () => {
     task: 'ta',
   }
   const agents = { worker: worker(), critic: critic({ findings: [found] }, content) }
-  const { client, world, called } = await createDeskWorld(agents, { plans: { registry } })
+  const { client, world, called } = await createBackendWorld(agents, { plans: { registry } })
   const plan = planOf(note('ta'), { ...note('tw'), command: 'cmd_write' })
 
   // A goal waits for its plan to be approved, then for a review, and is met.
@@ -101,7 +101,7 @@ test('F-07 goals: a submitter cannot bring a policy, and the configured one hold
     mode: 'interactive',
     constraints: { forbidden_operations: ['cmd_pay'] },
   }
-  const { client, world } = await createDeskWorld({ worker: worker() }, { plans: { registry, policy: forbidding } })
+  const { client, world } = await createBackendWorld({ worker: worker() }, { plans: { registry, policy: forbidding } })
   const body = { goal: 'Pay', plan: planOf({ ...note('tp'), command: 'cmd_pay' }), auto: true }
   const mine = { schema_version: '1.0.0', mode: 'interactive' }
   await expect(client.call(startGoal, { body: { ...body, policy: mine } as never })).rejects.toMatchObject({
@@ -123,7 +123,7 @@ test('F-07 goals: a submitter cannot bring a policy, and the configured one hold
 test('F-07 goals: a planner keeps the budget that the operator gave it, whatever the goal says', async () => {
   const frugal = agent({ role: 'planner', model: answersJson(planOf(note('ta'))), budget: { tokens: 0 } })
   const agents = { worker: worker(), planner: frugal }
-  const { client, world } = await createDeskWorld(agents, { plans: { registry } })
+  const { client, world } = await createBackendWorld(agents, { plans: { registry } })
   const body = { goal: 'Write', planner: 'planner', auto: true, budget: { tokens: 1_000_000, iterations: 2 } }
   const { goal_id } = await client.call(startGoal, { body })
   await world.sw.idle()

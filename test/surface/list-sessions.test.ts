@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, breakOff, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { getSession, listSessions } from '../../src/surface/operations/sessions.ts'
-import { createDeskWorld } from '../support/desk.ts'
+import { createBackendWorld } from '../support/backend.ts'
 
 /** Forty sessions of two agents: some paused, some failed, some without a message. */
 async function crowd(store: 'memory' | 'sqlite') {
@@ -11,7 +11,7 @@ async function crowd(store: 'memory' | 'sqlite') {
     ill: agent({ role: 'ill', model: scriptedModel(() => breakOff('down', { retryable: false })) }),
     idle: agent({ role: 'idle', model: scriptedModel(() => say('Fine.')) }),
   }
-  const at = await createDeskWorld(agents, { store })
+  const at = await createBackendWorld(agents, { store })
   onTestFinished(() => at.world.end())
   const { sw, hand } = at.world
   for (let n = 0; n < 40; n++) {
@@ -33,7 +33,7 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
       asks: agent({ role: 'asks', model: scriptedModel([form, say('Fine.')]) }),
       well: agent({ role: 'well', model: scriptedModel(() => say('Fine.')) }),
     }
-    const { world, client } = await createDeskWorld(agents, { store })
+    const { world, client } = await createBackendWorld(agents, { store })
     onTestFinished(() => world.end())
     const { sw, hand } = world
     const asking = await sw.submit({ agent: 'asks', input: 'Go.' })

@@ -23,10 +23,10 @@ import {
 } from '../../src/surface/operations/session-commands.ts'
 import { createSession, getSession, listSessions } from '../../src/surface/operations/sessions.ts'
 import { findSubjects } from '../../src/surface/operations/subjects.ts'
-import { createDeskWorld, form, refund, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, form, refund, supportAgent } from '../support/backend.ts'
 
 test('every operation answers with what it declares', async () => {
-  const { client, world, called } = await createDeskWorld({
+  const { client, world, called } = await createBackendWorld({
     support: supportAgent([refund, form, say('Done.')]),
     long: supportAgent([call('orders.all', {}), say('All of them.')]),
   })
@@ -223,7 +223,7 @@ test('surface: every operation refuses a field that it does not know, in the que
 })
 
 test('surface: of many mistakes in one request the first 20 are told', async () => {
-  const { client } = await createDeskWorld({ support: supportAgent([say('Done.')]) })
+  const { client } = await createBackendWorld({ support: supportAgent([say('Done.')]) })
   const expected_waiting = Array.from({ length: 50 }, () => 'not an id')
   const body = { reply: {}, expected_waiting }
   const refused = client.call(answer, { params: { interaction_id: 'int_1' }, body })
@@ -231,7 +231,7 @@ test('surface: of many mistakes in one request the first 20 are told', async () 
 })
 
 test('surface: the history of a run can be read page by page, with the next_cursor of each', async () => {
-  const { client, world } = await createDeskWorld({ support: supportAgent([refund, form, say('Done.')]) })
+  const { client, world } = await createBackendWorld({ support: supportAgent([refund, form, say('Done.')]) })
   const { run_id } = await client.call(submitRun, { body: { agent: 'support', input: 'Refund order 42.' } })
   await world.sw.idle()
   const whole = await client.call(runHistory, { params: { run_id } })

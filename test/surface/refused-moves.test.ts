@@ -8,11 +8,11 @@ import {
   pauseSession,
   resumeSession,
 } from '../../src/surface/operations/session-commands.ts'
-import { createDeskWorld } from '../support/desk.ts'
+import { createBackendWorld } from '../support/backend.ts'
 
 async function finishedRun() {
   const main = agent({ role: 'main', model: scriptedModel([say('Done.')]) })
-  const { world, client } = await createDeskWorld({ main })
+  const { world, client } = await createBackendWorld({ main })
   onTestFinished(() => world.end())
   const run = await world.sw.submit({ agent: 'main', input: 'Go.' })
   await run.result()

@@ -7,15 +7,15 @@ import { submitRun } from '../../src/surface/operations/run-commands.ts'
 import { getSession, listSessions } from '../../src/surface/operations/sessions.ts'
 import { remoteClient } from '../../src/surface/remote-client.ts'
 import { readServerSent, type ServerSent } from '../../src/wire/server-sent.ts'
-import { createDeskWorld, refund, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, refund, supportAgent } from '../support/backend.ts'
 import { secretOf, startServer } from '../support/server.ts'
 
 const pause = async () => {}
 
 test('a server answers and refuses as the store itself does', async () => {
-  const { world, desk } = await createDeskWorld({ support: supportAgent([refund, say('Done.')]) })
-  const server = await startServer(desk)
-  const near = localClient(desk, async () => {})
+  const { world, backend } = await createBackendWorld({ support: supportAgent([refund, say('Done.')]) })
+  const server = await startServer(backend)
+  const near = localClient(backend, async () => {})
   const far = remoteClient({ url: server.url, token: secretOf('admin'), fetch, pause })
 
   const body = { agent: 'support', input: 'Refund.' }

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { ask, say } from '../../src/runtime/scripted-model.ts'
 import { createSessionViews } from '../../src/surface/session-views.ts'
-import { createDeskWorld, supportAgent } from '../support/desk.ts'
+import { createBackendWorld, supportAgent } from '../support/backend.ts'
 
 const form = ask({ title: 'Which one?', fields: [{ name: 'choice' }] })
 
 async function aSession() {
-  const { world } = await createDeskWorld({ support: supportAgent([form, say('Done.')]) })
+  const { world } = await createBackendWorld({ support: supportAgent([form, say('Done.')]) })
   const { session_id, run_id } = await world.sw.submit({ agent: 'support', input: 'Go.' })
   await world.sw.idle()
   return { world, session_id, run_id, runelog: world.sw.runelog }

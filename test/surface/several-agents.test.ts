@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { deskOn } from '../../src/app/desk.ts'
+import { backendOf } from '../../src/app/backend.ts'
 import { keyOf } from '../../src/app/store-key.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
@@ -22,7 +22,7 @@ async function open() {
   const other = await sw.submit({ agent: 'second', agent_id, session_id, input: 'go' })
   await other.result()
   await sw.idle()
-  const server = await startServer(deskOn(sw, keyOf('memory:'), hand.clock.now))
+  const server = await startServer(backendOf(sw, keyOf('memory:'), hand.clock.now))
   onTestFinished(async () => {
     await server.close()
     await world.end()
@@ -81,7 +81,7 @@ test.each(forms)(
       })
       const { session_id, run_id } = await world.sw.submit({ agent: 'asker', input: 'go' })
       await world.until(session_id, (rune) => rune.kind === 'interaction.opened')
-      const server = await startServer(deskOn(world.sw, keyOf('memory:'), world.hand.clock.now))
+      const server = await startServer(backendOf(world.sw, keyOf('memory:'), world.hand.clock.now))
       onTestFinished(async () => {
         await server.close()
         await world.end()

@@ -3,7 +3,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { runesOf, subjectOf } from '../../runelog/subject-of.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import { readThrown } from '../../runtime/thrown.ts'
-import type { Desk } from '../../surface/desk.ts'
+import type { Backend } from '../../surface/backend.ts'
 import type { BeginStream } from '../stream-route.ts'
 import { type Connection, createConnection } from './connection.ts'
 import { createLedger } from './ledger.ts'
@@ -14,7 +14,7 @@ import type { View } from './told.ts'
 
 /** What streams are made of. */
 export interface StreamPorts {
-  readonly desk: Pick<Desk, 'runelog' | 'listen' | 'now'>
+  readonly backend: Pick<Backend, 'runelog' | 'listen' | 'now'>
   readonly timers: Timers
   readonly warn: (message: string, details: object) => void
 }
@@ -51,9 +51,9 @@ export const streamHeaders = {
 export type Streams = ReturnType<typeof createStreams>
 
 /** The live streams of a server. A hub exists while someone reads from it. */
-export function createStreams({ desk, timers, warn }: StreamPorts, given: Partial<StreamLimits> = {}) {
+export function createStreams({ backend, timers, warn }: StreamPorts, given: Partial<StreamLimits> = {}) {
   const limits = { ...usualLimits, ...given }
-  const { runelog } = desk
+  const { runelog } = backend
   const sessions = new Map<string, SessionHub>()
   /** By session, and there by run: a commit wakes those whom it concerns, not all. */
   const runs = new Map<string, Map<string, RunHub>>()
@@ -78,7 +78,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
         for (const hub of runs.get(session_id)?.values() ?? []) hub.wake()
       }
     }),
-    desk.listen((delta) => sessions.get(delta.session_id)?.pass(delta)),
+    backend.listen((delta) => sessions.get(delta.session_id)?.pass(delta)),
   ]
 
   function beat() {
@@ -179,7 +179,7 @@ export function createStreams({ desk, timers, warn }: StreamPorts, given: Partia
         const empty = () => {
           summaries = undefined
         }
-        summaries ??= createSummariesHub({ runelog, now: desk.now, timers, failed, empty })
+        summaries ??= createSummariesHub({ runelog, now: backend.now, timers, failed, empty })
         summaries.join(connect(socket, headers))
       }
     },

@@ -3,7 +3,7 @@ import { subjects } from '../../runelog/models/subjects.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import { id } from '../../wire/common.ts'
 import { agentShape } from '../../wire/run.ts'
-import type { Desk } from '../desk.ts'
+import type { Backend } from '../backend.ts'
 import { defineOperation, withoutUndefined } from '../operation.ts'
 
 export const listAgents = defineOperation({
@@ -28,8 +28,8 @@ export const spawnAgent = defineOperation({
     budget: budget.optional(),
   }),
   returns: z.object({ session_id: z.string(), agent_id: z.string() }),
-  async run(desk, { params: { session_id }, body: { agent, ...how } }) {
-    const commands = await desk.commands()
+  async run(backend, { params: { session_id }, body: { agent, ...how } }) {
+    const commands = await backend.commands()
     return { session_id, ...(await commands.spawnAgent(session_id, agent, withoutUndefined(how))) }
   },
   /** The first rune that it brought about is of the agent. */
@@ -47,16 +47,20 @@ export const killAgent = defineOperation({
     'Stop an agent for good, and those that work for it. One in a turn is refused, unless by force: then its runs are cancelled.',
   body: z.strictObject({ reason: z.string().max(10_000).optional(), force: z.boolean().optional() }),
   returns: z.object({ agent_id: z.string(), state: z.literal('terminated') }),
-  run: (desk, { params, body }) => kill(desk, params.agent_id, body),
+  run: (backend, { params, body }) => kill(backend, params.agent_id, body),
   /** A kill by force may have been cut short after it cancelled a run. */
-  async repeat(desk, { params: { agent_id }, body }) {
-    const row = await desk.runelog.row(subjects, agent_id)
-    if (row?.value.state !== 'terminated') return kill(desk, agent_id, body)
+  async repeat(backend, { params: { agent_id }, body }) {
+    const row = await backend.runelog.row(subjects, agent_id)
+    if (row?.value.state !== 'terminated') return kill(backend, agent_id, body)
     return { agent_id, state: 'terminated' }
   },
 })
 
-async function kill(desk: Desk, agent_id: string, how: { reason?: string | undefined; force?: boolean | undefined }) {
-  await (await desk.commands()).killAgent(agent_id, withoutUndefined(how))
+async function kill(
+  backend: Backend,
+  agent_id: string,
+  how: { reason?: string | undefined; force?: boolean | undefined },
+) {
+  await (await backend.commands()).killAgent(agent_id, withoutUndefined(how))
   return { agent_id, state: 'terminated' as const }
 }

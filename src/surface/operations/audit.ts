@@ -4,7 +4,7 @@ import { othersTurn } from '../../runelog/slices.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
 import { createVerifier } from '../../runes/verify.ts'
 import { auditShape, signedShape } from '../../wire/audit.ts'
-import type { Desk } from '../desk.ts'
+import type { Backend } from '../backend.ts'
 import { defineOperation } from '../operation.ts'
 
 export const auditSession = defineOperation({
@@ -13,7 +13,7 @@ export const auditSession = defineOperation({
   scope: 'read',
   summary: 'Verify the chain of a session from its first event. Nothing is signed and nothing changes.',
   returns: auditShape,
-  run: (desk, { params: { session_id } }) => audit(desk, session_id),
+  run: (backend, { params: { session_id } }) => audit(backend, session_id),
 })
 
 export const signSession = defineOperation({
@@ -22,18 +22,18 @@ export const signSession = defineOperation({
   scope: 'admin',
   summary: 'Verify the chain of a session, and sign where it ends with the key of the store.',
   returns: signedShape,
-  async run(desk, { params: { session_id } }) {
-    const found = await audit(desk, session_id)
+  async run(backend, { params: { session_id } }) {
+    const found = await audit(backend, session_id)
     const { is_sound, events: event_id, head: hash } = found
-    const statement = { session_id, event_id, hash, at: desk.now() }
-    return { ...found, checkpoint: is_sound ? signCheckpoint(statement, desk.signer()) : null }
+    const statement = { session_id, event_id, hash, at: backend.now() }
+    return { ...found, checkpoint: is_sound ? signCheckpoint(statement, backend.signer()) : null }
   },
 })
 
 /** How much is verified before other requests get their turn: about a millisecond. */
 const slice = { records: 100, bytes: 256 * 1024 }
 
-async function audit({ runelog, sha256, check, publicKey }: Desk, session_id: string) {
+async function audit({ runelog, sha256, check, publicKey }: Backend, session_id: string) {
   if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
   const own = publicKey()
   const verifier = createVerifier(session_id, { sha256, check, trusted: own === undefined ? [] : [own] })

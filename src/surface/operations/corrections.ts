@@ -8,11 +8,11 @@ export const allowAgain = defineOperation({
   scope: 'approve',
   summary: 'Let an irreversible action that was done be done once more. The next call for it gets a key of its own.',
   returns: z.object({ execution_id: z.string(), allowed_by: z.string() }),
-  async run(desk, { params: { execution_id }, by: allowed_by }) {
-    await (await desk.commands()).allowAgain(execution_id, allowed_by)
+  async run(backend, { params: { execution_id }, by: allowed_by }) {
+    await (await backend.commands()).allowAgain(execution_id, allowed_by)
     return { execution_id, allowed_by }
   },
-  repeat: async (_desk, { params: { execution_id }, by: allowed_by }) => ({ execution_id, allowed_by }),
+  repeat: async (_backend, { params: { execution_id }, by: allowed_by }) => ({ execution_id, allowed_by }),
 })
 
 export const redactRune = defineOperation({
@@ -24,9 +24,9 @@ export const redactRune = defineOperation({
   body: z.strictObject({ reason: z.string().trim().min(1).max(10_000) }),
   returns: z.object({ session_id: z.string(), event_id: z.int() }),
   erases: true,
-  async run(desk, { params: { session_id, event_id }, body, by }) {
-    await (await desk.commands()).redact(session_id, event_id, body.reason, by)
+  async run(backend, { params: { session_id, event_id }, body, by }) {
+    await (await backend.commands()).redact(session_id, event_id, body.reason, by)
     return { session_id, event_id }
   },
-  repeat: async (_desk, { params: { session_id, event_id } }) => ({ session_id, event_id }),
+  repeat: async (_backend, { params: { session_id, event_id } }) => ({ session_id, event_id }),
 })

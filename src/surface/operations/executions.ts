@@ -5,7 +5,7 @@ import { abandonedBy } from '../../observation/unsettled.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { consequenceShape, oneSnapshotShape, timelineShape, transitionsShape } from '../../wire/contract.ts'
 import { leftBehind } from '../abandoned.ts'
-import type { Desk } from '../desk.ts'
+import type { Backend } from '../backend.ts'
 import { defineLook } from '../operation.ts'
 
 export const getTimeline = defineLook({
@@ -37,11 +37,11 @@ export const getSnapshot = defineLook({
   scope: 'read',
   summary: 'Where one contract stands.',
   returns: oneSnapshotShape,
-  async look(desk, { params: { execution_id } }) {
-    const { revision, history, session_id } = await historyOf(desk, execution_id)
-    const at = desk.now()
+  async look(backend, { params: { execution_id } }) {
+    const { revision, history, session_id } = await historyOf(backend, execution_id)
+    const at = backend.now()
     const seen = snapshot(history, at)
-    const left = seen.current_status === 'running' ? await leftOf(desk, session_id, history) : null
+    const left = seen.current_status === 'running' ? await leftOf(backend, session_id, history) : null
     return { revision: `${revision}-${at}`, answer: () => ({ ...seen, abandoned: left && abandonedBy(left) }) }
   },
 })
@@ -52,8 +52,8 @@ export const getConsequence = defineLook({
   scope: 'read',
   summary: 'What one contract did to the world, as reasoning sees it.',
   returns: consequenceShape,
-  async look(desk, { params: { execution_id } }) {
-    const { revision, history } = await historyOf(desk, execution_id)
+  async look(backend, { params: { execution_id } }) {
+    const { revision, history } = await historyOf(backend, execution_id)
     return { revision, answer: () => consequenceView(history) }
   },
 })
@@ -64,22 +64,22 @@ export const getTransitions = defineLook({
   scope: 'read',
   summary: 'Every move of one contract, oldest first.',
   returns: transitionsShape,
-  async look(desk, { params: { execution_id } }) {
-    const { revision, history, session_id } = await historyOf(desk, execution_id)
+  async look(backend, { params: { execution_id } }) {
+    const { revision, history, session_id } = await historyOf(backend, execution_id)
     return { revision, answer: () => ({ execution_id, session_id, transitions: transitionRecords(history) }) }
   },
 })
 
 /** What a process that is gone left of one contract. */
-async function leftOf(desk: Desk, session_id: string, [{ run_id = '', execution_id }]: ContractHistory) {
-  const left = (await leftBehind(desk, (id) => id === session_id)).get(session_id)
+async function leftOf(backend: Backend, session_id: string, [{ run_id = '', execution_id }]: ContractHistory) {
+  const left = (await leftBehind(backend, (id) => id === session_id)).get(session_id)
   if (left === undefined || !left.run_ids.has(run_id)) return null
   const unsettled = left.unsettled.filter((call) => call.execution_id === execution_id)
   return { run_ids: new Set([run_id]), unsettled }
 }
 
 /** One with a secret rune is in no view. */
-async function historyOf({ views }: Desk, execution_id: string) {
+async function historyOf({ views }: Backend, execution_id: string) {
   const session_id = await views.sessionOf('contract', execution_id)
   const { state, histories } = await views.of(session_id)
   const history = histories.get(execution_id)

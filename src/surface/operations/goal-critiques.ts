@@ -18,9 +18,9 @@ export const getGoalCritiques = defineOperation({
   summary:
     'What the critic found in each review of a goal, with severity, category and evidence; the first review first.',
   returns: z.object({ goal_id: z.string(), critiques: z.array(critiqueShape).readonly() }),
-  async run(desk, { params: { goal_id } }) {
-    const { state, goal } = await goalIn(desk, goal_id)
-    const critiques = await critiquesIn(desk.runelog, state.session_id, goal_id)
+  async run(backend, { params: { goal_id } }) {
+    const { state, goal } = await goalIn(backend, goal_id)
+    const critiques = await critiquesIn(backend.runelog, state.session_id, goal_id)
     return { goal_id, critiques: critiques.map((rune, i) => critiqueOf(rune, i + 1, goal)) }
   },
 })

@@ -11,8 +11,8 @@ import { jsonValue } from '../../runes/json-value.ts'
 import { id, pageOf, pageQuery } from '../../wire/common.ts'
 import { goalShape, goalState } from '../../wire/goal.ts'
 import { leftBehind } from '../abandoned.ts'
+import type { Backend } from '../backend.ts'
 import { cursorAt, readCursor } from '../cursor.ts'
-import type { Desk } from '../desk.ts'
 import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
 
 /** What a goal is set with: as in the library, by the same names. */
@@ -35,12 +35,12 @@ export const startGoal = defineOperation({
   summary: 'Set a goal, with a plan or with a planner. Answers once it is recorded; the loop goes on by itself.',
   body: goalBody,
   returns: goalShape,
-  async run(desk, asked) {
-    const { goals } = await desk.commands()
+  async run(backend, asked) {
+    const { goals } = await backend.commands()
     const key = requestKey('start_goal', asked)
     const submission = { ...asked.body, ...(key === undefined ? {} : { idempotency_key: key }) }
     const { goal_id } = await goals.start(withoutUndefined(submission) as GoalSubmission)
-    return lookAt(desk, goal_id)
+    return lookAt(backend, goal_id)
   },
 })
 
@@ -51,14 +51,14 @@ export const listGoals = defineOperation({
   summary: 'Goals in one state, or in every state that is not over; the one that moved last first.',
   query: z.strictObject({ ...pageQuery, state: goalState.optional() }),
   returns: pageOf(goalShape),
-  async run(desk, { query: { limit, cursor, state } }) {
+  async run(backend, { query: { limit, cursor, state } }) {
     const after = readCursor('list_goals', cursor)
     const open = stateNames(goalMachine).filter((name) => !('terminal' in goalMachine.states[name]))
     const query = { limit: limit + 1, backward: true, ...(after === undefined ? {} : { after }) }
     const tags = (state === undefined ? open : [state]).map((name) => `goal:${name}`)
-    const rows = (await Promise.all(tags.map((tag) => desk.runelog.rows(subjects, { ...query, tag })))).flat()
+    const rows = (await Promise.all(tags.map((tag) => backend.runelog.rows(subjects, { ...query, tag })))).flat()
     const newest = rows.sort((a, b) => (b.sort ?? 0) - (a.sort ?? 0) || (a.key < b.key ? 1 : -1))
-    const items = await Promise.all(newest.slice(0, limit).map(({ key }) => lookAt(desk, key)))
+    const items = await Promise.all(newest.slice(0, limit).map(({ key }) => lookAt(backend, key)))
     const last = newest[limit - 1]
     return { items, next_cursor: newest.length > limit && last !== undefined ? cursorAt(last) : null }
   },
@@ -70,7 +70,7 @@ export const getGoal = defineOperation({
   scope: 'read',
   summary: 'Where a goal stands: its tasks with states, owners and results, what it waits for, what it has used.',
   returns: goalShape,
-  run: (desk, { params: { goal_id } }) => lookAt(desk, goal_id),
+  run: (backend, { params: { goal_id } }) => lookAt(backend, goal_id),
 })
 
 export const approveGoal = defineOperation({
@@ -80,14 +80,14 @@ export const approveGoal = defineOperation({
   summary: 'Let the plan of a goal start, or pass one of its reviews.',
   body: z.strictObject(decision),
   returns: goalShape,
-  async run(desk, asked) {
+  async run(backend, asked) {
     const { goal_id } = asked.params
-    const { goals } = await desk.commands()
+    const { goals } = await backend.commands()
     const idempotency_key = requestKey('approve_goal', asked)
     await goals.approve(goal_id, withoutUndefined({ replied_by: asked.by, ...asked.body, idempotency_key }))
-    return lookAt(desk, goal_id)
+    return lookAt(backend, goal_id)
   },
-  repeat: (desk, { params }) => lookAt(desk, params.goal_id),
+  repeat: (backend, { params }) => lookAt(backend, params.goal_id),
 })
 
 export const rejectGoal = defineOperation({
@@ -97,14 +97,14 @@ export const rejectGoal = defineOperation({
   summary: 'Reject the plan of a goal, refuse a review, or say that what a blocked goal waits for will not come.',
   body: z.strictObject({ ...decision, plan: jsonValue.optional() }),
   returns: goalShape,
-  async run(desk, asked) {
+  async run(backend, asked) {
     const { goal_id } = asked.params
-    const { goals } = await desk.commands()
+    const { goals } = await backend.commands()
     const idempotency_key = requestKey('reject_goal', asked)
     await goals.reject(goal_id, withoutUndefined({ replied_by: asked.by, ...asked.body, idempotency_key }))
-    return lookAt(desk, goal_id)
+    return lookAt(backend, goal_id)
   },
-  repeat: (desk, { params }) => lookAt(desk, params.goal_id),
+  repeat: (backend, { params }) => lookAt(backend, params.goal_id),
 })
 
 export const cancelGoal = defineOperation({
@@ -114,24 +114,26 @@ export const cancelGoal = defineOperation({
   summary: 'Give a goal up, with everything that is under way for it.',
   body: z.strictObject({ reason: z.string().max(10_000).optional() }),
   returns: z.object({ accepted: z.boolean(), goal: goalShape }),
-  async run(desk, { params: { goal_id }, body: { reason } }) {
-    const { goals } = await desk.commands()
+  async run(backend, { params: { goal_id }, body: { reason } }) {
+    const { goals } = await backend.commands()
     const accepted = await goals.cancel(goal_id, reason)
-    return { accepted, goal: await lookAt(desk, goal_id) }
+    return { accepted, goal: await lookAt(backend, goal_id) }
   },
-  repeat: async (desk, { params }) => ({ accepted: true, goal: await lookAt(desk, params.goal_id) }),
+  repeat: async (backend, { params }) => ({ accepted: true, goal: await lookAt(backend, params.goal_id) }),
 })
 
 /** Looking needs the store alone. */
-async function lookAt(desk: Desk, goal_id: string): Promise<GoalReport> {
-  const { state, goal } = await goalIn(desk, goal_id)
+async function lookAt(backend: Backend, goal_id: string): Promise<GoalReport> {
+  const { state, goal } = await goalIn(backend, goal_id)
   const { session_id } = state
-  const left = isAtWork(state, goal) ? (await leftBehind(desk, (id) => id === session_id)).get(session_id) : undefined
-  return reportOf(state, goal, desk.now(), left)
+  const left = isAtWork(state, goal)
+    ? (await leftBehind(backend, (id) => id === session_id)).get(session_id)
+    : undefined
+  return reportOf(state, goal, backend.now(), left)
 }
 
 /** A goal with the state of its session. Refused with `not_found` if there is none. */
-export async function goalIn({ runelog, views }: Desk, goal_id: string) {
+export async function goalIn({ runelog, views }: Backend, goal_id: string) {
   const { session_id } = await subjectOf(runelog, 'goal', goal_id)
   const { state } = await views.of(session_id)
   const goal = state.goals.get(goal_id)

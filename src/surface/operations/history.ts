@@ -19,8 +19,8 @@ export const runHistory = defineOperation({
     limit: count(z.int().min(1).max(1_000)).prefault(1_000),
   }),
   returns: pageOf(fcmpEvent),
-  async run(desk, { params: { run_id }, query: { after, cursor = after, limit } }) {
-    const { view } = await findRun(desk, run_id)
+  async run(backend, { params: { run_id }, query: { after, cursor = after, limit } }) {
+    const { view } = await findRun(backend, run_id)
     const fcmp = createFcmp(run_id)
     const events: FcmpEvent[] = []
     for await (const slice of inSlices(view.steps))

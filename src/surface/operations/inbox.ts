@@ -15,8 +15,8 @@ import {
   unsettledShape,
 } from '../../wire/interaction.ts'
 import { leftBehind } from '../abandoned.ts'
+import type { Backend } from '../backend.ts'
 import { cursorAt, readCursor } from '../cursor.ts'
-import type { Desk } from '../desk.ts'
 import { interactionCard } from '../interaction-card.ts'
 import { type Asked, allows, defineOperation } from '../operation.ts'
 
@@ -35,8 +35,8 @@ export const listInbox = defineOperation({
     next_cursor: z.string().nullable(),
     unsettled: z.array(unsettledShape),
   }),
-  async run(desk, { query: { limit, cursor }, scope }) {
-    const { runelog } = desk
+  async run(backend, { query: { limit, cursor }, scope }) {
+    const { runelog } = backend
     const titleOf = async (session_id: string) => (await runelog.row(summaries, session_id))?.value.title ?? null
     const after = readCursor('list_inbox', cursor)
     const page = { limit: limit + 1, ...(after !== undefined && { after }) }
@@ -49,7 +49,7 @@ export const listInbox = defineOperation({
     })
     const last = shown.at(-1)
     const next_cursor = rows.length > limit && last !== undefined ? cursorAt(last) : null
-    const left = after === undefined ? [...(await leftBehind(desk, () => true)).values()] : []
+    const left = after === undefined ? [...(await leftBehind(backend, () => true)).values()] : []
     const unsettled = left
       .flatMap((one) => one.unsettled)
       .map(async (call) => ({
@@ -67,7 +67,7 @@ export const getInteraction = defineOperation({
   scope: 'read',
   summary: 'All that a person has to see before answering, and what became of it.',
   returns: interactionShape,
-  run: (desk, { params, scope }) => interactionCard(desk, params.interaction_id, scope),
+  run: (backend, { params, scope }) => interactionCard(backend, params.interaction_id, scope),
 })
 
 export const approve = defineOperation({
@@ -79,9 +79,9 @@ export const approve = defineOperation({
   body: z.strictObject({ digest: z.string().max(200).optional(), ...signed }),
   returns: repliedShape,
   key_is_recorded: true,
-  run: (desk, asked) => {
+  run: (backend, asked) => {
     const { digest } = asked.body
-    return reply(desk, asked, { decision: 'approve', ...(digest !== undefined && { digest }) })
+    return reply(backend, asked, { decision: 'approve', ...(digest !== undefined && { digest }) })
   },
 })
 
@@ -93,9 +93,9 @@ export const deny = defineOperation({
   body: z.strictObject({ reason: z.string().max(10_000).optional(), ...signed }),
   returns: repliedShape,
   key_is_recorded: true,
-  run: (desk, asked) => {
+  run: (backend, asked) => {
     const { reason } = asked.body
-    return reply(desk, asked, { decision: 'deny', ...(reason !== undefined && { reason }) })
+    return reply(backend, asked, { decision: 'deny', ...(reason !== undefined && { reason }) })
   },
 })
 
@@ -111,7 +111,7 @@ export const answer = defineOperation({
   }),
   returns: repliedShape,
   key_is_recorded: true,
-  run: (desk, asked) => reply(desk, asked, asked.body.reply),
+  run: (backend, asked) => reply(backend, asked, asked.body.reply),
 })
 
 export const settle = defineOperation({
@@ -128,9 +128,9 @@ export const settle = defineOperation({
   }),
   returns: repliedShape,
   key_is_recorded: true,
-  run: (desk, asked) => {
+  run: (backend, asked) => {
     const { outcome, result, reason } = asked.body
-    return reply(desk, asked, {
+    return reply(backend, asked, {
       outcome: outcome === 'did_not_happen' ? 'did_not' : outcome,
       ...(result !== undefined && { result }),
       ...(reason !== undefined && { reason }),
@@ -145,9 +145,9 @@ interface Signed {
 
 type Answering = Asked<{ interaction_id: string }, unknown, Signed>
 
-async function reply(desk: Desk, asked: Answering, said: Json) {
+async function reply(backend: Backend, asked: Answering, said: Json) {
   const { params, body, idempotency_key, by } = asked
-  const commands = await desk.commands()
+  const commands = await backend.commands()
   return commands.reply(params.interaction_id, {
     reply: said,
     replied_by: body.replied_by ?? by,

@@ -27,7 +27,7 @@ export const getMachine = defineOperation({
   summary: 'The states, moves and forbidden moves of one machine.',
   returns: topologyShape,
   immutable: true,
-  async run(_desk, { params: { name } }): Promise<Topology> {
+  async run(_backend, { params: { name } }): Promise<Topology> {
     const machine = machines.find((m) => m.name === name)
     if (machine === undefined) throw faults.not_found({ what: 'machine', id: name, known: machines.map((m) => m.name) })
     return topology(machine)

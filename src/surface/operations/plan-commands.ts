@@ -32,14 +32,14 @@ export const submitPlan = defineOperation({
     recovers: id.optional(),
   }),
   returns: planShape,
-  async run(desk, asked) {
-    const plans = await desk.plans()
+  async run(backend, asked) {
+    const plans = await backend.plans()
     const { recovers, ...submission } = asked.body
     const key = requestKey('submit_plan', asked)
     const given = withoutUndefined({
       ...submission,
       recovers: recovers === undefined ? undefined : await plans.recovery(recovers),
-      coordination_id: key === undefined ? undefined : hashedId('coord', [key], desk.sha256),
+      coordination_id: key === undefined ? undefined : hashedId('coord', [key], backend.sha256),
     })
     return planCard(await plans.submit(given))
   },
@@ -57,10 +57,10 @@ export const answerPlan = defineOperation({
     replied_by: z.string().trim().min(1).max(200).optional(),
   }),
   returns: planShape,
-  async run(desk, asked) {
+  async run(backend, asked) {
     const { coordination_id } = asked.params
     const { answer_pack, choices, replied_by = asked.by } = asked.body
-    const plans = await desk.plans()
+    const plans = await backend.plans()
     if ((answer_pack === undefined) === (choices === undefined)) {
       const problem = 'Give an answer_pack or choices, one of the two.'
       throw faults.bad_request({ operation: 'answer_plan', problems: [{ in: 'body', pointer: '', problem }] })
@@ -69,5 +69,5 @@ export const answerPlan = defineOperation({
     const given = withoutUndefined({ answer_pack, choices, replied_by, idempotency_key })
     return planCard(await plans.answer(coordination_id, given))
   },
-  repeat: async (desk, { params }) => planCard(await (await desk.plans()).show(params.coordination_id)),
+  repeat: async (backend, { params }) => planCard(await (await backend.plans()).show(params.coordination_id)),
 })

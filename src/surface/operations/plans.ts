@@ -28,9 +28,9 @@ export const listPlans = defineOperation({
   summary: 'Plans, the one that moved last first.',
   query: z.strictObject({ ...pageQuery, state: planState.optional() }),
   returns: pageOf(planRowShape),
-  async run(desk, { query: { limit, cursor, state } }) {
+  async run(backend, { query: { limit, cursor, state } }) {
     const after = readCursor('list_plans', cursor)
-    const rows = await (await desk.plans()).list(withoutUndefined({ limit: limit + 1, state, after }))
+    const rows = await (await backend.plans()).list(withoutUndefined({ limit: limit + 1, state, after }))
     const items = rows.slice(0, limit)
     const last = items.at(-1)
     const next_cursor =
@@ -45,7 +45,8 @@ export const getPlan = defineOperation({
   scope: 'read',
   summary: 'Where a plan stands: every move with its guards, what it waits for, why there is none.',
   returns: planShape,
-  run: async (desk, { params: { coordination_id } }) => planCard(await (await desk.plans()).show(coordination_id)),
+  run: async (backend, { params: { coordination_id } }) =>
+    planCard(await (await backend.plans()).show(coordination_id)),
 })
 
 export const getPlanGraph = defineOperation({
@@ -55,8 +56,8 @@ export const getPlanGraph = defineOperation({
   summary: 'The graph of a plan: the last draft, with questions in it, or the final one.',
   query: z.strictObject({ version: z.enum(['draft', 'final']).default('final') }),
   returns: executionGraph,
-  async run(desk, { params: { coordination_id }, query: { version } }): Promise<ExecutionGraph> {
-    const documents = await (await desk.plans()).documents(coordination_id)
+  async run(backend, { params: { coordination_id }, query: { version } }): Promise<ExecutionGraph> {
+    const documents = await (await backend.plans()).documents(coordination_id)
     const graph = version === 'final' ? documents.execution_graph : numbered(documents, 'execution_graph_draft').at(-1)
     if (graph === undefined) throw faults.not_found({ what: `${version} graph of`, id: coordination_id })
     return graph as ExecutionGraph
@@ -69,8 +70,8 @@ export const getPlanRules = defineOperation({
   scope: 'read',
   summary: 'The verdict on every command, each rule that spoke and why, and the risk that follows.',
   returns: planRulesShape,
-  async run(desk, { params: { coordination_id } }) {
-    const documents = await (await desk.plans()).documents(coordination_id)
+  async run(backend, { params: { coordination_id } }) {
+    const documents = await (await backend.plans()).documents(coordination_id)
     return {
       rounds: numbered(documents, 'rule_decisions') as RuleDecisions[],
       risk: numbered(documents, 'risk_assessment') as RiskAssessment[],
@@ -84,8 +85,8 @@ export const getPlanQuestions = defineOperation({
   scope: 'read',
   summary: 'What a plan asks now, and what it asked and was answered before.',
   returns: planQuestionsShape,
-  async run(desk, { params: { coordination_id } }): Promise<PlanQuestionsCard> {
-    const plans = await desk.plans()
+  async run(backend, { params: { coordination_id } }): Promise<PlanQuestionsCard> {
+    const plans = await backend.plans()
     const { waits_for } = await plans.show(coordination_id)
     const documents = await plans.documents(coordination_id)
     const answers = numbered(documents, 'answer_pack') as AnswerPack[]
@@ -103,8 +104,8 @@ export const getPlanReviewPack = defineOperation({
   scope: 'read',
   summary: 'A plan written up for those who review it: impact, risk, gates, and how to undo it.',
   returns: reviewPack,
-  async run(desk, { params: { coordination_id } }): Promise<ReviewPack> {
-    const { review_pack } = await (await desk.plans()).documents(coordination_id)
+  async run(backend, { params: { coordination_id } }): Promise<ReviewPack> {
+    const { review_pack } = await (await backend.plans()).documents(coordination_id)
     if (review_pack === undefined) throw faults.not_found({ what: 'review pack of', id: coordination_id })
     return review_pack as ReviewPack
   },
@@ -116,8 +117,8 @@ export const getPlanTape = defineOperation({
   scope: 'read',
   summary: 'The replay record: each state, the guards that let it be left, every evaluation, what came out.',
   returns: runTape,
-  async run(desk, { params: { coordination_id } }): Promise<RunTape> {
-    const { run_tape } = await (await desk.plans()).documents(coordination_id)
+  async run(backend, { params: { coordination_id } }): Promise<RunTape> {
+    const { run_tape } = await (await backend.plans()).documents(coordination_id)
     if (run_tape === undefined) throw faults.not_found({ what: 'tape of', id: coordination_id })
     return run_tape as RunTape
   },
@@ -129,8 +130,8 @@ export const getPlanOutputs = defineOperation({
   scope: 'read',
   summary: 'The frozen files of a plan, each by its checksum; none before it has ended.',
   returns: planFilesShape,
-  async run(desk, { params: { coordination_id } }) {
-    const { files } = await (await desk.plans()).show(coordination_id)
+  async run(backend, { params: { coordination_id } }) {
+    const { files } = await (await backend.plans()).show(coordination_id)
     return { files: files.map(({ name, ref }) => ({ name, ref, sha256: ref.replace(/^blob_/, '') })) }
   },
 })
@@ -141,8 +142,8 @@ export const verifyPlan = defineOperation({
   scope: 'read',
   summary: 'Prove that no byte of what a plan left behind was changed.',
   returns: planProofShape,
-  async run(desk, { params: { coordination_id } }) {
-    const problems = await (await desk.plans()).verify(coordination_id)
+  async run(backend, { params: { coordination_id } }) {
+    const problems = await (await backend.plans()).verify(coordination_id)
     return { is_sound: problems.length === 0, problems }
   },
 })

@@ -6,7 +6,7 @@ import { id } from '../../wire/common.ts'
 import { expectedWaiting, repliedShape } from '../../wire/interaction.ts'
 import { stoppedShape, submissionBody, submittedShape } from '../../wire/run.ts'
 import { runStatus } from '../../wire/session.ts'
-import type { Desk } from '../desk.ts'
+import type { Backend } from '../backend.ts'
 import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
 import { findRun, openQuestions } from '../run-view.ts'
 
@@ -20,8 +20,8 @@ export const submitRun = defineOperation({
   body: submissionBody,
   returns: submittedShape,
   key_is_recorded: true,
-  async run(desk, asked) {
-    const commands = await desk.commands()
+  async run(backend, asked) {
+    const commands = await backend.commands()
     const { session_id, run_id, is_repeated } = await commands.submit(
       withoutUndefined({ ...asked.body, idempotency_key: requestKey('submit_run', asked) }),
     )
@@ -42,10 +42,10 @@ export const replyRun = defineOperation({
   }),
   returns: repliedShape,
   key_is_recorded: true,
-  async run(desk, { params: { run_id }, body, idempotency_key, by }) {
-    const interaction_id = body.interaction_id ?? (await onlyQuestion(desk, run_id, idempotency_key))
-    if (body.interaction_id !== undefined) await refuseForeign(desk, run_id, body.interaction_id)
-    const commands = await desk.commands()
+  async run(backend, { params: { run_id }, body, idempotency_key, by }) {
+    const interaction_id = body.interaction_id ?? (await onlyQuestion(backend, run_id, idempotency_key))
+    if (body.interaction_id !== undefined) await refuseForeign(backend, run_id, body.interaction_id)
+    const commands = await backend.commands()
     return commands.reply(interaction_id, {
       reply: body.reply,
       replied_by: body.replied_by ?? by,
@@ -56,8 +56,8 @@ export const replyRun = defineOperation({
 })
 
 /** The question that a reply without a name is for: the one that is open, or the one that this key answered before. */
-async function onlyQuestion(desk: Desk, run_id: string, key: string | null): Promise<string> {
-  const found = await findRun(desk, run_id)
+async function onlyQuestion(backend: Backend, run_id: string, key: string | null): Promise<string> {
+  const found = await findRun(backend, run_id)
   const answered = found.view.steps.findLast(
     (rune) => rune.kind === 'interaction.answered' && rune.run_id === run_id && rune.payload.idempotency_key === key,
   )
@@ -68,14 +68,14 @@ async function onlyQuestion(desk: Desk, run_id: string, key: string | null): Pro
   return first
 }
 
-async function refuseForeign(desk: Desk, run_id: string, interaction_id: string) {
-  const { view } = await findRun(desk, run_id)
+async function refuseForeign(backend: Backend, run_id: string, interaction_id: string) {
+  const { view } = await findRun(backend, run_id)
   if (!view.steps.some((rune) => rune.interaction_id === interaction_id && rune.run_id === run_id))
     throw faults.not_found({ what: `interaction of ${run_id}`, id: interaction_id })
 }
 
 /** Where the run stood when the request was recorded, as it was told then. */
-async function stoppedBefore({ runelog }: Desk, run_id: string, { session_id, event_id }: RecordedRequest) {
+async function stoppedBefore({ runelog }: Backend, run_id: string, { session_id, event_id }: RecordedRequest) {
   const runes = await runelog.read(session_id, { after: event_id - 1, limit: 1_000 })
   const move = runes.find((rune) => rune.machine === 'run' && rune.subject_id === run_id)
   return { run_id, status: runStatus.parse(move?.from), accepted: true }
@@ -88,8 +88,8 @@ export const steerRun = defineOperation({
   summary: 'Give a run new input: its turn ends at a safe boundary, and the next one begins with it.',
   body: z.strictObject({ input: jsonValue }),
   returns: stoppedShape,
-  run: async (desk, { params, body }) => (await desk.commands()).steer(params.run_id, body.input),
-  repeat: (desk, { params }, recorded) => stoppedBefore(desk, params.run_id, recorded),
+  run: async (backend, { params, body }) => (await backend.commands()).steer(params.run_id, body.input),
+  repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })
 
 export const interruptRun = defineOperation({
@@ -99,8 +99,8 @@ export const interruptRun = defineOperation({
   summary: 'Stop a run once the effects under way are finished.',
   body: why,
   returns: stoppedShape,
-  run: async (desk, { params, body }) => (await desk.commands()).interrupt(params.run_id, body.reason),
-  repeat: (desk, { params }, recorded) => stoppedBefore(desk, params.run_id, recorded),
+  run: async (backend, { params, body }) => (await backend.commands()).interrupt(params.run_id, body.reason),
+  repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })
 
 export const cancelRun = defineOperation({
@@ -110,6 +110,6 @@ export const cancelRun = defineOperation({
   summary: 'Stop a run now and abort what is under way.',
   body: why,
   returns: stoppedShape,
-  run: async (desk, { params, body }) => (await desk.commands()).cancel(params.run_id, body.reason),
-  repeat: (desk, { params }, recorded) => stoppedBefore(desk, params.run_id, recorded),
+  run: async (backend, { params, body }) => (await backend.commands()).cancel(params.run_id, body.reason),
+  repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })

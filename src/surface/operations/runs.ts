@@ -29,15 +29,15 @@ export const listRuns = defineOperation({
   summary: 'Runs of all sessions, the one that moved last first.',
   query: z.strictObject({ ...pageQuery, status: runStatus.optional() }),
   returns: pageOf(listedRunShape),
-  async run(desk, { query: { limit, cursor, status } }) {
-    const { runelog } = desk
+  async run(backend, { query: { limit, cursor, status } }) {
+    const { runelog } = backend
     const after = readCursor('list_runs', cursor)
     const page = { backward: true, limit: limit + 1, ...(after !== undefined && { after }) }
     const tags = (status === undefined ? stateNames(runMachine) : [status]).map((state) => `run:${state}`)
     const rows = await mergedRows(runelog, subjects, tags, page)
     const shown = rows.slice(0, limit)
     const isRunning = shown.some(({ value }) => value.state === 'running')
-    const abandoned = new Set(isRunning ? (await desk.abandoned()).map(({ run_id }) => run_id) : [])
+    const abandoned = new Set(isRunning ? (await backend.abandoned()).map(({ run_id }) => run_id) : [])
     const items = shown.map(async ({ key, sort, value }) => {
       const { session_id, state } = value
       const [summary, run] = await Promise.all([runelog.row(summaries, session_id), runelog.row(waitingRuns, key)])
@@ -58,12 +58,12 @@ export const getRun = defineOperation({
   scope: 'read',
   summary: 'Where one run stands and what it waits for.',
   returns: runShape,
-  async run(desk, { params: { run_id } }) {
-    const found = await findRun(desk, run_id)
+  async run(backend, { params: { run_id } }) {
+    const found = await findRun(backend, run_id)
     const { run, session_id, view } = found
     const moves = view.steps.filter((rune) => rune.machine === 'run' && rune.subject_id === run_id)
     const submitted_at = moves[0]?.at ?? 0
-    const left = run.status === 'running' ? await leftBehind(desk, (id) => id === session_id) : undefined
+    const left = run.status === 'running' ? await leftBehind(backend, (id) => id === session_id) : undefined
     const { run_ids, unsettled = [] } = left?.get(session_id) ?? {}
     const is_abandoned = run_ids?.has(run_id) === true
     const ownUnsettled = unsettled.filter((call) => call.run_id === run_id).length
@@ -95,7 +95,7 @@ export const getRun = defineOperation({
       is_terminal: 'terminal' in runMachine.states[status],
       attempt,
       submitted_at,
-      current_line: is_abandoned ? sayLeft(run_id, ownUnsettled) : view.lines.runLine(run_id, desk.now()),
+      current_line: is_abandoned ? sayLeft(run_id, ownUnsettled) : view.lines.runLine(run_id, backend.now()),
       held_up_by: status === 'queued' ? obstacleTo(view.state, run) : null,
       is_abandoned,
       pending_interaction_ids: openQuestions(found),
@@ -105,7 +105,7 @@ export const getRun = defineOperation({
       result,
       error_code,
       message,
-      durations: durations(moves, run_id, desk.now()),
+      durations: durations(moves, run_id, backend.now()),
       event_id: view.state.event_id,
     }
   },
@@ -117,8 +117,8 @@ export const runResult = defineOperation({
   scope: 'read',
   summary: 'The outcome of a run. Refused while it is not over.',
   returns: resultShape,
-  async run(desk, { params: { run_id } }) {
-    const { run, session_id, view } = await findRun(desk, run_id)
+  async run(backend, { params: { run_id } }) {
+    const { run, session_id, view } = await findRun(backend, run_id)
     const { status, result, error_code, message } = run
     if (!('terminal' in runMachine.states[status])) {
       const obstacle = status === 'queued' ? obstacleTo(view.state, run) : null
@@ -140,15 +140,15 @@ export const runInteraction = defineOperation({
     pending_interaction_id: z.string().nullable(),
     interactions: z.array(interactionShape),
   }),
-  async run(desk, { params: { run_id }, scope }) {
-    const found = await findRun(desk, run_id)
+  async run(backend, { params: { run_id }, scope }) {
+    const found = await findRun(backend, run_id)
     const open = openQuestions(found)
     return {
       run_id,
       session_id: found.session_id,
       status: found.run.status,
       pending_interaction_id: open[0] ?? null,
-      interactions: await Promise.all(open.map((id) => interactionCard(desk, id, scope))),
+      interactions: await Promise.all(open.map((id) => interactionCard(backend, id, scope))),
     }
   },
 })
@@ -159,8 +159,8 @@ export const runTrace = defineOperation({
   scope: 'read',
   summary: 'What was done to the contracts of a run, oldest first.',
   returns: z.object({ run_id: z.string(), session_id: z.string(), steps: z.array(stepShape) }),
-  async run(desk, { params: { run_id } }) {
-    const { view, session_id } = await findRun(desk, run_id)
+  async run(backend, { params: { run_id } }) {
+    const { view, session_id } = await findRun(backend, run_id)
     const irreversible = new Map<string, boolean>()
     const steps: ExecutionStep[] = []
     for await (const slice of inSlices(view.steps)) {

@@ -5,7 +5,7 @@ import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import { id } from '../../wire/common.ts'
 import { sessionState } from '../../wire/session.ts'
-import type { Desk } from '../desk.ts'
+import type { Backend } from '../backend.ts'
 import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
 
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
@@ -26,10 +26,10 @@ export const sendMessage = defineOperation({
   }),
   returns: z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() }),
   key_is_recorded: true,
-  async run(desk, asked) {
+  async run(backend, asked) {
     const { session_id } = asked.params
-    const agent = asked.body.agent ?? (await rootAgent(desk, session_id))
-    const commands = await desk.commands()
+    const agent = asked.body.agent ?? (await rootAgent(backend, session_id))
+    const commands = await backend.commands()
     const { run_id, is_repeated } = await commands.submit(
       withoutUndefined({ ...asked.body, agent, session_id, idempotency_key: requestKey('send_message', asked) }),
     )
@@ -37,7 +37,7 @@ export const sendMessage = defineOperation({
   },
 })
 
-async function rootAgent({ views }: Desk, session_id: string): Promise<string> {
+async function rootAgent({ views }: Backend, session_id: string): Promise<string> {
   const { state } = await views.of(session_id)
   return state.agents.get(state.root_agent_id)?.agent ?? ''
 }
@@ -49,11 +49,11 @@ export const pauseSession = defineOperation({
   summary: 'Let no new turn begin. What is under way comes to its end; replies are still taken.',
   body: why,
   returns: stands,
-  async run(desk, { params: { session_id }, body }) {
-    await (await desk.commands()).pause(session_id, body.reason)
-    return standing(desk, session_id)
+  async run(backend, { params: { session_id }, body }) {
+    await (await backend.commands()).pause(session_id, body.reason)
+    return standing(backend, session_id)
   },
-  repeat: async (_desk, { params: { session_id } }) => ({ session_id, state: 'paused' }),
+  repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'paused' }),
 })
 
 export const resumeSession = defineOperation({
@@ -75,15 +75,15 @@ export const resumeSession = defineOperation({
         'Give budget or reset, not both: a budget for a session that its budget suspended, reset for one that its errors suspended.',
     }),
   returns: stands,
-  async run(desk, { params: { session_id }, body }) {
-    const commands = await desk.commands()
+  async run(backend, { params: { session_id }, body }) {
+    const commands = await backend.commands()
     const { budget, reset, reason } = body
     if (budget !== undefined) await commands.replenish(session_id, budget, reason)
     else if (reset === true) await commands.reset(session_id, reason)
     else await commands.resumeSession(session_id, reason)
-    return standing(desk, session_id)
+    return standing(backend, session_id)
   },
-  repeat: async (_desk, { params: { session_id } }) => ({ session_id, state: 'active' }),
+  repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'active' }),
 })
 
 export const closeSession = defineOperation({
@@ -93,13 +93,13 @@ export const closeSession = defineOperation({
   summary: 'Cancel what is open, terminate the agents and seal the log.',
   body: why,
   returns: stands,
-  async run(desk, { params: { session_id }, body }) {
-    await (await desk.commands()).closeSession(session_id, body.reason)
-    return standing(desk, session_id)
+  async run(backend, { params: { session_id }, body }) {
+    await (await backend.commands()).closeSession(session_id, body.reason)
+    return standing(backend, session_id)
   },
-  async repeat(desk, { params: { session_id }, body }) {
-    const { state } = await standing(desk, session_id)
-    if (state === 'closing') await (await desk.commands()).closeSession(session_id, body.reason)
+  async repeat(backend, { params: { session_id }, body }) {
+    const { state } = await standing(backend, session_id)
+    if (state === 'closing') await (await backend.commands()).closeSession(session_id, body.reason)
     return { session_id, state: 'closed' }
   },
 })
@@ -110,14 +110,14 @@ export const archiveSession = defineOperation({
   scope: 'operate',
   summary: 'Move the log of a closed session to cold storage, where it stays readable.',
   returns: stands,
-  async run(desk, { params: { session_id } }) {
-    await (await desk.commands()).archiveSession(session_id)
-    return standing(desk, session_id)
+  async run(backend, { params: { session_id } }) {
+    await (await backend.commands()).archiveSession(session_id)
+    return standing(backend, session_id)
   },
-  repeat: async (_desk, { params: { session_id } }) => ({ session_id, state: 'archived' }),
+  repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'archived' }),
 })
 
-async function standing({ runelog }: Desk, session_id: string) {
+async function standing({ runelog }: Backend, session_id: string) {
   const row = (await runelog.row(sessions, session_id))?.value
   if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
   return { session_id, state: row.state }

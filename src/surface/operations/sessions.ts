@@ -39,9 +39,9 @@ export const createSession = defineOperation({
   body: z.strictObject({ agent: z.string().min(1).max(200), title: title.optional(), budget: budget.optional() }),
   returns: z.object({ session_id: z.string(), is_repeated: z.boolean() }),
   key_is_recorded: true,
-  async run(desk, asked) {
+  async run(backend, asked) {
     const { agent, title, budget } = asked.body
-    const commands = await desk.commands()
+    const commands = await backend.commands()
     return commands.openSession(
       withoutUndefined({ agent, title, session_budget: budget, idempotency_key: requestKey('create_session', asked) }),
     )
@@ -76,8 +76,8 @@ export const listSessions = defineOperation({
     q: z.string().max(200).optional(),
   }),
   returns: pageOf(summaryShape),
-  async run(desk, { query: { limit, cursor, q, ...filter } }): Promise<Page<SummaryCard>> {
-    const { runelog, now } = desk
+  async run(backend, { query: { limit, cursor, q, ...filter } }): Promise<Page<SummaryCard>> {
+    const { runelog, now } = backend
     const after = readCursor('list_sessions', cursor)
     const words = q === undefined || q.trim() === '' ? undefined : wordsOf(q)
     const { found, next } =
@@ -85,7 +85,7 @@ export const listSessions = defineOperation({
         ? await listed(runelog, filter, { limit, after })
         : await foundBy(runelog, words, filter, { limit, after })
     const running = new Set(found.filter(({ value }) => isRunning(value)).map(({ key }) => key))
-    const left = running.size === 0 ? new Map() : await leftBehind(desk, (session_id) => running.has(session_id))
+    const left = running.size === 0 ? new Map() : await leftBehind(backend, (session_id) => running.has(session_id))
     return {
       items: found.map((row) => summaryCard(row.key, row.value, now(), left.get(row.key))),
       next_cursor: next === undefined ? null : cursorAt(next),
@@ -184,14 +184,14 @@ export const getSession = defineLook({
   scope: 'read',
   summary: 'What a session is doing, what it waits for, and every machine in it that is not over.',
   returns: sessionShape,
-  async look(desk, { params: { session_id } }) {
-    const { state, lines } = await desk.views.of(session_id)
-    const row = (await desk.runelog.row(summaries, session_id))?.value
+  async look(backend, { params: { session_id } }) {
+    const { state, lines } = await backend.views.of(session_id)
+    const row = (await backend.runelog.row(summaries, session_id))?.value
     if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const left = isRunning(row) ? (await leftBehind(desk, (id) => id === session_id)).get(session_id) : undefined
-    const card = sessionCard(row, { state, lines, left }, desk.now())
+    const left = isRunning(row) ? (await leftBehind(backend, (id) => id === session_id)).get(session_id) : undefined
+    const card = sessionCard(row, { state, lines, left }, backend.now())
     // The line says how long something has lasted, in whole units: the answer stays the same until one is full.
-    return { revision: `${state.event_id}-${desk.sha256(card.current_line).slice(0, 16)}`, answer: () => card }
+    return { revision: `${state.event_id}-${backend.sha256(card.current_line).slice(0, 16)}`, answer: () => card }
   },
 })
 

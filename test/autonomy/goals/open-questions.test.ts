@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { call } from '../../../src/runtime/scripted-model.ts'
 import { getGoal } from '../../../src/surface/operations/goals.ts'
 import { note, payTool, planOf, worker } from '../../scenarios/goal-cast.ts'
-import { createDeskWorld } from '../../support/desk.ts'
+import { createBackendWorld } from '../../support/backend.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 import { createWorld, type World } from '../../support/world.ts'
@@ -16,7 +16,7 @@ const paying = planOf({ ...note('tp'), command: 'cmd_pay' })
 /** A goal whose only task pays, and is past its review. */
 async function pay(more: Parameters<typeof payTool>[0], store: 'memory' | 'sqlite' = 'memory') {
   const agents = { worker: worker({ tp: [call('shop.pay', { cents: 7 })] }, { tools: [payTool(more).tool] }) }
-  const made = await createDeskWorld(agents, { store, plans: { registry } })
+  const made = await createBackendWorld(agents, { store, plans: { registry } })
   world = made.world
   const { goal_id } = await world.sw.goals.start({ goal: 'Pay', auto: true, plan: paying })
   await world.sw.idle()

@@ -6,8 +6,8 @@ import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import { link } from '../../../src/runes/chain.ts'
 import type { StoredRecord } from '../../../src/runes/record.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
+import { createBackendWorld, refund, supportAgent } from '../../support/backend.ts'
 import { createProject, type Project } from '../../support/cli-project.ts'
-import { createDeskWorld, refund, supportAgent } from '../../support/desk.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 import { startServer } from '../../support/server.ts'
@@ -55,8 +55,8 @@ test('verify: a reading that is false is named, although all hashes fit', async 
 
 test('audit over HTTP: a reading that is false is named, although all hashes fit', async () => {
   const path = join(scratch.fresh(), 'world.db')
-  const { world, desk } = await createDeskWorld({ support: supportAgent([refund]) }, { store: `sqlite:${path}` })
-  const { ask, close } = await startServer(desk)
+  const { world, backend } = await createBackendWorld({ support: supportAgent([refund]) }, { store: `sqlite:${path}` })
+  const { ask, close } = await startServer(backend)
   const { session_id: id } = (await ask('/api/runs', { body: { agent: 'support', input: 'Refund order 42.' } })).json
   await world.sw.idle()
   const { event_id } = (await world.runes(id)).find(({ kind }) => kind === 'turn.started') as Rune

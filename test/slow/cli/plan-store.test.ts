@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createDeskWorld } from '../../support/desk.ts'
+import { createBackendWorld } from '../../support/backend.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { startServer } from '../../support/server.ts'
 
@@ -157,8 +157,10 @@ describe('statewright plan through a server', () => {
 
   test('plan through a server: the commands print the same', async () => {
     const policy = { schema_version: '1.0.0', mode: 'interactive', constraints: { allow_destructive: true } }
-    const { world, desk } = await createDeskWorld(undefined, { plans: { registry: `${examples}/registry`, policy } })
-    const server = await startServer(desk)
+    const { world, backend } = await createBackendWorld(undefined, {
+      plans: { registry: `${examples}/registry`, policy },
+    })
+    const server = await startServer(backend)
     open.push(world.end, server.close)
     vi.stubEnv('STATEWRIGHT_TOKEN', 'approve-secret')
     const there = ['--server', server.url]

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { deskOn } from '../../../src/app/desk.ts'
+import { backendOf } from '../../../src/app/backend.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { type Scripted, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { localClient } from '../../../src/surface/local-client.ts'
@@ -11,7 +11,7 @@ import { getRun, runResult, runTrace } from '../../../src/surface/operations/run
 import { getSession, listSessions } from '../../../src/surface/operations/sessions.ts'
 import { critic, note, planOf, playsTasks, worker } from '../../scenarios/goal-cast.ts'
 import { chosen, form } from '../../scenarios/props.ts'
-import { checkedClient } from '../../support/desk.ts'
+import { checkedClient } from '../../support/backend.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { scenario } from '../../support/scenario.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
@@ -32,12 +32,12 @@ async function open() {
   const { sw, hand } = world
   const early: string[] = []
   sw.listen(({ text }) => early.push(text))
-  const desk = deskOn(
+  const backend = backendOf(
     sw,
     { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' },
     hand.clock.now,
   )
-  const { read } = await startStreams({ desk, timers: hand.timers, warn: console.error })
+  const { read } = await startStreams({ backend, timers: hand.timers, warn: console.error })
   const plan = planOf(note('ta'))
   const { goal_id, session_id } = await sw.goals.start({ goal: 'Review', auto: true, critic: 'critic', plan })
   const waits = await world.until(session_id, (rune) => rune.to === 'waiting_user')
@@ -48,7 +48,7 @@ async function open() {
     await sw.idle()
   }
   const client = checkedClient(
-    localClient(desk, async () => {}),
+    localClient(backend, async () => {}),
     new Set(),
   )
   return { sw, early, read, goOn, client, goal_id, session_id, run_id: waits.run_id ?? '' }
@@ -135,8 +135,8 @@ test('F-38 visibility: what a critic found is in no public rune, view, list, str
   world = await createWorld({ store: 'sqlite', agents, plans: { registry } })
   const { sw, hand } = world
   const key = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
-  const desk = deskOn(sw, key, hand.clock.now)
-  const { read } = await startStreams({ desk, timers: hand.timers, warn: console.error })
+  const backend = backendOf(sw, key, hand.clock.now)
+  const { read } = await startStreams({ backend, timers: hand.timers, warn: console.error })
   const given = { goal: 'Sign it', auto: true, planner: 'planner', critic: 'critic', budget: { iterations: 3 } }
   const { goal_id, session_id } = await sw.goals.start(given)
   const streams = ['', 'runes=1&'].map((query) => read(`/api/sessions/${session_id}/stream?${query}after=0`))
@@ -158,7 +158,7 @@ test('F-38 visibility: what a critic found is in no public rune, view, list, str
   expect(runes.filter((rune) => rune.visibility === 'public' && told(rune).length > 0)).toEqual([])
   const stopped = runes.find((rune) => rune.kind === 'plan.stopped')?.event_id ?? 0
   for (const stream of streams) await stream.upTo(stopped)
-  const client = localClient(desk, async () => {})
+  const client = localClient(backend, async () => {})
   const run_ids = runes.flatMap((rune) => (rune.kind === 'run.submitted' ? [rune.run_id ?? ''] : []))
   const agent_ids = runes.flatMap((rune) => (rune.kind === 'agent.spawning' ? [rune.payload.agent_id] : []))
   const graphOf = (agent_id: string) => client.call(getGraphState, { params: { session_id }, query: { agent_id } })

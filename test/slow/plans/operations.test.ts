@@ -17,8 +17,8 @@ import {
   listPlans,
   verifyPlan,
 } from '../../../src/surface/operations/plans.ts'
+import { createBackendWorld } from '../../support/backend.ts'
 import { facts } from '../../support/coordinator.ts'
-import { createDeskWorld } from '../../support/desk.ts'
 import { exampleQuestion as asking, exampleRegistry, exampleIntent as intent } from '../../support/plans.ts'
 import { isProof, seed } from '../../support/sampling.ts'
 import { startServer } from '../../support/server.ts'
@@ -28,15 +28,15 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
 
-async function deskWorld() {
-  const made = await createDeskWorld(undefined, { plans: { registry: exampleRegistry } })
+async function backendWorld() {
+  const made = await createBackendWorld(undefined, { plans: { registry: exampleRegistry } })
   open.push(() => made.world.end())
   return made
 }
 
 describe('the operations of plans', () => {
   test('every one of them answers with what it declares', async () => {
-    const { client, called } = await deskWorld()
+    const { client, called } = await backendWorld()
     const submitted = await client.call(submitPlan, { body: { intent: asking, facts, answer_timeout_ms: 60_000 } })
     const { coordination_id } = submitted
     const params = { coordination_id }
@@ -85,7 +85,7 @@ describe('the operations of plans', () => {
   })
 
   test('a list goes on where the last page ended', async () => {
-    const { client } = await deskWorld()
+    const { client } = await backendWorld()
     for (const n of [1, 2, 3])
       await client.call(submitPlan, { body: { intent: intent({ title: `Number ${n}` }), facts } })
     const first = await client.call(listPlans, { query: { limit: 2 } })
@@ -95,7 +95,7 @@ describe('the operations of plans', () => {
   })
 
   test('an intent that takes the place of another one names it', async () => {
-    const { client } = await deskWorld()
+    const { client } = await backendWorld()
     const blocked = await client.call(submitPlan, { body: { intent: asking } })
     expect(blocked).toMatchObject({ state: 'BLOCKED', failure: { cause: 'facts_unavailable' } })
     const { coordination_id } = await client.call(submitPlan, {
@@ -108,7 +108,7 @@ describe('the operations of plans', () => {
 })
 
 test('whatever is submitted is refused with a fault or ends in a state that says why', async () => {
-  const { client, world } = await deskWorld()
+  const { client, world } = await backendWorld()
   const base = intent()
   const mangled = fc
     .tuple(fc.constantFrom(...Object.keys(base)), fc.jsonValue() as fc.Arbitrary<Json>)
@@ -140,8 +140,8 @@ test('whatever is submitted is refused with a fault or ends in a state that says
 })
 
 test('a plan over HTTP: submitted once per key, answered, proved; a red line is a notice', async () => {
-  const { world, desk } = await deskWorld()
-  const server = await startServer(desk)
+  const { world, backend } = await backendWorld()
+  const server = await startServer(backend)
   open.push(server.close)
   const { ask } = server
   const headers = { 'idempotency-key': 'first' }

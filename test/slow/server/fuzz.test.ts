@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { call, say } from '../../../src/runtime/scripted-model.ts'
 import { operations } from '../../../src/surface/operations/all.ts'
+import { createBackendWorld, form, refund, supportAgent } from '../../support/backend.ts'
 import { facts } from '../../support/coordinator.ts'
-import { createDeskWorld, form, refund, supportAgent } from '../../support/desk.ts'
 import { type Generated, requestsFrom } from '../../support/openapi-requests.ts'
 import { exampleIntent, exampleQuestion, exampleRegistry } from '../../support/plans.ts'
 import { isProof, seed } from '../../support/sampling.ts'
@@ -16,14 +16,14 @@ const runs = isProof ? 20_000 : 4_000
 const patience_ms = 10_000
 
 test(`${runs} generated requests: none breaks the server, none hangs, and what is refused changes nothing`, async () => {
-  const { world, desk } = await createDeskWorld(
+  const { world, backend } = await createBackendWorld(
     {
       support: supportAgent([refund, form, say('Done.')]),
       long: supportAgent([call('orders.find', {}), say('All.')]),
     },
     { plans: { registry: exampleRegistry } },
   )
-  const server = await startServer(desk, { newId: () => 'req' })
+  const server = await startServer(backend, { newId: () => 'req' })
   const { sw } = world
   let commits = 0
   sw.runelog.watch(() => {
@@ -87,7 +87,7 @@ const reads = operations.flatMap((o) =>
 )
 
 /** Ids of what is there, so that requests find something to act on: the newest, since old sessions are over. */
-async function collector(sw: Awaited<ReturnType<typeof createDeskWorld>>['world']['sw']) {
+async function collector(sw: Awaited<ReturnType<typeof createBackendWorld>>['world']['sw']) {
   const found = new Map<string, string[]>()
   const add = (name: string, id: string) => {
     const ids = (found.get(name) ?? []).filter((other) => other !== id)

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { createDeskWorld } from '../../support/desk.ts'
+import { createBackendWorld } from '../../support/backend.ts'
 import { startServer } from '../../support/server.ts'
 
 const open: (() => Promise<unknown>)[] = []
@@ -9,8 +9,8 @@ afterEach(async () => {
 })
 
 async function served(limits: object) {
-  const { world, desk } = await createDeskWorld()
-  const server = await startServer(desk, { limits })
+  const { world, backend } = await createBackendWorld()
+  const server = await startServer(backend, { limits })
   open.push(() => world.end(), server.close)
   return { world, ...server, port: Number(new URL(server.url).port) }
 }

@@ -2,18 +2,18 @@ import { expect } from 'vitest'
 import { topology } from '../../../src/kernel/topology.ts'
 import { contractMachine } from '../../../src/machines/contract.ts'
 import { say } from '../../../src/runtime/scripted-model.ts'
-import { createDeskWorld, form, refund, supportAgent } from '../../support/desk.ts'
+import { createBackendWorld, form, refund, supportAgent } from '../../support/backend.ts'
 import { type Play, scenario } from '../../support/scenario.ts'
 import { startServer } from '../../support/server.ts'
 
 type Scene = Awaited<ReturnType<typeof open>>
 
 async function open() {
-  const { world, desk } = await createDeskWorld(
+  const { world, backend } = await createBackendWorld(
     { support: supportAgent([refund, form, say('Done.')]) },
     { store: 'sqlite' },
   )
-  return { world, ...(await startServer(desk)) }
+  return { world, ...(await startServer(backend)) }
 }
 
 /** A session that refunded an order with approval, and now waits for a form. */

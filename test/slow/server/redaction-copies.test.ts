@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { deskOn } from '../../../src/app/desk.ts'
+import { backendOf } from '../../../src/app/backend.ts'
 import { createStatewright } from '../../../src/app/statewright.ts'
 import { keyOf } from '../../../src/app/store-key.ts'
 import { note, planOf } from '../../scenarios/goal-cast.ts'
+import { createBackendWorld } from '../../support/backend.ts'
 import { createProject } from '../../support/cli-project.ts'
-import { createDeskWorld } from '../../support/desk.ts'
 import { eventually } from '../../support/eventually.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { keyedAgents } from '../../support/keyed-agents.ts'
@@ -102,8 +102,8 @@ test('F-84 redaction: every copy is gone from the files of the store while a ser
 test('F-84 redaction: an answer that was kept for an idempotency key is not given again', async () => {
   // GIVEN an answer that repeats the goal, and is given word for word to those who ask again
   const registry = registryIn(scratch.fresh())
-  const { world, desk } = await createDeskWorld(keyedAgents, { store: 'sqlite', plans: { registry } })
-  const { ask, close } = await startServer(desk)
+  const { world, backend } = await createBackendWorld(keyedAgents, { store: 'sqlite', plans: { registry } })
+  const { ask, close } = await startServer(backend)
   const body = { goal: `Write about ${marker}`, plan: planOf(note('ta')) }
   const { goal_id, session_id } = (await ask('/api/goals', { body })).json
   const cancel = () => ask(`/api/goals/${goal_id}/cancel`, { body: {}, headers: { 'idempotency-key': 'k' } })
@@ -135,7 +135,7 @@ test('F-84 redaction: a server gives no answer again whose content was erased th
   const store = await freshDatabase()
   const open = async (max_concurrent_runs: number) => {
     const sw = await createStatewright({ store, agents: keyedAgents, plans, max_concurrent_runs })
-    return { sw, ...(await startServer(deskOn(sw, keyOf(store)))) }
+    return { sw, ...(await startServer(backendOf(sw, keyOf(store)))) }
   }
   const here = await open(4)
   const there = await open(0)

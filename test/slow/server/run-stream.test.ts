@@ -8,7 +8,7 @@ import type { Draft } from '../../../src/runes/rune.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
-import { createDesk, type Desk } from '../../../src/surface/desk.ts'
+import { type Backend, createBackend } from '../../../src/surface/backend.ts'
 import { localClient } from '../../../src/surface/local-client.ts'
 import { runHistory } from '../../../src/surface/operations/history.ts'
 import type { FcmpEvent } from '../../../src/wire/fcmp.ts'
@@ -30,7 +30,11 @@ async function open() {
   const agents = { support: agent({ role: 'support', model, tools: [refund] }) }
   const world = await createWorld({ store: 'sqlite', agents })
   const air = () =>
-    startStreams({ desk: { ...world.sw, now: world.hand.clock.now }, timers: world.hand.timers, warn: console.error })
+    startStreams({
+      backend: { ...world.sw, now: world.hand.clock.now },
+      timers: world.hand.timers,
+      warn: console.error,
+    })
   const { session_id, run_id } = await world.sw.submit({ agent: 'support', input: 'Refund 42', mode: 'interactive' })
   await world.until(session_id, (rune) => rune.to === 'waiting_user')
   const approve = async () => {
@@ -41,8 +45,13 @@ async function open() {
 }
 
 const events = (heard: readonly { data: string }[]) => heard.map(({ data }) => JSON.parse(data) as FcmpEvent)
-const desk = (sw: Statewright) =>
-  createDesk({ runelog: sw.runelog, listen: sw.listen, now: Date.now, sha256: hostPorts.sha256 } as unknown as Desk)
+const backend = (sw: Statewright) =>
+  createBackend({
+    runelog: sw.runelog,
+    listen: sw.listen,
+    now: Date.now,
+    sha256: hostPorts.sha256,
+  } as unknown as Backend)
 
 test('a run is told from its first event to its end, live and over a restart, without gap or duplicate', async () => {
   const { world, air, approve, run_id, path } = await open()
@@ -73,7 +82,7 @@ test('a reader may come in after any event; after the last one there is nothing 
   expect(checkFcmp(events(whole.heard), { run_id, status: 'succeeded' as RunStatus })).toEqual([])
   const last = whole.heard.length
 
-  const client = localClient(desk(world.sw), async () => {})
+  const client = localClient(backend(world.sw), async () => {})
   for (let seq = 0; seq < last; seq++) {
     const reader = read(`${path}?after=${seq}`)
     await reader.closed()

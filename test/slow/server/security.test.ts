@@ -25,7 +25,7 @@ let scene: Scene
 let before: string
 beforeAll(async () => {
   scene = await createScene()
-  before = await everything(scene.desk.runelog)
+  before = await everything(scene.backend.runelog)
 })
 afterAll(() => scene.close())
 
@@ -35,7 +35,7 @@ async function refused(path: string, request: Request, status: number, code: str
   expect({ path, ...about(answer) }).toEqual({ path, status, code, type: 'application/problem+json; charset=utf-8' })
   expect(answer.json.outcome).toBe('not_applied')
   expect(answer.headers.get('access-control-allow-origin')).toBeNull()
-  expect(await everything(scene.desk.runelog), path).toBe(before)
+  expect(await everything(scene.backend.runelog), path).toBe(before)
 }
 
 function about({ status, json, headers }: Response) {
@@ -60,7 +60,7 @@ describe.each(endpoints)('$method $path', (endpoint) => {
       const { status } = await scene.ask(path, { method: endpoint.method, token: secretOf(scope), raw: '[]' })
       expect([401, 403, 500], endpoint.name).not.toContain(status)
     }
-    expect(await everything(scene.desk.runelog)).toBe(before)
+    expect(await everything(scene.backend.runelog)).toBe(before)
   })
 
   test('from elsewhere', async () => {
@@ -99,7 +99,7 @@ describe.each(endpoints)('$method $path', (endpoint) => {
         expect([400, 404, 422], `${endpoint.name} ${id}`).toContain((await scene.ask(path, valid)).status)
       }
     }
-    expect(await everything(scene.desk.runelog)).toBe(before)
+    expect(await everything(scene.backend.runelog)).toBe(before)
   })
 })
 
@@ -162,10 +162,10 @@ describe.each(operations.filter((o) => o.method === 'POST' && isFurnished(o)))('
     // A matrix in which nothing could happen anyway would prove nothing.
     const fresh = await createScene()
     const { path, body } = validRequest(endpoint, fresh)
-    const empty = await everything(fresh.desk.runelog)
+    const empty = await everything(fresh.backend.runelog)
     const { status, json } = await fresh.ask(path, { body: body ?? {}, token: secretOf(endpoint.scope) })
     await fresh.world.sw.idle()
-    const changed = (await everything(fresh.desk.runelog)) !== empty
+    const changed = (await everything(fresh.backend.runelog)) !== empty
     // A signature is not recorded.
     if (endpoint.name === 'sign_session') expect({ status, changed }).toEqual({ status: 200, changed: false })
     // These two need a contract whose outcome is unknown, or that is over; there is none here.
@@ -207,7 +207,7 @@ test('what is not even a request is refused on the bare line', async () => {
     })
     expect(answer.toLowerCase()).not.toContain('set-cookie')
   }
-  expect(await everything(scene.desk.runelog)).toBe(before)
+  expect(await everything(scene.backend.runelog)).toBe(before)
 })
 
 test('no method but those that are declared, and no preflight', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { accepted } from '../../../src/faults/catalogue.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
-import { createDeskWorld } from '../../support/desk.ts'
+import { createBackendWorld } from '../../support/backend.ts'
 import { created } from '../../support/drafts.ts'
 import { memory, openSession, path, session_id } from '../../support/session-on-air.ts'
 import { startStreams } from '../../support/stream-server.ts'
@@ -55,11 +55,11 @@ test('a secret that a model says, in however many pieces, reaches no reader', as
   const text = `The key is ${canary}, and again ${canary}. Keep it.`
   for (const pieces of [1, 3, text.length]) {
     const model = scriptedModel([say(text)], { pieces })
-    const { world, desk } = await createDeskWorld(
+    const { world, backend } = await createBackendWorld(
       { support: agent({ role: 'r', model }) },
       { secrets: { key: canary } },
     )
-    const { read } = await startStreams({ desk, timers: world.hand.timers, warn: console.error })
+    const { read } = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
     const session = await world.sw.createSession({ agent: 'support' })
     const readers = [read(`/api/sessions/${session}/stream?runes=1`), read(`/api/sessions/${session}/stream`)]
     for (const reader of readers) await reader.upTo(1)

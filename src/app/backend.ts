@@ -1,14 +1,18 @@
 import { hostPorts } from '../adapters/host/ports.ts'
 import { checkSignature } from '../adapters/host/signing-key.ts'
 import type { Runelog } from '../runelog/port.ts'
-import { createDesk, type Desk, type StoreKey } from '../surface/desk.ts'
+import { type Backend, createBackend, type StoreKey } from '../surface/backend.ts'
 import type { Statewright } from './statewright.ts'
 
 const ofThisMachine = { now: hostPorts.now, sha256: hostPorts.sha256, check: checkSignature }
 
-/** The desk of a process that works. */
-export function deskOn(sw: Statewright, { signer, publicKey }: StoreKey, now: () => number = hostPorts.now): Desk {
-  return createDesk({
+/** The backend of a process with agents. */
+export function backendOf(
+  sw: Statewright,
+  { signer, publicKey }: StoreKey,
+  now: () => number = hostPorts.now,
+): Backend {
+  return createBackend({
     ...ofThisMachine,
     now,
     runelog: sw.runelog,
@@ -24,11 +28,11 @@ export function deskOn(sw: Statewright, { signer, publicKey }: StoreKey, now: ()
   })
 }
 
-/** The ports of a desk on a store alone: it has no agents, and refuses commands. */
+/** The ports of a backend that only reads a store: it has no agents and refuses commands. */
 export function lookingPorts(
   runelog: Runelog,
-  { signer, publicKey, abandoned = async () => [] }: StoreKey & Partial<Pick<Desk, 'abandoned'>>,
-): Omit<Desk, 'views' | 'isExclusive'> {
+  { signer, publicKey, abandoned = async () => [] }: StoreKey & Partial<Pick<Backend, 'abandoned'>>,
+): Omit<Backend, 'views' | 'isExclusive'> {
   return {
     ...ofThisMachine,
     runelog,

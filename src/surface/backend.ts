@@ -15,8 +15,8 @@ export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 /** What can be brought about. */
 export type Commands = Omit<Runtime, 'engine' | 'start' | 'stop' | 'listen' | 'workOn'> & { readonly goals: Goals }
 
-/** What operations work with, wherever they are asked for: in the server, or in a command that has the store to itself. */
-export interface Desk {
+/** What operations work with: in the server, or in a command that opens the store itself. */
+export interface Backend {
   readonly runelog: Runelog
   /** Only this process writes to the store. */
   readonly isExclusive: boolean
@@ -43,13 +43,13 @@ export interface Desk {
   readonly listen: (listener: (delta: EphemeralDelta) => void) => () => void
 }
 
-/** The key of a store, as a desk has it. */
-export type StoreKey = Pick<Desk, 'signer' | 'publicKey'>
+/** The signing key of a store. */
+export type StoreKey = Pick<Backend, 'signer' | 'publicKey'>
 
-/** A desk on a store, which others may write to unless it says otherwise. */
-export function createDesk(
-  ports: Omit<Desk, 'views' | 'isExclusive'> & { readonly isExclusive?: boolean | undefined },
-): Desk {
+/** Adds the session views to the ports. Other processes may write to the store unless `isExclusive` says otherwise. */
+export function createBackend(
+  ports: Omit<Backend, 'views' | 'isExclusive'> & { readonly isExclusive?: boolean | undefined },
+): Backend {
   const { isExclusive = false } = ports
   return { ...ports, isExclusive, views: createSessionViews(ports.runelog, isExclusive) }
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { deskOn } from '../../src/app/desk.ts'
+import { backendOf } from '../../src/app/backend.ts'
 import { keyOf } from '../../src/app/store-key.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, call, type Scripted, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
@@ -38,20 +38,20 @@ export function supportAgent(script: readonly Scripted[]) {
   })
 }
 
-/** A world of real parts with a desk at it, and a client that holds every answer against its declared shape. */
-export async function createDeskWorld(
+/** A world of real parts with its backend, and a client that holds every answer against its declared shape. */
+export async function createBackendWorld(
   agents: WorldOptions['agents'] = { support: supportAgent([say('Done.')]) },
   options: Partial<WorldOptions> = {},
 ) {
   const world = await createWorld({ agents, ...options })
-  const desk = deskOn(world.sw, keyOf('memory:'), world.hand.clock.now)
+  const backend = backendOf(world.sw, keyOf('memory:'), world.hand.clock.now)
   const called = new Set<string>()
   return {
     world,
-    desk,
+    backend,
     called,
     client: checkedClient(
-      localClient(desk, () => world.end()),
+      localClient(backend, () => world.end()),
       called,
     ),
   }
