@@ -52,7 +52,7 @@ export const couplings = defineCouplings<MoveName>()({
     agent_crashed_in_stream:{ by: 'holder',  moves: ['agent.crash', 'turn.stream_error', 'run.turn.failed'], meaning: 'The agent broke while its model was answering.' },
     agent_crashed_in_tools: { by: 'holder',  moves: ['agent.crash', 'turn.tool_crash', 'run.turn.failed'], meaning: 'The agent broke while its tools were executing.' },
     agent_dismissed:        { by: 'either',  moves: ['agent.parent_closed'], meaning: 'The agent ends with its session or its parent.' },
-    agent_killed:           { by: 'either',  moves: ['agent.kill'], meaning: 'An idle agent is stopped by request.' },
+    agent_killed:           { by: 'either',  moves: ['agent.kill'], meaning: 'An agent is stopped by request, in a turn only by force.' },
     agent_exhausted:        { by: 'either',  moves: ['agent.budget_exhausted'], meaning: 'An idle agent has no budget left.' },
 
     paused:                 { by: 'command', moves: ['session.pause_requested'], meaning: 'The session is paused.' },

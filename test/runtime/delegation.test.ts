@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { drained } from '../../src/adapters/system/test-clock.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { isTerminal } from '../../src/kernel/machine.ts'
 import { runMachine } from '../../src/machines/run.ts'
@@ -124,50 +123,47 @@ describe('delegation', () => {
     await next.end()
   })
 
-  test('an agent is killed by force with those that work for it, also if it is given more to do meanwhile', async () => {
+  test('killAgent: by force an agent in a turn ends at once, with those that work for it and with its runs', async () => {
     let begun = 0
+    const told: AbortSignal[] = []
     const stubborn = tool({
       name: 'stubborn.work',
       input: z.object({}),
-      read_only: true,
-      run: () => {
+      irreversible: true,
+      approval: 'never',
+      run: (_, { signal }) => {
         begun++
+        told.push(signal)
         return new Promise<never>(() => {})
       },
     })
     const worker = agent({ role: 'worker', model: scriptedModel(() => call('stubborn.work', {})), tools: [stubborn] })
-    const world = await createWorld({ agents: { worker }, settings: { cancel_grace_ms: 10 } })
-    const { sw, hand } = world
+    const world = await createWorld({ agents: { worker } })
+    const { sw } = world
     const session_id = await sw.createSession({ agent: 'worker' })
     const work = (agent_id: string) => sw.submit({ agent: 'worker', agent_id, input: 'go', session_id })
     const { agent_id } = await sw.spawnAgent(session_id, 'worker')
     const child = await sw.spawnAgent(session_id, 'worker', { parent_id: agent_id })
-    const runs = [await work(agent_id), await work(child.agent_id)]
-    await expect.poll(() => begun).toBe(2)
+    const runs = [await work(agent_id)]
+    await expect.poll(() => begun).toBe(1)
+    runs.push(await work(agent_id), await work(child.agent_id))
 
-    // WHEN it is killed, and gets a new message while the one that works for it is being stopped
-    let isKilled = false
-    const killing = sw.killAgent(agent_id, { force: true }).then(() => {
-      isKilled = true
-    })
-    await drained()
-    await hand.advance(10)
-    await runs[0]?.result()
-    runs.push(await work(agent_id))
-    await expect.poll(() => begun).toBe(3)
-    await expect
-      .poll(async () => {
-        await hand.advance(10)
-        return isKilled
-      })
-      .toBe(true)
-
-    // THEN all that they did was stopped, and both are gone
-    await killing
+    // WHEN it is killed by force while a tool of it does not return, THEN no time has to pass
+    await sw.killAgent(agent_id, { force: true })
     for (const run of runs) expect(await run.result()).toMatchObject({ status: 'canceled' })
+    expect(told.map(({ aborted }) => aborted)).toContain(true)
+    await expect(work(agent_id)).rejects.toMatchObject({ code: 'agent_over' })
+
+    // AND the agent leaves its turn by the guarded edge; its run is fenced off from the worker that held it
     const runes = await world.runes(session_id)
-    const over = runes.flatMap((rune) => (rune.kind === 'agent.terminated' ? [rune.agent_id] : []))
-    expect(over.toSorted()).toEqual([agent_id, child.agent_id].toSorted())
+    expect(runes.filter(({ kind }) => kind === 'agent.terminated')).toMatchObject([
+      { agent_id, from: 'running_turn', trigger: 'kill', guards: [{ guard: 'force', holds: true }] },
+      { agent_id: child.agent_id, from: 'idle', trigger: 'parent_closed' },
+    ])
+    const [canceled] = runes.filter(({ kind, to }) => kind === 'run.moved' && to === 'canceled')
+    expect(canceled?.payload).toMatchObject({ epoch: 2 })
+    // AND what cannot be undone and was under way is asked about
+    expect(await sw.inbox()).toMatchObject([{ interaction_kind: 'settlement' }])
     expect(auditRunes(runes)).toEqual([])
     await world.end()
   })

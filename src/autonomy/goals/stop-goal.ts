@@ -3,7 +3,7 @@ import { type GoalStop, goalStops } from '../../machines/goal-stops.ts'
 import { taskMachine } from '../../machines/task.ts'
 import type { Actor } from '../../runes/actor.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { cancelAtRest } from '../../runtime/commands/stop.ts'
+import { cancelNow } from '../../runtime/commands/stop.ts'
 import { withdrawQuestions } from '../../runtime/run/call-closing.ts'
 import { subject } from '../../runtime/subject.ts'
 import { readThrown } from '../../runtime/thrown.ts'
@@ -46,7 +46,7 @@ function stopRuns({ engine, state, goal, batch }: Desk, reason: string, actor: A
     if (run.cancel !== null || run.parent_call_id !== null) continue
     const works_for = run.agent_id === goal.agent_id || state.agents.get(run.agent_id)?.parent_id === goal.agent_id
     if (!works_for) continue
-    if (run.status !== 'running') cancelAtRest(engine, batch, run, { reason, actor })
+    if (run.status !== 'running') cancelNow(engine, batch, run, { reason, actor })
     else batch.on(subject.run(run), actor).move('request', { request: 'cancel', reason })
   }
 }

@@ -113,7 +113,7 @@ export const killCommand = command({
   usage: 'statewright kill AGENT_ID [--force] [-m REASON]',
   summary: 'Stop an agent for good, and those that work for it. show SESSION --json lists their ids.',
   options: {
-    force: { type: 'boolean', summary: 'also if it is in a turn: its runs are cancelled first' },
+    force: { type: 'boolean', summary: 'also if it is in a turn: the turn and its runs end at once' },
     ...reasonOption,
     ...whereOptions,
     ...jsonOption,

@@ -1,15 +1,12 @@
-import { faults, isFault } from '../../faults/catalogue.ts'
-import { isTerminal } from '../../kernel/machine.ts'
-import { runMachine } from '../../machines/run.ts'
+import { faults } from '../../faults/catalogue.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
 import { prepareAgent, spawn } from '../agents/spawn.ts'
 import { type Batch, createBatch } from '../batch.ts'
 import { attempt } from '../decide-and-append.ts'
-import { ended } from '../ended.ts'
 import type { Engine } from '../engine.ts'
 import { failOrphans } from '../recovery/recover.ts'
 import { subject } from '../subject.ts'
-import { stop } from './stop.ts'
+import { cancelNow } from './stop.ts'
 import { refuseOver } from './submit.ts'
 
 export interface Spawn {
@@ -18,9 +15,6 @@ export interface Spawn {
   /** Instead of the one that the agent is declared with. */
   readonly budget?: Budget
 }
-
-/** Whoever loses this often has someone against him who gives it work as fast as it is stopped. */
-const tries = 20
 
 /** Another agent joins a session. What keeps it from being set up is recorded, too. */
 export async function spawnAgent(
@@ -42,9 +36,9 @@ export async function spawnAgent(
 }
 
 /**
- * Stops an agent for good, and those that work for it. One that is in a turn is
- * refused, unless by force: then its runs are cancelled first. What is still in
- * its queue fails.
+ * Stops an agent for good, and those that work for it. One that is in a turn is refused, unless by force: then its turn
+ * and its runs end in the same append. Their epoch goes up, so a worker that holds one can record nothing more; its tools
+ * are told to stop, and an irreversible one under way has an unknown outcome. Without force, its queued runs fail.
  */
 export async function killAgent(
   engine: Engine,
@@ -52,51 +46,37 @@ export async function killAgent(
   agent_id: string,
   { reason = 'killed by request', force = false } = {},
 ): Promise<void> {
-  const state = await engine.sessions.load(session_id)
-  standing(state, agent_id)
-  const kill = () =>
-    attempt(engine, session_id, (now) => {
-      standing(now, agent_id)
-      const batch = createBatch(now, engine.clock.now())
-      const family = familyOf(now, agent_id).filter((id) => stateOf(now, id) !== 'terminated')
-      for (const id of family) end(batch, id, id === agent_id ? 'kill' : 'parent_closed', reason)
-      return { batch, answer: () => family }
-    })
-  const cancelAll = async () => {
-    for (const id of familyOf(state, agent_id)) await cancelRuns(engine, state, id, reason)
-  }
-  const killed = await (force ? insist(cancelAll, kill) : kill())
-  for (const id of killed) await failOrphans(engine, session_id, id)
+  const { family, runs } = await attempt(engine, session_id, (state) => {
+    standing(state, agent_id)
+    const batch = createBatch(state, engine.clock.now())
+    const family = familyOf(state, agent_id).filter((id) => stateOf(state, id) !== 'terminated')
+    const runs = [...state.openRuns.values()].filter((run) => family.includes(run.agent_id))
+    for (const id of family)
+      end(engine, batch, id, { trigger: id === agent_id ? 'kill' : 'parent_closed', reason, force })
+    return { batch, answer: () => ({ family, runs: runs.map(({ run_id }) => run_id) }) }
+  })
+  for (const run_id of runs) engine.wake(session_id, run_id)
+  for (const id of family) await failOrphans(engine, session_id, id)
 }
 
-/** What was in its queue, or came meanwhile, may have begun when the run before it was cancelled. */
-async function insist<T>(cancelAll: () => Promise<void>, kill: () => Promise<T>): Promise<T> {
-  for (let left = tries; ; left--) {
-    await cancelAll()
-    try {
-      return await kill()
-    } catch (error) {
-      if (!isFault(error, 'agent_busy') || left === 0) throw error
-    }
-  }
+interface Ending {
+  readonly trigger: 'kill' | 'parent_closed'
+  readonly reason: string
+  readonly force: boolean
 }
 
-function end(batch: Batch, agent_id: string, trigger: 'kill' | 'parent_closed', reason: string) {
+function end(engine: Engine, batch: Batch, agent_id: string, { trigger, reason, force }: Ending) {
   const { state } = batch
   const agent = state.agents.get(agent_id)
-  const run = [...state.openRuns.values()].find((r) => r.turn_id !== null && r.turn_id === agent?.turn_id)
-  if (run !== undefined) throw faults.agent_busy({ agent_id, run_id: run.run_id })
+  const runs = [...state.openRuns.values()].filter((run) => run.agent_id === agent_id)
+  const busy = runs.find(({ turn_id }) => turn_id !== null && turn_id === agent?.turn_id)
+  if (busy !== undefined && !force) throw faults.agent_busy({ agent_id, run_id: busy.run_id })
   const payload = { agent_id, reason, stats: { ...agent?.used } as Record<string, number> }
-  batch.on(subject.agent(agent_id), 'human').move(trigger, payload, { is_forced: false })
-}
-
-async function cancelRuns(engine: Engine, state: SessionState, agent_id: string, reason: string) {
-  for (const run of [...state.openRuns.values()]) {
-    if (run.agent_id !== agent_id || isTerminal(runMachine, run.status)) continue
-    await stop(engine, { session_id: state.session_id, run_id: run.run_id }, 'cancel', reason)
-    engine.wake(state.session_id, run.run_id)
-    await ended(engine, state.session_id, run.run_id)
-  }
+  const kill = () => batch.on(subject.agent(agent_id), 'human').move(trigger, payload, { is_forced: force })
+  // By its machine only a kill ends an agent in a turn. One that ends with its parent leaves its turn first.
+  if (trigger === 'kill') kill()
+  if (force) for (const run of runs) cancelNow(engine, batch, run, { reason, actor: 'human' })
+  if (trigger !== 'kill') kill()
 }
 
 /** The agent and all that work for it, parents first. */

@@ -10,7 +10,7 @@ import { once } from '../once.ts'
 import { named, recording } from '../requests.ts'
 import { withdrawQuestions } from '../run/call-closing.ts'
 import { subject } from '../subject.ts'
-import { cancelAtRest, stop } from './stop.ts'
+import { cancelNow, stop } from './stop.ts'
 
 export function pause(engine: Engine, session_id: string, reason: string): Promise<void> {
   return attempt(engine, session_id, (state) => {
@@ -123,7 +123,7 @@ export async function finishClosing(
     const batch = createBatch(now, engine.clock.now())
     const running = [...now.openRuns.values()].find((run) => run.status === 'running')
     if (running !== undefined) throw faults.session_busy({ session_id, run_id: running.run_id, asked: 'close it' })
-    for (const run of now.openRuns.values()) cancelAtRest(engine, batch, run, { reason, actor: 'graph_runner' })
+    for (const run of now.openRuns.values()) cancelNow(engine, batch, run, { reason, actor: 'graph_runner' })
     withdrawQuestions(batch, () => true, { reason, actor: 'graph_runner' })
     for (const { agent_id, used } of now.agents.values()) {
       if (batch.stateOf(agent_id) !== 'idle') continue

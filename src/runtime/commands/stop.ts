@@ -34,7 +34,7 @@ export function stop(
     if (isTerminal(runMachine, run.status)) return { answer: () => ({ run_id, status: run.status, accepted: false }) }
     const batch = createBatch(state, engine.clock.now())
     if (run.status === 'running') batch.on(subject.run(run), 'human').move('request', { request, reason })
-    else cancelAtRest(engine, batch, run, { reason, actor: 'human' })
+    else cancelNow(engine, batch, run, { reason, actor: 'human' })
     return { batch, answer: () => ({ run_id, status: run.status, accepted: true }) }
   })
 }
@@ -68,14 +68,18 @@ export function runOf(state: SessionState, run_id: string): RunView {
   return run
 }
 
-/** A run that no worker holds: queued or waiting, with or without a turn. */
-export function cancelAtRest(engine: Engine, batch: Batch, run: RunView, { reason, actor }: Why) {
+/**
+ * Cancels a run in this append, with its turn and its open calls. If a worker holds it, its epoch goes up, so that the
+ * worker can record nothing more.
+ */
+export function cancelNow(engine: Engine, batch: Batch, run: RunView, { reason, actor }: Why) {
   if (run.turn_id !== null) {
     closeOpenCalls(engine, batch, run, { reason, actor })
     const payload = { reason, partial_output: '' }
     batch.on(subject.turn(run, run.turn_id), actor).move('interrupt', payload)
   }
-  batch.on(subject.run(run), actor).move('run.canceled', { message: reason })
+  const fenced = run.status === 'running' ? { epoch: run.epoch + 1 } : {}
+  batch.on(subject.run(run), actor).move('run.canceled', { message: reason, ...fenced })
 }
 
 /** Closes the calls of a run that no worker holds. */

@@ -6,7 +6,7 @@ import { stackOf } from '../thrown.ts'
 import { leftBehind } from '../tools/carry-out.ts'
 import { take } from './acquire.ts'
 import { cancelHeld, crash, putBack } from './end.ts'
-import { batchFor, callsOf, commit, type Hold, type InHand, isUnderWay, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, type InHand, isTaken, isUnderWay, turnOf } from './hold.ts'
 import { reason } from './reason.ts'
 import { recordOutcomes, work } from './round.ts'
 
@@ -63,11 +63,6 @@ async function contain(engine: Engine, hold: Hold, error: unknown) {
 function isLost(error: unknown): boolean {
   if (error instanceof Fault && error.kind === 'store') throw error
   return isFault(error, 'stale_fence')
-}
-
-/** The same, seen in the record before an append was refused: nothing that this worker thinks of the run is so. */
-function isTaken({ run, epoch }: Hold): boolean {
-  return run.epoch !== epoch || run.status !== 'running'
 }
 
 /** Something was asked of the run while its next move was on the way: what is asked comes first. */

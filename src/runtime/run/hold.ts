@@ -107,8 +107,14 @@ export function stopEverything(hold: Hold) {
   hold.changed.resolve()
 }
 
-/** Wakes the holder: a request was recorded, or something it waits for has changed. */
+/** The record says that another worker holds the run, or that it is over: this worker has lost it. */
+export function isTaken({ run, epoch }: Hold): boolean {
+  return run.epoch !== epoch || run.status !== 'running'
+}
+
+/** Wakes the holder: a request was recorded, the run was taken away, or something it waits for has changed. */
 export function nudge(hold: Hold) {
+  if (isTaken(hold)) return stopEverything(hold)
   hold.changed.resolve()
   hold.changed = Promise.withResolvers<void>()
   if (hold.run.cancel !== null || hold.run.steers.length > 0 || hold.isLeaving) hold.interruption.abort()

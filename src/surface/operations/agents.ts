@@ -44,7 +44,7 @@ export const killAgent = defineOperation({
   route: 'POST /api/agents/{agent_id}/kill',
   scope: 'operate',
   summary:
-    'Stop an agent for good, and those that work for it. One in a turn is refused, unless by force: then its runs are cancelled.',
+    'Stop an agent for good, and those that work for it. One in a turn is refused, unless by force: then the turn and its runs end at once.',
   body: z.strictObject({ reason: z.string().max(10_000).optional(), force: z.boolean().optional() }),
   returns: z.object({ agent_id: z.string(), state: z.literal('terminated') }),
   run: (backend, { params, body }) => kill(backend, params.agent_id, body),
