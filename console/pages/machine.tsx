@@ -1,7 +1,6 @@
 import { useState } from 'react'
 import type { Machine } from '../../src/kernel/machine.ts'
-import { toMermaid } from '../../src/kernel/mermaid.ts'
-import { topology } from '../../src/kernel/topology.ts'
+import { toMermaid, topology } from '../../src/kernel/topology.ts'
 import { machineNamed } from '../../src/machines/all.ts'
 import { getOccupancy } from '../api/machines.ts'
 import { Diagram } from '../machines/diagram.tsx'

@@ -1,6 +1,6 @@
 import { machineDigest } from '../../src/kernel/digest.ts'
 import type { Machine, Transition } from '../../src/kernel/machine.ts'
-import { toMermaid } from '../../src/kernel/mermaid.ts'
+import { toMermaid } from '../../src/kernel/topology.ts'
 import { machines } from '../../src/machines/all.ts'
 import { sha256 } from '../machine-digests.ts'
 import { code, fenced, type Page, page, table } from './page.ts'

@@ -1,8 +1,78 @@
 import { defineCouplings } from '../kernel/coupling.ts'
 import type { TriggerOf } from '../kernel/machine.ts'
 import type { machines } from './all.ts'
-import { goalFrames } from './goal-couplings.ts'
-import { planFrames } from './plan-couplings.ts'
+
+/** How goals and their tasks move, together with the agents and runs that do the work. No process holds a goal: each one that looks at it decides by its record. */
+// biome-ignore format: tables are audited by eye, so their columns line up
+export const goalFrames = {
+  session_readied:      { by: 'command', moves: ['session.agent_ready'], meaning: 'A session begins to work without a message.' },
+  goal_set:             { by: 'command', moves: ['+goal'], meaning: 'Someone sets a goal.' },
+  goal_decomposed:      { by: 'command', moves: ['goal.decompose_goal'], meaning: 'Planning begins.' },
+  goal_plan_asked:      { by: 'command', moves: ['+interaction'], meaning: 'A person is asked whether a judged plan shall start.' },
+  goal_plan_approved:   { by: 'command', moves: ['goal.plan_approved'], meaning: 'A person lets the plan start.' },
+  goal_auto_started:    { by: 'command', moves: ['goal.auto_start'], meaning: 'The plan starts by itself, as whoever set the goal said.' },
+  goal_plan_rejected:   { by: 'command', moves: ['goal.plan_rejected'], meaning: 'A person rejects the plan.' },
+  goal_reviewed:        { by: 'command', moves: ['goal.all_tasks_terminal'], meaning: 'Every task is over; the review begins.' },
+  goal_blocked:         { by: 'command', moves: ['goal.all_runnable_blocked'], meaning: 'Whatever could run waits.' },
+  goal_unblocked:       { by: 'command', moves: ['goal.dependency_resolved'], meaning: 'Something that was waited for has come.' },
+  goal_retried:         { by: 'command', moves: ['goal.critique_found_issues'], meaning: 'Findings become tasks.' },
+  goal_replanned:       { by: 'command', moves: ['goal.needs_replan'], meaning: 'Findings need another plan.' },
+  goal_met:             { by: 'command', moves: ['goal.critique_passed'], meaning: 'The goal is met.' },
+  goal_given_up:        { by: 'command', moves: ['goal.user_cancel'], meaning: 'A person gives the goal up.' },
+  goal_spent:           { by: 'command', moves: ['goal.budget_exhausted'], meaning: 'The goal has used up what it may spend.' },
+  goal_unresolvable:    { by: 'command', moves: ['goal.unresolvable'], meaning: 'The goal cannot go on: what it needs will not come.' },
+
+  task_planned:         { by: 'command', moves: ['+task'], meaning: 'A task of a plan that starts, or a follow-up.' },
+  task_assigned:        { by: 'command', moves: ['task.assign', '+agent', 'agent.init_complete', '+run'], meaning: 'A task gets an agent of its own, and its run with it.' },
+  task_unassignable:    { by: 'command', moves: ['task.assign', '+agent', 'agent.init_error', 'task.begin', 'task.fail'], meaning: 'The agent for a task could not be set up.' },
+  task_resumed:         { by: 'command', moves: ['task.unblock', '+agent', 'agent.init_complete', '+run'], meaning: 'An outcome that nobody knew is settled; a new run goes on with the task.' },
+  task_begun:           { by: 'command', moves: ['task.begin'], meaning: 'The agent works on it.' },
+  task_completed:       { by: 'command', moves: ['task.complete'], meaning: 'Its run succeeded.' },
+  task_failed:          { by: 'command', moves: ['task.fail'], meaning: 'Its run failed, or its review was refused.' },
+  task_blocked:         { by: 'command', moves: ['task.block'], meaning: 'Its run waits for a person, or ended over an outcome that nobody knows.' },
+  task_unblocked:       { by: 'command', moves: ['task.unblock'], meaning: 'Its run goes on.' },
+  task_skipped:         { by: 'command', moves: ['task.skip'], meaning: 'Its condition does not hold, something it depends on did not complete, or it is not needed.' },
+  task_cancelled:       { by: 'command', moves: ['task.cancel'], meaning: 'It is withdrawn with its goal.' },
+  condition_asked:      { by: 'command', moves: ['+interaction'], meaning: 'A person is asked whether the condition of a task holds.' },
+  review_asked:         { by: 'command', moves: ['task.assign', 'task.begin', 'task.block', '+interaction'], meaning: 'A review of the plan is put to a person.' },
+  review_passed:        { by: 'command', moves: ['task.unblock', 'task.complete'], meaning: 'A person passes the review.' },
+} as const
+
+/**
+ * The rows of a coordination. Its moves follow from its input and its answers
+ * alone, so that each is an append of its own; only what a person is asked, or
+ * has to see, stands or falls with the move that calls for it.
+ */
+// biome-ignore format: tables are audited by eye, so their columns line up
+export const planFrames = {
+  plan_received_alone:    { by: 'command', moves: ['+session', '+coordination'], meaning: 'An intent is taken in; a plan that stands alone has a session of its own.' },
+  plan_received:          { by: 'command', moves: ['+coordination'], meaning: 'An intent is taken in by a session that exists.' },
+
+  plan_accepted:          { by: 'command', moves: ['coordination.intent_accepted'], meaning: 'The intent goes on to its checks.' },
+  plan_checked:           { by: 'command', moves: ['coordination.validation_passed'], meaning: 'The intent is sound.' },
+  plan_unsound:           { by: 'command', moves: ['coordination.validation_failed'], meaning: 'The intent is not sound.' },
+  plan_over_red_line:     { by: 'command', moves: ['coordination.red_line_crossed', '+interaction'], meaning: 'The intent carries what could be executed; a person is told.' },
+  plan_in_context:        { by: 'command', moves: ['coordination.context_ready'], meaning: 'Memory, facts and policy are there.' },
+  plan_without_memory:    { by: 'command', moves: ['coordination.memory_pack_unavailable'], meaning: 'Memory, facts or policy are missing.' },
+  plan_judged:            { by: 'command', moves: ['coordination.rules_adjudicated'], meaning: 'Every command has its verdict.' },
+  plan_denied:            { by: 'command', moves: ['coordination.hard_rule_deny', '+interaction'], meaning: 'A rule forbids it outright; a person is told.' },
+  plan_undecidable:       { by: 'command', moves: ['coordination.rules_undecidable'], meaning: 'The rules do not decide.' },
+  plan_unclear:           { by: 'command', moves: ['coordination.uncertainties_policy_allows'], meaning: 'Something is uncertain, and may be asked.' },
+  plan_clear:             { by: 'command', moves: ['coordination.no_questions_needed'], meaning: 'There is nothing to ask.' },
+  plan_graph_invalid:     { by: 'command', moves: ['coordination.graph_invalid'], meaning: 'The graph cannot be a plan.' },
+  plan_asked:             { by: 'command', moves: ['coordination.questions_emitted', '+interaction'], meaning: 'The questions are put to a person.' },
+  plan_asks_too_much:     { by: 'command', moves: ['coordination.budget_exceeded'], meaning: 'More must be asked than may be.' },
+  plan_answered:          { by: 'command', moves: ['coordination.answers_received'], meaning: 'The answers stand.' },
+  plan_contradicted:      { by: 'command', moves: ['coordination.answer_conflicts'], meaning: 'The answers do not go with the rules; they are judged anew.' },
+  plan_unanswered:        { by: 'command', moves: ['coordination.timeout_no_fallback'], meaning: 'There is no answer that could stand.' },
+  plan_complete:          { by: 'command', moves: ['coordination.graph_complete'], meaning: 'The graph is complete.' },
+  plan_incomplete:        { by: 'command', moves: ['coordination.graph_incomplete'], meaning: 'The graph is not complete.' },
+  plan_written_up:        { by: 'command', moves: ['coordination.review_pack_ready'], meaning: 'The plan is written up for review.' },
+  plan_over_budget:       { by: 'command', moves: ['coordination.budget_violated'], meaning: 'The plan costs more than it may.' },
+  plan_frozen:            { by: 'command', moves: ['coordination.all_outputs_frozen'], meaning: 'The plan is frozen.' },
+  plan_untraceable:       { by: 'command', moves: ['coordination.checksum_lineage_failed'], meaning: 'An output cannot be traced to what it came from.' },
+  plan_malformed:         { by: 'command', moves: ['coordination.schema_violated', '+interaction'], meaning: 'An output violates its schema; a person is told.' },
+} as const
 
 type Named<M> = M extends { readonly name: infer N extends string } ? `+${N}` | `${N}.${TriggerOf<M>}` : never
 

@@ -1,13 +1,13 @@
 import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
+import { declaredState } from '../machines/all.ts'
 import { hashedTexts } from '../runes/chain.ts'
 import { blobsIn, erasedPayload } from '../runes/erased-payload.ts'
 import type { Kind } from '../runes/kinds.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import { signRedaction } from '../runes/redaction.ts'
-import type { Draft } from '../runes/rune.ts'
-import { whatRestsOn } from './in-use.ts'
+import type { Concerns, Draft, RecordedMove } from '../runes/rune.ts'
 import type { ArchivedBy, Head, RedactedBy } from './port.ts'
 import type { Ports } from './ports.ts'
 
@@ -73,4 +73,88 @@ export function archival(
     trigger: 'archive_requested',
     payload: { ...segment, runes: head.event_id },
   }
+}
+
+/** Unfinished work that would go on with what a redaction leaves of an event. */
+export interface InUse {
+  readonly what: 'call' | 'run' | 'goal'
+  readonly id: string
+  /** The run that a call belongs to. */
+  readonly run_id?: string
+}
+
+/** What a call is begun, repeated or decided by, until it is over. */
+const ofCall: ReadonlySet<Kind> = new Set<Kind>([
+  'tool.call',
+  'contract.opened',
+  'contract.evidence_added',
+  'interaction.opened',
+  'interaction.answered',
+])
+
+/** What an agent is told to do, until it has answered. Afterwards it is a part of the conversation. */
+const ofRun: ReadonlySet<Kind> = new Set<Kind>(['run.submitted', 'run.briefed', 'run.requested', 'turn.started'])
+
+/** What a goal is planned, executed and reviewed by, until it is over. Its runs and calls have rules of their own. */
+const ofGoal = /^(plan|goal|task|coordination|interaction)\./
+
+const answers: ReadonlySet<Kind> = new Set<Kind>(['turn.tool_calls_received', 'turn.completed'])
+
+type Header = Concerns & Partial<RecordedMove> & { readonly kind: Kind; readonly event_id: number }
+
+/**
+ * The work that rests on the content of an event and is not over. With that content erased, a call would begin with
+ * other arguments than were approved, a refusal would read as something else, and an agent would be told "[redacted]".
+ */
+export function whatRestsOn(records: readonly StoredRecord[], event_id: number): InUse | undefined {
+  const record = records[event_id - 1]
+  if (record === undefined) return undefined
+  const { kind, run_id, call_id, goal_id } = headerOf(record)
+  if (goal_id !== undefined && ofGoal.test(kind) && isOpen(about(records, goal_id), 'goal'))
+    return { what: 'goal', id: goal_id }
+  if (run_id === undefined || !(ofCall.has(kind) || ofRun.has(kind))) return undefined
+  const ofThisRun = about(records, run_id)
+  if (!isOpen(ofThisRun, 'run')) return undefined
+  if (call_id !== undefined && ofCall.has(kind)) {
+    const ofThisCall = ofThisRun.filter(({ header }) => header.call_id === call_id)
+    return isOpen(ofThisCall, 'tool') || isOpen(ofThisCall, 'contract')
+      ? { what: 'call', id: call_id, run_id }
+      : undefined
+  }
+  return ofRun.has(kind) && isUnanswered(ofThisRun, event_id) ? { what: 'run', id: run_id } : undefined
+}
+
+interface Read {
+  readonly header: Header
+  readonly record: StoredRecord
+}
+
+const headerOf = ({ header }: StoredRecord) => JSON.parse(header) as Header
+const payloadOf = ({ record }: Read) => JSON.parse(record.payload) as { readonly input?: unknown; request?: string }
+
+/** The records whose header names this id. */
+function about(records: readonly StoredRecord[], id: string): readonly Read[] {
+  const quoted = JSON.stringify(id)
+  return records.flatMap((record) => (record.header.includes(quoted) ? [{ header: headerOf(record), record }] : []))
+}
+
+/** Whether the last move of such a subject leaves it unfinished. False if there is none. */
+function isOpen(some: readonly Read[], machine: 'call' | 'tool' | 'contract' | 'run' | 'goal'): boolean {
+  const { to } = some.findLast(({ header }) => header.machine === machine)?.header ?? {}
+  return to !== undefined && declaredState(machine, to)?.terminal !== true
+}
+
+/** Each input of a run opens a turn: first what was submitted, then each steer. It is used when an answer follows that. */
+function isUnanswered(ofThisRun: readonly Read[], event_id: number): boolean {
+  const isSteer = (read: Read) => read.header.kind === 'run.requested' && payloadOf(read).request === 'steer'
+  const upToHere = ofThisRun.filter(({ header }) => header.event_id <= event_id)
+  const asked = upToHere.at(-1)
+  if (asked === undefined || (asked.header.kind === 'run.requested' && !isSteer(asked))) return false
+  const inputs = ofThisRun.filter((read) => read.header.kind === 'turn.started' && payloadOf(read).input !== null)
+  const opened =
+    asked.header.kind === 'turn.started'
+      ? asked
+      : inputs[asked.header.kind === 'run.requested' ? upToHere.filter(isSteer).length : 0]
+  if (opened === undefined) return true
+  return !ofThisRun.some(({ header }) => answers.has(header.kind) && header.event_id > opened.header.event_id)
 }

@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
-import { piecesOf } from '../kernel/pieces.ts'
+import { piecesOf } from '../kernel/printable.ts'
 import { cleanStream } from './clean-stream.ts'
 import { joiningsFor } from './joined-lines.ts'
 import { createMatcher } from './matcher.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test, vi } from 'vitest'
-import { errorTypes } from '../../src/adapters/ai-sdk/error-types.ts'
+import { errorTypes } from '../../src/adapters/ai-sdk/classify-error.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { evaluate } from '../support/page-example.ts'
 

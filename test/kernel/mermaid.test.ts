@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Machine } from '../../src/kernel/machine.ts'
-import { toMermaid } from '../../src/kernel/mermaid.ts'
+import { toMermaid } from '../../src/kernel/topology.ts'
 import { machines } from '../../src/machines/all.ts'
 import { parseMermaid, readLabel } from '../support/mermaid.ts'
 

@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { couplings } from '../../src/machines/couplings.ts'
-import { goalFrames } from '../../src/machines/goal-couplings.ts'
-import { planFrames } from '../../src/machines/plan-couplings.ts'
+import { couplings, goalFrames, planFrames } from '../../src/machines/couplings.ts'
 import { auditRunes } from './audit-runes.ts'
 import { anyDice, randomRun } from './random-run.ts'
 

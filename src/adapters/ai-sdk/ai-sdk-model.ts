@@ -1,8 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
+import type { Json } from '../../kernel/json.ts'
 import type { Model, ModelEvent, ModelRequest, ProviderModel } from '../../runtime/model.ts'
 import { classifyError, errorEvent } from './classify-error.ts'
-import { keyProblem } from './key-problem.ts'
-import { plainSchema } from './plain-schema.ts'
 import { toPrompt } from './prompt.ts'
 import type { CallOptions, ProviderOptions, StreamingModel } from './provider-shapes.ts'
 import { createPartReader } from './read-part.ts'
@@ -107,3 +106,61 @@ function onceEach(warn: (message: string) => void = () => {}): (message: string)
     warn(message)
   }
 }
+
+/**
+ * What a provider's package says about a key that it cannot find, so that a
+ * missing key is refused at start and not at the first message. Packages look
+ * for the key when they make the headers of a request. Where that cannot be
+ * asked without effects, nothing is asked, and the first request tells.
+ */
+export function keyProblem(model: ProviderModel): string | undefined {
+  const { config } = Object(model)
+  const headers = Object(config).headers
+  if (typeof headers !== 'function' || headers.constructor.name === 'AsyncFunction') return undefined
+  try {
+    headers.call(config)?.then?.(undefined, () => {})
+    return undefined
+  } catch (error) {
+    const { name, message } = Object(error)
+    return name === 'AI_LoadAPIKeyError' || name === 'AI_LoadSettingError' ? String(message) : undefined
+  }
+}
+
+type Schema = Readonly<Record<string, Json>>
+
+/**
+ * A schema of arguments as providers accept it: an object, without choices at
+ * its top. A tool that takes one of several shapes is described by all their
+ * fields, of which those are required that every shape requires. What the model
+ * then writes is checked against the real shape before anything runs.
+ */
+export function plainSchema(schema: Json): Schema {
+  const { oneOf, anyOf, allOf, ...rest } = Object(schema) as Schema
+  const one = shapesOf(oneOf ?? anyOf)
+  const all = shapesOf(allOf)
+  if (one.length + all.length === 0) return { type: 'object', ...rest }
+
+  const fields = new Map<string, Json[]>()
+  for (const { properties } of [rest, ...all, ...one])
+    for (const [name, field] of Object.entries(Object(properties) as Schema)) {
+      const known = fields.get(name) ?? []
+      if (!known.some((other) => JSON.stringify(other) === JSON.stringify(field))) known.push(field)
+      fields.set(name, known)
+    }
+  const { additionalProperties: _closed, ...open } = rest
+  return {
+    ...open,
+    type: 'object',
+    properties: Object.fromEntries([...fields].map(([name, kinds]) => [name, eitherOf(kinds)])),
+    required: [...fields.keys()].filter(
+      (name) => [rest, ...all].some(requires(name)) || (one.length > 0 && one.every(requires(name))),
+    ),
+  }
+}
+
+const shapesOf = (shapes: Json | undefined) => ((shapes ?? []) as readonly Json[]).map(plainSchema)
+
+const requires = (name: string) => (shape: Schema) => ((shape.required ?? []) as readonly string[]).includes(name)
+
+const eitherOf = (kinds: readonly Json[]): Json =>
+  kinds.length === 1 && kinds[0] !== undefined ? kinds[0] : { anyOf: [...kinds] }

@@ -1,7 +1,4 @@
 import type { ModelEvent } from '../../runtime/model.ts'
-import { type ErrorTypeName, errorTypes } from './error-types.ts'
-import { type Evidence, evidenceIn } from './evidence.ts'
-import { retryAfter } from './retry-after.ts'
 import { longestSearched, withoutKeys } from './without-keys.ts'
 
 type ErrorEvent = Extract<ModelEvent, { type: 'error' }>
@@ -79,3 +76,117 @@ function detail(type: ErrorTypeName, { status, message, words }: Evidence): stri
   const told = type === 'auth_refused' && !isOurs ? '' : withoutKeys(message.slice(0, longest))
   return [status === undefined ? '' : `HTTP ${status}.`, told].filter((part) => part !== '').join(' ')
 }
+
+interface ErrorType {
+  /** What happened, for readers of the record. */
+  readonly says: string
+  /** The same request may well succeed a little later. Nothing of the broken answer was acted upon. */
+  readonly retryable: boolean
+}
+
+/**
+ * Every way in which the answer of a provider's model breaks. These are the
+ * `error_type`s of `turn.error`; they are public, so rows are added and never
+ * renamed. That a stream was silent for too long is said by the turn itself
+ * (`stream_silent`), which measures it by our clock.
+ */
+// biome-ignore format: tables are audited by eye, so their columns line up
+export const errorTypes = {
+  stream_truncated: { retryable: true,  says: 'The stream ended before the answer was complete.' },
+  connection_lost:  { retryable: true,  says: 'The connection to the provider failed or was lost.' },
+  timeout:          { retryable: true,  says: 'The provider, or the way to it, took too long.' },
+  rate_limited:     { retryable: true,  says: 'The provider limits how often it may be asked.' },
+  quota_exhausted:  { retryable: false, says: 'The account has used up what was paid for.' },
+  provider_error:   { retryable: true,  says: 'The provider failed.' },
+  auth_refused:     { retryable: false, says: 'The provider refused the key, or what the key may do.' },
+  bad_request:      { retryable: false, says: 'The provider refused the request.' },
+  context_too_long: { retryable: false, says: 'The dialogue is longer than the model can read.' },
+  content_refused:  { retryable: false, says: 'The provider refused to work with this content.' },
+  answer_too_long:  { retryable: false, says: 'The answer reached its limit in the middle of a call; none of its calls was made. Allow more with max_output_tokens.' },
+} as const satisfies Record<string, ErrorType>
+
+export type ErrorTypeName = keyof typeof errorTypes
+
+/** What an error says about itself, wherever in it that stands. */
+export interface Evidence {
+  /** The HTTP status, or what the provider gives in its place inside a stream. */
+  readonly status: number | undefined
+  /** Names, codes and types of the error and of what caused it, in lower case. */
+  readonly words: ReadonlySet<string>
+  /** The first sentence that was found. */
+  readonly message: string
+  readonly headers: unknown
+}
+
+const deepest = 5
+const wordFields = ['name', 'code', 'type', 'status', 'reason'] as const
+const innerFields = ['error', 'data', 'response', 'cause', 'errors'] as const
+
+/**
+ * Providers and their packages disagree on where an error says what it is: in a
+ * field of its own, in a parsed body, in the text of a body, in a cause. Reads
+ * them all, never throws, and gives up after a few levels.
+ */
+export function evidenceIn(thrown: unknown): Evidence {
+  const words = new Set<string>()
+  const messages: string[] = []
+  const statuses: number[] = []
+  const seen = new Set<unknown>()
+
+  function look(value: unknown, depth: number) {
+    if (typeof value === 'string' && depth === 0) messages.push(value)
+    if (typeof value !== 'object' || value === null || depth > deepest || seen.has(value)) return
+    seen.add(value)
+    const given = value as Readonly<Record<string, unknown>>
+    for (const field of wordFields) if (typeof given[field] === 'string') words.add(given[field].toLowerCase())
+    for (const found of [given.statusCode, given.code, given.status]) if (isStatus(found)) statuses.push(Number(found))
+    if (typeof given.message === 'string' && given.message.trim() !== '') messages.push(given.message)
+    if (typeof given.error === 'string') messages.push(given.error)
+    for (const field of innerFields)
+      for (const inner of Array.isArray(given[field]) ? given[field].slice(0, 3) : [given[field]])
+        look(inner, depth + 1)
+    look(parsed(given.responseBody), depth + 1)
+  }
+  let headers: unknown
+  try {
+    look(thrown, 0)
+    headers = Object(thrown).responseHeaders
+  } catch {
+    // A getter that throws tells us nothing.
+  }
+  const [status] = statuses
+  return { status, words, message: messages[0] ?? '', headers }
+}
+
+const isStatus = (value: unknown) =>
+  /^[45]\d\d$/.test(typeof value === 'number' ? String(value) : typeof value === 'string' ? value : '')
+
+function parsed(body: unknown): unknown {
+  if (typeof body !== 'string') return undefined
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * How long a provider asks to be left alone, if it says so. `retry-after-ms`
+ * (OpenAI) is the finer one; `retry-after` is a number of seconds or a date.
+ */
+export function retryAfter(headers: unknown, now: number): number | undefined {
+  const given = new Map(
+    Object.entries(Object(headers)).map(([name, value]) => [name.toLowerCase(), textOf(value).trim()]),
+  )
+  const ms = amount(given.get('retry-after-ms'))
+  if (ms !== undefined) return Math.ceil(ms)
+  const after = given.get('retry-after')
+  const seconds = amount(after)
+  if (seconds !== undefined) return Math.ceil(seconds * 1_000)
+  const date = /^[a-z]{3}, /i.test(after ?? '') ? Date.parse(after ?? '') : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
+
+const amount = (text = '') => (/^\d{1,9}(\.\d+)?$/.test(text) ? Number(text) : undefined)

@@ -1,12 +1,11 @@
+import type { Stream } from 'node:stream'
 import type { CallToolResult, Tool as Listed } from '@modelcontextprotocol/client'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { printableName } from '../../kernel/printable.ts'
 import type { ToolContext } from '../../runtime/tools/tool.ts'
-import { boundMessages } from './bound-messages.ts'
-import { boundedFetch } from './bounded-fetch.ts'
-import { hearComplaints } from './complaints.ts'
+import { boundedFetch, boundMessages } from './bounded-fetch.ts'
 import { elicit } from './elicitation.ts'
 import { failureOf, marked, messageOf } from './failure.ts'
 import { hearLostAnswers, type Mark } from './lost-answers.ts'
@@ -206,4 +205,24 @@ function bounded(tools: readonly Listed[]): readonly Listed[] {
 /** What a person approves of a tool: its words, its arguments and what it says about itself. */
 export function definitionOf({ name, description, inputSchema, annotations }: Listed): string {
   return canonicalJson(JSON.parse(JSON.stringify({ name, description, inputSchema, annotations })))
+}
+
+const most = 2_000
+
+/**
+ * The end of what a server says on its standard error. It is read for as long
+ * as the server lives, since a server whose stderr is not read blocks;
+ * nothing of it is kept but what explains why it would not start.
+ */
+export function hearComplaints(stderr: Stream | null): () => string {
+  let heard = ''
+  stderr?.on('data', (piece: Buffer) => {
+    const all = `${heard}${piece}`
+    // Only whole lines are kept: half a secret would not be found.
+    heard = all.length <= most ? all : all.slice(all.indexOf('\n', all.length - most) + 1 || all.length)
+  })
+  return () => {
+    const lines = heard.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
+    return lines.slice(-3).join(' ')
+  }
 }

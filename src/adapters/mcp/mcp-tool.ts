@@ -1,4 +1,4 @@
-import type { Tool as Listed } from '@modelcontextprotocol/client'
+import type { CallToolResult, Tool as Listed } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
@@ -8,8 +8,7 @@ import { foreignShape } from '../../runtime/tools/foreign-schema.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import { quoted } from '../../runtime/untrusted.ts'
 import type { Connection } from './connection.ts'
-import { propertiesOf } from './properties.ts'
-import { readResult } from './read-result.ts'
+import { marked } from './failure.ts'
 import type { McpServer } from './server-config.ts'
 
 interface Ports {
@@ -65,4 +64,47 @@ function versionOf(server: McpServer): string {
   return 'url' in server
     ? server.url
     : canonicalJson({ command: server.command, args: server.args, cwd: server.cwd ?? null })
+}
+
+type Properties = Pick<Tool, 'irreversible' | 'idempotent' | 'read_only' | 'approval' | 'timeout_ms'>
+
+/**
+ * What holds for a tool of a server. Annotations are hints of a server that may
+ * be hostile: they count only where the config trusts it, and only as far as
+ * the config lets them. Without them a tool cannot be undone, cannot be
+ * repeated and needs approval. What the config declares about a tool wins.
+ */
+export function propertiesOf(server: McpServer, { name, annotations = {} }: Listed): Properties {
+  const believed = (hint: McpServer['relax'][number], says: boolean | undefined) =>
+    server.trusted && server.relax.includes(hint) && says === true
+  const declared = Object.hasOwn(server.tools, name) ? server.tools[name] : undefined
+
+  const read_only = declared?.read_only ?? believed('read_only', annotations.readOnlyHint)
+  const idempotent = read_only || (declared?.idempotent ?? believed('idempotent', annotations.idempotentHint))
+  const isReversible = read_only || believed('reversible', annotations.destructiveHint === false)
+  return {
+    read_only,
+    idempotent,
+    irreversible: declared?.irreversible ?? !isReversible,
+    approval: declared?.approval ?? server.approval ?? (server.trusted ? 'inherit' : 'always'),
+    timeout_ms: declared?.timeout_ms ?? server.timeout_ms,
+  }
+}
+
+/**
+ * What a server answered, as a value: what is structured before what is text,
+ * and everything else as the blocks it came in. An answer that calls itself an
+ * error is the server's own statement that the call failed: it is thrown, with
+ * the server's words.
+ */
+export function readResult({ content, structuredContent, isError }: CallToolResult): Json {
+  if (isError === true) throw marked(textOf(content) || 'It failed.', 'tool')
+  if (structuredContent !== undefined) return structuredContent as Json
+  const isText = content.every((block) => block.type === 'text')
+  // The blocks came as JSON over the wire; the client's types do not say so.
+  return isText ? textOf(content) : (content as unknown as Json)
+}
+
+function textOf(content: CallToolResult['content']): string {
+  return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
 }

@@ -3,7 +3,6 @@ import type pg from 'pg'
 import type { Clock, Timers } from '../../runtime/ports.ts'
 import type { Member, Tasks } from '../../runtime/shared-store.ts'
 import { createAtWork } from './at-work.ts'
-import { every } from './every.ts'
 import { type Jobs, startJobs } from './jobs.ts'
 import { createLeases } from './leases.ts'
 import { createMembers, overlooked_ms } from './members.ts'
@@ -129,5 +128,28 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
       // An abandoned member has no worker that would free its jobs.
       while (!isAbandoned && !(await members.isQuiet())) await delay(10)
     },
+  }
+}
+
+/**
+ * Does something again and again, never twice at once, `ms` after the last time
+ * it ended. Returns the way to stop, which resolves when nothing is under way.
+ */
+export function every(ms: number, act: () => Promise<unknown>, failed: (error: unknown) => void): () => Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  let under_way: Promise<unknown> = Promise.resolve()
+  let isOver = false
+
+  function arm() {
+    if (isOver) return
+    timer = setTimeout(() => {
+      under_way = act().catch(failed).finally(arm)
+    }, ms)
+  }
+  arm()
+  return async () => {
+    isOver = true
+    clearTimeout(timer)
+    await under_way
   }
 }

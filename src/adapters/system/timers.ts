@@ -1,4 +1,4 @@
-import type { Timers } from '../../runtime/ports.ts'
+import type { Clock, Ids, Random, Timers } from '../../runtime/ports.ts'
 
 /** The longest delay that setTimeout keeps; a longer one would fire at once. */
 const longest = 2 ** 31 - 1
@@ -13,4 +13,21 @@ export const systemTimers: Timers = {
     wait(ms)
     return () => clearTimeout(handle)
   },
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+}
+
+/** Spreads waits. Ids and salts have a source of their own that cannot be guessed. */
+export const systemRandom: Random = Math.random
+
+/**
+ * Eleven hex digits of time, then twelve of unpredictable bytes. Ids that were
+ * made one after the other stand side by side in an index, so that a commit
+ * touches few pages.
+ */
+export function createIds(random: (bytes: number) => string, now: () => number): Ids {
+  return { next: (prefix) => `${prefix}_${now().toString(16).padStart(11, '0')}${random(6)}` }
 }

@@ -7,7 +7,6 @@ import { tool } from '../../runtime/tools/define-tool.ts'
 import type { Tool, ToolContext } from '../../runtime/tools/tool.ts'
 import { isOwnFile } from './own-files.ts'
 import type { Root } from './root.ts'
-import { reaching } from './unreachable.ts'
 
 const path = z.string().min(1).describe('Relative to the workspace.')
 const most_bytes = 4_000_000
@@ -121,4 +120,29 @@ async function search(root: Root, text: string, path: string, { signal, redact }
     }
   }
   return found
+}
+
+const problems: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'a part of it is not a folder',
+  EISDIR: 'it is a folder',
+  ELOOP: 'its links lead back to themselves',
+  ENAMETOOLONG: 'its name is too long',
+  EACCES: 'its permissions do not allow it',
+  EPERM: 'its permissions do not allow it',
+  ENOSPC: 'the disk is full',
+}
+
+/**
+ * Does work on a path that a model named. Errors of the system name real paths of this machine, so the model is told
+ * the path that it named, and what is wrong with it.
+ */
+export async function reaching<T>(given: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (code === undefined || syscall === undefined) throw error
+    throw new Error(`${given} cannot be used: ${problems[code] ?? `the system refuses it (${code})`}.`)
+  }
 }

@@ -3,10 +3,9 @@ import type { Finding, GoalView, PlannedTask, TaskView } from '../../observation
 import { closedObject, fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
 import { categories, severities } from '../../wire/goal.ts'
 import { writtenJson } from './draft.ts'
-import { gatesOf } from './gates.ts'
 import type { GoalIds } from './goal-ids.ts'
 import { placed } from './schedule.ts'
-import { standings } from './standing.ts'
+import { gatesOf, standings } from './standing.ts'
 
 /** Closed, and without a default for its findings: a critic that misspells a name must not be read as content. */
 const critiqueShape = closedObject({

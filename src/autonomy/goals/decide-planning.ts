@@ -5,11 +5,10 @@ import { runMachine } from '../../machines/run.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
 import { subject } from '../../runtime/subject.ts'
 import { notesForReplan } from './critique.ts'
-import { aboutGoal, type Desk } from './desk.ts'
+import { aboutGoal, type Desk, readOnlyTools } from './desk.ts'
 import { plannerInput } from './prompts.ts'
 import { stopGoal } from './stop-goal.ts'
 import { brief } from './task-ops.ts'
-import { readOnlyTools } from './workers.ts'
 
 const scheduler = 'scheduler' as const
 

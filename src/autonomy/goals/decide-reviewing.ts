@@ -6,10 +6,9 @@ import { openRun } from '../../runtime/commands/submit.ts'
 import { subject } from '../../runtime/subject.ts'
 import { type Critique, currentTasks, failuresOf, publicProblems, readCritique, verdictOf } from './critique.ts'
 import { draftsLeft, notConfigured, openTask } from './decide-planning.ts'
-import { aboutGoal, type Desk } from './desk.ts'
+import { aboutGoal, type Desk, dismiss, readOnlyTools } from './desk.ts'
 import { criticInput } from './prompts.ts'
 import { stopGoal } from './stop-goal.ts'
-import { dismiss, readOnlyTools } from './workers.ts'
 
 /** How often a critic is asked anew whose answer could not be read. */
 const attempts = 2

@@ -5,8 +5,8 @@ import { decideExecuting } from './decide-executing.ts'
 import { decidePlanning, decideReceived } from './decide-planning.ts'
 import { decideReviewing } from './decide-reviewing.ts'
 import type { Desk } from './desk.ts'
+import { dismiss } from './desk.ts'
 import { stopGoal } from './stop-goal.ts'
-import { dismiss } from './workers.ts'
 
 /**
  * Decides what comes next for a goal and writes it into the batch. It goes by

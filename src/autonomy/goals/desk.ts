@@ -1,11 +1,12 @@
 import type { ConditionContext, ConditionEngine } from '../../coordinator/rules/condition.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import type { Json } from '../../kernel/json.ts'
-import type { GoalView, PlannedTask } from '../../observation/goal-state.ts'
+import type { GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Concerns } from '../../runes/rune.ts'
 import type { Batch } from '../../runtime/batch.ts'
 import type { Engine } from '../../runtime/engine.ts'
+import { subject } from '../../runtime/subject.ts'
 import type { GoalConfig } from './goal-config.ts'
 import type { GoalIds } from './goal-ids.ts'
 
@@ -62,4 +63,18 @@ export interface Desk {
 
 export function aboutGoal({ goal }: Pick<Desk, 'goal'>, task_id?: string): Concerns {
   return task_id === undefined ? { goal_id: goal.goal_id } : { goal_id: goal.goal_id, task_id }
+}
+
+/** Only the goal gives it work. */
+export function dismiss({ state, batch }: Desk, { agent_id }: Pick<TaskView, 'agent_id'>) {
+  if (agent_id === null || batch.stateOf(agent_id) !== 'idle') return
+  const stats = { ...state.agents.get(agent_id)?.used } as Record<string, number>
+  const payload = { agent_id, reason: 'its task is over', stats }
+  batch.on(subject.agent(agent_id), 'scheduler').move('kill', payload, { is_forced: false })
+}
+
+/** A planner and a critic look; what changes something is for tasks that were judged. */
+export function readOnlyTools({ engine }: Desk, agent: string) {
+  const { registry } = engine.agents.get(agent) ?? {}
+  return (registry?.names ?? []).filter((name) => registry?.find(name)?.read_only === true).map((name) => ({ name }))
 }

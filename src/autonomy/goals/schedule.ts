@@ -2,8 +2,7 @@ import type { Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { type TaskState, taskMachine } from '../../machines/task.ts'
 import { type PlannedTask, priorities } from '../../observation/goal-state.ts'
-import { type Gates, gatesOf } from './gates.ts'
-import { type Standing, standings } from './standing.ts'
+import { type Gates, gatesOf, type Standing, standings } from './standing.ts'
 
 /** What is known about a task: where it is, and what its run or its question came to. */
 export interface TaskFacts {

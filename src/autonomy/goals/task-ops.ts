@@ -7,11 +7,10 @@ import { openRun } from '../../runtime/commands/submit.ts'
 import { subject } from '../../runtime/subject.ts'
 import { notesFor } from './critique.ts'
 import { decideCondition } from './decide-condition.ts'
-import { aboutGoal, type Desk } from './desk.ts'
+import { aboutGoal, type Desk, dismiss } from './desk.ts'
 import { type Input, inputsOf, type Outcome } from './inputs.ts'
 import { briefOf, taskInput } from './prompts.ts'
 import { type Op, waitsFor } from './schedule.ts'
-import { dismiss } from './workers.ts'
 
 const actor = 'scheduler' as const
 

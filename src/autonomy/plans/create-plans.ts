@@ -3,10 +3,13 @@ import { asJson } from '../../coordinator/checksum.ts'
 import { recoveryOf } from '../../coordinator/coordinate.ts'
 import { verifyPlan } from '../../coordinator/outputs/verify.ts'
 import type { Ports as CorePorts } from '../../coordinator/progress.ts'
+import { readAnswers } from '../../coordinator/questions/answers.ts'
 import { answersFrom, type Choices } from '../../coordinator/questions/choose.ts'
 import { choicesShape } from '../../coordinator/schemas/coordination.ts'
+import { type QuestionPack, questionPack } from '../../coordinator/schemas/questions.ts'
 import type { RunTape } from '../../coordinator/schemas/record.ts'
 import { faults, isFault } from '../../faults/catalogue.ts'
+import type { Json } from '../../kernel/json.ts'
 import { isTerminal, stateNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import type { SessionState } from '../../observation/session-state.ts'
@@ -15,7 +18,6 @@ import { readWhole } from '../../runelog/slices.ts'
 import type { Beside } from '../../runtime/beside.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { readThrown } from '../../runtime/thrown.ts'
-import { checkPack } from './check-pack.ts'
 import { coordinations } from './coordinations.ts'
 import { drive, whyMoot } from './drive.ts'
 import { documentsIn, documentsOf, fetchFrozen } from './frozen.ts'
@@ -225,4 +227,23 @@ function whatCameFirst(closed: { readonly state?: string; readonly by?: string }
   if (closed.state === 'expired')
     return 'its time was over, and each question got its default or, without one, blocked it'
   return 'its questions were withdrawn'
+}
+
+/** Answers are refused before they are recorded: what is on record can always be taken. */
+export const checkPack: Beside['checkPack'] = (request, reply) => {
+  const asked = (request as { question_pack?: Json }).question_pack
+  const pack = questionPack.safeParse(asked)
+  if (!pack.success)
+    return { problems: [{ pointer: '', problem: 'The questions are redacted and cannot be answered.' }] }
+  const read = readAnswers(reply, pack.data satisfies QuestionPack)
+  if (read.taken) return { reply }
+  return {
+    problems: read.problems.map(({ path, message }) => ({
+      pointer:
+        path === undefined || path.startsWith('(')
+          ? ''
+          : `/${path.replaceAll(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')}`,
+      problem: message,
+    })),
+  }
 }

@@ -1,6 +1,5 @@
 import type { Machine } from '../../kernel/machine.ts'
-import { toMermaid } from '../../kernel/mermaid.ts'
-import { topology } from '../../kernel/topology.ts'
+import { toMermaid, topology } from '../../kernel/topology.ts'
 import { toXState } from '../../kernel/xstate.ts'
 import { machines } from '../../machines/all.ts'
 import { badUsage, onlyOne } from '../arguments.ts'

@@ -1,4 +1,4 @@
-import { piecesOf } from '../../kernel/pieces.ts'
+import { piecesOf } from '../../kernel/printable.ts'
 import { cleanStream } from '../../runelog/clean-stream.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import { othersTurn } from '../../runelog/slices.ts'

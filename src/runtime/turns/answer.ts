@@ -1,6 +1,6 @@
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
-import { piecesOf } from '../../kernel/pieces.ts'
+import { piecesOf } from '../../kernel/printable.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { sayValue } from '../say-value.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { aiSdkModel } from '../../../src/adapters/ai-sdk/ai-sdk-model.ts'
-import { errorTypes } from '../../../src/adapters/ai-sdk/error-types.ts'
+import { errorTypes } from '../../../src/adapters/ai-sdk/classify-error.ts'
 import type { ModelEvent } from '../../../src/runtime/model.ts'
 import { gist, hear, nameOf, request } from '../../support/hear-model.ts'
 import { type Act, type ProviderServer, startProviderServer } from '../../support/provider-server.ts'

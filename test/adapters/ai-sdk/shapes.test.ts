@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { classifyError } from '../../../src/adapters/ai-sdk/classify-error.ts'
-import { errorTypes } from '../../../src/adapters/ai-sdk/error-types.ts'
-import { plainSchema } from '../../../src/adapters/ai-sdk/plain-schema.ts'
-import { retryAfter } from '../../../src/adapters/ai-sdk/retry-after.ts'
+import { plainSchema } from '../../../src/adapters/ai-sdk/ai-sdk-model.ts'
+import { classifyError, errorTypes, retryAfter } from '../../../src/adapters/ai-sdk/classify-error.ts'
 import { wireNames } from '../../../src/adapters/ai-sdk/wire-names.ts'
 import { withoutKeys } from '../../../src/adapters/ai-sdk/without-keys.ts'
 

@@ -1,8 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { systemClock } from '../../../src/adapters/system/clock.ts'
-import { createIds } from '../../../src/adapters/system/ids.ts'
-import { systemTimers } from '../../../src/adapters/system/timers.ts'
+import { createIds, systemClock, systemTimers } from '../../../src/adapters/system/timers.ts'
 
 test('a timer longer than setTimeout can hold fires when it is due, not at once', () => {
   vi.useFakeTimers()
