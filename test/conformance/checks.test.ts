@@ -54,7 +54,7 @@ test.each<[string, shape.Check, Machine, string]>([
     plusEdge(withState(contract, 'trap', { tone: 'active', meaning: 'Stuck.' }), edge('trap', 'stay', 'trap')),
     'trap can never come to an end',
   ],
-  ['endlessness nobody declared', shape.checkEnding, without(turn, 'endless'), 'idle can never come to an end'],
+  ['endlessness that is not declared', shape.checkEnding, without(turn, 'endless'), 'idle can never come to an end'],
   ['endlessness declared for nothing', shape.checkEnding, { ...contract, endless: 'Never.' }, 'declared endless'],
   [
     'an edge that is forbidden',
@@ -69,7 +69,7 @@ test.each<[string, shape.Check, Machine, string]>([
     'forbidden twice',
   ],
   [
-    'a pair nobody spoke of',
+    'a pair that is not mentioned',
     shape.checkForbiddenComplete,
     { ...contract, forbidden: contract.forbidden.slice(1) },
     'pending → waiting is neither declared nor forbidden',
@@ -149,7 +149,7 @@ test.each<[string, shape.Check, Machine, string]>([
   expect(check(mutant).join('\n')).toContain(problem)
 })
 
-test('a carried rune that nobody writes is found', () => {
+test('audit: a carried rune that no machine writes is found', () => {
   const others = machines.filter((machine) => machine.name !== 'turn')
   expect(shape.checkCarriedOwned(others).join('\n')).toContain('agent: no other machine writes turn.started')
 })

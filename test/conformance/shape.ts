@@ -59,7 +59,7 @@ export const checkForbiddenComplete: Check = (machine) => {
     .map((pair) => `${pair} is neither declared nor forbidden`)
 }
 
-/** An edge that an earlier one always beats would be a promise nobody keeps. */
+/** An edge that an earlier one always beats would be a promise that is never kept. */
 export const checkGuards: Check = (machine) =>
   machine.transitions.flatMap((edge, i) => {
     const when = edge.when ?? []

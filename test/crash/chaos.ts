@@ -56,7 +56,7 @@ const refusals = [
   'suspended_otherwise',
   'session_over',
   'session_suspended',
-  // Whoever closes a session while the process goes down; the next one finishes it.
+  // A session is closed while the process goes down; the next process finishes it.
   'session_busy',
   'reply_unfit',
   'log_sealed',

@@ -30,7 +30,7 @@ export interface Played {
   readonly disk: Store
 }
 
-/** Longer than any life takes; whoever gets there hangs. */
+/** Longer than any life takes; one that gets there hangs. */
 const deadline_ms = 20_000
 
 /**

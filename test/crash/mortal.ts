@@ -12,7 +12,7 @@ import { connectOutside } from './witness-client.ts'
 
 /**
  * One life as a process of its own, on a SQLite file. It kills itself, with a
- * signal that nobody can catch, at the point it is told to; untold, it drives
+ * signal that cannot be caught, at the point it is told to; untold, it drives
  * everything to the end.
  */
 const [folder = '', world = '', diesAt = '0'] = process.argv.slice(2)

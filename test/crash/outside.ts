@@ -32,7 +32,7 @@ export interface Outside {
   notes(): Promise<readonly Note[]>
 }
 
-/** What the world answers to an effect. Whoever settles an unknown outcome gives the same answer. */
+/** What the world answers to an effect. The person who settles an unknown outcome gives the same answer. */
 export const answerTo = ({ tool, key }: Pick<Effect, 'tool' | 'key'>): Json => ({ did: tool, key })
 
 export function createOutside(): Outside {

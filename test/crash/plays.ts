@@ -11,7 +11,7 @@ export interface Role {
   /** The run whose session this one joins. */
   readonly with?: string
   readonly mode?: 'auto'
-  /** Nobody answers: the deadline decides. */
+  /** No answer comes: the deadline decides. */
   readonly silent?: true
   /** It is cancelled, or its session closed, once this is so. */
   readonly stop?: { readonly by: 'cancel' | 'close'; readonly once: 'submitted' | 'waiting' | 'begun' }
@@ -110,14 +110,14 @@ export const plays: readonly Play[] = [
       {
         tag: 'auto',
         mode: 'auto',
-        // Nobody can be asked what became of an action whose worker died.
+        // There is no one to ask about an action whose worker died.
         ends: ['succeeded', 'failed'],
         script: [
           together(act('accounts.delete', 'jo'), confirmation),
           // Another session sends the same: that is another action.
           act('mail.send', 'receipt 1'),
           act('payments.charge', 'order 8'),
-          say('Nobody was needed.'),
+          say('No person was needed.'),
         ],
       },
       {

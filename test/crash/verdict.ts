@@ -77,7 +77,7 @@ function callProblems(runes: readonly Rune[]): readonly string[] {
   })
 }
 
-/** Nobody can use the answer to what a run asked, once it is over; except to what became of an action. */
+/** Once a run is over, the answers to its questions are of no use, except about the outcome of an action. */
 function leftOpen(runes: readonly Rune[]): readonly string[] {
   const open = new Map<string, string | undefined>()
   return runes.flatMap((rune) => {
@@ -92,7 +92,7 @@ function leftOpen(runes: readonly Rune[]): readonly string[] {
 
 /**
  * A task that was handed to another agent is not taken up and finished after
- * whoever gave it is over; unless it wins every race against its withdrawal.
+ * the one that gave it is over; unless it wins every race against its withdrawal.
  */
 export async function orphanProblems(disk: Runelog): Promise<readonly string[]> {
   return (await allLogs(disk)).flatMap(orphansIn)

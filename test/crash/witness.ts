@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { answerTo, createOutside, type Effect, type Note, type Outside } from './outside.ts'
 
 /**
- * The outside as a process of its own, which nobody kills. Every effect is on
+ * The outside as a process of its own, which is never killed. Every effect is on
  * its disk before it answers; worlds are kept apart, so that many can be played
  * against one witness. It ends with its standard input.
  */

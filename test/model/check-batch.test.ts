@@ -65,7 +65,7 @@ describe('what does not belong together is named', () => {
       /c1: succeeded shares an append with the row that began its effect/,
     ],
     ['calls that are not recorded', [move('turn.tool_calls_received')], /calls_received stands alone/],
-    ['a call that nobody received', [move('+tool', 'c1'), move('+contract', 'c1')], /called stands alone/],
+    ['a call without the answer it came in', [move('+tool', 'c1'), move('+contract', 'c1')], /called stands alone/],
     [
       'an approval asked for by a run that does not wait',
       [
@@ -76,7 +76,7 @@ describe('what does not belong together is named', () => {
       ],
       /approval_asked stands alone; it needs parked/,
     ],
-    ['a run that is queued by nobody', [move('run.interaction.reply.accepted')], /replied stands alone/],
+    ['a run that is queued without an answer', [move('run.interaction.reply.accepted')], /replied stands alone/],
     ['a run that ends while its turn goes on', [move('run.turn.succeeded')], /no sequence of frame rows is/],
     [
       'the moves of one row in two threads',

@@ -19,7 +19,7 @@ export function takingBy(world: World, worker: Worker): Act[] {
   ]
 }
 
-/** The world is touched by whoever has the call in hand and, unless the habit is broken, the lease. */
+/** Only a worker that has the call in hand touches the world and, unless the habit is broken, only with the lease. */
 export function effectsOf(system: System, world: World, worker: Worker): Act[] {
   const awake = world[worker] === 'holding' || (system.habit === 'effect_without_lease' && world[worker] === 'stale')
   if (!awake) return []
@@ -48,7 +48,7 @@ export function holdersWork(system: System, setting: Setting, world: World, work
     rows,
     ...(after === undefined ? {} : { after }),
   })
-  // What was asked of the run is still asked of whoever takes it next.
+  // What was asked of the run is still asked of the worker that takes it next.
   const setBack = (w: World) => {
     w[worker] = 'free'
   }
@@ -171,7 +171,7 @@ function toolWork(
       else {
         busy = true
         const rows: RowRef[] = ['failed_in_tools', ...closing(world, worker)]
-        acts.push(act(`nobody knows about call ${i}`, rows, letGo))
+        acts.push(act(`the outcome of call ${i} is unknown`, rows, letGo))
       }
     }
     if (call.contract === 'waiting' && call.interaction !== 'open' && call.interaction !== null)

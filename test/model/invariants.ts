@@ -18,11 +18,11 @@ export function violations(world: World): string[] {
   demand(workers.filter((w) => world[w] === 'holding').length <= 1, 'two workers hold the run')
   demand(
     world.run !== 'running' || workers.some((w) => ['holding', 'paused', 'dead'].includes(world[w])),
-    'the run is running and nobody ever held it',
+    'the run is running and no worker ever held it',
   )
   demand(
     world.run !== 'waiting_user' || world.calls.some((c) => c.interaction === 'open'),
-    'the run waits and nobody is asked',
+    'the run waits and no person is asked',
   )
   demand(
     world.session !== 'closed' || (isOver(world) && world.agent === 'terminated'),
@@ -59,7 +59,7 @@ export function violations(world: World): string[] {
     )
     demand(
       !(isOver(world) && call.contract === 'waiting') || call.interaction === 'open',
-      `an unknown outcome that nobody is asked about: ${said}`,
+      `an unknown outcome without a question: ${said}`,
     )
   }
   for (const [key, times] of began) demand(times <= 1, `${key} was started ${times} times`)

@@ -31,7 +31,7 @@ export interface Call {
   reason: WaitingReason | null
   interaction: InteractionState | null
   answer: 'yes' | 'no' | 'leave' | null
-  /** `due`: committed, about to be called. `done`, `broke`: the world answered, nothing recorded. `lost`: nobody knows. */
+  /** `due`: committed, about to be called. `done`, `broke`: the world answered, nothing recorded. `lost`: unknown. */
   effect: 'none' | 'due' | 'done' | 'broke' | 'lost'
   hands: Worker | null
   /** How often the world saw it begin. */

@@ -67,7 +67,7 @@ test('the answer reaches the tool, however long it takes, and others work meanwh
 test.each([
   ['the default', usual, { action: 'approve', data: { size: 3 }, is_default: true }],
   ['silence', form, { action: 'silence' }],
-])('when nobody answers in time the tool gets %s', async (_, request, expected) => {
+])('context.ask: without an answer in time the tool gets %s', async (_, request, expected) => {
   const { worker, heard } = asking(request)
   const world = await worldOf(worker)
   const run = await world.sw.submit({ agent: 'worker', input: 'go', interactive_require_user_reply: false })
@@ -124,7 +124,7 @@ test('its worker is lost while it asks: the question goes, and a person is asked
   expect(auditRunes(runes)).toEqual([])
 })
 
-test('its worker is lost while it asks, and it may be repeated: it asks anew, and the first question goes', async () => {
+test('its worker is lost while it asks, and it may be repeated: it asks again, and the first question goes', async () => {
   const store = await openStore('memory:')
   const { worker } = asking(form, { irreversible: false, idempotent: true })
   const lost = await worldOf(worker, { store })
@@ -158,7 +158,7 @@ test('two questions at once are put one after the other, and none outlives the c
   expect(auditRunes(await world.runes(run.session_id))).toEqual([])
 })
 
-test('a tool that has returned asks nobody any more', async () => {
+test('context.ask: a tool that has returned asks no more', async () => {
   const kept: ToolContext[] = []
   const { worker } = asking(form, {
     run: async (_: unknown, context: ToolContext) => {
@@ -173,7 +173,7 @@ test('a tool that has returned asks nobody any more', async () => {
   expect(await world.sw.inbox()).toEqual([])
 })
 
-test('a question that is refused while nobody waits for it does not end the process', async () => {
+test('context.ask: a refused question that the tool does not await does not end the process', async () => {
   const { worker } = asking(form, {
     run: async (_: unknown, { ask }: ToolContext) => {
       void ask?.({ title: 'A form without fields.' })

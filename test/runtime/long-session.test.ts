@@ -69,7 +69,7 @@ test('what is looked for in a long session is found without reading the whole of
   await end()
 })
 
-test('what was asked and what nobody knew is forgotten by the fold once it is settled', async () => {
+test('fold: questions and unknown outcomes are dropped once they are settled', async () => {
   const form = (title: string) => ({ type: 'form', title, fields: [{ name: 'choice', required: true }] })
   const curious = tool({
     name: 'curious.work',

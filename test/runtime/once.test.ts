@@ -32,7 +32,7 @@ function watched() {
 
 const third = ({ event_id }: { event_id: number }) => (event_id === 3 ? 'here' : undefined)
 
-test('what is there already is seen at once, what comes when it comes, and then nobody listens any more', async () => {
+test('once: an answer that is there is returned at once, a later one when it comes, and then it unsubscribes', async () => {
   const { sessions, listeners, change } = watched()
   const waiting = once(sessions, 'ses_1', third)
   change(2)

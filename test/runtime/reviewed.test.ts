@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-/** Interleavings that once went wrong. Each was shown to before it was mended. */
+/** Interleavings that once went wrong. Each failed before its fix. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { drained } from '../../src/adapters/system/test-clock.ts'
@@ -212,7 +212,7 @@ test('a shutdown leaves delegated tasks alone', async () => {
   await world.end()
 })
 
-test('a checkpoint that cannot be kept harms nobody', async () => {
+test('fold cache: an entry that cannot be written harms no session', async () => {
   const steps = 500
   const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), read_only: true, run: () => 'x' })
   const model = scriptedModel((_, n) => (n < steps ? call('echo.it', { n }) : say('done')))
@@ -236,7 +236,7 @@ test('a checkpoint that cannot be kept harms nobody', async () => {
   await world.end()
 })
 
-test('of a tool that has not returned nobody can say that it did not act', async () => {
+test('settle: "did not happen" is refused while the tool has not returned', async () => {
   let pay = () => {}
   let begun = 0
   const bank = tool({
@@ -267,7 +267,7 @@ test('of a tool that has not returned nobody can say that it did not act', async
   await world.end()
 })
 
-test('of a tool that was given up and has acted since nobody can say that it did not, however often', async () => {
+test('settle: "did not happen" is refused, each time, after a given-up tool has acted', async () => {
   const slow = Promise.withResolvers<void>()
   let payments = 0
   const bank = tool({
@@ -291,7 +291,7 @@ test('of a tool that was given up and has acted since nobody can say that it did
   const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox()
   const didNot = () => world.sw.reply(interaction_id, { reply: { outcome: 'did_not' } })
   await expect(didNot()).rejects.toMatchObject({ code: 'too_early' })
-  // Whoever looked before it paid says the same again.
+  // A person who looked before it paid says the same again.
   slow.resolve()
   while (payments === 0) await drained()
   await drained()

@@ -11,7 +11,7 @@ async function heard(run: RunHandle, after?: number): Promise<readonly number[]>
   return seen
 }
 
-test('whoever comes back after any event of a run that is over gets the rest of it, and then the end', async () => {
+test('run events: a client that resumes after any event of a finished run gets the rest, and then the end', async () => {
   const worker = agent({ role: 'worker', model: scriptedModel([say('one'), say('two')]) })
   const world = await createWorld({ agents: { worker } })
   const run = await world.sw.submit({ agent: 'worker', input: 1 })

@@ -51,7 +51,7 @@ async function shared() {
   }
 }
 
-test('who listens is told of what others record, although nobody here has the session at hand', async () => {
+test('session cache: a listener is told of runes of other processes, also where the session is not cached here', async () => {
   const { others, ring, told, sessions } = await shared()
   await others('created', 'first_message')
   ring([session_id], 'foreign')
@@ -90,7 +90,7 @@ test('who listens is told of what others record while the session is being read'
   await expect.poll(told).toBe(2)
 })
 
-test('a cache that fails costs nobody what he recorded, nor the session', async () => {
+test('session cache: a fold cache that fails loses neither runes nor the session', async () => {
   const runelog = openMemoryRunelog(hostPorts)
   let failures = 0
   const fail = () => {

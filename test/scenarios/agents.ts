@@ -157,7 +157,7 @@ export function agentPlays(store: Store) {
       await t.sw.killAgent(agent_id, { force: true })
       await t.sw.idle()
 
-      // THEN its runs are over, the agent too, and nobody can give it work
+      // THEN its runs are over, the agent too, and it takes no more work
       expect(await t.status(first.run_id)).toBe('canceled')
       expect(await t.status(second.run_id)).toBe('canceled')
       expect(await t.of(session_id, 'agent.terminated')).toMatchObject([{ agent_id, trigger: 'kill' }])
@@ -200,7 +200,7 @@ export function agentPlays(store: Store) {
           const other = await t.sw.submit({ agent: 'sibling', input: 'Go.', session_id })
           await sibling.hasBegun()
 
-          // WHEN another agent of the same parent breaks where nobody foresaw it, with a message behind it
+          // WHEN another agent of the same parent breaks at an unforeseen place, with a message behind it
           const { agent_id } = await t.sw.spawnAgent(session_id, 'crashing', { parent_id })
           const begin = () => t.sw.submit({ agent: 'crashing', agent_id, input: 'Go.', session_id })
           await t.sw.pause(session_id)

@@ -24,7 +24,7 @@ export function approvalPlays(store: Store) {
         // GIVEN an answer with both
         const { session_id, run_id } = await submit()
         await look.hasBegun()
-        // THEN nobody is asked while the other is under way
+        // THEN no person is asked while the other is under way
         expect(await inbox()).toEqual([])
         look.begun[0]?.resolve('seen')
         await world.sw.idle()

@@ -5,7 +5,7 @@ import { form, formWithDefault, refund } from './props.ts'
 import type { Store } from './stores.ts'
 import { heldTool, lookUp, on, plays } from './theatre.ts'
 
-/** Specification 004: a run that may ask nobody is a run like every other. */
+/** Specification 004: a run that may not ask a person is a run like every other. */
 export function autoRunPlays(store: Store) {
   const held = heldTool('slow.work')
   scenario(

@@ -10,7 +10,7 @@ const refund = call('payments.refund', { order: '42', cents: 500 })
 /** What people and models get wrong: a clear fault, or a consequence that the model sees. Nothing is lost, nothing runs. */
 export function badInputPlays(store: Store) {
   play(
-    'an agent that nobody configured, a session that is not there, a run and an interaction that nobody knows',
+    'commands: an agent that is not configured, and an unknown session, run or interaction, are refused',
     on(
       store,
       () => ({ script: [say('Hello.')] }),
@@ -25,7 +25,7 @@ export function badInputPlays(store: Store) {
         await expect(world.sw.steer('run_none', 'x')).rejects.toMatchObject({ code: 'not_found' })
         await expect(world.sw.reply('int_none', { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
         await expect(world.sw.resume('exe_none', { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
-        // An id of another kind is no better than one that nobody knows.
+        // An id of another kind is no better than an unknown one.
         const { run_id, session_id } = await run()
         await expect(world.sw.reply(run_id, { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
         await expect(world.sw.cancel(session_id)).rejects.toMatchObject({ code: 'not_found' })
@@ -46,7 +46,7 @@ export function badInputPlays(store: Store) {
     },
     'no JSON at all': { written: call('payments.refund', 'refund it please'), says: /The arguments are not JSON/ },
     'a list instead of an object': { written: call('payments.refund', '[1, 2]'), says: /do not fit payments\.refund/ },
-    'a tool that nobody knows': {
+    'an unknown tool': {
       written: call('payments.refunds', { order: '42', cents: 500 }),
       says: /There is no tool "payments\.refunds"\. Did you mean payments\.refund\? There is payments\.refund/,
     },
@@ -84,7 +84,7 @@ export function badInputPlays(store: Store) {
         return {
           tool,
           tools: [tool],
-          script: [together(call('nobody'), refund, call('payments.refund', '{')), say('Done.')],
+          script: [together(call('unknown'), refund, call('payments.refund', '{')), say('Done.')],
         }
       },
       async ({ run, snapshots }, { tool }) => {

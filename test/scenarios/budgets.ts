@@ -12,7 +12,7 @@ import { heldTool, lookUp, ofEach, on, plays } from './theatre.ts'
 /** Three steps: each answer of the model takes two tokens, each step a tool call. */
 const threeSteps = [...ofEach(3, (n) => call('shop.look_up', { n })), say('Done.')]
 
-/** Whoever comes waits, in the first rounds, until everyone is there. */
+/** In the first rounds, each caller waits until all are there. */
 function meeting(everyone: number, rounds: number): (round: number) => Promise<void> {
   const met = ofEach(rounds, () => ({ there: 0, all: Promise.withResolvers<void>() }))
   return async (round) => {

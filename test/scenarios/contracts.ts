@@ -298,7 +298,7 @@ export function contractPlays(store: Store) {
           ['pending', 'running', 'ecs_node'],
           ['running', 'waiting', 'ecs_node'],
         ])
-        // AND the graph is suspended, the contract is part of its checkpoint, and nobody works on it
+        // AND the graph is suspended, the contract is part of its checkpoint, and no worker holds it
         const [contract] = await snapshots(session_id)
         const checkpoint = graphState(await runes(session_id))
         expect(checkpoint).toMatchObject({

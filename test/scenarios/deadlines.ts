@@ -5,7 +5,7 @@ import { chosen, form, formWithDefault, minute, refund } from './props.ts'
 import type { Store } from './stores.ts'
 import { on, plays } from './theatre.ts'
 
-/** Specification 004: what happens when nobody answers. */
+/** Specification 004: what happens without an answer. */
 export function deadlinePlays(store: Store) {
   scenario(
     'RU-03',
@@ -22,7 +22,7 @@ export function deadlinePlays(store: Store) {
       await t.hand.advance(1)
       await t.sw.idle()
 
-      // THEN it was queued by interaction.auto_decide.timeout, and what nobody answered ended as lapsed
+      // THEN it was queued by interaction.auto_decide.timeout, and the question without an answer ended as lapsed
       const moves = await t.moves(run.session_id, run.run_id)
       expect(moves).toContain('waiting_user → queued (interaction.auto_decide.timeout)')
       const ended = (await t.of(run.session_id, 'contract.moved')).filter((r) => r.trigger === 'timeout')

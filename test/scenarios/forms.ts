@@ -71,7 +71,7 @@ export function formPlays(store: Store) {
   )
 
   play(
-    'a form that the person edits is answered, and a field nobody asked for is refused',
+    'a form that the person edits is answered, and an unknown field is refused',
     on(
       store,
       () => ({ script: [ask(defaulted), say('Thanks.')] }),
@@ -129,7 +129,7 @@ export function formPlays(store: Store) {
         ],
       }),
       async ({ run, snapshots, inbox, of, status }) => {
-        // GIVEN a run in which nobody may be asked
+        // GIVEN a run that may not ask a person
         const { session_id, run_id } = await run({ mode: 'auto' })
         // THEN what has complete defaults is done with them, and silence never confirms anything
         expect(await snapshots(session_id)).toMatchObject([
@@ -178,7 +178,7 @@ export function formPlays(store: Store) {
           ['timer', 'cancel'],
           ['timer', 'use_default'],
         ])
-        // AND whoever answers now is told that it is too late
+        // AND a later answer is refused as too late
         await expect(reply(questions[0]?.interaction_id ?? '', { action: 'approve', data })).rejects.toMatchObject({
           code: 'interaction_closed',
           details: { state: 'expired', by: 'timer' },
@@ -229,7 +229,7 @@ export function formPlays(store: Store) {
   )
 
   play(
-    'a form that nobody could answer is refused before anybody sees it',
+    'a form without a possible answer is refused before a person sees it',
     on(
       store,
       () => ({

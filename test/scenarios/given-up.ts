@@ -22,7 +22,7 @@ export function givenUpPlays(store: Store) {
       // WHEN its time is up
       await world.hand.advance(10_000)
       await world.sw.idle()
-      // THEN nobody says that it failed: a person is asked
+      // THEN it is not recorded as failed: a person is asked
       expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
       expect(await of(session_id, 'tool.result')).toEqual([])
       expect(await status(run_id)).toBe('waiting_user')
@@ -32,7 +32,7 @@ export function givenUpPlays(store: Store) {
   )
 
   play(
-    'as long as the action that took too long may still be at it, nobody can say that it did not happen',
+    'settle: while a tool that timed out may still act, "did not happen" is refused',
     on(store, paying(pay, say('Not paid.')), async (stage, { bank }) => {
       const { world, submit, snapshots, question, reply } = stage
       // GIVEN a timeout of an action that does not stop when it is told to
@@ -72,7 +72,7 @@ export function givenUpPlays(store: Store) {
       await bank.hasBegun()
       // WHEN its time is up
       await world.hand.advance(10_000)
-      // THEN the run has failed over it, and the contract waits for whoever knows
+      // THEN the run has failed over it, and the contract waits for a person who knows
       expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
       expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'waiting' }])
       expect(await question()).toMatchObject({ interaction_kind: 'settlement', run_id: run.run_id })
@@ -119,7 +119,7 @@ export function givenUpPlays(store: Store) {
         // GIVEN two actions that are carried out one after the other
         const run = await submit({ mode: 'auto' })
         await first.hasBegun()
-        // WHEN nobody can know what became of the first
+        // WHEN the outcome of the first is unknown
         await world.hand.advance(1_000)
         expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
         // THEN the second, which never began, is called off, and its key is free
@@ -162,7 +162,7 @@ export function givenUpPlays(store: Store) {
             // GIVEN an irreversible action with a probe, under way
             const { session_id } = await submit()
             await bank.hasBegun()
-            // WHEN nobody can know whether it happened
+            // WHEN its outcome is unknown
             if (how === 'its worker is lost') await world.revive()
             else await world.hand.advance(10_000)
             // What a tool may still do, a probe cannot know: its "did not" counts when the tool has returned.
@@ -190,7 +190,7 @@ export function givenUpPlays(store: Store) {
       )
 
   play(
-    'a probe that finds nothing is asked once more when nobody can begin the action any more',
+    'a probe that finds nothing is asked once more when no worker can begin the action any more',
     on(
       store,
       () => {

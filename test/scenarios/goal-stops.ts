@@ -59,10 +59,10 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
       expect(await ended(t, strange.goal_id)).toMatchObject(stopped(''))
       await expect(t.sw.goals.start({ goal: 'x' })).rejects.toMatchObject({ code: 'bad_definition' })
       await expect(t.sw.goals.start({ goal: '', plan: {} })).rejects.toMatchObject({ code: 'bad_definition' })
-      const unknown = t.sw.goals.start({ goal: 'x', planner: 'nobody' })
+      const unknown = t.sw.goals.start({ goal: 'x', planner: 'stranger' })
       await expect(unknown).rejects.toMatchObject({
         code: 'bad_definition',
-        message: expect.stringContaining('nobody'),
+        message: expect.stringContaining('stranger'),
       })
     }),
   )
@@ -95,14 +95,14 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
 
   scenario(
     'GO-06',
-    'unresolvable: a person says that what it waits for will not come, or nobody comes in time',
+    'unresolvable: a person says that what it waits for will not come, or no person comes in time',
     goalPlay({ agents: { worker: worker(asks) } }, async (t) => {
       const plan = planOf(note('ta'))
       const first = await t.sw.goals.start({ goal: 'Ask', auto: true, plan })
       const second = await t.sw.goals.start({ goal: 'Ask', auto: true, plan, max_blocked_ms: 60_000 })
       await t.sw.idle()
-      await t.sw.goals.reject(first.goal_id, { reason: 'nobody knows' })
-      expect(await ended(t, first.goal_id)).toMatchObject(stopped('nobody knows'))
+      await t.sw.goals.reject(first.goal_id, { reason: 'not known' })
+      expect(await ended(t, first.goal_id)).toMatchObject(stopped('not known'))
       await t.hand.advance(60_000)
       expect(await ended(t, second.goal_id)).toMatchObject(stopped('blocked for 60000 ms'))
       for (const { session_id } of [first, second]) {
@@ -184,7 +184,7 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
   for (const mode of ['interactive', 'auto'] as const)
     scenario(
       'GO-06',
-      `an outcome that nobody knows blocks its task and does not fail it (${mode})`,
+      `an unknown outcome blocks its task and does not fail it (${mode})`,
       goalPlay(
         {
           warnings: ['a goal could not go on', 'a worker stopped'],

@@ -299,7 +299,7 @@ export function goalPlays(store: Store) {
 
   scenario(
     'GO-05',
-    'what no retry can mend needs another plan',
+    'goals: a problem that no retry can correct needs another plan',
     goalPlay(
       {
         agents: {

@@ -69,12 +69,12 @@ const ways: Readonly<Record<string, Way>> = {
   'it fails': { script: [call('bad')], results: ['error'] },
   'it leaves its sandbox': { script: [call('jailed')], results: ['sandbox_violation'] },
   'its arguments do not fit': { script: [call('strict', { n: 'one' })], results: ['error'] },
-  'nobody knows the tool': { script: [call('nobody')], results: ['error'] },
+  'the tool is unknown': { script: [call('unknown')], results: ['error'] },
   'it is a duplicate': { script: [together(call('once'), call('once'))], results: ['success', 'denied'] },
   'a person approves it': { script: [call('asks')], act: answered('approve'), results: ['success'] },
   'a person denies it': { script: [call('asks')], act: answered('deny'), results: ['denied'] },
   'policy denies it': { script: [call('asks')], act: ({ run }) => run({ mode: 'auto' }), results: ['denied'] },
-  'nobody approves it in time': {
+  'no person approves it in time': {
     script: [call('asks')],
     async act({ world, run }) {
       const asked = await run({ interactive_require_user_reply: false })
@@ -113,7 +113,7 @@ const ways: Readonly<Record<string, Way>> = {
     },
     results: ['success', 'cancelled'],
   },
-  'its run is cancelled, and nobody can know': {
+  'its run is cancelled, and its outcome is unknown': {
     script: [call('pay')],
     async act(stage, box) {
       const run = await atWork('pay')(stage, box)
@@ -143,7 +143,7 @@ const ways: Readonly<Record<string, Way>> = {
     },
     results: ['success'],
   },
-  'its worker is lost, and nobody may be asked': {
+  'its worker is lost, and no person may be asked': {
     script: [together(call('pay'), call('asks'))],
     async act(stage, box) {
       const run = await atWork('pay')(stage, box, 'auto')

@@ -217,7 +217,7 @@ export function resumingPlays(store: Store) {
 
   scenario(
     'OB-09',
-    'What the record has asked about is expected when nobody says what is',
+    'Without expected contracts, those whose question is open are expected',
     on(
       store,
       () => ({
@@ -225,7 +225,7 @@ export function resumingPlays(store: Store) {
         warnings: ['another number of waiting contracts than expected'],
       }),
       async ({ world, run, snapshots, of, status }) => {
-        // GIVEN three contracts that wait, of which one is answered while nobody takes the run
+        // GIVEN three contracts that wait, of which one is answered before a worker takes the run
         const { session_id, run_id } = await run()
         const [size, colour, fabric] = (await snapshots(session_id)).map((s) => s.execution_id)
         await world.sw.pause(session_id)
@@ -379,7 +379,7 @@ export function resumingPlays(store: Store) {
       async ({ world, run, snapshots, of }) => {
         const { session_id } = await run()
         const [waiting] = await snapshots(session_id)
-        // Nobody takes the run while both ask: the contract waits for as long as they look at it.
+        // No worker takes the run while both ask: the contract waits for as long as they look at it.
         await world.sw.pause(session_id)
         const resume = (replied_by: string) =>
           world.sw.resume(waiting?.execution_id ?? '', { reply: answer, replied_by }).then(

@@ -88,7 +88,7 @@ export function runRecoveryPlays(store: Store) {
         await t.kill()
         await t.sw.idle()
 
-        // THEN the next process found it queued and went on, and the one who replied can learn that he was heard
+        // THEN the next process found it queued and went on, and the client that replied can learn that its answer was used
         expect(approved.paid.length).toBe(1)
         expect(await t.status(run.run_id)).toBe('succeeded')
         expect(await t.sw.reply(interaction_id, reply)).toMatchObject({ is_repeated: true })

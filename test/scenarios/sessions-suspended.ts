@@ -46,7 +46,7 @@ export function suspendedSessionPlays(store: Store) {
         })
         expect(await t.status(second.run_id)).toBe('queued')
 
-        // AND a reset does: the errors are counted anew, and what waited is taken
+        // AND a reset does: the errors are counted from zero, and what waited is taken
         await t.sw.reset(session_id)
         await t.passTime()
         expect(await t.status(second.run_id)).toBe('failed')

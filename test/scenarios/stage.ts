@@ -42,7 +42,7 @@ export type Stage = Awaited<ReturnType<typeof setUp>>
 /**
  * A play on one store. When it is over every log that it wrote is recorded for
  * the audit, its chain is verified, the FCMP streams of its runs are checked,
- * the read models are folded anew and compared, and nothing may have been
+ * the read models are folded again and compared, and nothing may have been
  * warned of that the play does not name.
  */
 export function on<P extends Props>(

@@ -216,7 +216,7 @@ export function stoppingPlays(store: Store) {
           const late = { run_id: run.run_id, status, accepted: false }
           expect(await run.cancel()).toEqual(late)
           expect(await run.interrupt()).toEqual(late)
-          // AND input for it is refused, since nobody would read it
+          // AND input for it is refused, since no turn would read it
           await expect(run.steer('Wait!')).rejects.toMatchObject({
             code: 'transition_refused',
             details: { from: status, refusal: 'terminal' },
@@ -242,7 +242,7 @@ export function stoppingPlays(store: Store) {
         // WHEN the cancel is recorded first
         await run.cancel('Enough.')
         parking.open()
-        // THEN it is obeyed, and nobody is asked
+        // THEN it is obeyed, and no person is asked
         expect(await run.result()).toMatchObject({ status: 'canceled' })
         await world.sw.idle()
         expect(props.refused).toEqual(['stale_write'])
@@ -287,11 +287,11 @@ export function stoppingPlays(store: Store) {
         // WHEN it is cancelled while the action is under way
         await run.cancel('Stop!')
         await run.result()
-        // THEN nobody says that it did not happen
+        // THEN it is not recorded as not happened
         expect(await status(run.run_id)).toBe('canceled')
         expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'waiting' }])
         expect((await of(run.session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['unknown'])
-        // AND as long as it may still be at it, nobody can
+        // AND while the tool may still act, "did not happen" is refused
         const { interaction_id } = await question()
         await expect(reply(interaction_id, { outcome: 'did_not' })).rejects.toMatchObject({ code: 'too_early' })
         held.begun[0]?.reject(new Error('stopped'))
@@ -306,7 +306,7 @@ export function stoppingPlays(store: Store) {
   )
 
   play(
-    'an irreversible action that comes to its end within the grace of a cancel has happened, and nobody is asked',
+    'an irreversible action that comes to its end within the grace of a cancel has happened, and no person is asked',
     on(
       store,
       () => {

@@ -82,7 +82,7 @@ async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, .
   })
 
   /** What a new process opens the store with. */
-  const anew = () => {
+  const reconnect = () => {
     connection = connect(opened.runelog)
     return { ...opened, runelog: connection.runelog }
   }
@@ -101,11 +101,11 @@ async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, .
     /** The process that is alive now. */
     process: () => connection,
     /** It ends in good order, and another one begins. */
-    restart: (changes: Partial<Omit<Props, 'warnings'>> = {}) => world.restart({ store: anew(), ...changes }),
+    restart: (changes: Partial<Omit<Props, 'warnings'>> = {}) => world.restart({ store: reconnect(), ...changes }),
     /** It is killed where it stands, and another one begins. `doomed` says when that one dies in turn. */
     async kill(changes: Partial<Omit<Props, 'warnings'>> = {}, doomed?: (next: Connection) => void) {
       await connection.die()
-      const store = anew()
+      const store = reconnect()
       doomed?.(connection)
       const { isDead } = connection
       // A queue may bring it work before it has wholly begun: then it dies on the way.

@@ -88,7 +88,7 @@ export function toolPlays(store: Store) {
 
   scenario(
     'TO-04',
-    'INV-TOOL-CALL-BEFORE-RESULT: the log itself refuses a result of a call that nobody made',
+    'INV-TOOL-CALL-BEFORE-RESULT: the log itself refuses a result without its call',
     on(
       store,
       () => ({ tools: [refundTool()], script: [refund, say('Done.')] }),
@@ -155,7 +155,7 @@ export function toolPlays(store: Store) {
         look.at = runes
         // GIVEN a call that needs approval
         const { run_id } = await run()
-        // THEN it does not run while nobody has approved it, whatever else happens
+        // THEN it does not run before a person has approved it, whatever else happens
         await world.hand.advance(86_400_000)
         await world.restart()
         expect(guarded.ran).toEqual([])
@@ -179,7 +179,7 @@ export function toolPlays(store: Store) {
         return { asks, tools: [asks], script: [refund, say('Well.'), refund, say('Well.')] }
       },
       async ({ run, reply, question, of, consequences }, { asks }) => {
-        // GIVEN an approval that a person refuses, and one that nobody can give
+        // GIVEN an approval that a person refuses, and one that no person can give
         const { session_id } = await run()
         await reply((await question()).interaction_id, { decision: 'deny', reason: 'Too much.' })
         await run({ session_id, mode: 'auto' })
@@ -275,7 +275,7 @@ export function toolPlays(store: Store) {
         // GIVEN a run that lets deadlines decide
         const run = await submit({ interactive_require_user_reply: false })
         await world.sw.idle()
-        // WHEN nobody approves in time
+        // WHEN no person approves in time
         await world.hand.advance(60_000)
         // AND a tool takes too long
         await slow.hasBegun()

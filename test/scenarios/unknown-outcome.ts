@@ -6,7 +6,7 @@ import { loseWorker, pay, paying } from './paying.ts'
 import { on, play } from './stage.ts'
 import type { Store } from './stores.ts'
 
-/** Nobody can know whether an action happened, because its worker is gone. */
+/** It is unknown whether an action happened, because its worker is gone. */
 export function unknownOutcomePlays(store: Store) {
   play(
     'a lost worker leaves a question, and "it happened" is the result',
@@ -14,7 +14,7 @@ export function unknownOutcomePlays(store: Store) {
       // GIVEN a worker that was lost while an irreversible action was under way
       const { session_id, run_id } = await loseWorker(stage, bank)
 
-      // THEN the contract waits, nobody repeats the action, and a person is asked
+      // THEN the contract waits, the action is not repeated, and a person is asked
       const { snapshots, consequences, question, reply, of, status } = stage
       expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting', last_trigger: 'suspend' }])
       expect(await consequences(session_id)).toMatchObject([{ consequence_label: 'UNKNOWN', has_side_effects: false }])
@@ -69,7 +69,7 @@ export function unknownOutcomePlays(store: Store) {
       expect(await run.interrupt()).toMatchObject({ status: 'succeeded', accepted: false })
       bank.begun[0]?.resolve('paid')
       await drained()
-      // THEN nothing comes of it: nothing is recorded, and nobody thinks that an agent broke
+      // THEN nothing comes of it: nothing is recorded, and no agent counts as crashed
       expect(await stage.snapshots(run.session_id)).toMatchObject([{ current_status: 'completed', result: null }])
       expect(await stage.of(run.session_id, 'agent.terminated')).toEqual([])
     }),
@@ -123,7 +123,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   play(
-    'in an auto run nobody is waited for: it fails with OUTCOME_UNKNOWN, and the answer may come later',
+    'an auto run waits for no person: it fails with OUTCOME_UNKNOWN, and the answer may come later',
     on(store, paying(pay, pay, say('Paid.')), async (stage, { bank }) => {
       const { snapshots, question, of, submit, status, world } = stage
       // GIVEN an auto run that lost its worker
@@ -222,7 +222,7 @@ export function unknownOutcomePlays(store: Store) {
     ['idempotent', { idempotent: true, irreversible: true }],
   ] as const)
     play(
-      `what is ${name} is done again after its worker is lost, and nobody is asked`,
+      `what is ${name} is done again after its worker is lost, and no person is asked`,
       on(store, paying(pay, say('Done.'), definition), async (stage, { bank }) => {
         const { world, submit, snapshots, status, of } = stage
         const { session_id, run_id } = await submit()

@@ -125,7 +125,7 @@ describe('the reference servers', () => {
     expect(auditRunes(runes)).toEqual([])
   })
 
-  test('nobody answers in an auto run: the server is told, and goes on', async () => {
+  test('an auto run answers no question: the server is told, and goes on', async () => {
     const world = await mcpWorld({ everything: referenceServers.everything(free) }, [
       call('everything.trigger-elicitation-request'),
     ])
@@ -135,7 +135,7 @@ describe('the reference servers', () => {
     expect(resultsIn(runes)).toHaveLength(1)
   })
 
-  test('cancelled while it asks: the question is withdrawn, and nobody claims that nothing happened', async () => {
+  test('cancelled while it asks: the question is withdrawn, and the outcome is not recorded as not happened', async () => {
     const world = await mcpWorld({ everything: referenceServers.everything(free) }, [
       call('everything.trigger-elicitation-request'),
     ])
@@ -150,7 +150,7 @@ describe('the reference servers', () => {
     expect(auditRunes(runes)).toEqual([])
   })
 
-  test('killed in the middle of a call that cannot be repeated: nobody knows, and it is not called again', async () => {
+  test('killed in the middle of a call that cannot be repeated: the outcome is unknown, and it is not called again', async () => {
     const file = join(scratch(), 'memory.json')
     const everything = referenceServers.everything(free)
     const world = await mcpWorld({ everything, memory: referenceServers.memory(file, free) }, [
@@ -167,7 +167,7 @@ describe('the reference servers', () => {
     expect(resultsIn(await world.runes(run.session_id))).toEqual([])
     await world.sw.reply(opened.interaction_id ?? '', { reply: { outcome: 'did_not', reason: 'it was killed' } })
 
-    // The next call finds a server that was started anew.
+    // The next call finds a server that was started again.
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     const [next] = await childrenWith('server-everything')
     expect(next).not.toBe(pid)
@@ -206,7 +206,7 @@ describe('a server that is not to be trusted', () => {
     expect(calls()).toEqual([])
   })
 
-  test('two calls with the same arguments are two actions, since nobody declared them to be one', async () => {
+  test('two calls with the same arguments are two actions, since they are not declared to be one', async () => {
     const { server, calls } = oddServer(free)
     const world = await mcpWorld({ odd: server }, [call('odd.charge'), call('odd.charge')])
     const { runes } = await played(world)
@@ -247,7 +247,7 @@ describe('a server that is not to be trusted', () => {
     expect(resultsIn(runes)).toEqual([expect.objectContaining({ status: 'error', error: 'The card is blocked.' })])
   })
 
-  test('what it describes anew while it runs is not called under the old description', async () => {
+  test('a tool that is described differently while it runs is not called under the old description', async () => {
     const { server, calls } = oddServer(free)
     const world = await mcpWorld({ odd: server }, [call('odd.turn'), call('odd.charge')])
     const { runes } = await played(world)

@@ -9,7 +9,7 @@ import { createWorkplace } from '../support/workplace.ts'
 /** Nothing here waits for a lease to run out, and none does. */
 const lease_ms = 30_000
 
-test('8 agents work at once in one session, on two workers: no gap, no lost result, nobody starves', async () => {
+test('8 agents work at once in one session, on two workers: no gap, no lost result, no starvation', async () => {
   const { sw, start } = await createWorkplace({ lease_ms })
   const rounds = 3
   const [alpha, beta] = await Promise.all(

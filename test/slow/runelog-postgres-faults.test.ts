@@ -107,7 +107,7 @@ describe('two processes on one database', () => {
       const arrives = next()
       // By then the follower has read to the end and waits.
       for (const _ of upTo(5)) await reader.head(session_id)
-      // Nobody listens when this is announced, and nothing else will be.
+      // No listener is connected when this is announced, and nothing else will be.
       proxy.shut()
       accepted(await writer.append({ session_id, runes: [delta()] }))
       proxy.reopen()
@@ -115,7 +115,7 @@ describe('two processes on one database', () => {
     }
   })
 
-  test('what one of them is refused keeps nobody else from writing, nor from opening the store', async () => {
+  test('a refusal to one process keeps no other from writing, nor from opening the store', async () => {
     const [left, right] = [await open(), await open()]
     const session_id = freshSession()
     accepted(await left.append({ session_id, runes: [created(session_id)] }))

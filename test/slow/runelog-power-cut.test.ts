@@ -36,7 +36,7 @@ function distinct(all: Iterable<Image>): readonly Image[] {
 async function found({ files, told }: Image, folder: string): Promise<readonly string[]> {
   const disk = scratch.fresh()
   for (const [path, bytes] of files) {
-    // The index of the write-ahead log is memory that happens to have a name; a restart makes it anew.
+    // The index of the write-ahead log is memory that happens to have a name; a restart makes it again.
     if (path.endsWith('-shm')) continue
     const copy = disk + path.slice(folder.length)
     mkdirSync(dirname(copy), { recursive: true })

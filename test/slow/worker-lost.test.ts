@@ -61,7 +61,7 @@ test('a worker that is told to stop hands its runs over at once', async () => {
   expect((moves[1]?.at ?? 0) - told_at).toBeLessThan(lease_ms / 3)
 })
 
-test('a deadline passes while nobody is there, and is applied by the next one that comes', async () => {
+test('deadlines: one that passes while no worker is there is applied by the next worker', async () => {
   const reply_timeout_ms = 3_000
   const { url, sw, start } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms })
   const first = await start(4)
@@ -138,7 +138,7 @@ test('what a dead worker had is freed only when its leases, which end a moment l
   expect(await members.bury()).toBe(1)
 })
 
-test('a deadline that was fetched by a worker that nobody ever heard of is brought to another one', async () => {
+test('deadlines: one that a vanished worker had fetched is brought to another worker', async () => {
   const { url, sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 3_000 })
   const first = await join(4)
   const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
@@ -236,7 +236,7 @@ test('only the first process that comes looks after what waits for people', asyn
   // A start touches no run that waits; the first command that does finds it preserved.
   expect(await restarts()).toEqual([])
   await third.close()
-  // On a cold start nobody else can have the agent.
+  // On a cold start no other process can have the agent.
   const { signer: _, ...others } = agents
   await join(4, { agents: others })
   expect(await restarts()).toEqual(['restart.reconcile_failed'])

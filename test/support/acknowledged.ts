@@ -9,7 +9,7 @@ import { verifierOf } from './verifier.ts'
  */
 export async function differences(database: string, told: string): Promise<readonly string[]> {
   const wrong: string[] = []
-  // The last line may be cut short; nobody was told then.
+  // The last line may be cut short; its append was not acknowledged.
   const lines = told.slice(0, told.lastIndexOf('\n') + 1).split('\n')
   const acknowledged = lines
     .filter((line) => /^(recorded|redacted|archived) /.test(line))

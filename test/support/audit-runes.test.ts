@@ -84,7 +84,7 @@ test.each<[string, readonly RuneLike[], string]>([
     'has no pending_call → denied',
   ],
   ['a move from where the subject is not', [...begin, toolsBegin, call, approved], 'but the subject was pending_call'],
-  ['a move of a subject nobody opened', begin.slice(3), 'no session.created opened it'],
+  ['a move of a subject that was not opened', begin.slice(3), 'no session.created opened it'],
   ['an opening that happens twice', [...begin, call, call], 'tool c1 was opened before'],
   [
     'an opening somewhere else than at the beginning',
@@ -97,7 +97,7 @@ test.each<[string, readonly RuneLike[], string]>([
     [...begin, call, tool('tool.moved', 'pending_call requires_approval awaiting_approval')],
     'is recorded by tool.approval_requested',
   ],
-  ['a machine nobody knows', [move('parrot', 'p1', 'parrot.moved', 'a b c')], 'there is no machine parrot'],
+  ['an unknown machine', [move('parrot', 'p1', 'parrot.moved', 'a b c')], 'there is no machine parrot'],
   ['half a move', [{ kind: 'tool.moved', session_id, trigger: 'success' }], 'not machine, subject_id, from and to'],
   [
     'a result without a call',

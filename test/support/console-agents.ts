@@ -53,7 +53,7 @@ export function consoleAgents(folder: string): Readonly<Record<string, Agent>> {
     approval: 'always',
     run: ({ order }, { idempotency_key }) => ({ refunded: order, receipt: idempotency_key.slice(0, 8) }),
   })
-  // The first time it begins and never ends: whoever kills the process leaves an outcome that nobody knows.
+  // The first time it begins and never ends: killing the process leaves an unknown outcome.
   const wire = tool({
     name: 'bank.wire',
     input: z.object({ order: z.int() }),

@@ -3,7 +3,7 @@ import type { Append, Runelog } from '../../src/runelog/port.ts'
 
 /**
  * One process's connection to a store, which dies with the process. From then
- * on nothing gets through it, whoever still holds it: a worker that was left
+ * on nothing gets through it, for any holder: a worker that was left
  * behind can neither read nor write, as if it had been killed.
  */
 export function connect(runelog: Runelog) {
@@ -49,7 +49,7 @@ export function connect(runelog: Runelog) {
       appends += 1
       if (appends !== doom?.at) {
         const runes = await write(batch)
-        // It is on disk, and nobody is left to hear of it: a dead process begins nothing.
+        // It is on disk, and no process is left to learn of it: a dead process begins nothing.
         if (isDead) throw poisoned()
         return runes
       }

@@ -1,4 +1,4 @@
-/** For tests only: a certificate of localhost that nobody trusts, and its key. */
+/** For tests only: an untrusted certificate of localhost, and its key. */
 export const cert = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUHDP9DjIgsRcgcYWWBMLztUWO7CowCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTExNTA4NTY1MloYDzIxMjYxMDIy

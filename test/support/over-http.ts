@@ -29,7 +29,7 @@ export function overHttp(called: Set<string> = new Set()) {
     async through(sw: Statewright, now: () => number): Promise<Statewright> {
       const key = { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' }
       const server = await startServer(backendOf(sw, key, now))
-      // Of a process that is killed nobody closes the server.
+      // A killed process does not close its server.
       server.app.server.unref()
       const pause = async () => {}
       const token = secretOf('admin')

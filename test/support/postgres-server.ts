@@ -17,7 +17,8 @@ export interface PostgresServer {
 }
 
 const require = createRequire(import.meta.url)
-const nobody = 65_534
+/** The uid of the unprivileged user. */
+const unprivileged = 65_534
 
 /**
  * The keeper obeys lines on its standard input. When that ends, for whatever
@@ -42,7 +43,7 @@ rm -rf "$base"
 
 /**
  * A real PostgreSQL from npm, on a free port of this machine. It refuses to run
- * as root, so root starts it as nobody, from a copy that nobody may read. The
+ * as root, so root starts it as an unprivileged user, from a copy that this user may read. The
  * package needs its library links restored after unpacking; doing that in the
  * copy spares us its install script.
  *
@@ -56,12 +57,12 @@ export async function startPostgres({ fsync = false } = {}): Promise<PostgresSer
   if (asRoot) {
     // All of it, or the keeper could not remove it in the end.
     for (const file of ['', ...(await readdir(base, { recursive: true }))])
-      await lchown(join(base, file), nobody, nobody)
+      await lchown(join(base, file), unprivileged, unprivileged)
   }
 
   const port = await freePort()
   const keeper = spawn('sh', ['-c', keeperScript, 'keeper', base, String(port), fsync ? 'on' : 'off'], {
-    ...(asRoot ? { uid: nobody, gid: nobody } : {}),
+    ...(asRoot ? { uid: unprivileged, gid: unprivileged } : {}),
     cwd: '/',
     // Away from the terminal's group: Ctrl-C reaches the test run, whose end the keeper then sees.
     detached: true,

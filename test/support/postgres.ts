@@ -10,7 +10,7 @@ export async function freshDatabase(): Promise<string> {
   return url
 }
 
-/** The same, for whoever drops it himself. */
+/** The same, for a test that drops it itself. */
 export async function emptyDatabase() {
   const server = inject('postgres')
   const name = `statewright_test_${randomBytes(6).toString('hex')}`

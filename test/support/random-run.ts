@@ -114,11 +114,11 @@ function next(story: Story, round: { calls: readonly Call[] }): readonly Option[
   return calls.flatMap((call) => {
     const unknown = stateOf(call.execution_id) === 'waiting' && stateOf(call.interaction_id ?? '') === 'open'
     if (!unknown) return []
-    const nobody: Option = () => []
+    const noOne: Option = () => []
     return [
       rows({ row: 'settled_happened_late', call }),
       rows({ row: 'settled_did_not_late', call }),
-      ...Array(12).fill(nobody),
+      ...Array(12).fill(noOne),
     ]
   })
 }

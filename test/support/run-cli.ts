@@ -14,7 +14,7 @@ export interface Outcome {
 
 export interface Setting {
   readonly commands?: readonly Command[]
-  /** What someone at the terminal types, question by question; without it nobody sits there. */
+  /** What someone at the terminal types, question by question; without it no person is there. */
   readonly typed?: (question: string) => string | undefined
   /** Nothing is typed before this resolves, unless the question is taken back. */
   readonly until?: () => Promise<void>

@@ -270,7 +270,7 @@ const toolSays: { readonly [M in MoveName]?: object } = {
   'tool.success': { status: 'success', output: 'done' },
   'tool.execution_error': { status: 'error', error: 'broken' },
   'tool.execution_timeout': { status: 'timeout', error: 'slow' },
-  'tool.approval_timeout': { status: 'timeout', error: 'nobody came' },
+  'tool.approval_timeout': { status: 'timeout', error: 'no answer came' },
   'tool.cancelled': { status: 'cancelled', error: 'stopped' },
   'tool.outcome_unknown': { status: 'unknown', error: 'lost' },
 }
@@ -280,7 +280,7 @@ const contractSays: { readonly [M in MoveName]?: object } = {
   'contract.fail': { error_message: 'broken', error_kind: 'error' },
   'contract.reject': { error_message: 'no' },
   'contract.cancel': { error_message: 'stopped' },
-  'contract.timeout': { error_message: 'nobody came' },
+  'contract.timeout': { error_message: 'no answer came' },
 }
 
 const kindsByReason = { approval: 'approval', ecs: 'ecs', outcome_unknown: 'settlement' } as const

@@ -10,7 +10,7 @@ import { operations } from '../../src/surface/operations/all.ts'
 
 export const secret = 'the-secret-of-a-reader'
 
-/** The real server with its streams, over a log that somebody writes. Nobody can bring anything about through it. */
+/** The real server with its streams, over a log that the test writes. It accepts no commands. */
 export async function serveStreams({ backend, ...ports }: StreamPorts, port = 0, limits: Partial<StreamLimits> = {}) {
   const whole = createBackend({
     sha256: hostPorts.sha256,

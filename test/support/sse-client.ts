@@ -59,7 +59,7 @@ export function openSse({ port, path, headers = {}, ...on }: SseOptions): Socket
     on.onHead?.(Number(head.slice(9, 12)), head.slice(0, end))
     take(head.slice(end + 4))
   })
-  // It is torn off or refused: whoever cares hears of the close that follows.
+  // It is torn off or refused: the close that follows is reported.
   socket.on('error', () => {})
   socket.on('close', () => on.onClose?.())
   return socket

@@ -7,7 +7,7 @@ import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 
-/** How long a payment may take before nobody can say any more whether it happened. */
+/** How long a payment may take before its outcome is unknown. */
 export const pay_timeout_ms = 500
 
 /** Names of readers, for many in one session. */

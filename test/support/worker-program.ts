@@ -47,7 +47,7 @@ const warn = (message: string, details: object) => void say({ said: 'warned', me
 
 let payments = 0
 
-/** Between the commit that begins a payment and whoever waits for it: here the process stops, and later goes on. */
+/** Between the commit that begins a payment and its caller: here the process stops, and later goes on. */
 function watched(runelog: Runelog): Runelog {
   return {
     ...runelog,

@@ -73,15 +73,15 @@ const read = (goal: GoalView, text: string) => {
   return result
 }
 
-describe('what nobody needs a critic for', () => {
+describe('findings without a critic', () => {
   test('a failure is an error, what was skipped because of it is not one more', () => {
     const goal = goalOf(task('aa', 'failed'), task('bb', 'skipped', { depends_on: ['tsk_aa'] }))
     expect(titles(goal)).toEqual(['aa failed'])
   })
 
-  test('a failure with a stand-in that completed is none, and neither is a stand-in that nobody needed', () => {
-    const mended = goalOf(task('aa', 'failed'), task('bb', 'completed', { instead_of: 'tsk_aa' }))
-    expect(titles(mended)).toEqual([])
+  test('a failure with a stand-in that completed is none, and neither is a stand-in that was not needed', () => {
+    const replaced = goalOf(task('aa', 'failed'), task('bb', 'completed', { instead_of: 'tsk_aa' }))
+    expect(titles(replaced)).toEqual([])
     expect(titles(goalOf(task('aa', 'completed'), task('bb', 'skipped', { instead_of: 'tsk_aa' })))).toEqual([])
   })
 

@@ -97,9 +97,9 @@ describe('what becomes of tasks', () => {
     expect(opsOf(tasks, { ...limits, max_parallel: 1 })).toEqual(['ask d'])
   })
 
-  test('an outcome that nobody knows blocks; settled, a new run goes on; any other failure fails', () => {
-    const unknown = { status: 'failed', error_code: 'OUTCOME_UNKNOWN', message: 'nobody knows' }
-    expect(opsOf([facts(planned('a'), 'running', unknown)], limits)).toEqual(['block a: nobody knows'])
+  test('an unknown outcome blocks; settled, a new run goes on; any other failure fails', () => {
+    const unknown = { status: 'failed', error_code: 'OUTCOME_UNKNOWN', message: 'not known' }
+    expect(opsOf([facts(planned('a'), 'running', unknown)], limits)).toEqual(['block a: not known'])
     expect(opsOf([facts(planned('a'), 'blocked', { ...unknown, is_unsettled: true })], limits)).toEqual([])
     expect(opsOf([facts(planned('a'), 'blocked', unknown)], limits)).toEqual(['resume a'])
     const broken = { status: 'failed', error_code: 'X', message: 'broken' }
@@ -180,7 +180,7 @@ test('whatever happens to its runs, every task ends, none before what it depends
           }
         for (const [id, state] of next) states.set(id, state)
         const active = tasks.filter(({ task_id }) => ['assigned', 'running'].includes(states.get(task_id) ?? ''))
-        // Who was answered goes on although his place may be taken; the engine takes his run when there is one.
+        // A task that was answered goes on although its place may be taken; the engine takes its run when there is one.
         const fresh = active.filter(({ task_id }) => runs.get(task_id)?.answered !== true)
         expect(fresh.length).toBeLessThanOrEqual(max_parallel)
         expect(fresh.filter(({ owner }) => owner === 'builder').length).toBeLessThanOrEqual(most)

@@ -18,7 +18,7 @@ const prompts: ReadModel = {
 
 export function describeKeeping(open: OpenStore): void {
   describe('rebuilding', () => {
-    test('read models dropped and folded anew are the same bytes', async () => {
+    test('read models dropped and folded again are the same bytes', async () => {
       const { runelog } = await fresh(open, { models: [prompts] })
       const written = await writeHistory(runelog, { sessions: 6, appends: 150, seed: 3 })
       await runelog.redact('ses_0', 3, 'asked to')

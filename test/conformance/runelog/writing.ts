@@ -57,10 +57,10 @@ export function describeWriting(open: OpenStore): void {
       ['a payload with a field too many', plain('turn.assistant_delta', { mood: 'good' } as object)],
       ['a payload that is not JSON', plain('turn.started', { input: Number.NaN })],
       ['half of a string', plain('turn.started', { input: '\ud800' })],
-      ['an unknown actor', { ...plain('turn.assistant_delta'), actor: 'nobody' } as unknown as Draft],
+      ['an unknown actor', { ...plain('turn.assistant_delta'), actor: 'stranger' } as unknown as Draft],
       ['a time that is none', { ...plain('turn.assistant_delta'), at: 1.5 }],
       ['an id that is none', { ...plain('turn.assistant_delta'), run_id: '../etc' }],
-      ['a field nobody knows', { ...plain('turn.assistant_delta'), event_id: 7 } as unknown as Draft],
+      ['an unknown field', { ...plain('turn.assistant_delta'), event_id: 7 } as unknown as Draft],
       ['half of a move', { ...plain('tool.result'), machine: 'tool' }],
       ['a move without its fields', plain('contract.moved')],
       ['a move that is not declared', { ...move('contract', 'exe_1', ['pending', 'start']), to: 'completed' }],
@@ -177,7 +177,7 @@ export function describeWriting(open: OpenStore): void {
       })
     })
 
-    test('a key of session scope, and a reversible action, disturb nobody', async () => {
+    test('a key of session scope, and a reversible action, disturb no other session', async () => {
       const { runelog, write } = await withSession(open)
       const own = { ...contractKey, key_scope: 'session' as const }
       await write(opening('contract', 'exe_1', own))

@@ -25,7 +25,7 @@ const rows: readonly [string, () => object | undefined, RegExp][] = [
     /import \{ openai \} from '@ai-sdk\/openai' and pass openai\("gpt-5"\)/,
   ],
   [
-    'a name that nobody knows',
+    'an unknown name',
     () => ({ model: 'qwen3:8b' }),
     /import \{ createOpenAICompatible \} from '@ai-sdk\/openai-compatible'.*\("qwen3:8b"\)/,
   ],

@@ -46,7 +46,7 @@ const refused: readonly [string, object, RegExp][] = [
   ['one tool instead of a list', { tools: look } as object, /tools: Expected a list/],
   ['a name instead of a list', { mcp: 'files' } as object, /mcp: Expected a list/],
   [
-    'a tool that nobody made',
+    'a tool that was not made with tool()',
     { tools: [{ name: 'pay', irreversible: true, run: () => 1 }] } as object,
     /at 0 is no tool; make it with tool\(/,
   ],

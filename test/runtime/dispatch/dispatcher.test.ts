@@ -27,7 +27,7 @@ function setUp(limit: number) {
   return { dispatcher, begun, wake, end: (run_id: string) => ends.get(run_id)?.resolve() }
 }
 
-test('whoever woke a run hears when it is over, and when it failed', async () => {
+test('dispatcher: the caller of wake hears when the run is over, and when it failed', async () => {
   const failing = createDispatcher(1, () => Promise.reject(new Error('no such agent here')))
   await expect(failing.wake('ses_1', 'run_1')).rejects.toThrow('no such agent here')
   const { wake, end } = setUp(1)
@@ -39,7 +39,7 @@ test('whoever woke a run hears when it is over, and when it failed', async () =>
   expect([first.state, second.state]).toEqual(['seen', 'waits'])
 })
 
-test('woken again while it is worked on, a run is looked at once more, and nobody is kept waiting for that', async () => {
+test('dispatcher: a run that is woken again while it is worked on is looked at once more, and no caller waits for that', async () => {
   const { wake, end, begun } = setUp(2)
   const first = wake('run_1')
   const again = [wake('run_1'), wake('run_1')]
@@ -51,7 +51,7 @@ test('woken again while it is worked on, a run is looked at once more, and nobod
   expect(begun).toEqual(['run_1', 'run_1'])
 })
 
-test('a run that only waits gives its place away, and whoever brought it is free for the next', async () => {
+test('dispatcher: a run that only waits gives its place away, and its caller is free for the next', async () => {
   const { dispatcher, wake, begun } = setUp(1)
   const parent = wake('run_1')
   wake('run_2')

@@ -81,7 +81,7 @@ test('a field that was left out has its default, and a person may still empty on
   expect(checkAnswer(request, { action: 'approve', data: { a: null } })).toEqual({ data: {} })
 })
 
-test('whoever refuses need not fill in anything', () => {
+test('forms: a refusal needs no fields', () => {
   expect(checkAnswer(form({ name: 'a', required: true }), { action: 'reject' })).toEqual({ data: {} })
 })
 

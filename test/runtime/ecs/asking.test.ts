@@ -26,7 +26,7 @@ test('a question that is broken JSON is refused in well-formed words, and the mo
   expect(rejected?.payload).toMatchObject({ error_message: expect.stringContaining('The arguments are not JSON') })
 })
 
-test('an agent that may not ask asks nobody, whatever its model writes', async () => {
+test('ask_person: an agent that may not ask puts no question, whatever its model writes', async () => {
   const model = scriptedModel([ask({ type: 'confirmation', title: 'Sure?' }), say('done')])
   const { status, runes } = await played({ model, may_ask: false })
   expect(status).toBe('succeeded')

@@ -99,7 +99,7 @@ const refused: readonly [string, Json, RegExp][] = [
   ],
   ['something else altogether', 'hello', /expected object/],
 ]
-test.each(refused)('%s is refused, and nobody is asked', (_title, args, sentence) => {
+test.each(refused)('%s is refused, and no person is asked', (_title, args, sentence) => {
   expect(problemOf(args)).toMatch(sentence)
   expect(problemOf(args)).toMatch(/Nobody was asked\.$/)
 })

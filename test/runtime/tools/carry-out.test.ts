@@ -200,7 +200,7 @@ describe('a tool that is cancelled', () => {
     }
   })
 
-  test('is not waited for when nobody is left to hear it', async () => {
+  test('is not waited for when no caller is left', async () => {
     const { go, cancel, pending } = start({ run: held().run })
     const outcome = go()
     cancel.abort(leftBehind)

@@ -173,7 +173,7 @@ test('an abort is known from our signal, whatever the stream makes of it', async
       yield delta('half')
       await new Promise(() => {})
     },
-    // It throws what nobody would take for an abort.
+    // It throws something that does not look like an abort.
     async function* (_request, signal) {
       yield delta('half')
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new TypeError('terminated'))))

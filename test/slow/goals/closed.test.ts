@@ -26,7 +26,7 @@ const plans: Readonly<Record<string, object>> = {
   [begun]: { plan: planOf(look, note('tb', 'ta')), auto: true },
 }
 
-/** A goal is set and its session closed. Whoever is outside does again what he was not told of. */
+/** A goal is set and its session closed. The client repeats what it got no answer to. */
 async function play(submission: object, arrange: (connection: Connection, sw: () => Statewright) => void) {
   const disk = await openStore('memory:')
   const agents = { worker: worker({ ta: [call('shop.look'), say('done')] }) }

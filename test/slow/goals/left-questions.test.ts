@@ -68,7 +68,7 @@ describe('a goal that ends while its plan asks', () => {
       'coordination AWAITING_ANSWERS → BLOCKED',
     ])
     expect(auditRunes(runes)).toEqual([])
-    // Whoever answers now is told so, and nothing comes of it.
+    // An answer now is refused with the reason, and nothing is recorded.
     await expect(world.sw.reply(asked?.interaction_id ?? '', { reply: {} })).rejects.toMatchObject({
       code: 'interaction_closed',
       details: { state: 'withdrawn' },
@@ -103,7 +103,7 @@ describe('a goal that ends while its plan asks', () => {
   })
 })
 
-/** A goal is set and given up. Whoever is outside does again what he was not told of. */
+/** A goal is set and given up. The client repeats what it got no answer to. */
 async function play(arrange: (connection: ReturnType<typeof connect>, sw: () => Statewright) => void) {
   const disk = await openStore('memory:')
   const hand = createTestClock(1_700_000_000_000)

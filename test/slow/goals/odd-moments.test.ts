@@ -101,7 +101,7 @@ describe('another plan instead', () => {
     expect(await showing(goal_id)).toMatchObject({ state: 'goal_met', tasks: [{ task: 'tz' }] })
   })
 
-  test('whoever comes too late with a plan takes nobody’s place', async () => {
+  test('goals: a plan that comes too late replaces no other plan', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans })
     const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Plan', plan: planOf(note('ta')) })
     await world.sw.idle()

@@ -54,7 +54,7 @@ async function open() {
   return { sw, early, read, goOn, client, goal_id, session_id, run_id: waits.run_id ?? '' }
 }
 
-scenario('GO-05', 'What a critic says is told to nobody who may not see its critique', async () => {
+scenario('GO-05', 'What a critic says is shown only to those who may see its critique', async () => {
   // GIVEN readers of the session and of the run of its critic
   const { sw, early, read, goOn, client, goal_id, session_id, run_id } = await open()
   const streams = [
@@ -71,7 +71,7 @@ scenario('GO-05', 'What a critic says is told to nobody who may not see its crit
   // THEN the loop has heard it
   expect(JSON.stringify(await world.runes(session_id))).toContain(words)
   expect(await handle.result()).toMatchObject({ result: expect.stringContaining(words) })
-  // AND no stream, no list and no view has told it; whoever follows the run alone comes to its end
+  // AND no stream, no list and no view has told it; a client that follows only the run comes to its end
   const met = await world.until(session_id, (rune) => rune.kind === 'plan.goal_met')
   await streams[0]?.upTo(met.event_id)
   await streams[1]?.upTo(met.event_id)

@@ -141,7 +141,7 @@ test('re-chain: found at the first mark after the change, and only then', () => 
 })
 
 describe('redaction', () => {
-  test('an erasure that nobody recorded is found', () => {
+  test('an erasure without a record is found', () => {
     each((k) => {
       if (k === size) return
       expect(firstBad(put(k, { salt: null, payload: '{}' }))).toMatchObject({

@@ -176,7 +176,7 @@ test('what was redacted from the command line does not live on in a checkpoint e
   checkpoints.close()
 })
 
-test('a checkpoint from before a redaction is not used: whoever erased may have died before it was forgotten', async () => {
+test('fold cache: an entry from before a redaction is not used, since the process that erased may have died before it was dropped', async () => {
   const { path, sw, session_id } = await aLongSession('died.db')
   const said = (await sw.runelog.read(session_id)).filter((r) => /echo 0\b/.test(JSON.stringify(r.payload)))
   for (const { event_id } of said) await sw.runelog.redact(session_id, event_id, 'asked for')

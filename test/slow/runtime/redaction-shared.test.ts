@@ -62,7 +62,7 @@ test('what is erased while another process works on the session would be shown: 
   await office.close()
 })
 
-test('nothing is erased while a run can be taken: whoever is about to take it has read the session already', async () => {
+test('redaction: nothing is erased while a run can be taken, since a worker may have read the session already', async () => {
   const office = await createOffice({ agents: { a: payer([]) } })
   await office.worker.close()
   const { session_id, run_id } = await office.backend.submit({ agent: 'a', input: wish })
@@ -104,7 +104,7 @@ test('a worker that slept past its lease asks no model: what it has before its e
   const log = await sw.runelog.read(run.session_id)
   expect(slept).toBe(1)
   expect(log.filter((r) => r.trigger === 'restart.requeued')).toHaveLength(1)
-  // Once before it slept, and once by whoever took the run after that.
+  // Once before it slept, and once by the worker that took the run after that.
   expect(asked).toBe(2)
   await sw.close()
   await closeStore(store)
