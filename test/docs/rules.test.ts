@@ -51,6 +51,14 @@ test('test/README.md: its example is the one that runs', () => {
   expect(shown).toBe(read('test/docs/example-play.test.ts'))
 })
 
+test('docs/glossary.md: every term is defined once', () => {
+  const terms = [...read('docs/glossary.md').matchAll(/^\| (?!Term|---)([^|]+) \|/gm)].flatMap(([, cell = '']) =>
+    cell.split(', '),
+  )
+  expect(terms.length).toBeGreaterThan(80)
+  expect(terms.filter((term, i) => terms.indexOf(term) !== i)).toEqual([])
+})
+
 interface Rule {
   readonly name: string
   readonly to: { readonly pathNot?: readonly string[] | string }

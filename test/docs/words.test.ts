@@ -21,7 +21,7 @@ const exempt = ['docs/reference/machines.md', 'test/docs/words.test.ts']
  * any leaves the list.
  */
 const remaining: Readonly<Record<string, number>> = {
-  'README.md': 4,
+  'README.md': 1,
   'src/autonomy/goals': 26,
   'src/runtime': 73,
   'test/runtime': 3,
