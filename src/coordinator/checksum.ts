@@ -1,12 +1,7 @@
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Json, JsonObject } from '../kernel/json.ts'
+import type { Json } from '../kernel/json.ts'
 import type { AuditEntry } from './schemas/record.ts'
-
-/** An artifact as JSON. By their schemas artifacts hold nothing else. */
-export function asJson(artifact: unknown): JsonObject {
-  return artifact as JsonObject
-}
 
 /** SHA-256 over the one canonical text. Key order, white space and locale cannot change it. */
 export function checksumOf(value: unknown, sha256: Sha256): string {

@@ -1,5 +1,5 @@
 import { canonicalJson } from './canonical-json.ts'
-import type { Json } from './json.ts'
+import { asJson, type Json } from './json.ts'
 import type { Machine } from './machine.ts'
 
 /** SHA-256 of a text, in lower-case hex. Passed in, since the browser has another one than Node. */
@@ -36,7 +36,7 @@ export function statementText(purpose: Purpose, statement: Json): string {
 
 /** Names a declaration by its content: equal digests, equal behaviour. */
 export function machineDigest(machine: Machine, sha256: Sha256): string {
-  return sha256(canonicalJson(machine as unknown as Json))
+  return sha256(canonicalJson(asJson(machine)))
 }
 
 /** The length of a text in bytes of UTF-8. The text may have millions of characters, so no copy of it is made. */

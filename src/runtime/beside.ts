@@ -18,7 +18,9 @@ export interface Beside {
 }
 
 export const nothingBeside: Beside = {
-  checkPack: () => ({ problems: [{ pointer: '', problem: 'Nobody here can take answers to a pack of questions.' }] }),
+  checkPack: () => ({
+    problems: [{ pointer: '', problem: 'This process cannot take answers to a pack of questions.' }],
+  }),
   takeUp: async () => true,
   end: async () => {},
 }

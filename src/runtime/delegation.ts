@@ -90,14 +90,14 @@ function oneByOne<A>(lines: Map<string, Promise<unknown>>, line: string, work: (
 
 /**
  * Withdraws the tasks of a session whose giver is over, however it ended:
- * nobody waits for what they come to, and nobody else sends their agents away.
+ * no run waits for their results, and nothing else dismisses their agents.
  */
 export async function withdrawOrphans(engine: Engine, session_id: string): Promise<void> {
   const state = await engine.sessions.load(session_id)
   for (const run of [...state.openRuns.values()]) {
     if (run.parent_call_id === null || isTerminal(runMachine, run.status) || run.cancel !== null) continue
     if (state.calls.get(run.parent_call_id)?.contract === 'running') continue
-    await stop(engine, { session_id, run_id: run.run_id }, 'cancel', 'whoever gave the task is over')
+    await stop(engine, { session_id, run_id: run.run_id }, 'cancel', 'the run that gave the task is over')
     engine.wake(session_id, run.run_id)
   }
   for (const { agent_id, parent_call_id } of [...state.openAgents.values()]) {

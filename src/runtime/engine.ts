@@ -38,7 +38,7 @@ export interface Engine {
   readonly delegating: Map<string, Promise<unknown>>
   /** Runs of goals that this process is about to take: each has its place already. */
   readonly taking: Set<string>
-  /** Runs of goals that found no place; whoever drives the goal wakes them when there may be one. */
+  /** Runs of goals that found no place; the driver of the goal wakes them when there may be one. */
   readonly turnedAway: Set<string>
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void
@@ -49,7 +49,7 @@ export interface Engine {
   readonly wake: (session_id: string, run_id: string) => void
   /** Gives the worker's place to others while a run only waits. Returns the way to take it back. */
   readonly lendSlot: (run_id: string) => () => void
-  /** Tells whoever keeps deadlines that an interaction has one. */
+  /** Tells the dispatcher that an interaction has a deadline. */
   readonly deadline: (interaction_id: string, session_id: string, at: number) => void
   /** Keeps an output that is too long for the model, and says where. */
   readonly keepWhole: KeepWhole
@@ -58,7 +58,7 @@ export interface Engine {
   readonly isStopping: () => boolean
   /** The process is about to end: nothing new is begun, and what is held here is let go of. */
   readonly abandon: () => void
-  /** Fires when this process has let go of every run: whoever waits for one here waits in vain. */
+  /** Fires when this process has let go of every run: waiting for one here is in vain. */
   readonly closing: AbortSignal
 }
 

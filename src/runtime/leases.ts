@@ -14,7 +14,7 @@ export interface Leases {
   hold(run_id: string, epoch: number, since: Instant): Lease
 }
 
-/** A moment by both clocks, of whoever keeps the leases. */
+/** A moment by both clocks of the process that keeps the leases. */
 export interface Instant {
   readonly monotonic: number
   readonly now: number
@@ -35,7 +35,7 @@ export interface Lease {
 export function leasesOfOneProcess(): Leases {
   return {
     instant: () => ({ monotonic: 0, now: 0 }),
-    // A signal each, though none ever fires: whoever listens is forgotten together with the run.
+    // A signal each, though none ever fires: its listeners are forgotten together with the run.
     hold: () => ({ signal: new AbortController().signal, isValid: () => true, release: () => {} }),
   }
 }

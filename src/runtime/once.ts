@@ -3,7 +3,7 @@ import type { Sessions } from './session-cache.ts'
 
 /**
  * The first answer that `look` has about a session: at once, or when something
- * new was folded into it. Nobody listens any more when it is there, when the
+ * new was folded into it. It unsubscribes when the answer is there, when the
  * session cannot be read, or when the signal fires.
  */
 export async function once<T>(

@@ -22,7 +22,7 @@ export interface Log {
 export type Cancel = () => void
 
 export interface Ids {
-  /** A name that nobody has: `next('exe')` gives `exe_` and 16 hex digits. */
+  /** A new name: `next('exe')` gives `exe_` and 16 hex digits. */
   next(prefix: string): string
 }
 

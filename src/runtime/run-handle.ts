@@ -65,7 +65,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
         throw faults.cursor_ahead({ what: 'session', id: session_id, cursor: after, last: head })
       // What came before the run in its session is not read again.
       const from = after ?? run.submitted_event_id - 1
-      // Of a run that is over nothing more will come: whoever has seen its end already must not wait for it.
+      // Of a run that is over nothing more will come: a reader that has seen its end must not wait for it.
       const last = isTerminal(runMachine, run.status) ? head : Number.POSITIVE_INFINITY
       if (from >= last) return
       for await (const rune of runelog.follow(session_id, from, leave.signal)) {

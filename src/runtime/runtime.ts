@@ -52,7 +52,7 @@ import type { Policy } from './tools/policy.ts'
 
 export interface RuntimePorts {
   readonly runelog: Runelog
-  /** Nobody else writes to the store while it is open. */
+  /** No other process writes to the store while it is open. */
   readonly isExclusive: boolean
   /** How this process works together with others, where the store can be shared. */
   readonly member?: Member

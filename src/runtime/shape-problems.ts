@@ -2,18 +2,18 @@ import { z } from 'zod'
 import { mostTold, type Problem, pointerTo } from '../kernel/problem.ts'
 import { asItIs } from './thrown.ts'
 
-/** An object with these fields and no others. Whoever misspells one is told which there are. */
+/** An object with these fields and no others. A refusal of another field names those that there are. */
 export function closedObject<S extends z.core.$ZodLooseShape>(shape: S) {
   const known = `There is no such field; there is ${Object.keys(shape).join(', ')}.`
   return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? known : undefined) })
 }
 
-/** Everything that is wrong at once, so that whoever wrote it needs one more try and not five. */
+/** Everything that is wrong at once, so that one more try is enough. */
 export function shapeProblems(error: z.ZodError): Problem[] {
   return error.issues.map((issue) => ({ pointer: pointerTo(issue.path), problem: issue.message }))
 }
 
-/** As `shapeProblems`, with a field that nobody knows named at its own place. */
+/** As `shapeProblems`, with an unknown field named at its own place. */
 export function fieldProblems(error: z.ZodError): Problem[] {
   return error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'

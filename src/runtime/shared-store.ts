@@ -22,7 +22,7 @@ export interface Member {
   readonly atWork: AtWork
   /** Registers as a worker. `isFirst` says that no other one is alive. */
   join(worker: string): Promise<{ readonly isFirst: boolean }>
-  /** Runs that are running, and that nobody holds. */
+  /** Runs that are running, and that no worker holds. */
   abandoned(): Promise<readonly AbandonedRun[]>
   /** Begins to bring tasks, `limit` at once, and to look for runs whose worker is gone. */
   begin(tasks: Tasks, limit: number): Promise<void>
@@ -57,6 +57,6 @@ export interface Tasks {
    * if this process leaves in the middle.
    */
   session(session_id: string): Promise<readonly string[] | 'elsewhere'>
-  /** A run is running, and nobody holds it. */
+  /** A run is running, and no worker holds it. */
   abandoned(run: AbandonedRun): Promise<void>
 }

@@ -53,7 +53,7 @@ export function readCritique(written: string, goal: GoalView): Critique | { read
 }
 
 /**
- * What nobody needs a critic for: a task that failed, with nothing in its place, is an error, and so is one that was
+ * What is known without a critic: a task that failed, with nothing in its place, is an error, and so is one that was
  * skipped although nothing before it failed.
  */
 export function failuresOf(goal: GoalView): readonly Finding[] {
@@ -99,7 +99,7 @@ export type Verdict =
 
 /**
  * What follows from a critique. Errors and warnings about a task have it done
- * again; a warning does so once. What no retry can mend, such as a review that
+ * again; a warning does so once. What no retry can repair, such as a review that
  * a person refused, needs another plan.
  */
 export function verdictOf(goal: GoalView, { findings, needs_replan }: Critique, ids: GoalIds): Verdict {

@@ -110,7 +110,7 @@ function runFacts(state: SessionState, { run_id, status, result, error_code, mes
 function questionFacts(state: SessionState, interaction_id: string): QuestionFacts {
   const question = state.interactions.get(interaction_id)
   if (question === undefined || question.state === 'open') return { outcome: 'open', reason: '' }
-  if (question.answered === null) return { outcome: 'denied', reason: 'Nobody answered the review.' }
+  if (question.answered === null) return { outcome: 'denied', reason: 'The review was not answered.' }
   const { decision, reason } = question.answered.reply as { decision: string; reason?: string }
   if (decision === 'approve') return { outcome: 'approved', reason: '' }
   return { outcome: 'denied', reason: reason ?? `Refused by ${question.answered.replied_by}.` }

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { asJson } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
@@ -46,7 +47,7 @@ export function decidePlanning(desk: Desk) {
 
   const { ids, batch, config } = desk
   const plan_id = ids.plan(draft)
-  const tasks = judged.tasks as unknown as Record<string, Json>[]
+  const tasks = judged.tasks.map(asJson)
   batch.record('plan.created', { actor: 'coordinator', payload: { plan_id, tasks } }, aboutGoal(desk))
   if (config.auto === true) return start(desk, 'auto_start', judged.tasks, plan_id)
   const interaction_id = ids.question(plan_id)
@@ -89,7 +90,7 @@ function start(
 }
 
 export function openTask(desk: Desk, plan_id: string, task: NonNullable<Desk['goal']['plan']>['tasks'][number]) {
-  const payload = { plan_id, task: task as unknown as Record<string, Json> }
+  const payload = { plan_id, task: asJson(task) }
   desk.batch.on(subject.task(desk.goal.goal_id, task.task_id), scheduler).open(payload)
 }
 
@@ -127,13 +128,13 @@ function drafted(desk: Desk, draft: number): Json | undefined {
   return undefined
 }
 
-/** Another process may have the agent; where there is none, nobody would ever do its part. */
+/** Another process may have the agent; where there is none, its part would never be done. */
 export function notConfigured(desk: Desk, part: 'planner' | 'critic', agent: string): undefined {
   if (!desk.engine.isAlone) return
   stopGoal(desk, 'agent_missing', `Its ${part} ${agent} is not configured any more.`, 'policy')
 }
 
-/** Nobody takes the runs of an agent that is over. */
+/** No worker takes the runs of an agent that is over. */
 function isGone({ batch, goal }: Desk): boolean {
   const at = batch.stateOf(goal.agent_id)
   return at === 'terminated' || at === 'failed'
@@ -144,7 +145,7 @@ function draftFailed(desk: Desk, draft: number, failure: Json) {
   desk.batch.record('plan.updated', { actor: 'coordinator', payload }, aboutGoal(desk))
 }
 
-/** Each review begins the count anew: it is about how often one plan is tried. */
+/** Each review resets the count: it is about how often one plan is tried. */
 export function draftsLeft({ goal, config }: Pick<Desk, 'goal' | 'config'>): number {
   if (config.planner === null) return 0
   const made = goal.drafts.filter(({ after_critiques }) => after_critiques === goal.critiques.length).length

@@ -1,4 +1,4 @@
-import type { Json } from '../../kernel/json.ts'
+import { asJson } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { spawn } from '../../runtime/agents/spawn.ts'
@@ -10,7 +10,7 @@ import { aboutGoal, type Desk, dismiss, readOnlyTools } from './desk.ts'
 import { criticInput } from './prompts.ts'
 import { stopGoal } from './stop-goal.ts'
 
-/** How often a critic is asked anew whose answer could not be read. */
+/** How often a critic is asked whose answer cannot be read. */
 const attempts = 2
 
 /** Every task is over: the critic examines what came of them, and its findings decide. */
@@ -19,7 +19,7 @@ export function decideReviewing(desk: Desk) {
   if (critique === undefined) return
   const { goal, batch, ids, config } = desk
   const plan_id = goal.plan?.plan_id ?? ''
-  const findings = critique.findings as unknown as Record<string, Json>[]
+  const findings = critique.findings.map(asJson)
   const said = { actor: 'reasoning' as const, payload: { plan_id, findings }, visibility: 'internal' as const }
   batch.record('plan.critique', said, aboutGoal(desk))
 
@@ -50,7 +50,7 @@ export function decideReviewing(desk: Desk) {
 
 function replan(desk: Desk, reason: string) {
   const { goal, batch } = desk
-  // The critique of this append is not in the count yet, and begins it anew.
+  // The critique of this append is not in the count yet, and resets it.
   if (goal.given === null && draftsLeft({ ...desk, goal: { ...goal, drafts: [] } }) === 0)
     return stopGoal(desk, 'no_plan', `It needs another plan, and there is no planner: ${reason}`, 'policy')
   batch.on(subject.goal(goal.goal_id), 'reasoning').move('needs_replan', { reason })

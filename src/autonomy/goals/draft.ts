@@ -20,7 +20,7 @@ const draftTask = closedObject({
   /** A command of the registry: it decides which tools the task may use. */
   command: contentId,
   intent: sentence,
-  /** An agent of the registry that is also configured here. Without it, whoever leads the phase. */
+  /** An agent of the registry that is also configured here. Without it, the agent that leads the phase. */
   owner: contentId.optional(),
   depends_on: z.array(contentId).max(30).default([]),
   priority: z.enum(priorities).default('medium'),

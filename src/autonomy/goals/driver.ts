@@ -70,7 +70,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     // A store that takes nothing more is the whole process's business, and said elsewhere.
     if (isFault(error, 'store_poisoned')) leave()
     else if (error instanceof Fault && error.kind === 'store') {
-      // One that is out of reach comes back, and then there may be nobody else who kicks.
+      // One that is out of reach comes back, and then nothing else may wake it.
       alarm?.()
       alarm = engine.timers.after(again_ms, kick)
     }
@@ -202,7 +202,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     }
   }
 
-  /** What is refused, such as a registry with a mistake in it, is a draft that failed, and whoever drafts next is told. */
+  /** What is refused, such as a registry with a mistake in it, is a draft that failed, and the next draft is told why. */
   async function refusing<T>(draft: number, work: Promise<T>): Promise<T | undefined> {
     try {
       return await work

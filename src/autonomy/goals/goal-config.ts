@@ -18,7 +18,7 @@ export const goalBudget = closedObject({
 export const goalConfig = closedObject({
   /** A plan that the caller drafted: a draft, or a whole execution intent. */
   plan: jsonValue.nullable().default(null),
-  /** The agent that drafts plans. Without one, plans come from whoever sets the goal. */
+  /** The agent that drafts plans. Without one, plans come with the goal. */
   planner: z.string().nullable().default(null),
   /** The agent that examines the results. Without one, a goal is met when every task is done. */
   critic: z.string().nullable().default(null),
@@ -47,5 +47,6 @@ export type GoalBudget = GoalConfig['budget']
 
 /** What was recorded was checked before. */
 export function configOf({ config }: { readonly config: Readonly<Record<string, Json>> }): GoalConfig {
-  return config as unknown as GoalConfig
+  const recorded: object = config
+  return recorded as GoalConfig
 }

@@ -3,7 +3,7 @@ import type { Sha256 } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 
 /**
- * Every name that the loop gives follows from what it names, so that whoever
+ * Every name that the loop gives follows from what it names, so that a process that
  * does something again after a crash finds it done.
  */
 export function goalIds(goal_id: string, sha256: Sha256) {

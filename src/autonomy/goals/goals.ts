@@ -241,7 +241,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     await attempt(engine, session_id, (state) => {
       const goal = state.goals.get(goal_id)
       if (goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
-      // Who comes too late, or again, is told so by the question itself; his plan takes nobody's place.
+      // A late or repeated rejection is refused by the question itself; its plan replaces none.
       if (state.interactions.get(interaction_id)?.state !== 'open') return { answer: () => undefined }
       const batch = createBatch(state, engine.clock.now())
       const payload = { plan_id: goal.plan?.plan_id ?? '', changes: { change: 'plan_given', plan } }

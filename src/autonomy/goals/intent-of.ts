@@ -11,6 +11,7 @@ import {
 import type { Sha256 } from '../../kernel/digest.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import type { Json } from '../../kernel/json.ts'
+import { asJson } from '../../kernel/json.ts'
 import type { PlanDraft } from './draft.ts'
 import type { GoalConfig } from './goal-config.ts'
 
@@ -126,7 +127,7 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
       depends_on: task.depends_on,
       ...(task.condition === undefined ? {} : { condition: task.condition }),
     })),
-    ...(draft.open_questions === undefined ? {} : { open_questions: draft.open_questions as unknown as Json }),
+    ...(draft.open_questions === undefined ? {} : { open_questions: draft.open_questions.map(asJson) }),
     interaction: about.bounds.interaction,
     risk: {
       overall: draft.risk?.overall ?? highestRisk(levels),

@@ -5,6 +5,7 @@ import type { Recovers } from '../../coordinator/schemas/record.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import { isFault } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
+import { asJson } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import type { GoalView, PlannedTask } from '../../observation/goal-state.ts'
@@ -28,7 +29,7 @@ export interface Judging {
 
 /**
  * Sends a draft through the Coordinator. Only a frozen graph that verifies
- * becomes tasks; everything else is a failure that whoever drafts next is told
+ * becomes tasks; everything else is a failure that the next draft is told
  * of. It may be done again after a crash: the coordination is the same one.
  * Undefined: the Coordinator waits for answers.
  */
@@ -47,7 +48,7 @@ export async function judgeDraft(
   const plan = isKnown ? await plans.rest(coordination_id) : await submit()
   if ('outcome' in plan) return plan
   if (plan.state !== 'DONE' && plan.state !== 'BLOCKED' && plan.state !== 'ABORTED') return undefined
-  if (plan.state !== 'DONE') return failed(plan.failure as unknown as Json)
+  if (plan.state !== 'DONE') return failed(asJson(plan.failure))
   return frozen(judging, plan, configOf(goal), (key) => ids.task(ids.plan(draft), key, 1))
 
   async function submit(): Promise<PlanView | Judgement> {
@@ -102,7 +103,7 @@ function evidenceOf(goal_id: string, facts: Json, memory: Json | undefined): Rea
   return new Set([evidenceRefOf(goal_id), ...idsIn(evidence), ...idsIn(memories)])
 }
 
-/** Where nobody scanned a project, all that is known is the goal itself. */
+/** Where no project was scanned, all that is known is the goal itself. */
 function factsOf({ goal_id, goal_description }: GoalView, sha256: Engine['sha256']): Json {
   const snippet = goal_description.slice(0, 400).toWellFormed()
   const evidence = {

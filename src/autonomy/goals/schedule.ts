@@ -26,7 +26,7 @@ export interface RunFacts {
   readonly result: Json
   readonly error_code: string | null
   readonly message: string | null
-  /** It ended over an outcome that nobody knows, and nobody has settled it yet. */
+  /** It ended over an unknown outcome, which is not settled yet. */
   readonly is_unsettled: boolean
 }
 
@@ -111,7 +111,7 @@ function outcomeOf(task: TaskFacts): readonly [Op, TaskState][] {
   }
 }
 
-/** An outcome that nobody knows blocks the task until someone settles it; then a new run goes on. */
+/** An unknown outcome blocks the task until a person settles it; then a new run goes on. */
 function failed(
   { planned: { task_id }, state }: TaskFacts,
   run: RunFacts,
@@ -126,7 +126,7 @@ function failed(
 
 type Note = (op: Op, to: TaskState) => void
 
-/** Whoever can never run is skipped, and whoever depends on that, until nothing changes. */
+/** Skips the tasks that can never run, and those that depend on them, until nothing changes. */
 function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {
   const gates = gatesOf(tasks)
   for (let found = true; found; ) {
@@ -145,7 +145,7 @@ function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskS
 
 /**
  * A plan can make tasks wait for each other by way of a stand-in. Where nothing
- * moves and nobody is waited for, nothing ever would: those that are left are
+ * moves and no person is waited for, nothing ever would: those that are left are
  * skipped, so that the goal comes to its review.
  */
 function skipStuck(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {

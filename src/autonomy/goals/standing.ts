@@ -33,7 +33,7 @@ export function standings(
   function standing(task_id: string): Standing {
     const remembered = known.get(task_id)
     if (remembered !== undefined) return remembered
-    // Whoever stands in for itself, in however many steps, is met by nobody.
+    // A task that stands in for itself, in however many steps, is never met.
     known.set(task_id, 'lost')
     const found = look(task_id)
     known.set(task_id, found)

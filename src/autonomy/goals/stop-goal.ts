@@ -12,8 +12,8 @@ import type { Judging } from './judge-draft.ts'
 
 /**
  * Ends a goal and everything that is under way for it, in one append, with all
- * that it asks a person. What a worker holds is asked to stop; an outcome that
- * nobody knows stays a question, which outlives the goal. A coordination whose
+ * that it asks a person. What a worker holds is asked to stop; an outcome
+ * that is unknown stays a question, which outlives the goal. A coordination whose
  * questions are withdrawn comes to its end right after: see `endPlans`.
  */
 export function stopGoal(desk: Desk, cause: GoalStop, reason: string, actor: Actor) {

@@ -1,5 +1,4 @@
 import { pick, plainJson, readArgument } from '../../coordinator/arguments.ts'
-import { asJson } from '../../coordinator/checksum.ts'
 import { recoveryOf } from '../../coordinator/coordinate.ts'
 import { verifyPlan } from '../../coordinator/outputs/verify.ts'
 import type { Ports as CorePorts } from '../../coordinator/progress.ts'
@@ -10,6 +9,7 @@ import { type QuestionPack, questionPack } from '../../coordinator/schemas/quest
 import type { RunTape } from '../../coordinator/schemas/record.ts'
 import { faults, isFault } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
+import { asJson } from '../../kernel/json.ts'
 import { isTerminal, stateNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import type { SessionState } from '../../observation/session-state.ts'

@@ -1,4 +1,3 @@
-import { asJson } from '../../coordinator/checksum.ts'
 import { coordinationOf } from '../../coordinator/coordinate.ts'
 import { listArtifacts } from '../../coordinator/outputs/artifacts.ts'
 import { type FrozenFiles, freeze } from '../../coordinator/outputs/freeze.ts'
@@ -6,6 +5,7 @@ import type { Signer } from '../../coordinator/outputs/statement.ts'
 import type { Ports, Progress } from '../../coordinator/progress.ts'
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
+import { asJson } from '../../kernel/json.ts'
 import type { Blobs } from '../../runtime/blobs.ts'
 import type { PlanDocuments, PlanFile } from './plans.ts'
 

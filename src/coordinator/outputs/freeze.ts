@@ -1,6 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import { asJson } from '../checksum.ts'
+import { asJson } from '../../kernel/json.ts'
 import type { Coordination } from '../coordinate.ts'
 import type { CoordinationInput, Ports } from '../progress.ts'
 import { listArtifacts } from './artifacts.ts'

@@ -1,6 +1,7 @@
 import type { Sha256 } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
-import { asJson, checksumOf, isRecord } from '../checksum.ts'
+import { asJson } from '../../kernel/json.ts'
+import { checksumOf, isRecord } from '../checksum.ts'
 import type { AnswerRound } from '../progress.ts'
 import type { Answer, AnswerPack, QuestionPack } from '../schemas/questions.ts'
 

@@ -12,7 +12,7 @@ export interface Spawning {
   readonly parent_id: string | null
   /** Instead of the one that it is declared with. */
   readonly budget?: Budget | undefined
-  /** Instead of a new one that nobody can guess. */
+  /** Instead of a new one, which cannot be guessed. */
   readonly agent_id?: string
   /** Why it cannot be set up; undefined if it is ready. */
   readonly problem?: string | undefined

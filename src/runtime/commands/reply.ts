@@ -171,7 +171,7 @@ async function closed(
     throw faults.interaction_closed({ interaction_id, state: 'answered', by: replied_by })
   }
   const because = ended?.kind === 'interaction.withdrawn' ? { because: ended.payload.reason } : {}
-  const by = ended?.actor ?? 'nobody'
+  const by = ended?.actor ?? 'unknown'
   throw faults.interaction_closed({ interaction_id, state: ended?.to ?? 'closed', by, ...because })
 }
 

@@ -93,7 +93,7 @@ export async function close(
   settled: (session_id: string) => Promise<void>,
 ): Promise<void> {
   await attempt(engine, session_id, (state) => {
-    // Something kept it from being closed before; whoever asks again may have mended that.
+    // Something kept it from being closed before; that may be solved by now.
     if (state.subjects.get(session_id)?.state === 'closing') return { answer: () => undefined }
     const batch = createBatch(state, engine.clock.now())
     batch.on(subject.session(session_id), 'human').move('close_requested', { reason })

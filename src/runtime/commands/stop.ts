@@ -20,8 +20,8 @@ export interface Stopped {
 }
 
 /**
- * Stops a run. One that nobody holds is stopped here; for one that a worker
- * holds the request is recorded, and the holder obeys it, or whoever takes over.
+ * Stops a run. One that no worker holds is stopped here; for one that a worker
+ * holds the request is recorded, and that worker obeys it, or the next one.
  */
 export function stop(
   engine: Engine,

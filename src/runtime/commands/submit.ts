@@ -58,7 +58,7 @@ export async function submit(engine: Engine, given: Submission): Promise<Submitt
   if (session_id === undefined) {
     const created = await createSession(engine, submission, run_id)
     if (created.is_repeated) {
-      // Whoever began the session with this key, did he begin it with this message?
+      // The session was begun with this key. Was it begun with this message?
       const twin = await repeatedRun(engine, run_id, submission)
       const { idempotency_key = '' } = submission
       if (twin === undefined) throw faults.key_reused({ idempotency_key, what: created.session_id })
@@ -91,7 +91,7 @@ export async function submit(engine: Engine, given: Submission): Promise<Submitt
   return { session_id, run_id, is_repeated }
 }
 
-/** A key names what it makes, so that whoever comes with it again finds that, also after a crash. */
+/** A key names what it makes, so that a repeated request finds it, also after a crash. */
 function nameOf(engine: Engine, prefix: 'run' | 'ses', { idempotency_key: key }: Pick<Submission, 'idempotency_key'>) {
   return key === undefined ? engine.ids.next(prefix) : hashedId(prefix, [key], engine.sha256)
 }
@@ -230,7 +230,7 @@ function nextId(engine: Engine, state: SessionState, name: string): string {
   return hashedId('agt', [state.session_id, name, `${earlier}`], engine.sha256)
 }
 
-/** Who has a run done, where it is not whoever submits it. */
+/** On whose behalf a run is submitted. */
 export interface Behalf {
   readonly actor?: Actor
   /** The call that handed the task on, and its run. */

@@ -5,8 +5,8 @@ import type { Recovered } from '../recovery/recover-all.ts'
 export interface Dispatcher {
   /**
    * Resolves when the run was looked at and its place is free again. One that is worked on already has a place: it is
-   * looked at once more after that, and whoever brings it again is not kept waiting, or the places of all those that
-   * it waits for could be taken by itself. Refused if nobody will look at it here.
+   * looked at once more after that, and a job that brings it again is not kept waiting: the places of all those that
+   * it waits for could be taken by itself. Refused if this process will not look at it.
    */
   wake(session_id: string, run_id: string): Promise<void>
   /** A run that only waits does not count; the returned function makes it count again. */

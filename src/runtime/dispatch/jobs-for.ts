@@ -5,7 +5,7 @@ import type { Rune } from '../../runes/rune.ts'
 /**
  * What a queue is asked to do when runes are recorded. A job only wakes: it may
  * come twice or too late, and the log decides what there is to do. A job
- * replaces one with the same key that nobody has begun.
+ * replaces one with the same key that has not begun.
  */
 export type Job =
   | { readonly task: 'run'; readonly key: string; readonly payload: { session_id: string; run_id: string } }
@@ -19,7 +19,7 @@ export type Job =
 
 export type Task = Job['task']
 
-/** Jobs to add, and keys of jobs that nobody needs any more. */
+/** Jobs to add, and keys of jobs that are not needed any more. */
 export interface Jobs {
   readonly add: readonly Job[]
   readonly remove: readonly string[]
@@ -28,7 +28,7 @@ export interface Jobs {
 /**
  * The jobs that follow from what one transaction records. They are written in
  * that transaction, so that a run is never queued without someone to be told,
- * and nobody is told of what was not recorded.
+ * and nothing is announced that was not recorded.
  */
 export function jobsFor(runes: readonly Rune[]): Jobs {
   const jobs = new Map<string, Job | undefined>()
@@ -53,7 +53,7 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
       case 'interaction.expired':
       case 'interaction.withdrawn':
         jobs.set(rune.subject_id ?? '', undefined)
-        // What no run asked is for those beside the runs, and whoever recorded the answer may die before they act.
+        // A question that no run asked belongs to a plan or a goal, and the process that recorded the answer may die first.
         if ((rune.coordination_id ?? rune.goal_id) !== undefined) jobs.set(session_id, sessionJob(session_id))
         break
       case 'coordination.received':

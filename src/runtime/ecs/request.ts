@@ -19,7 +19,7 @@ export function readEcsRequest(args: unknown): { readonly request: EcsRequest } 
 }
 
 function refused(problems: readonly Problem[]) {
-  return { problem: `The request does not fit: ${problemSentence(problems)}. Nobody was asked.`.toWellFormed() }
+  return { problem: `The request does not fit: ${problemSentence(problems)}. No person was asked.`.toWellFormed() }
 }
 
 function named({ label, options, ...rest }: z.output<typeof field>): Field {

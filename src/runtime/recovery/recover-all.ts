@@ -33,7 +33,7 @@ export async function recoverAll(
   settled: (session_id: string) => Promise<void>,
   abandoned?: readonly AbandonedRun[],
 ): Promise<Recovered> {
-  // Who owns the store knows that nobody holds what runs.
+  // The process that owns the store knows that no other worker holds a run.
   const running = abandoned ?? (await runningRuns(engine.runelog))
   const queued = await runsIn(engine.runelog, 'queued')
   const closing = await engine.runelog.rows(subjects, { tag: 'session:closing' })

@@ -38,7 +38,7 @@ export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engi
     return { batch, answer: () => true }
   })
   if (goes_on) engine.wake(session_id, run_id)
-  // Nobody waits any more for the tasks that it handed on.
+  // No run waits any more for the tasks that it handed on.
   else await withdrawOrphans(engine, session_id)
 }
 
@@ -119,7 +119,7 @@ export function giveUp(engine: Engine, batch: Batch, run: RunView, { error_code,
   })
 }
 
-/** Runs in the queue of an agent that is over: nobody would ever take them, so whoever waits for them is told. */
+/** Fails the runs in the queue of an agent that is over: no worker would ever take them. */
 export async function failOrphans(engine: Engine, session_id: string, agent_id: string): Promise<void> {
   await attempt(engine, session_id, (state) => {
     const at = state.subjects.get(agent_id)?.state

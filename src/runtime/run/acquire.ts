@@ -1,4 +1,5 @@
 import { accepted, faults, isFault } from '../../faults/catalogue.ts'
+import type { Json } from '../../kernel/json.ts'
 import type { GoalView } from '../../observation/goal-state.ts'
 import { positionOf } from '../../observation/graph-state.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
@@ -59,7 +60,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     const opening = { turn_id, agent_id: run.agent_id, input }
     batch.on(subject.turn(run, turn_id), 'graph_runner').move('start_turn', opening)
   }
-  // The agent and the session are in the guards: whoever moves them first decides whether this may begin.
+  // The agent and the session are in the guards: if one of them moves first, this is decided again.
   const expect = {
     ...Object.fromEntries(batch.moved),
     [run.agent_id]: versionOf(state, run.agent_id),
@@ -92,32 +93,26 @@ function versionOf(state: SessionState, subject_id: string): number {
   return state.subjects.get(subject_id)?.version ?? 0
 }
 
-interface Places {
-  readonly max_parallel: number
-  readonly per_agent: Readonly<Record<string, number>>
-}
-
 /**
  * A goal says how many of its tasks are worked on at once, in all and by each
  * agent. The scheduler gives out no more; but a task that waited for a person goes on when the answer
  * comes, and its place may be taken by then. Undefined: there is no place, and
- * whoever drives the goal wakes the run again when one is free. What is
+ * the driver of the goal wakes the run again when one is free. What is
  * returned ends the time in which the run is being taken.
  */
 export function takePlace({ taking, turnedAway }: Engine, state: SessionState, run: RunView): (() => void) | undefined {
   const goal = state.goals.size === 0 ? undefined : goalOf(state, run.run_id)
   if (goal === undefined) return () => {}
-  const { max_parallel, per_agent = {} } = goal.config as unknown as Partial<Places>
+  const { max_parallel, per_agent } = goal.config
   const owner = goal.tasks.find(({ run_ids }) => run_ids.at(-1) === run.run_id)?.planned.owner ?? ''
   const busy = goal.tasks.filter(({ run_ids }) => {
     const other = run_ids.at(-1) ?? ''
     return other !== run.run_id && (state.runs.get(other)?.status === 'running' || taking.has(other))
   })
   const alike = busy.filter(({ planned }) => planned.owner === owner)
-  if (
-    busy.length >= (max_parallel ?? Number.POSITIVE_INFINITY) ||
-    alike.length >= (per_agent[owner] ?? Number.POSITIVE_INFINITY)
-  ) {
+  const limitOf = (limit: Json | undefined) => (typeof limit === 'number' ? limit : Number.POSITIVE_INFINITY)
+  const own = Object(per_agent) as Readonly<Record<string, Json>>
+  if (busy.length >= limitOf(max_parallel) || alike.length >= limitOf(own[owner])) {
     turnedAway.add(run.run_id)
     return undefined
   }

@@ -19,7 +19,7 @@ export interface Hold {
   readonly epoch: number
   /** Effects under way, by call. What is not in here was begun by someone else, if it was begun at all. */
   readonly inHand: Map<string, InHand>
-  /** Calls whose outcome nobody can know. */
+  /** Calls whose outcome is unknown. */
   readonly unknown: Set<string>
   /** Resolves when something was asked of the holder. */
   changed: PromiseWithResolvers<void>
@@ -37,7 +37,7 @@ export interface InHand {
   outcome: Outcome | undefined
 }
 
-/** What the tool came to, or what a probe found out: also that nobody can tell. */
+/** What the tool came to, or what a probe found out: also that it is unknown. */
 export type Outcome = Carried | { readonly status: 'unknown'; readonly evidence?: Evidence }
 
 export function turnOf(hold: Hold): TurnView {

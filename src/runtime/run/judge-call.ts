@@ -109,7 +109,7 @@ export function outsidePlan(allowed: readonly AllowedTool[] | null, name: string
   return problem === undefined ? undefined : `outside_plan: the plan gives this task ${name} only as far as ${problem}.`
 }
 
-/** A schema that cannot be read allows nothing: what nobody understands, nobody has judged. */
+/** A schema that cannot be read allows nothing. */
 function misfit(schema: Readonly<Record<string, Json>>, args: Json): string | undefined {
   const read = foreignShape(schema)
   if ('problem' in read) return `its schema can be read: ${read.problem}`

@@ -139,7 +139,7 @@ async function conclude(engine: Engine, hold: Hold, said: Answer, spent?: Exhaus
       const recorded = said.calls.map(({ name }, i) => ({ name, arguments: read[i]?.args ?? null }))
       if (isRepeated(hold.agent.dialogue.messages, recorded, canonicalJson))
         return failRun(engine, hold, repeatedCalls, cut)
-      // A step for a person is no tool call, and nobody's budget pays for it.
+      // A step for a person is no tool call, and counts for no budget.
       const toolCalls = said.calls.filter(({ name }) => !isStep(hold, name)).length
       const over = await stopBefore(engine, hold, toolCalls, cut)
       if (over !== undefined) return over
@@ -261,7 +261,7 @@ function writeDeltas(engine: Engine, hold: Hold) {
   const offsets = { text: 0, reasoning: 0 }
   const write = (batch: ReturnType<typeof batchFor>) => {
     writing = writing.then(() => commit(engine, hold, batch))
-    // It is heard of in `finish`; until then nobody waits for it, and that must not end the process.
+    // `finish` awaits it. A rejection before that must not end the process.
     writing.catch(() => undefined)
   }
   const pieces = coalesce(engine.timers, (channel, content, offset) => {

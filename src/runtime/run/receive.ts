@@ -167,7 +167,7 @@ async function stateWith({ sessions }: Engine, { state }: Hold, { session_id }: 
 const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe
 
 /**
- * The key goes out to whoever carries the action out. The same action in two sessions is two actions, unless its scope
+ * The key goes out to the service that carries the action out. The same action in two sessions is two actions, unless its scope
  * is global, so the session is in it: else a service would take the second for a repetition, and a probe find the first.
  * The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash.
  */

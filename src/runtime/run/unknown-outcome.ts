@@ -62,7 +62,7 @@ export function settlementQuestion(call: CallView, batch: Batch): Question {
   )
   return {
     interaction_kind: 'settlement',
-    prompt: `Nobody can know whether ${call.action_summary} happened. Did it?`,
+    prompt: `It is unknown whether ${call.action_summary} happened. Did it?`,
     request: {
       execution_id: call.execution_id,
       action_summary: call.action_summary,

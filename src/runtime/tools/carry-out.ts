@@ -31,8 +31,8 @@ export interface CarryOutPorts {
   readonly log: Log
 }
 
-/** Aborting with this leaves the tool behind at once: there is nobody left who would hear what it came to. */
-export const leftBehind = new Error('Nobody waits for it any more.')
+/** Aborting with this leaves the tool behind at once: its worker has lost the run. */
+export const leftBehind = new Error('Its worker does not wait for it any more.')
 
 type End =
   | { readonly by: 'return'; readonly value: unknown }
@@ -87,7 +87,7 @@ export async function carryOut(
       const over = new AbortController()
       const { signal } = over
       const question = limit.without(() => ask(request, moot === undefined ? signal : AbortSignal.any([signal, moot])))
-      // A tool need not wait for what it asks. That nobody hears of a refusal must not end the process.
+      // A tool need not wait for what it asks. A refusal that it does not await must not end the process.
       question.catch(() => {})
       questions.set(question, over)
       return question

@@ -9,7 +9,7 @@ export const permissionPolicy = z.strictObject({
   mode: z.enum(['read_only', 'auto', 'full_access']).default('auto'),
   /** By tool name: ask each time, or never. Counts for tools that inherit, and wins over the mode. */
   per_tool_overrides: z.record(z.string(), z.enum(['always', 'never'])).default({}),
-  /** Names of tools whose approval was given beforehand, for runs that nobody watches as well. */
+  /** Names of tools whose approval was given beforehand, also for auto runs. */
   pre_approved: z.array(z.string()).default([]),
 })
 
@@ -26,9 +26,9 @@ type RunMode = 'interactive' | 'auto'
 
 /**
  * The mode read_only is a limit: only an override for a tool by its name lifts
- * it. Below it whoever asks for approval gets it, the tool or the policy; then
- * whoever waives it; then the mode decides. What would be asked is run if it was
- * approved beforehand, and denied if the run has nobody to ask.
+ * it. Below it the tool or the policy may ask for approval; then either may
+ * waive it; then the mode decides. A call that would be asked about is run if it was
+ * approved beforehand, and denied in an auto run.
  */
 export function decide(policy: Policy, tool: Tool, runMode: RunMode): Verdict {
   const judged = judge(tool, policy)
@@ -36,7 +36,7 @@ export function decide(policy: Policy, tool: Tool, runMode: RunMode): Verdict {
   if (policy.pre_approved.includes(tool.name))
     return { verdict: 'run', reason: `${judged.reason} It was approved beforehand.`, approved_by: 'policy' }
   if (runMode === 'interactive') return judged
-  return deny(`${judged.reason} Nobody can be asked in an auto run, and it was not approved beforehand.`)
+  return deny(`${judged.reason} An auto run asks no person, and it was not approved beforehand.`)
 }
 
 function judge(tool: Tool, policy: Policy): Verdict {
@@ -83,7 +83,7 @@ export function actionOf(name: string): { service: string; method: string } {
 }
 
 /**
- * Names the action, whoever attempts it and however often. The name of the tool
+ * Names the action, for every attempt at it. The name of the tool
  * is part of it even when the tool has a key function: two tools may well both
  * take the order number for their key.
  */

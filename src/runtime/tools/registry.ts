@@ -12,13 +12,13 @@ export interface Registry {
   /** What a model is told about the tools, in the order in which they were given. */
   readonly descriptions: readonly ToolDescription[]
   find(name: string): Tool | undefined
-  /** Null for a tool nobody knows. */
+  /** Null for an unknown tool. */
   digestOf(name: string): string | null
   /** The known name that was most likely meant. */
   nearest(name: string): string | undefined
 }
 
-/** `builtIn` are tools that the runtime answers itself: the model is told about them, and nobody can look them up. */
+/** `builtIn` are tools that the runtime answers itself: the model is told about them, and they cannot be looked up. */
 export function createRegistry(
   tools: readonly Tool[],
   sha256: Sha256,

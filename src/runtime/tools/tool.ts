@@ -55,7 +55,7 @@ export type Probed =
   | { readonly outcome: 'did_not' }
   | { readonly outcome: 'cannot_tell' }
 
-/** What came of a question. `silence`: nobody answered, or nobody may be asked. */
+/** What came of a question. `silence`: no person answered, or none may be asked. */
 export type Asked =
   /** `is_default`: no person answered; the defaults were taken after a timeout, or because no one may be asked. */
   | { readonly action: 'approve' | 'edit'; readonly data?: Readonly<Record<string, Json>>; readonly is_default?: true }

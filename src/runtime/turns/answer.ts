@@ -229,7 +229,7 @@ function open(model: Model, request: ModelRequest, { signal, timers, clock, sile
           heard({ thrown })
         }
       }),
-    /** Tells the model that nobody listens any more, and does not wait for it to hear that. */
+    /** Tells the model that its stream is not read any more, and does not wait for it to end. */
     close() {
       cancelTimer?.()
       signal.removeEventListener('abort', onAbort)

@@ -32,7 +32,7 @@ describe('the demo, as a newcomer starts it', () => {
     ],
     [
       'it does not repeat, it asks',
-      /it is not repeated\.[\s\S]*^│ Nobody can know whether payments\.refund happened\. Did it\?$/m,
+      /it is not repeated\.[\s\S]*^│ It is unknown whether payments\.refund happened\. Did it\?$/m,
     ],
     ['it finishes', /^support: Done: order 42 is refunded[\s\S]*^The run succeeded\.$/m],
     ['it prints the timeline', /payments\.refund .*completed .*cannot be undone\n.*pending → running +start/],
