@@ -137,7 +137,7 @@ test('F-88 tools: progress beyond the limit is cut with a notice, and a hostile 
   expect(chunks.length).toBeLessThan(1_000_200)
   expect(chunks).toMatch(/The limit of progress reports is reached/)
   expect(asked).toHaveLength(4)
-  for (const message of asked) expect(message).toMatch(/^The request does not fit: .* Nobody was asked\.$/)
+  for (const message of asked) expect(message).toMatch(/^The request does not fit: .* No person was asked\.$/)
 })
 
 const streams: readonly (readonly [name: string, events: () => Iterable<unknown>, type: string])[] = [

@@ -249,7 +249,7 @@ export function formPlays(store: Store) {
         const contracts = await snapshots(session_id)
         expect(contracts.map((s) => s.current_status)).toEqual(Array(5).fill('rejected'))
         for (const { error_message } of contracts)
-          expect(error_message).toMatch(/^The request does not fit: .* Nobody was asked\.$/)
+          expect(error_message).toMatch(/^The request does not fit: .* No person was asked\.$/)
         expect(await inbox()).toEqual([])
         expect(await status(run_id)).toBe('succeeded')
       },
