@@ -32,7 +32,7 @@ export interface ModelCall {
 
 /**
  * The conversation of one agent with its model, over all its turns and runs.
- * `messages` grows as runes are told; a caller that keeps it copies it.
+ * `messages` grows with each folded rune; a caller that keeps it copies it.
  */
 export interface Dialogue {
   readonly messages: Message[]
@@ -40,7 +40,7 @@ export interface Dialogue {
   readonly open: Map<string, OpenCall>
   /** The calls of the last answer, filled by the runes that follow it. */
   calls: ModelCall[]
-  /** What is told beside the next input. */
+  /** What the next input is accompanied by. */
   brief: string | null
 }
 
@@ -62,7 +62,7 @@ export function newDialogue(): Dialogue {
 /** The whole dialogue of an agent. */
 export function dialogueOf(runes: Iterable<Draft>, agent_id: string): readonly Message[] {
   const dialogue = newDialogue()
-  for (const rune of runes) if (rune.agent_id === agent_id) tell(dialogue, rune)
+  for (const rune of runes) if (rune.agent_id === agent_id) foldDialogue(dialogue, rune)
   return dialogue.messages
 }
 
@@ -72,7 +72,7 @@ export function dialogueOf(runes: Iterable<Draft>, agent_id: string): readonly M
  * its run ended without one; an outcome that becomes known later takes the
  * place of the message that said it is unknown.
  */
-export function tell(dialogue: Dialogue, rune: Draft): void {
+export function foldDialogue(dialogue: Dialogue, rune: Draft): void {
   switch (rune.kind) {
     case 'run.briefed':
       dialogue.brief = rune.payload.text
@@ -166,7 +166,7 @@ function conclude({ messages, open }: Dialogue, call_id: string, call: OpenCall)
   if (over) open.delete(call_id)
 }
 
-/** A call whose key was taken has no contract; what refused it is told in the words of one. */
+/** A call whose key was taken has no contract; its refusal is written in the form of one. */
 function refusal({ tool, result, reason }: OpenCall): ConsequenceView {
   return {
     execution_id: '',

@@ -127,8 +127,8 @@ function createWalk(of: string | undefined) {
     yield ['/meta/attempt', `It says attempt ${event.meta.attempt}; this is attempt ${expected}.`]
   }
 
-  function* instantOf(event: FcmpEvent, name: string, said: string): Generator<Found> {
-    if (said !== event.ts) yield [`/data/${name}`, `It happened at ${said}, and the event says ${event.ts}.`]
+  function* instantOf(event: FcmpEvent, name: string, instant: string): Generator<Found> {
+    if (instant !== event.ts) yield [`/data/${name}`, `It happened at ${instant}, and the event says ${event.ts}.`]
   }
 
   function* asked(event: FcmpEvent<'user.input.required'>, next: Next): Generator<Found> {

@@ -8,7 +8,7 @@ import { notPublic, visible } from './visible.ts'
 /** Makes the events of one run, rune by rune. */
 export interface Fcmp {
   /** The events that a rune gives rise to. Runes of other runs give rise to none. */
-  tell(rune: Rune): readonly FcmpEvent[]
+  fold(rune: Rune): readonly FcmpEvent[]
 }
 
 type Question = Payload<'interaction.opened'>
@@ -32,7 +32,7 @@ function inputKindOf({ interaction_kind, request }: Question): InputKind {
 /** The whole stream of a run so far. */
 export function fcmpStream(runes: Iterable<Rune>, run_id: string): readonly FcmpEvent[] {
   const fcmp = createFcmp(run_id)
-  return [...runes].flatMap((rune) => fcmp.tell(rune))
+  return [...runes].flatMap((rune) => fcmp.fold(rune))
 }
 
 /**
@@ -40,19 +40,19 @@ export function fcmpStream(runes: Iterable<Rune>, run_id: string): readonly Fcmp
  * question when the run begins to wait for it, or at once if a tool asks it in
  * the middle of its work. It closes every question that it opened: with the
  * rune that ends the question, or at the latest when the run ends. Of a run that
- * is not public it tells the moves, without content.
+ * is not public it has the moves, without content.
  */
 export function createFcmp(run_id: string): Fcmp {
   /** Contracts whose call is under way. */
   const atWork = new Set<string>()
   const open = new Map<string, Question>()
   /** Questions that the stream opened and has not closed. */
-  const told = new Set<string>()
+  const asked = new Set<string>()
   let engine = notPublic
   let seq = 0
   let attempt = 0
   let time = 0
-  let said: FcmpData<'assistant.message.final'> = { message_id: run_id }
+  let final: FcmpData<'assistant.message.final'> = { message_id: run_id }
   let is_over = false
 
   /** A clock that is set back does not turn back the time of the stream. */
@@ -69,17 +69,17 @@ export function createFcmp(run_id: string): Fcmp {
   }
 
   function ask(rune: Rune, interaction_id: string, question: Question): FcmpEvent {
-    told.add(interaction_id)
+    asked.add(interaction_id)
     const kind = inputKindOf(question)
     const prompt = orElse(question.prompt, 'An answer is needed.')
     return event(rune, 'user.input.required', { kind, prompt, interaction_id })
   }
 
   /** A question ends. One that the stream did not open is not closed in it either. */
-  function close(rune: Rune, tell: (interaction_id: string) => FcmpEvent): readonly FcmpEvent[] {
+  function close(rune: Rune, closing: (interaction_id: string) => FcmpEvent): readonly FcmpEvent[] {
     const { interaction_id = '' } = rune
     open.delete(interaction_id)
-    return told.delete(interaction_id) ? [tell(interaction_id)] : []
+    return asked.delete(interaction_id) ? [closing(interaction_id)] : []
   }
 
   function moved(rune: Rune<'run.moved'>): readonly FcmpEvent[] {
@@ -94,7 +94,7 @@ export function createFcmp(run_id: string): Fcmp {
     const before = [
       ...asked,
       ...(terminal ? left(rune) : []),
-      ...(trigger === 'turn.succeeded' ? [event(rune, 'assistant.message.final', said)] : []),
+      ...(trigger === 'turn.succeeded' ? [event(rune, 'assistant.message.final', final)] : []),
     ]
     if (terminal) is_over = true
     return [
@@ -120,10 +120,10 @@ export function createFcmp(run_id: string): Fcmp {
     return asked.length > 0 ? asked : [event(rune, 'user.input.required', { kind: 'open_text', prompt: notPublic })]
   }
 
-  /** Questions that outlive the run. The stream cannot tell what becomes of them. */
+  /** Questions that outlive the run. The stream ends before their outcome is known. */
   function left(rune: Rune): readonly FcmpEvent[] {
     const reason = 'The run is over; the question stays in the inbox.'
-    return [...told].map((interaction_id) =>
+    return [...asked].map((interaction_id) =>
       event(rune, 'interaction.closed', {
         interaction_id,
         resolution_mode: 'left_to_inbox',
@@ -134,10 +134,10 @@ export function createFcmp(run_id: string): Fcmp {
   }
 
   return {
-    tell(recorded) {
+    fold(recorded) {
       if (recorded.run_id !== run_id || is_over) return []
       const rune = visible(recorded)
-      // Of a question that is not public only the wait is told: a reader of this stream may not answer it by its id.
+      // Of a question that is not public only the wait is shown: a reader of this stream may not answer it by its id.
       if (rune === undefined || (rune.machine === 'interaction' && rune.visibility !== 'public')) return []
       switch (rune.kind) {
         case 'run.submitted':
@@ -174,19 +174,19 @@ export function createFcmp(run_id: string): Fcmp {
             event(rune, 'interaction.closed', {
               interaction_id,
               resolution_mode: 'withdrawn',
-              ...ifSaid('reason', rune.payload.reason),
+              ...ifGiven('reason', rune.payload.reason),
               closed_at: ts(rune),
             }),
           )
         case 'turn.completed':
-          said = { message_id: rune.turn_id ?? run_id, ...ifSaid('text', rune.payload.final_output) }
+          final = { message_id: rune.turn_id ?? run_id, ...ifGiven('text', rune.payload.final_output) }
           return []
         case 'turn.error': {
           const { error_type, message } = rune.payload
           return [
             event(rune, 'diagnostic.warning', {
               code: orElse(error_type, 'turn_error'),
-              ...ifSaid('message', message),
+              ...ifGiven('message', message),
             }),
           ]
         }
@@ -207,16 +207,16 @@ export function createFcmp(run_id: string): Fcmp {
 
 const list = (ids: readonly string[]) => (ids.length === 0 ? 'none' : ids.join(', '))
 
-const orElse = (said: string, otherwise: string) => (said === '' ? otherwise : said)
+const orElse = (text: string, otherwise: string) => (text === '' ? otherwise : text)
 
 /** A field with a text, or no field. */
-function ifSaid<K extends string>(name: K, said: string | undefined) {
-  return said === undefined || said === '' ? {} : ({ [name]: said } as { readonly [N in K]: string })
+function ifGiven<K extends string>(name: K, text: string | undefined) {
+  return text === undefined || text === '' ? {} : ({ [name]: text } as { readonly [N in K]: string })
 }
 
 function ending({ payload }: Rune<'run.moved'>, status: RunStatus, trigger: RunTrigger) {
   if (status === 'succeeded' || status === 'canceled') return { status }
   const category = trigger.startsWith('restart.') ? ('recovery' as const) : ('run' as const)
   const code = orElse(payload.error_code ?? '', 'RUN_FAILED')
-  return { status: 'failed' as const, error: { category, code, ...ifSaid('message', payload.message) } }
+  return { status: 'failed' as const, error: { category, code, ...ifGiven('message', payload.message) } }
 }

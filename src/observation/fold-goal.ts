@@ -14,11 +14,11 @@ export function foldGoal(state: SessionState, rune: Rune): void {
   if (goal === undefined) return
   if (rune.machine === goalMachine.name) moved(goal, rune)
   const task = rune.task_id === undefined ? undefined : taskOf(goal, rune.task_id)
-  if (task === undefined) said(goal, rune)
+  if (task === undefined) foldGoalRune(goal, rune)
   else saidOfTask(task, rune)
 }
 
-function said(goal: GoalView, rune: Rune) {
+function foldGoalRune(goal: GoalView, rune: Rune) {
   switch (rune.kind) {
     case 'plan.created': {
       const { plan_id, tasks } = rune.payload
@@ -119,14 +119,14 @@ export type PlanChange =
   | { readonly change: 'tasks_added'; readonly task_ids: readonly string[] }
 
 function updated(goal: GoalView, { payload }: Rune<'plan.updated'>) {
-  const said = payload.changes as PlanChange
-  if (said.change === 'draft_failed') {
+  const changes = payload.changes as PlanChange
+  if (changes.change === 'draft_failed') {
     const { plan_id } = payload
     // Two processes may both find out; it is one draft.
     if (goal.drafts.some((draft) => draft.plan_id === plan_id)) return
-    goal.drafts.push({ plan_id, outcome: 'failed', failure: said.failure, after_critiques: goal.critiques.length })
+    goal.drafts.push({ plan_id, outcome: 'failed', failure: changes.failure, after_critiques: goal.critiques.length })
     goal.given = null
-  } else if (said.change === 'plan_given') goal.given = said.plan
+  } else if (changes.change === 'plan_given') goal.given = changes.plan
 }
 
 function newTask({ payload }: Rune<'task.opened'>): TaskView {

@@ -5,7 +5,7 @@ import { type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'
 import { consequenceLabels } from './contract-status.ts'
-import { newDialogue, tell } from './dialogue.ts'
+import { foldDialogue, newDialogue } from './dialogue.ts'
 import { foldCall } from './fold-call.ts'
 import { foldGoal } from './fold-goal.ts'
 import { foldRun } from './fold-run.ts'
@@ -103,7 +103,7 @@ export function foldSession(state: SessionState, rune: Rune): void {
   foldGoal(state, rune)
   const agent = rune.agent_id === undefined ? undefined : state.agents.get(rune.agent_id)
   if (agent === undefined) return
-  if (state.openAgents.has(agent.agent_id)) tell(agent.dialogue, rune)
+  if (state.openAgents.has(agent.agent_id)) foldDialogue(agent.dialogue, rune)
   else if (agent.dialogue.messages.length > 0) agent.dialogue = newDialogue()
 }
 
@@ -114,8 +114,8 @@ function remember(state: SessionState, rune: Rune<'memory.committed'>) {
   const { action_type, action_summary, final_status, result_summary, error_summary, irreversible } = rune.payload
   const { decided_by = null } = rune.payload
   const how = howDecided({ consequence_label: consequenceLabels[final_status], action_type, decided_by })
-  const said = result_summary ?? error_summary
-  const fact = `${action_summary}: ${final_status}${irreversible ? ', irreversible' : ''}${how}${said === null ? '' : `; ${said}`}`
+  const outcome = result_summary ?? error_summary
+  const fact = `${action_summary}: ${final_status}${irreversible ? ', irreversible' : ''}${how}${outcome === null ? '' : `; ${outcome}`}`
   const facts = state.agents.get(rune.agent_id ?? '')?.facts
   facts?.push(fact)
   if (facts !== undefined && facts.length > keptFacts) facts.shift()

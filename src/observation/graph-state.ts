@@ -4,7 +4,7 @@ import type { Rune } from '../runes/rune.ts'
 import type { ExecutionSnapshot, ExecutionStep, GraphState, GraphStatus } from '../wire/contract.ts'
 import { type ContractHistory, type GrowingHistories, snapshot, tellHistories } from './contract.ts'
 import { statusFlags } from './contract-status.ts'
-import { newDialogue, tell } from './dialogue.ts'
+import { foldDialogue, newDialogue } from './dialogue.ts'
 import type { CallView, SessionState } from './session-state.ts'
 import { executionTrace } from './trace.ts'
 
@@ -31,7 +31,7 @@ export interface GraphPosition {
   readonly expected_waiting: readonly CallView[]
 }
 
-/** The position of one run in a folded session. Recovery and resume go by it; `graphState` tells the same from the runes. */
+/** The position of one run in a folded session. Recovery and resume go by it; `graphState` derives the same from the runes. */
 export function positionOf({ calls, runs }: Pick<SessionState, 'calls' | 'runs'>, run_id: string): GraphPosition {
   const own = [...calls.values()].filter((call) => call.run_id === run_id && call.contract !== null)
   const statusOf = ({ contract }: CallView) => contract ?? contractMachine.initial
@@ -56,7 +56,7 @@ export function graphState(
   { agent_id, at_event_id = Number.POSITIVE_INFINITY }: Of & { readonly at_event_id?: number | undefined } = {},
 ): GraphState {
   const growing = createGraph({ agent_id })
-  for (const rune of runes) if (rune.event_id <= at_event_id) growing.tell(rune)
+  for (const rune of runes) if (rune.event_id <= at_event_id) growing.fold(rune)
   for (const history of growing.contracts()) growing.addContract(history)
   return growing.state()
 }
@@ -80,10 +80,10 @@ export function createGraph({ agent_id }: Of = {}) {
   }
 
   return {
-    tell(rune: Rune) {
+    fold(rune: Rune) {
       last = rune
       if (rune.kind === 'agent.spawning' && rune.payload.parent_id === null) speaker ??= rune.payload.agent_id
-      if (rune.agent_id === speaker) tell(dialogue, rune)
+      if (rune.agent_id === speaker) foldDialogue(dialogue, rune)
       if (agent_id !== undefined && rune.agent_id !== agent_id) return
       tellHistories(histories, rune)
       trace.push(...executionTrace([rune], irreversible))

@@ -20,15 +20,15 @@ export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): re
       return [{ type: 'emotion', payload: { turn_id, ...rune.payload } }]
     // The round counts up with the calls, and the text belongs to the one before.
     case 'turn.tool_calls_received':
-      return said(rune, rune.payload.text, { round: rune.payload.round - 1, is_final: false })
+      return textEvents(rune, rune.payload.text, { round: rune.payload.round - 1, is_final: false })
     case 'turn.completed':
-      return said(rune, rune.payload.final_output, { round: rune.payload.round, is_final: true })
+      return textEvents(rune, rune.payload.final_output, { round: rune.payload.round, is_final: true })
     case 'turn.interrupted':
-      return said(rune, rune.payload.partial_output, { is_partial: true, is_final: false })
+      return textEvents(rune, rune.payload.partial_output, { is_partial: true, is_final: false })
     case 'turn.error': {
       const { error_type: code, message, retryable, partial_output = '' } = rune.payload
       const error: SessionEvent = { type: 'error', payload: { code, message, retryable, is_final: false, turn_id } }
-      return [...said(rune, partial_output, { is_partial: true, is_final: false }), error]
+      return [...textEvents(rune, partial_output, { is_partial: true, is_final: false }), error]
     }
     case 'tool.result': {
       const { output: result = null, ...rest } = rune.payload
@@ -51,7 +51,7 @@ export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): re
   }
 }
 
-function said(
+function textEvents(
   { turn_id }: Rune,
   content: string,
   more: Omit<SessionPayload<'text'>, 'turn_id' | 'content'>,

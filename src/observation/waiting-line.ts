@@ -16,7 +16,7 @@ import { movesIn, type SubjectAt, type SubjectMove } from './subject-moves.ts'
  * each rune is told once, and a line costs what is open, not what has been.
  */
 export interface Lines {
-  tell(rune: Rune): void
+  fold(rune: Rune): void
   /** Where every subject is, by id, in the order in which they appeared. */
   readonly subjects: ReadonlyMap<string, SubjectAt>
   sessionLine(now: number): string
@@ -35,7 +35,7 @@ export function runLine(runes: readonly Rune[], run_id: string, now: number): st
 
 function linesOf(runes: readonly Rune[]): Lines {
   const lines = createLines()
-  for (const rune of runes) lines.tell(rune)
+  for (const rune of runes) lines.fold(rune)
   return lines
 }
 
@@ -129,7 +129,7 @@ export function createLines(): Lines {
 
   return {
     subjects,
-    tell(rune) {
+    fold(rune) {
       const { run_id, execution_id } = rune
       if (rune.kind === 'interaction.opened' && rune.interaction_id !== undefined)
         openQuestions.set(rune.interaction_id, rune)

@@ -40,7 +40,7 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
   const last = new WeakMap<Socket, Promise<void>>()
   const pipelined = new WeakMap<Socket, number>()
   /** Listeners for the close of a socket: an answer that waits behind another one does not notice it by itself. */
-  const toTell = new WeakMap<Socket, Set<() => void>>()
+  const closeListeners = new WeakMap<Socket, Set<() => void>>()
   /** Answers that are being sent, oldest first, and their bytes. */
   const sending = new Map<ServerResponse, number>()
   let waiting = 0
@@ -79,16 +79,16 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
   /** Resolves when an answer has left, or its client is gone. */
   function overOf(answer: ServerResponse, socket: Socket): Promise<void> {
     const { promise: over, resolve } = Promise.withResolvers<void>()
-    const told = toTell.get(socket) ?? new Set()
-    if (!toTell.has(socket)) {
-      toTell.set(socket, told)
+    const listeners = closeListeners.get(socket) ?? new Set()
+    if (!closeListeners.has(socket)) {
+      closeListeners.set(socket, listeners)
       socket.once('close', () => {
-        for (const tell of told) tell()
+        for (const listener of listeners) listener()
       })
     }
-    told.add(resolve)
+    listeners.add(resolve)
     answer.once('close', () => {
-      told.delete(resolve)
+      listeners.delete(resolve)
       resolve()
     })
     if (socket.destroyed) resolve()

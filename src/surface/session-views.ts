@@ -165,7 +165,7 @@ function take({ state, steps, histories, lines, hidden }: Growing, rune: Rune) {
   if (seen === undefined) return
   foldSession(state, seen)
   tellHistories(histories, seen)
-  lines.tell(seen)
+  lines.fold(seen)
   if (!accompanying.has(seen.kind)) steps.push(seen)
 }
 

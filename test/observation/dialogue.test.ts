@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { consequenceView, contractHistories } from '../../src/observation/contract.ts'
-import { dialogueOf, type Message, newDialogue, tell } from '../../src/observation/dialogue.ts'
+import { dialogueOf, foldDialogue, type Message, newDialogue } from '../../src/observation/dialogue.ts'
 import { renderConsequence } from '../../src/observation/render-consequence.ts'
 import type { ConsequenceView } from '../../src/wire/contract.ts'
 import { auditRunes } from '../support/audit-runes.ts'
@@ -201,7 +201,7 @@ describe('dialogue', () => {
     const dialogue = { ...newDialogue(), messages: counted }
     for (const rune of story.runes) {
       looks = 0
-      tell(dialogue, rune)
+      foldDialogue(dialogue, rune)
       expect(looks).toBeLessThan(5)
       expect(dialogue.open.size).toBeLessThan(2)
     }

@@ -223,7 +223,7 @@ describe('FCMP stream', () => {
         const events = stream(story)
         expect(checkFcmp(events, expected(story))).toEqual([])
         const fcmp = createFcmp('run_1')
-        expect(story.runes.flatMap((rune) => [...fcmp.tell(rune)])).toEqual(events)
+        expect(story.runes.flatMap((rune) => [...fcmp.fold(rune)])).toEqual(events)
         for (const event of events) seen.add(shape(event))
       }),
       { numRuns: runs, seed: 7 },

@@ -33,7 +33,7 @@ export async function readGraph(
   const growing = createGraph({ agent_id })
   for (let after = 0; after < last; after += sliceRunes) {
     for (const rune of await runelog.read(session_id, { after, limit: Math.min(sliceRunes, last - after) }))
-      growing.tell(rune)
+      growing.fold(rune)
     await othersTurn()
   }
   for await (const slice of inSlices(growing.contracts())) for (const history of slice) growing.addContract(history)

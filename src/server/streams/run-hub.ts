@@ -5,7 +5,7 @@ import { createFcmp } from '../../observation/fcmp.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { FcmpEvent } from '../../wire/fcmp.ts'
 import type { Connection } from './connection.ts'
-import { frame, heartbeat } from './told.ts'
+import { frame, heartbeat } from './frames.ts'
 
 /** Everyone who reads the conversation of one run in this process. */
 export interface RunHub {
@@ -51,8 +51,8 @@ export function createRunHub(
         const fresh: FcmpEvent[] = []
         for (const rune of runes) {
           at = rune.event_id
-          fresh.push(...fcmp.tell(rune))
-          // Of a secret run nothing is told, and yet no reader is left waiting for its end.
+          fresh.push(...fcmp.fold(rune))
+          // A secret run has no events here; its readers still learn that it ended.
           if (rune.kind === 'run.moved' && rune.subject_id === run_id) isOver ||= isTerminal(runMachine, rune.to)
         }
         if (fresh.length > 0) spread(fresh)
@@ -88,7 +88,7 @@ export function createRunHub(
     if (isOver) connection.end()
   }
 
-  /** One at a time: who comes while the log is read is served by that reading. */
+  /** One reading at a time. A wake-up during a reading makes it read once more. */
   function readOn(): Promise<void> {
     if (isOver) return Promise.resolve()
     isRung = true

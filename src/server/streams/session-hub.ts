@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { sessionEvents } from '../../observation/session-event.ts'
 import type { Runelog } from '../../runelog/port.ts'
+import { othersTurn } from '../../runelog/slices.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { EphemeralDelta } from '../../runtime/engine.ts'
 import type { Connection } from './connection.ts'
-import { createOpenings } from './openings.ts'
-import { heartbeat, told, toldEarly, type View } from './told.ts'
+import { deltaFrame, heartbeat, runeFrames, type View } from './frames.ts'
 
 /** Everyone who reads the stream of one session in this process. */
 export interface SessionHub {
@@ -77,11 +77,11 @@ export function createSessionHub(
     return { events: sessionEvents(rune, opened), opened }
   }
 
-  async function toldOf(runes: readonly Rune[], views: ReadonlySet<View>): Promise<ReadonlyMap<View, string>> {
+  async function framesOf(runes: readonly Rune[], views: ReadonlySet<View>): Promise<ReadonlyMap<View, string>> {
     const texts = new Map([...views].map((view) => [view, '']))
     for (const rune of runes) {
       const events = await eventsOf(rune)
-      for (const view of views) texts.set(view, `${texts.get(view)}${told(rune, events, view)}`)
+      for (const view of views) texts.set(view, `${texts.get(view)}${runeFrames(rune, events, view)}`)
     }
     return texts
   }
@@ -101,7 +101,7 @@ export function createSessionHub(
         looked.resolve()
         looked = Promise.withResolvers<void>()
         if (last === undefined) continue
-        const texts = await toldOf(runes, new Set([...readers].map(({ view }) => view)))
+        const texts = await framesOf(runes, new Set([...readers].map(({ view }) => view)))
         spread(texts, last.event_id)
         isRung ||= runes.length === atOnce
       }
@@ -138,7 +138,7 @@ export function createSessionHub(
       const runes = await runelog.read(session_id, { after: to, before: at + 1, limit: pastAtOnce })
       if (runes.length === 0) break
       for (const rune of runes) {
-        text += told(rune, await eventsOf(rune), view)
+        text += runeFrames(rune, await eventsOf(rune), view)
         to = rune.event_id
         if (text.length > pageBytes) break
       }
@@ -220,7 +220,7 @@ export function createSessionHub(
     },
     pass(delta) {
       if (live.size === 0) return
-      const bytes = Buffer.from(toldEarly(delta))
+      const bytes = Buffer.from(deltaFrame(delta))
       for (const { connection } of live) connection.offer(bytes)
     },
     beat() {
@@ -229,5 +229,43 @@ export function createSessionHub(
       for (const { connection } of live) connection.offer(bytes)
     },
     cut,
+  }
+}
+
+type Opened = Rune<'contract.opened'>
+
+const openingsAtOnce = 256
+const keptOpenings = 1_000
+
+/** The openings of the contracts of one session. A reader may start anywhere, so a missing one is searched backwards. */
+function createOpenings(runelog: Pick<Runelog, 'read'>, session_id: string) {
+  const known = new Map<string, Opened>()
+
+  function keep(execution_id: string, rune: Opened) {
+    known.set(execution_id, rune)
+    const [oldest] = known.keys()
+    if (known.size > keptOpenings && oldest !== undefined) known.delete(oldest)
+  }
+
+  async function search(execution_id: string, before: number): Promise<Opened | undefined> {
+    for (let end = before; end > 1; ) {
+      const runes = await runelog.read(session_id, { before: end, limit: openingsAtOnce, backward: true })
+      for (const rune of runes)
+        if (rune.kind === 'contract.opened' && rune.execution_id === execution_id) {
+          keep(execution_id, rune)
+          return rune
+        }
+      end = runes.at(-1)?.event_id ?? 0
+      if (end > 1) await othersTurn()
+    }
+    return undefined
+  }
+
+  return {
+    note(rune: Rune) {
+      if (rune.kind === 'contract.opened' && rune.execution_id !== undefined) keep(rune.execution_id, rune)
+    },
+    /** The opening of a contract, which is before this event. */
+    of: (execution_id: string, before: number) => known.get(execution_id) ?? search(execution_id, before),
   }
 }

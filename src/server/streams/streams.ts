@@ -6,11 +6,11 @@ import { readThrown } from '../../runtime/thrown.ts'
 import type { Backend } from '../../surface/backend.ts'
 import type { BeginStream } from '../stream-route.ts'
 import { type Connection, createConnection } from './connection.ts'
+import type { View } from './frames.ts'
 import { createLedger } from './ledger.ts'
 import { createRunHub, type RunHub } from './run-hub.ts'
 import { createSessionHub, type SessionHub } from './session-hub.ts'
 import { createSummariesHub, type SummariesHub } from './summaries-hub.ts'
-import type { View } from './told.ts'
 
 /** What streams are made of. */
 export interface StreamPorts {

@@ -3,7 +3,7 @@ import { summaries } from '../../runtime/models/summaries.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import { summaryCard } from '../../surface/summary-card.ts'
 import type { Connection } from './connection.ts'
-import { frame } from './told.ts'
+import { frame } from './frames.ts'
 
 /** Everyone who keeps a list of sessions up to date. */
 export interface SummariesHub {
@@ -28,20 +28,19 @@ export interface SummariesPorts {
 /** The least time between two updates of one session. */
 const rest_ms = 250
 
-/** For how many sessions it is remembered what was told last. */
+/** How many sessions have their last sent event remembered. */
 const kept = 10_000
 
 const beatBytes = Buffer.from(': still here\n\n')
 
 /**
- * A list shows where things stand, not how they got there: a session that moves
- * often is told of at most four times a second, each time as it is then. There
- * are no ids; who was away loads the list again.
+ * Sends the summary of a changed session, at most four times a second. The stream has no ids: a reader that was cut
+ * off loads the list again.
  */
 export function createSummariesHub({ runelog, now, timers, failed, empty }: SummariesPorts): SummariesHub {
   const readers = new Set<Connection>()
   const resting = new Map<string, { isDue: boolean }>()
-  const toldLast = new Map<string, number>()
+  const lastSent = new Map<string, number>()
 
   function send(type: string, data: object) {
     const bytes = Buffer.from(frame(type, data))
@@ -54,20 +53,20 @@ export function createSummariesHub({ runelog, now, timers, failed, empty }: Summ
     if (rest !== undefined || readers.size === 0) return
     const begun = { isDue: false }
     resting.set(session_id, begun)
-    tell(session_id).catch(failed)
+    publish(session_id).catch(failed)
     timers.after(rest_ms, () => {
       resting.delete(session_id)
       if (begun.isDue) touch(session_id)
     })
   }
 
-  async function tell(session_id: string) {
+  async function publish(session_id: string) {
     const row = (await runelog.row(summaries, session_id))?.value
-    if (row === undefined || toldLast.get(session_id) === row.event_id) return
-    toldLast.delete(session_id)
-    toldLast.set(session_id, row.event_id)
-    const [oldest] = toldLast.keys()
-    if (toldLast.size > kept && oldest !== undefined) toldLast.delete(oldest)
+    if (row === undefined || lastSent.get(session_id) === row.event_id) return
+    lastSent.delete(session_id)
+    lastSent.set(session_id, row.event_id)
+    const [oldest] = lastSent.keys()
+    if (lastSent.size > kept && oldest !== undefined) lastSent.delete(oldest)
     send('summary', summaryCard(session_id, row, now()))
   }
 

@@ -30,7 +30,7 @@ export const getGraphState = defineLook({
       async answer() {
         const growing = createGraph({ agent_id })
         for await (const slice of inSlices(steps))
-          for (const rune of slice) if (rune.event_id <= event_id) growing.tell(rune)
+          for (const rune of slice) if (rune.event_id <= event_id) growing.fold(rune)
         for await (const slice of inSlices(growing.contracts()))
           for (const history of slice) growing.addContract(history)
         return { ...growing.state(), session_id, event_id }

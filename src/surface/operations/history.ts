@@ -24,7 +24,7 @@ export const runHistory = defineOperation({
     const fcmp = createFcmp(run_id)
     const events: FcmpEvent[] = []
     for await (const slice of inSlices(view.steps))
-      for (const rune of slice) for (const event of fcmp.tell(rune)) events.push(event)
+      for (const rune of slice) for (const event of fcmp.fold(rune)) events.push(event)
     const items = events.slice(cursor, cursor + limit)
     const last = items.at(-1)?.seq ?? cursor
     return { items, next_cursor: last < events.length ? String(last) : null }

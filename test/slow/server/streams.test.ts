@@ -6,7 +6,7 @@ import { openSqliteRunelog } from '../../../src/adapters/sqlite/runelog.ts'
 import { models } from '../../../src/app/open-store.ts'
 import { sessionEvents } from '../../../src/observation/session-event.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
-import { told, type View } from '../../../src/server/streams/told.ts'
+import { runeFrames, type View } from '../../../src/server/streams/frames.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createChance, isProof, seed } from '../../support/sampling.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
@@ -92,7 +92,7 @@ function owed(log: readonly Rune[], view: View): readonly Heard[] {
   for (const rune of log) {
     if (rune.kind === 'contract.opened') opened.set(rune.execution_id ?? '', rune)
     const own = opened.get(rune.execution_id ?? '')
-    take(told(rune, { events: sessionEvents(rune, own), opened: own }, view))
+    take(runeFrames(rune, { events: sessionEvents(rune, own), opened: own }, view))
   }
   return all
 }

@@ -6,19 +6,17 @@ import type { SessionEvent } from '../../wire/session-event.ts'
 /** Which of the two views of a session a reader asked for. */
 export type View = 'events' | 'events_and_runes'
 
-/** What a rune gives rise to, and how the contract was opened that it belongs to. */
-export interface Told {
+/** The events of a rune, and the opening of the contract that it belongs to. */
+export interface RuneEvents {
   readonly events: readonly SessionEvent[]
   readonly opened: Rune<'contract.opened'> | undefined
 }
 
 /**
- * A rune as readers get it: its events, and before them the rune itself if
- * they asked for runes. All go out together and the last one has the id, so that
- * a reader that is cut off among them gets all of them again, never a part.
- * Nothing at all goes out for a rune that is not public.
+ * The frames of a rune: its events, after the rune itself if the reader asked for runes. Only the last one has the id,
+ * so a reader that is cut off among them gets all of them again. A rune that is not public has no frames.
  */
-export function told(rune: Rune, { events, opened }: Told, view: View): string {
+export function runeFrames(rune: Rune, { events, opened }: RuneEvents, view: View): string {
   if (!isShown(rune, opened)) return ''
   const { event_id, session_id, run_id, at } = rune
   const about = { event_id, session_id, ...(run_id !== undefined && { run_id }), at, durable: true }
@@ -31,20 +29,17 @@ export function told(rune: Rune, { events, opened }: Told, view: View): string {
 }
 
 /** Text that is not recorded yet. It has no id to resume from; its durable form follows. */
-export function toldEarly({ session_id, run_id, text: content, ...payload }: EphemeralDelta): string {
+export function deltaFrame({ session_id, run_id, text: content, ...payload }: EphemeralDelta): string {
   return frame('delta', { type: 'delta', session_id, run_id, durable: false, payload: { ...payload, content } })
 }
 
-/** What a reader of an event stream gets: text in the format of the HTML standard. */
+/** One server-sent event, in the format of the HTML standard. */
 export function frame(type: string, data: object, id?: number): string {
   const end = id === undefined ? '' : `id: ${id}\n`
   return `event: ${type}\ndata: ${JSON.stringify(data)}\n${end}\n`
 }
 
-/**
- * Keeps the connection open without an event. It moves the cursor of the reader
- * past runes that have no events for it, so that a resumed stream skips them.
- */
+/** Keeps the connection open, and moves the reader's cursor past runes without events, so that a resume skips them. */
 export function heartbeat(id: number): string {
   return `: still here\nid: ${id}\n\n`
 }
