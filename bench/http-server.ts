@@ -16,10 +16,10 @@ import type { Draft } from '../src/runes/rune.ts'
 import { agent } from '../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../src/runtime/scripted-model.ts'
 import { tool } from '../src/runtime/tools/define-tool.ts'
+import { tokenOf } from '../src/server/guard.ts'
 import { createServer } from '../src/server/server.ts'
 import { streamRoutes } from '../src/server/streams/stream-routes.ts'
 import { createStreams } from '../src/server/streams/streams.ts'
-import { tokenOf } from '../src/server/tokens.ts'
 import { operations } from '../src/surface/operations/all.ts'
 
 export interface Ready {

@@ -4,8 +4,7 @@ import { answer, approve, deny, getInteraction, settle } from '../surface/operat
 import type { InteractionCard } from '../wire/interaction.ts'
 import type { Io } from './host.ts'
 import { card, isIrreversible } from './render/card.ts'
-import { paintFor } from './render/paint.ts'
-import { safeLine } from './render/safe.ts'
+import { paintFor, safeLine } from './render/text.ts'
 
 /**
  * Shows a question and sends the answer of the person at the terminal. An empty line leaves the question open. To

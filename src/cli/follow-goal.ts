@@ -10,8 +10,7 @@ import { bringsBack, sayIdle } from './follow-run.ts'
 import type { Io } from './host.ts'
 import { next, verbFor } from './print.ts'
 import { goalChanges, goalLines } from './render/goal.ts'
-import { paintFor } from './render/paint.ts'
-import { safeJson } from './render/safe.ts'
+import { paintFor, safeJson } from './render/text.ts'
 
 interface Following {
   readonly client: Client

@@ -1,9 +1,9 @@
-import { answeredBy } from '../observation/answered-by.ts'
+import { answeredBy } from '../observation/describe.ts'
 import { shownStore } from '../surface/store-url.ts'
 import type { jsonOption, whereOptions } from './arguments.ts'
 import type { Values } from './command.ts'
 import type { Io } from './host.ts'
-import { inOrder, safeJson } from './render/safe.ts'
+import { inOrder, safeJson } from './render/text.ts'
 
 type Printed = { readonly values: Values<typeof jsonOption> }
 type Placed = { readonly values: Values<typeof jsonOption & typeof whereOptions> }

@@ -1,7 +1,7 @@
 import { faults, isFault } from '../faults/catalogue.ts'
 import type { Client } from '../surface/client.ts'
+import { findSubjects } from '../surface/operations/machines.ts'
 import { listSessions } from '../surface/operations/sessions.ts'
-import { findSubjects } from '../surface/operations/subjects.ts'
 import type { ExistingStore, Use, Where } from '../surface/wiring.ts'
 import { id as isId } from '../wire/common.ts'
 import type { whereOptions } from './arguments.ts'

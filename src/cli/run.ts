@@ -4,7 +4,7 @@ import { Fault } from '../faults/fault.ts'
 import type { Arguments, Command } from './command.ts'
 import { type Exit, exitFor, exitMeanings, exits } from './exits.ts'
 import type { Io } from './host.ts'
-import { guarded, safeJson } from './render/safe.ts'
+import { guarded, safeJson } from './render/text.ts'
 
 /** The command line: its commands and its version. */
 export interface Cli {

@@ -2,8 +2,7 @@ import type { Json } from '../kernel/json.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Draft } from '../runes/rune.ts'
 import type { ConsequenceView } from '../wire/contract.ts'
-import { consequenceView, outcomeIsUnknown, statusOf } from './contract.ts'
-import { statusFlags } from './contract-status.ts'
+import { consequenceView, outcomeIsUnknown, statusFlags, statusOf } from './contract.ts'
 import { elapsed } from './durations.ts'
 
 /** One message of a dialogue, as a model gets it. */

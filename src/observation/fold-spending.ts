@@ -1,7 +1,7 @@
 import { isTerminal } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
-import type { AgentView, RunView, SessionState, Used } from './session-state.ts'
+import type { AgentView, BudgetSpent, RunView, SessionState, Used } from './session-state.ts'
 
 /**
  * What a rune shows to have been spent. It is taken in before the rune moves
@@ -60,4 +60,15 @@ function spend(state: SessionState, rune: Rune, run: RunView | undefined, amount
 /** The run that handed its task to this one. */
 export function parentRun(state: SessionState, { parent_call_id }: RunView): RunView | undefined {
   return parent_call_id === null ? undefined : state.runs.get(state.calls.get(parent_call_id)?.run_id ?? '')
+}
+
+/** Whose budget is used up, and by what: the one sentence for agents, runs, sessions and goals. */
+export function saySpent(whose: string, { limit, used, allowed, needed = 0 }: BudgetSpent): string {
+  const what = {
+    tokens: `${used} of ${allowed} tokens`,
+    tool_calls: `${used} of ${allowed} tool calls are made, and the next step needs ${needed} more`,
+    cost_usd: `${used} of ${allowed} US dollars`,
+    wall_time_ms: `${used} of ${allowed} ms`,
+  }
+  return `${whose} has used up its budget: ${what[limit]}.`
 }

@@ -2,11 +2,10 @@ import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { ExecutionSnapshot, ExecutionStep, GraphState, GraphStatus } from '../wire/contract.ts'
-import { type ContractHistory, type GrowingHistories, snapshot, tellHistories } from './contract.ts'
-import { statusFlags } from './contract-status.ts'
+import { type ContractHistory, type GrowingHistories, snapshot, statusFlags, tellHistories } from './contract.ts'
 import { foldDialogue, newDialogue } from './dialogue.ts'
 import type { CallView, SessionState } from './session-state.ts'
-import { executionTrace } from './trace.ts'
+import { executionTrace } from './timeline.ts'
 
 /** What a run in this status means for its graph. */
 // biome-ignore format: tables are audited by eye, so their columns line up

@@ -3,8 +3,7 @@ import { type RunStatus, runMachine } from '../machines/run.ts'
 import { actorCategory } from '../runes/actor.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
 import type { ExecutionStateEvent, SessionEvent, SessionPayload } from '../wire/session-event.ts'
-import { causeOf } from './contract.ts'
-import { hasHappened, statusFlags } from './contract-status.ts'
+import { causeOf, hasHappened, statusFlags } from './contract.ts'
 
 /** The machines whose moves change what a client shows as the state of things. */
 const followed: ReadonlySet<string | undefined> = new Set(['session', 'run', 'interaction', 'coordination', 'goal'])

@@ -8,7 +8,6 @@ import type { TurnState } from '../machines/turn.ts'
 import type { Decider, Evidence, WaitingReason } from '../runes/kinds/contract.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Visibility } from '../runes/rune.ts'
-import type { BudgetSpent } from './budget-spent.ts'
 import type { Dialogue } from './dialogue.ts'
 import type { AllowedTool, GoalView } from './goal-state.ts'
 
@@ -188,4 +187,13 @@ export interface InteractionView {
   readonly opened: Payload<'interaction.opened'>
   state: InteractionState
   answered: Payload<'interaction.answered'> | null
+}
+
+/** The limit of a budget that ended something, in numbers. */
+export interface BudgetSpent {
+  readonly limit: 'tokens' | 'tool_calls' | 'cost_usd' | 'wall_time_ms'
+  readonly used: number
+  readonly allowed: number
+  /** How many calls the next step needs, where it would go over the limit. */
+  readonly needed?: number
 }

@@ -1,3 +1,7 @@
+import { canonicalJson } from '../kernel/canonical-json.ts'
+import type { Json } from '../kernel/json.ts'
+import type { Evidence } from '../runes/kinds/contract.ts'
+import type { Payload } from '../runes/kinds.ts'
 import type { UnsettledItem } from '../wire/interaction.ts'
 import type { Abandoned } from '../wire/session.ts'
 import type { SessionState } from './session-state.ts'
@@ -39,4 +43,15 @@ export function sayLeft(watched: string, unsettled: number): string {
   const unknown = `the outcome of ${unsettled === 1 ? 'a call' : `${unsettled} calls`} is unknown`
   const stands = unsettled === 0 ? 'nothing carries it out' : unknown
   return `Its process is gone, and ${stands}. Start a worker or a server, or watch ${watched} with --work.`
+}
+
+/** The evidence of a question, and what the tool reported since. A report may be recorded right before the question too. */
+export function withReports(
+  { interaction_kind, evidence }: Payload<'interaction.opened'>,
+  recorded: readonly Evidence[],
+): Json[] {
+  if (interaction_kind !== 'settlement') return evidence
+  const shown = new Set(evidence.map((each) => canonicalJson(each)))
+  const late = recorded.filter((each) => each.reported !== undefined && !shown.has(canonicalJson(each)))
+  return [...evidence, ...late]
 }

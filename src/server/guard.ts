@@ -1,12 +1,51 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
-import type { Scope } from '../surface/operation.ts'
-import { allows } from '../surface/operation.ts'
-import { usualHeaders } from './headers.ts'
+import type { Fault } from '../faults/fault.ts'
+import { allows, type Scope } from '../surface/operation.ts'
 import type { Limits } from './limits.ts'
-import { type Names, refusedOrigin } from './origin.ts'
-import { createGatekeeper, type Token } from './tokens.ts'
+import { usualHeaders } from './refusals.ts'
+
+/** The names of the machine itself. */
+export const loopbackNames = ['localhost', '127.0.0.1', '[::1]'] as const
+
+/** The names under which a server may be reached. */
+export interface Names {
+  /** What the server may be called in the Host header, without the port. */
+  readonly hosts: readonly string[]
+  /** Pages of others that may ask, such as `https://ops.example.com`. */
+  readonly origins: readonly string[]
+}
+
+/**
+ * A web page that someone visits can make the browser ask anything of this
+ * machine. What gives it away: the name it was reached by (a name of theirs
+ * that leads here), the page it comes from, and what the browser says of both.
+ */
+export function refusedOrigin(
+  headers: IncomingHttpHeaders,
+  { hosts, origins }: Names,
+  isPage: boolean,
+): Fault | undefined {
+  const { host = '', origin, 'sec-fetch-site': site } = headers
+  if (!hosts.includes(nameOf(host))) return faults.host_refused({ host, accepted: hosts })
+  if (origin !== undefined && !isOwn(origin, host) && !origins.includes(origin))
+    return faults.origin_refused({ origin })
+  const isAllowedOrigin = origin !== undefined && origins.includes(origin)
+  // A link on another site may lead to the console: the page itself reveals nothing.
+  if (site === undefined || site === 'same-origin' || site === 'none' || isPage || isAllowedOrigin) return undefined
+  return faults.origin_refused({ origin: origin ?? 'another site' })
+}
+
+function nameOf(host: string): string {
+  return host.replace(/:\d+$/, '').toLowerCase()
+}
+
+function isOwn(origin: string, host: string): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -132,4 +171,33 @@ function watchConnections({ server }: FastifyInstance, limit: number): ReadonlyS
     socket.once('close', () => into.delete(socket))
   })
   return surplus
+}
+
+/** Who may ask, and for what. Only the digest of the secret is kept. */
+export interface Token {
+  /** What it is recorded under when it answers a question. */
+  readonly name: string
+  readonly scope: Scope
+  readonly sha256: string
+}
+
+/** A token as the server keeps it: the secret only as its hash. */
+export function tokenOf(name: string, scope: Scope, secret: string): Token {
+  return { name, scope, sha256: hash('sha256', secret) }
+}
+
+/** Finds the token of a request. All of them are compared, each in constant time: how long it takes tells nothing. */
+export function createGatekeeper(tokens: readonly Token[]) {
+  const known = tokens.map((token) => ({ token, digest: Buffer.from(token.sha256, 'hex') }))
+
+  return (authorization: string | undefined): Token => {
+    if (authorization === undefined) throw faults.token_missing({ problem: 'The request has no token.' })
+    const [, secret = ''] = /^Bearer ([\w.~+/=-]{1,500})$/i.exec(authorization) ?? []
+    const digest = hash('sha256', secret, 'buffer')
+    let found: Token | undefined
+    for (const one of known) if (timingSafeEqual(one.digest, digest)) found = one.token
+    if (secret === '' || found === undefined)
+      throw faults.token_missing({ problem: 'The token of the request is none that this server knows.' })
+    return found
+  }
 }

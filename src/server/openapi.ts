@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { Operation } from '../surface/operation.ts'
 import { problemShape } from '../wire/problem.ts'
-import type { OtherRoute } from './other-routes.ts'
-import type { StreamRoute } from './stream-route.ts'
+import type { OtherRoute, StreamRoute } from './routes.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 

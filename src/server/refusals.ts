@@ -3,7 +3,6 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import { type Problem, problemType } from '../wire/problem.ts'
-import { usualHeaders } from './headers.ts'
 import type { Limits } from './limits.ts'
 
 /** Every refusal leaves as a problem; what is none is a bug, which is logged whole and told without its details. */
@@ -96,3 +95,28 @@ function titleOf(code: string): string {
   const words = code.replaceAll('_', ' ')
   return `${words[0]?.toUpperCase()}${words.slice(1)}`
 }
+
+/** For everything that is not a page: it loads nothing and cannot be framed. */
+export const usualHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** The pages of the console load from here and from nowhere else, and run nothing that stands in the page itself. */
+export const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')

@@ -13,21 +13,26 @@ import type { Backend } from '../surface/backend.ts'
 import type { Operation } from '../surface/operation.ts'
 import { answering, isKnown, jsonType } from './answer.ts'
 import { bundleLines } from './bundle.ts'
-import { guard, noRoute } from './guard.ts'
-import { pagePolicy } from './headers.ts'
+import { guard, loopbackNames, noRoute, type Token } from './guard.ts'
 import { createKeptAnswers } from './idempotency.ts'
 import { type Limits, usualLimits } from './limits.ts'
 import { boundLoad } from './load.ts'
 import { openApi } from './openapi.ts'
-import { loopbackNames } from './origin.ts'
-import { exportBundle, getOpenApi, healthz, type OtherRoute, otherRoutes, readyz } from './other-routes.ts'
 import { pageRoutes, readPages } from './pages.ts'
 import { readJson } from './read-json.ts'
 import { createReadiness } from './ready.ts'
-import { answerErrors, sendProblem } from './refusals.ts'
-import { refuseUnknown, type StreamRoute } from './stream-route.ts'
+import { answerErrors, pagePolicy, sendProblem } from './refusals.ts'
+import {
+  exportBundle,
+  getOpenApi,
+  healthz,
+  type OtherRoute,
+  otherRoutes,
+  readyz,
+  refuseUnknown,
+  type StreamRoute,
+} from './routes.ts'
 import { streamHeaders } from './streams/streams.ts'
-import type { Token } from './tokens.ts'
 
 /** What a server is made of. */
 export interface ServerOptions {

@@ -2,7 +2,7 @@ import { faults } from '../faults/catalogue.ts'
 import type { MachineName } from '../machines/all.ts'
 import { type ContractHistory, type GrowingHistories, tellHistories } from '../observation/contract.ts'
 import { foldSession, newSessionState } from '../observation/fold-session.ts'
-import type { SessionState } from '../observation/session-state.ts'
+import type { RunView, SessionState } from '../observation/session-state.ts'
 import { visible } from '../observation/visible.ts'
 import { createLines, type Lines } from '../observation/waiting-line.ts'
 import { subjects } from '../runelog/models/subjects.ts'
@@ -188,4 +188,27 @@ function blank(session_id: string, hidden: Set<string>): Growing {
     hidden,
     ...nothing,
   }
+}
+
+/** A run with the view of its session. */
+export interface FoundRun {
+  readonly view: SessionView
+  readonly run: RunView
+  readonly session_id: string
+}
+
+/** A run and the session it belongs to, without opening anything that works. */
+export async function findRun({ views }: { readonly views: SessionViews }, run_id: string): Promise<FoundRun> {
+  const session_id = await views.sessionOf('run', run_id)
+  const view = await views.of(session_id)
+  const run = view.state.runs.get(run_id)
+  if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
+  return { view, run, session_id }
+}
+
+/** The questions that a run has open, oldest first. */
+export function openQuestions({ view, run }: FoundRun): readonly string[] {
+  return [...view.state.interactions.values()].flatMap(({ run_id, state, interaction_id }) =>
+    run_id === run.run_id && state === 'open' ? [interaction_id] : [],
+  )
 }

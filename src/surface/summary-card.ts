@@ -1,7 +1,8 @@
-import { abandonedBy, type Left } from '../observation/unsettled.ts'
+import { abandonedBy, type Left, unsettledIn } from '../observation/unsettled.ts'
 import { rowLine } from '../observation/waiting-line.ts'
 import { type RunAt, type Summary, statusOf } from '../runtime/models/summaries.ts'
 import type { SummaryCard } from '../wire/session.ts'
+import type { Backend } from './backend.ts'
 
 /** A row of the list, as of now. It is made of the row alone: a list of thousands reads no log. */
 export function summaryCard(session_id: string, row: Summary, now: number, left?: Left): SummaryCard {
@@ -28,4 +29,21 @@ export function summaryCard(session_id: string, row: Summary, now: number, left?
 function urgentRun(row: Summary): RunAt | null {
   const status = statusOf(row)
   return row.open_runs.find((run) => run.status === status) ?? row.last_run
+}
+
+/** The sessions with a run that is running and that no process has, as of the record: nothing is written for it. */
+export async function leftBehind(
+  backend: Backend,
+  isWanted: (session_id: string) => boolean,
+): Promise<Map<string, Left>> {
+  const runs = new Map<string, Set<string>>()
+  for (const { session_id, run_id } of await backend.abandoned())
+    if (isWanted(session_id)) runs.set(session_id, (runs.get(session_id) ?? new Set()).add(run_id))
+  const left = new Map<string, Left>()
+  for (const [session_id, run_ids] of runs) {
+    const { state, hidden } = await backend.views.of(session_id)
+    const unsettled = unsettledIn(state, run_ids).filter(({ execution_id }) => !hidden.has(execution_id))
+    left.set(session_id, { run_ids, unsettled })
+  }
+  return left
 }

@@ -7,7 +7,7 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool, ToolContext } from '../../src/runtime/tools/tool.ts'
-import { runHistory } from '../../src/surface/operations/history.ts'
+import { runHistory } from '../../src/surface/operations/runs.ts'
 import { createBackendWorld } from '../support/backend.ts'
 import type { WorldOptions } from '../support/world.ts'
 

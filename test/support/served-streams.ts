@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { checkSignature } from '../../src/adapters/host/signing-key.ts'
+import { tokenOf } from '../../src/server/guard.ts'
 import { createServer } from '../../src/server/server.ts'
 import { streamRoutes } from '../../src/server/streams/stream-routes.ts'
 import { createStreams, type StreamLimits, type StreamPorts } from '../../src/server/streams/streams.ts'
-import { tokenOf } from '../../src/server/tokens.ts'
 import { createBackend } from '../../src/surface/backend.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { operations } from '../../src/surface/operations/all.ts'
-import { getGoalCritiques } from '../../src/surface/operations/goal-critiques.ts'
 import {
   approveGoal,
   cancelGoal,
   getGoal,
+  getGoalCritiques,
   listGoals,
   rejectGoal,
   startGoal,

@@ -1,28 +1,37 @@
 import { expect, test } from 'vitest'
 import { call, say } from '../../src/runtime/scripted-model.ts'
-import { killAgent, listAgents, spawnAgent } from '../../src/surface/operations/agents.ts'
+import { killAgent, listAgents, listMemory, spawnAgent } from '../../src/surface/operations/agents.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 import { auditSession, signSession } from '../../src/surface/operations/audit.ts'
-import { allowAgain, redactRune } from '../../src/surface/operations/corrections.ts'
-import { getConsequence, getSnapshot, getTimeline, getTransitions } from '../../src/surface/operations/executions.ts'
-import { getGraphState } from '../../src/surface/operations/graph.ts'
-import { runHistory } from '../../src/surface/operations/history.ts'
+import {
+  getConsequence,
+  getGraphState,
+  getOutput,
+  getSnapshot,
+  getTimeline,
+  getTransitions,
+} from '../../src/surface/operations/executions.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from '../../src/surface/operations/inbox.ts'
-import { getMachine, getOccupancy, getTopology, listMachines } from '../../src/surface/operations/machines.ts'
-import { listMemory } from '../../src/surface/operations/memory.ts'
-import { getOutput } from '../../src/surface/operations/outputs.ts'
+import {
+  findSubjects,
+  getMachine,
+  getOccupancy,
+  getTopology,
+  listMachines,
+} from '../../src/surface/operations/machines.ts'
 import { cancelRun, interruptRun, replyRun, steerRun, submitRun } from '../../src/surface/operations/run-commands.ts'
 import { listRunes, stateAt } from '../../src/surface/operations/runes.ts'
-import { getRun, listRuns, runInteraction, runResult, runTrace } from '../../src/surface/operations/runs.ts'
+import { getRun, listRuns, runHistory, runInteraction, runResult, runTrace } from '../../src/surface/operations/runs.ts'
 import {
+  allowAgain,
   archiveSession,
   closeSession,
   pauseSession,
+  redactRune,
   resumeSession,
   sendMessage,
 } from '../../src/surface/operations/session-commands.ts'
 import { createSession, getSession, listSessions } from '../../src/surface/operations/sessions.ts'
-import { findSubjects } from '../../src/surface/operations/subjects.ts'
 import { createBackendWorld, form, refund, supportAgent } from '../support/backend.ts'
 
 test('every operation answers with what it declares', async () => {

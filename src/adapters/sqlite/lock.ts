@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
-import { isLoopback } from '../../wire/loopback.ts'
+import { isLoopback } from '../../wire/common.ts'
 import { DatabaseSync } from './driver.ts'
 import { refuseSecondName } from './one-name.ts'
 import { refuseForeign, refuseName, refuseOrphans, watchFiles } from './open-database.ts'

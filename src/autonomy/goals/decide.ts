@@ -1,6 +1,6 @@
 import { isTerminal } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
-import { saySpent } from '../../observation/budget-spent.ts'
+import { saySpent } from '../../observation/fold-spending.ts'
 import { decideExecuting } from './decide-executing.ts'
 import { decidePlanning, decideReceived } from './decide-planning.ts'
 import { decideReviewing } from './decide-reviewing.ts'

@@ -3,7 +3,7 @@ import { withoutUndefined } from '../../surface/operation.ts'
 import { take } from '../arguments.ts'
 import { command } from '../command.ts'
 import { exits } from '../exits.ts'
-import { safeJson } from '../render/safe.ts'
+import { safeJson } from '../render/text.ts'
 
 /** The command `facts`. */
 export const factsCommand = command({

@@ -2,8 +2,15 @@ import type { GoalReport } from '../../autonomy/goals/report.ts'
 import type { Client } from '../../surface/client.ts'
 import { withoutUndefined } from '../../surface/operation.ts'
 import { listAgents } from '../../surface/operations/agents.ts'
-import { getGoalCritiques } from '../../surface/operations/goal-critiques.ts'
-import { approveGoal, cancelGoal, getGoal, listGoals, rejectGoal, startGoal } from '../../surface/operations/goals.ts'
+import {
+  approveGoal,
+  cancelGoal,
+  getGoal,
+  getGoalCritiques,
+  listGoals,
+  rejectGoal,
+  startGoal,
+} from '../../surface/operations/goals.ts'
 import { badUsage, countOf, jsonOption, reasonOption, take, whereOptions } from '../arguments.ts'
 import { type Arguments, command, withVerbs } from '../command.ts'
 import { exits } from '../exits.ts'
@@ -12,7 +19,7 @@ import type { Io } from '../host.ts'
 import { next, print } from '../print.ts'
 import { resolveId, withClient } from '../reach.ts'
 import { critiqueLines, goalLines, goalRows, openLines, settling } from '../render/goal.ts'
-import { paintFor } from '../render/paint.ts'
+import { paintFor } from '../render/text.ts'
 
 const options = { ...whereOptions, ...jsonOption } as const
 const task = {

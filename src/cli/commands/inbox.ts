@@ -8,10 +8,7 @@ import type { Io } from '../host.ts'
 import { next, print, verbFor } from '../print.ts'
 import { resolveId, withClient } from '../reach.ts'
 import { card } from '../render/card.ts'
-import { columns } from '../render/columns.ts'
-import { paintFor } from '../render/paint.ts'
-import { safeLine } from '../render/safe.ts'
-import { ago, remaining } from '../render/when.ts'
+import { ago, columns, paintFor, remaining, safeLine } from '../render/text.ts'
 
 const options = { ...whereOptions, ...jsonOption } as const satisfies Options
 

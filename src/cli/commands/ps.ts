@@ -10,11 +10,8 @@ import { exits } from '../exits.ts'
 import type { Io } from '../host.ts'
 import { next, print } from '../print.ts'
 import { withClient } from '../reach.ts'
-import { columns } from '../render/columns.ts'
-import { paintFor } from '../render/paint.ts'
-import { safeLine } from '../render/safe.ts'
 import { sessionRows } from '../render/session.ts'
-import { ago } from '../render/when.ts'
+import { ago, columns, paintFor, safeLine } from '../render/text.ts'
 
 const statuses = { waiting: 'waiting_user', failed: 'failed', running: 'running', queued: 'queued' } as const
 

@@ -6,10 +6,8 @@ import { exits } from '../exits.ts'
 import type { Io } from '../host.ts'
 import { next, print } from '../print.ts'
 import { resolveId, withClient } from '../reach.ts'
-import { columns } from '../render/columns.ts'
-import { paintFor } from '../render/paint.ts'
 import { guardLines, recordLine, storyLine } from '../render/story.ts'
-import { fullTime } from '../render/when.ts'
+import { columns, fullTime, paintFor } from '../render/text.ts'
 
 const options = {
   at: { type: 'string', summary: 'the event to look at; else the first one at a terminal, the last one elsewhere' },

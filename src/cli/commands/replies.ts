@@ -12,7 +12,7 @@ import type { Io } from '../host.ts'
 import { next, print } from '../print.ts'
 import { resolveId, withClient } from '../reach.ts'
 import { card, isIrreversible } from '../render/card.ts'
-import { paintFor } from '../render/paint.ts'
+import { paintFor } from '../render/text.ts'
 
 const replyOptions = {
   as: { type: 'string', summary: 'the name that is recorded with it' },

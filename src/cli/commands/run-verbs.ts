@@ -1,7 +1,7 @@
 import { withoutUndefined } from '../../surface/operation.ts'
-import { allowAgain } from '../../surface/operations/corrections.ts'
 import { cancelRun, interruptRun, steerRun } from '../../surface/operations/run-commands.ts'
 import { getRun } from '../../surface/operations/runs.ts'
+import { allowAgain } from '../../surface/operations/session-commands.ts'
 import { jsonOption, reasonOption, take, whereOptions } from '../arguments.ts'
 import { command } from '../command.ts'
 import { exits } from '../exits.ts'

@@ -7,9 +7,7 @@ import { command } from '../command.ts'
 import { exampleConfig } from '../example-config.ts'
 import { exits } from '../exits.ts'
 import { whereOf } from '../reach.ts'
-import { columns } from '../render/columns.ts'
-import { paintFor } from '../render/paint.ts'
-import { safeJson, safeLine } from '../render/safe.ts'
+import { columns, paintFor, safeJson, safeLine } from '../render/text.ts'
 
 /** The command `demo`. */
 export const demoCommand = command({

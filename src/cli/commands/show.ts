@@ -1,11 +1,14 @@
 import type { Client } from '../../surface/client.ts'
 import { withoutUndefined } from '../../surface/operation.ts'
-import { getConsequence, getSnapshot, getTransitions } from '../../surface/operations/executions.ts'
-import { getGraphState } from '../../surface/operations/graph.ts'
-import { runHistory } from '../../surface/operations/history.ts'
-import { getOutput } from '../../surface/operations/outputs.ts'
+import {
+  getConsequence,
+  getGraphState,
+  getOutput,
+  getSnapshot,
+  getTransitions,
+} from '../../surface/operations/executions.ts'
 import { listRunes } from '../../surface/operations/runes.ts'
-import { getRun } from '../../surface/operations/runs.ts'
+import { getRun, runHistory } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
 import { badUsage, countOf, jsonOption, onlyOne, take, whereOptions } from '../arguments.ts'
 import { type Arguments, command, type Options } from '../command.ts'
@@ -13,15 +16,10 @@ import { exits } from '../exits.ts'
 import type { Io } from '../host.ts'
 import { next, print, verbFor } from '../print.ts'
 import { resolveId, withClient } from '../reach.ts'
-import { columns } from '../render/columns.ts'
-import { executionLines } from '../render/execution.ts'
-import { graphLines } from '../render/graph.ts'
-import { paintFor } from '../render/paint.ts'
-import { runLines } from '../render/run.ts'
-import { inOrder, safe, safeJson } from '../render/safe.ts'
 import { sessionLines } from '../render/session.ts'
+import { executionLines, graphLines, runLines } from '../render/show.ts'
 import { guardLines, recordLine } from '../render/story.ts'
-import { clockTime } from '../render/when.ts'
+import { clockTime, columns, inOrder, paintFor, safe, safeJson } from '../render/text.ts'
 
 const options = {
   events: { type: 'boolean', summary: 'every public event instead, oldest first' },

@@ -1,13 +1,12 @@
 import { mayGo } from '../../runelog/stray.ts'
-import { redactRune } from '../../surface/operations/corrections.ts'
-import { archiveSession } from '../../surface/operations/session-commands.ts'
+import { archiveSession, redactRune } from '../../surface/operations/session-commands.ts'
 import { badUsage, hereOrThereOptions, jsonOption, storeOption, take, wholeNumber } from '../arguments.ts'
 import { command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { busy, next, print } from '../print.ts'
 import { hereOrThere, resolveId, sessionNamed, withStore } from '../reach.ts'
-import { safeLine } from '../render/safe.ts'
 import { strayLine } from '../render/stray.ts'
+import { safeLine } from '../render/text.ts'
 
 /** The command `backup`. */
 export const backupCommand = command({

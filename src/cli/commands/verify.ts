@@ -16,8 +16,8 @@ import { exits } from '../exits.ts'
 import type { Io } from '../host.ts'
 import { busy } from '../print.ts'
 import { everySession, isHeld, resolveId, sessionNamed, withClient, withStore } from '../reach.ts'
-import { safeJson } from '../render/safe.ts'
 import { strayLine } from '../render/stray.ts'
+import { safeJson } from '../render/text.ts'
 
 const options = {
   ...storeOption,

@@ -1,19 +1,16 @@
 import { shorten } from '../../observation/describe.ts'
 import { withoutUndefined } from '../../surface/operation.ts'
+import { listMemory } from '../../surface/operations/agents.ts'
 import { getTimeline } from '../../surface/operations/executions.ts'
 import { getOccupancy } from '../../surface/operations/machines.ts'
-import { listMemory } from '../../surface/operations/memory.ts'
 import { runTrace } from '../../surface/operations/runs.ts'
 import { jsonOption, take, whereOptions } from '../arguments.ts'
 import { command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { print } from '../print.ts'
 import { resolveId, withClient } from '../reach.ts'
-import { columns } from '../render/columns.ts'
-import { paintFor } from '../render/paint.ts'
-import { safeLine } from '../render/safe.ts'
+import { ago, clockTime, columns, paintFor, safeLine } from '../render/text.ts'
 import { timelineLines } from '../render/timeline.ts'
-import { ago, clockTime } from '../render/when.ts'
 
 const options = { ...whereOptions, ...jsonOption } as const
 

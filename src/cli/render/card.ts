@@ -1,7 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
-import type { Paint } from './paint.ts'
-import { inOrder, safe, safeLine } from './safe.ts'
-import { ago, fullTime, remaining } from './when.ts'
+import { ago, fullTime, inOrder, type Paint, remaining, safe, safeLine } from './text.ts'
 
 /** Everything that a person must see before saying yes: nothing in it is shortened. */
 export interface Asking {

@@ -2,9 +2,7 @@ import type { GoalReport, TaskReport } from '../../autonomy/goals/report.ts'
 import { shorten } from '../../observation/describe.ts'
 import type { CritiqueReport } from '../../wire/goal.ts'
 import { verbFor } from '../print.ts'
-import { columns } from './columns.ts'
-import type { Paint } from './paint.ts'
-import { safeLine } from './safe.ts'
+import { columns, type Paint, safeLine } from './text.ts'
 
 const marks: Readonly<Record<TaskReport['state'], string>> = {
   pending: '·',

@@ -5,8 +5,7 @@ import type { QuestionPack } from '../../coordinator/schemas/questions.ts'
 import type { RunTape } from '../../coordinator/schemas/record.ts'
 import type { ReviewPack } from '../../coordinator/schemas/review-pack.ts'
 import type { CoordinationState } from '../../machines/coordination.ts'
-import { columns } from './columns.ts'
-import { safeLine } from './safe.ts'
+import { columns, safeLine } from './text.ts'
 
 /** What there is to say about where a plan stands. */
 export interface PlanStory {

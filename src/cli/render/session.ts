@@ -2,11 +2,8 @@ import { shorten } from '../../observation/describe.ts'
 import { span } from '../../observation/durations.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { SessionCard, SummaryCard } from '../../wire/session.ts'
-import { columns } from './columns.ts'
-import type { Paint } from './paint.ts'
-import { safeLine } from './safe.ts'
 import { guardLines, storyLine } from './story.ts'
-import { ago, clockTime, remaining } from './when.ts'
+import { ago, clockTime, columns, type Paint, remaining, safeLine } from './text.ts'
 
 /** So much of each id that no two of a list look alike; commands take as little as is unambiguous. */
 export function shortIds(ids: readonly string[]): readonly string[] {

@@ -1,7 +1,7 @@
 import { describeGuards, describeRune, whyAllowed } from '../../observation/describe.ts'
 import type { Kind } from '../../runes/kinds.ts'
 import type { RecordedMove, Rune } from '../../runes/rune.ts'
-import { safeLine } from './safe.ts'
+import { safeLine } from './text.ts'
 
 /** Moves of these machines are told by the runes that come with them. */
 const quiet: ReadonlySet<Kind> = new Set(['coordination.moved', 'goal.moved'])

@@ -1,5 +1,5 @@
 import type { Stray } from '../../runelog/stray.ts'
-import { safeLine } from './safe.ts'
+import { safeLine } from './text.ts'
 
 /** What a file is that the store does not refer to, in one line. */
 export function strayLine(stray: Stray, isDeleted = false): string {

@@ -1,10 +1,7 @@
 import { shorten } from '../../observation/describe.ts'
 import { elapsed, span } from '../../observation/durations.ts'
 import type { ExecutionTimeline } from '../../wire/contract.ts'
-import { columns } from './columns.ts'
-import type { Paint } from './paint.ts'
-import { safeLine } from './safe.ts'
-import { clockTime, fullTime } from './when.ts'
+import { clockTime, columns, fullTime, type Paint, safeLine } from './text.ts'
 
 type Contract = ExecutionTimeline['contracts'][number]
 type Move = ExecutionTimeline['transitions'][number]

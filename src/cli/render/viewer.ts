@@ -1,11 +1,8 @@
 import type { Rune } from '../../runes/rune.ts'
 import type { Heard } from '../../surface/client.ts'
 import type { Io } from '../host.ts'
-import { columns } from './columns.ts'
-import { paintFor } from './paint.ts'
-import { inOrder, safe, safeJson } from './safe.ts'
 import { recordLine, storyLine } from './story.ts'
-import { clockTime } from './when.ts'
+import { clockTime, columns, inOrder, paintFor, safe, safeJson } from './text.ts'
 
 /** What is shown of a run while it goes on. */
 export interface Viewer {

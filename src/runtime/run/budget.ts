@@ -1,6 +1,5 @@
-import { type BudgetSpent, saySpent } from '../../observation/budget-spent.ts'
-import { parentRun } from '../../observation/fold-spending.ts'
-import type { AgentView, Budget, Used } from '../../observation/session-state.ts'
+import { parentRun, saySpent } from '../../observation/fold-spending.ts'
+import type { AgentView, Budget, BudgetSpent, Used } from '../../observation/session-state.ts'
 import type { Engine } from '../engine.ts'
 import type { Cancel } from '../ports.ts'
 import type { Price } from '../turns/price.ts'

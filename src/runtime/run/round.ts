@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { ContractStatus } from '../../machines/contract.ts'
-import { consequenceLabels } from '../../observation/contract-status.ts'
+import { consequenceLabels } from '../../observation/contract.ts'
 import type { Message } from '../../observation/dialogue.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { summary } from '../../observation/summary.ts'

@@ -5,7 +5,7 @@ import { fcmpEvent } from '../../wire/fcmp.ts'
 import { runeShape } from '../../wire/rune.ts'
 import { summaryShape } from '../../wire/session.ts'
 import { sessionEvent } from '../../wire/session-event.ts'
-import type { StreamRoute } from '../stream-route.ts'
+import type { StreamRoute } from '../routes.ts'
 import type { Streams } from './streams.ts'
 
 /** The routes of the streams. */

@@ -1,16 +1,10 @@
 import type { Operation } from '../operation.ts'
-import { killAgent, listAgents, spawnAgent } from './agents.ts'
+import { killAgent, listAgents, listMemory, spawnAgent } from './agents.ts'
 import { auditSession, signSession } from './audit.ts'
-import { allowAgain, redactRune } from './corrections.ts'
-import { getConsequence, getSnapshot, getTimeline, getTransitions } from './executions.ts'
-import { getGoalCritiques } from './goal-critiques.ts'
-import { approveGoal, cancelGoal, getGoal, listGoals, rejectGoal, startGoal } from './goals.ts'
-import { getGraphState } from './graph.ts'
-import { runHistory } from './history.ts'
+import { getConsequence, getGraphState, getOutput, getSnapshot, getTimeline, getTransitions } from './executions.ts'
+import { approveGoal, cancelGoal, getGoal, getGoalCritiques, listGoals, rejectGoal, startGoal } from './goals.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
-import { getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
-import { listMemory } from './memory.ts'
-import { getOutput } from './outputs.ts'
+import { findSubjects, getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
 import { answerPlan, submitPlan } from './plan-commands.ts'
 import {
   getPlan,
@@ -25,10 +19,17 @@ import {
 } from './plans.ts'
 import { cancelRun, interruptRun, replyRun, steerRun, submitRun } from './run-commands.ts'
 import { listRunes, stateAt } from './runes.ts'
-import { getRun, listRuns, runInteraction, runResult, runTrace } from './runs.ts'
-import { archiveSession, closeSession, pauseSession, resumeSession, sendMessage } from './session-commands.ts'
+import { getRun, listRuns, runHistory, runInteraction, runResult, runTrace } from './runs.ts'
+import {
+  allowAgain,
+  archiveSession,
+  closeSession,
+  pauseSession,
+  redactRune,
+  resumeSession,
+  sendMessage,
+} from './session-commands.ts'
 import { createSession, getSession, listSessions } from './sessions.ts'
-import { findSubjects } from './subjects.ts'
 
 /** Everything that can be asked from outside and is answered at once. The server, the documents and the tests walk this list. */
 export const operations: readonly Operation[] = [

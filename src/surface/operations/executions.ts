@@ -1,12 +1,17 @@
+import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { type ContractHistory, consequenceView, snapshot, transitionRecords } from '../../observation/contract.ts'
+import { createGraph } from '../../observation/graph-state.ts'
 import { createTimeline } from '../../observation/timeline.ts'
 import { abandonedBy } from '../../observation/unsettled.ts'
 import { inSlices } from '../../runelog/slices.ts'
-import { consequenceShape, oneSnapshotShape, timelineShape, transitionsShape } from '../../wire/contract.ts'
-import { leftBehind } from '../abandoned.ts'
+import { refuseUnknownAgent } from '../../runtime/agents/spawn.ts'
+import { outputKey, outputs } from '../../runtime/models/outputs.ts'
+import { count, id } from '../../wire/common.ts'
+import { consequenceShape, graphShape, oneSnapshotShape, timelineShape, transitionsShape } from '../../wire/contract.ts'
 import type { Backend } from '../backend.ts'
-import { defineLook } from '../operation.ts'
+import { defineLook, defineOperation } from '../operation.ts'
+import { leftBehind } from '../summary-card.ts'
 
 export const getTimeline = defineLook({
   name: 'get_timeline',
@@ -86,3 +91,49 @@ async function historyOf({ views }: Backend, execution_id: string) {
   if (history === undefined) throw faults.not_found({ what: 'execution', id: execution_id })
   return { session_id, history, revision: `${state.event_id}` }
 }
+
+export const getGraphState = defineLook({
+  name: 'get_graph_state',
+  route: 'GET /api/sessions/{session_id}/graph',
+  scope: 'read',
+  summary:
+    'Where reasoning stands: the checkpoint of a session, or of one agent in it, after its last event or an earlier one. What is pending, what is over or waits, the dialogue, the trace, and what a resume has to find waiting.',
+  query: z.strictObject({
+    /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
+    agent_id: id.optional(),
+    at: count(z.int().nonnegative()).optional(),
+  }),
+  returns: graphShape,
+  async look({ views, runelog }, { params: { session_id }, query: { agent_id, at } }) {
+    const { state, steps } = await views.of(session_id)
+    const event_id = at ?? state.event_id
+    if (event_id > state.event_id) throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
+    await refuseUnknownAgent(runelog, session_id, agent_id)
+    return {
+      // Durations are as of the last event, so that nothing in it changes with the clock.
+      revision: [event_id, agent_id].join('-'),
+      async answer() {
+        const growing = createGraph({ agent_id })
+        for await (const slice of inSlices(steps))
+          for (const rune of slice) if (rune.event_id <= event_id) growing.fold(rune)
+        for await (const slice of inSlices(growing.contracts()))
+          for (const history of slice) growing.addContract(history)
+        return { ...growing.state(), session_id, event_id }
+      },
+    }
+  },
+})
+
+export const getOutput = defineOperation({
+  name: 'get_output',
+  route: 'GET /api/outputs/{ref}',
+  scope: 'read',
+  summary: 'The whole of an output that was too long for the model, by the reference in its result.',
+  returns: z.object({ ref: z.string(), text: z.string() }),
+  async run({ output, runelog }, { params: { ref } }) {
+    const known = await runelog.rows(outputs, { prefix: outputKey(ref), limit: 1 })
+    const text = known.length === 0 ? undefined : await output(ref)
+    if (text === undefined) throw faults.not_found({ what: 'output', id: ref })
+    return { ref, text }
+  },
+})

@@ -14,11 +14,10 @@ import {
   repliedShape,
   unsettledShape,
 } from '../../wire/interaction.ts'
-import { leftBehind } from '../abandoned.ts'
 import type { Backend } from '../backend.ts'
-import { cursorAt, readCursor } from '../cursor.ts'
 import { interactionCard } from '../interaction-card.ts'
-import { type Asked, allows, defineOperation } from '../operation.ts'
+import { type Asked, allows, cursorAt, defineOperation, readCursor } from '../operation.ts'
+import { leftBehind } from '../summary-card.ts'
 
 const replied_by = z.string().trim().min(1).max(200).optional()
 const signed = { replied_by, expected_waiting: expectedWaiting }

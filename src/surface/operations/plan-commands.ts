@@ -5,7 +5,7 @@ import { jsonObject, jsonValue } from '../../runes/json-value.ts'
 import { id } from '../../wire/common.ts'
 import { planShape } from '../../wire/plan.ts'
 import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
-import { planCard } from '../plan-card.ts'
+import { planCard } from './plans.ts'
 
 const choice = z.union([
   z.string().max(200),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { PlanDocuments } from '../../autonomy/plans/plans.ts'
+import type { PlanDocuments, PlanView } from '../../autonomy/plans/plans.ts'
 import { type ExecutionGraph, executionGraph } from '../../coordinator/schemas/execution-graph.ts'
 import type { RiskAssessment, RuleDecisions } from '../../coordinator/schemas/judgement.ts'
 import type { AnswerPack, QuestionPack } from '../../coordinator/schemas/questions.ts'
@@ -8,6 +8,7 @@ import { type ReviewPack, reviewPack } from '../../coordinator/schemas/review-pa
 import { faults } from '../../faults/catalogue.ts'
 import { pageOf, pageQuery } from '../../wire/common.ts'
 import {
+  type PlanCard,
   type PlanQuestionsCard,
   planFilesShape,
   planProofShape,
@@ -17,9 +18,7 @@ import {
   planShape,
   planState,
 } from '../../wire/plan.ts'
-import { cursorAt, readCursor } from '../cursor.ts'
-import { defineOperation, withoutUndefined } from '../operation.ts'
-import { planCard } from '../plan-card.ts'
+import { cursorAt, defineOperation, readCursor, withoutUndefined } from '../operation.ts'
 
 export const listPlans = defineOperation({
   name: 'list_plans',
@@ -153,4 +152,10 @@ function numbered(documents: PlanDocuments, name: string): unknown[] {
   const found: unknown[] = []
   for (let n = 1; documents[`${name}_${n}`] !== undefined; n++) found.push(documents[`${name}_${n}`])
   return found
+}
+
+/** A plan as it is shown: the registry and the files are asked for by themselves. */
+export function planCard({ input, files: _files, ...view }: PlanView): PlanCard {
+  const moves = view.moves.map((move) => ({ ...move, guards: [...move.guards], outputs: [...move.outputs] }))
+  return { ...view, moves, intent: input.intent ?? null, policy: input.policy ?? null }
 }

@@ -8,7 +8,7 @@ import { stoppedShape, submissionBody, submittedShape } from '../../wire/run.ts'
 import { runStatus } from '../../wire/session.ts'
 import type { Backend } from '../backend.ts'
 import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
-import { findRun, openQuestions } from '../run-view.ts'
+import { findRun, openQuestions } from '../session-views.ts'
 
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 

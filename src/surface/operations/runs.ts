@@ -3,24 +3,25 @@ import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { durations } from '../../observation/durations.ts'
+import { createFcmp } from '../../observation/fcmp.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
-import { executionTrace } from '../../observation/trace.ts'
+import { executionTrace } from '../../observation/timeline.ts'
 import { sayLeft } from '../../observation/unsettled.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
 import { subjects } from '../../runelog/models/subjects.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
 import { waitingRuns } from '../../runtime/models/waiting-runs.ts'
-import { pageOf, pageQuery } from '../../wire/common.ts'
+import { count, pageOf, pageQuery } from '../../wire/common.ts'
 import { type ExecutionStep, stepShape } from '../../wire/contract.ts'
+import { type FcmpEvent, fcmpEvent } from '../../wire/fcmp.ts'
 import { interactionShape } from '../../wire/interaction.ts'
 import { listedRunShape, resultShape, runShape } from '../../wire/run.ts'
 import { runStatus } from '../../wire/session.ts'
-import { leftBehind } from '../abandoned.ts'
-import { cursorAt, readCursor } from '../cursor.ts'
 import { interactionCard } from '../interaction-card.ts'
-import { defineOperation } from '../operation.ts'
-import { findRun, openQuestions } from '../run-view.ts'
+import { cursorAt, defineOperation, readCursor } from '../operation.ts'
+import { findRun, openQuestions } from '../session-views.ts'
+import { leftBehind } from '../summary-card.ts'
 
 export const listRuns = defineOperation({
   name: 'list_runs',
@@ -168,5 +169,30 @@ export const runTrace = defineOperation({
       for (const step of executionTrace(own, irreversible)) steps.push(step)
     }
     return { run_id, session_id, steps }
+  },
+})
+
+export const runHistory = defineOperation({
+  name: 'run_history',
+  route: 'GET /api/runs/{run_id}/events/history',
+  scope: 'read',
+  summary: 'The conversation of a run so far (FCMP), by the number of its events.',
+  query: z.strictObject({
+    /** Only events with a greater number. */
+    after: count(z.int().nonnegative()).prefault(0),
+    /** The `next_cursor` of the page before, instead of `after`. */
+    cursor: count(z.int().nonnegative()).optional(),
+    limit: count(z.int().min(1).max(1_000)).prefault(1_000),
+  }),
+  returns: pageOf(fcmpEvent),
+  async run(backend, { params: { run_id }, query: { after, cursor = after, limit } }) {
+    const { view } = await findRun(backend, run_id)
+    const fcmp = createFcmp(run_id)
+    const events: FcmpEvent[] = []
+    for await (const slice of inSlices(view.steps))
+      for (const rune of slice) for (const event of fcmp.fold(rune)) events.push(event)
+    const items = events.slice(cursor, cursor + limit)
+    const last = items.at(-1)?.seq ?? cursor
+    return { items, next_cursor: last < events.length ? String(last) : null }
   },
 })

@@ -24,10 +24,16 @@ import {
   sessionState,
   summaryShape,
 } from '../../wire/session.ts'
-import { leftBehind } from '../abandoned.ts'
-import { cursorAt, type Place, readCursor } from '../cursor.ts'
-import { defineLook, defineOperation, requestKey, withoutUndefined } from '../operation.ts'
-import { summaryCard } from '../summary-card.ts'
+import {
+  cursorAt,
+  defineLook,
+  defineOperation,
+  type Place,
+  readCursor,
+  requestKey,
+  withoutUndefined,
+} from '../operation.ts'
+import { leftBehind, summaryCard } from '../summary-card.ts'
 
 const title = z.string().trim().min(1).max(200)
 

@@ -3,8 +3,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { Fault } from '../../../src/faults/fault.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import { operations } from '../../../src/surface/operations/all.ts'
+import { getOutput } from '../../../src/surface/operations/executions.ts'
 import { answer, getInteraction, listInbox } from '../../../src/surface/operations/inbox.ts'
-import { getOutput } from '../../../src/surface/operations/outputs.ts'
 import { answerPlan, submitPlan } from '../../../src/surface/operations/plan-commands.ts'
 import {
   getPlan,

@@ -10,7 +10,7 @@ import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { type Backend, createBackend } from '../../../src/surface/backend.ts'
 import { localClient } from '../../../src/surface/local-client.ts'
-import { runHistory } from '../../../src/surface/operations/history.ts'
+import { runHistory } from '../../../src/surface/operations/runs.ts'
 import type { FcmpEvent } from '../../../src/wire/fcmp.ts'
 import { move, opening } from '../../support/drafts.ts'
 import { openSession, secret } from '../../support/session-on-air.ts'

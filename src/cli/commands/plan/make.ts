@@ -18,7 +18,7 @@ import { exits } from '../../exits.ts'
 import type { Io } from '../../host.ts'
 import { resolveId } from '../../reach.ts'
 import { planLines, questionLines, storyOf } from '../../render/plan.ts'
-import { safeJson } from '../../render/safe.ts'
+import { safeJson } from '../../render/text.ts'
 import type { InputArguments, makeOptions } from './options.ts'
 import { planExit, reportPlan, withPlans } from './stored.ts'
 

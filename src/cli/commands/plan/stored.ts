@@ -4,7 +4,7 @@ import { choicesIn } from '../../../coordinator/questions/choose.ts'
 import type { CoordinationState } from '../../../machines/coordination.ts'
 import type { Client } from '../../../surface/client.ts'
 import { withoutUndefined } from '../../../surface/operation.ts'
-import { getOutput } from '../../../surface/operations/outputs.ts'
+import { getOutput } from '../../../surface/operations/executions.ts'
 import { answerPlan } from '../../../surface/operations/plan-commands.ts'
 import {
   getPlan,
@@ -21,10 +21,8 @@ import { exits } from '../../exits.ts'
 import type { Io } from '../../host.ts'
 import { next, print } from '../../print.ts'
 import { resolveId, whereOf } from '../../reach.ts'
-import { columns } from '../../render/columns.ts'
 import { planLines, questionLines } from '../../render/plan.ts'
-import { safeJson } from '../../render/safe.ts'
-import { ago, clockTime } from '../../render/when.ts'
+import { ago, clockTime, columns, safeJson } from '../../render/text.ts'
 import type { answerOptions, ReportArguments, StoreArguments, showOptions } from './options.ts'
 
 /** Opens the plans that the arguments name, and closes them however the work ends. */

@@ -1,0 +1,109 @@
+import { isoTime } from '../../kernel/instant.ts'
+import { printable, printableJson } from '../../kernel/printable.ts'
+import { elapsed, span } from '../../observation/durations.ts'
+import type { Io } from '../host.ts'
+
+/** Colours. The text must be complete without them. */
+export interface Paint {
+  readonly strong: (text: string) => string
+  readonly faint: (text: string) => string
+  readonly good: (text: string) => string
+  readonly bad: (text: string) => string
+  readonly warn: (text: string) => string
+}
+
+const codes = { strong: [1, 22], faint: [2, 22], good: [32, 39], bad: [31, 39], warn: [33, 39] } as const
+
+/** Every code that this program prints, in one group. */
+export const colourCodes = new RegExp(`(\\u001b\\[(?:${Object.values(codes).flat().join('|')})m)`)
+
+/** Colours if the terminal has them, else plain text. */
+export function paintFor(hasColor: boolean): Paint {
+  const brush = ([on, off]: readonly [number, number]) =>
+    hasColor ? (text: string) => `\u001b[${on}m${text}\u001b[${off}m` : (text: string) => text
+  return {
+    strong: brush(codes.strong),
+    faint: brush(codes.faint),
+    good: brush(codes.good),
+    bad: brush(codes.bad),
+    warn: brush(codes.warn),
+  }
+}
+
+/** Makes foreign text safe for a terminal. Every renderer passes text of others through this. */
+export const safe = printable
+
+/** The same on one line. */
+export function safeLine(text: string): string {
+  return safe(text.replaceAll(/\s+/g, ' ').trim())
+}
+
+/** A result for a program: JSON with escapes where a terminal would act on the character. */
+export const safeJson = printableJson
+
+type Printing = Pick<Io, 'out' | 'err' | 'write' | 'terminal'>
+
+/**
+ * Wraps the output of a command: of all control codes only this program's colours pass, and only if the terminal has
+ * colours. A renderer that forgets `safe` can garble a line, not control the terminal.
+ */
+export function guarded(io: Printing): Printing {
+  const { terminal } = io
+  const guard = (text: string) => (terminal.hasColor ? text.split(colourCodes).map(spare).join('') : safe(text))
+  // A pattern with one group splits into texts at even places and colours at odd ones.
+  const spare = (part: string, place: number) => (place % 2 === 0 ? safe(part) : part)
+  return {
+    out: (text) => io.out(guard(text)),
+    err: (text) => io.err(guard(text)),
+    write: (text) => io.write(guard(text)),
+    terminal: { ...terminal, ask: (question, signal) => terminal.ask(guard(question), signal) },
+  }
+}
+
+/** The value with its names in canonical order, so that it reads the same from a store and from a server. */
+export function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, held]) => [name, inOrder(held)]),
+  )
+}
+
+/** Rows as aligned columns, the last one as wide as it likes. An empty list is no lines at all. */
+export function columns(rows: readonly (readonly string[])[], gap = '  '): readonly string[] {
+  const widths: number[] = []
+  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, widthOf(cell))
+  return rows.map((row) =>
+    row
+      .map((cell, i) => (i === row.length - 1 ? cell : cell + ' '.repeat((widths[i] ?? 0) - widthOf(cell))))
+      .join(gap)
+      .trimEnd(),
+  )
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is the one that begins a colour
+const colour = /\u001b\[\d+m/g
+
+function widthOf(cell: string): number {
+  return [...cell.replace(colour, '')].length
+}
+
+/** `14:03:07.120`: for lines of one story, where the day is known. All times are UTC. */
+export function clockTime(at: number): string {
+  return isoTime(at).slice(11, 23)
+}
+
+/** `2026-11-15 14:03:07 UTC` */
+export function fullTime(at: number): string {
+  return `${isoTime(at).slice(0, 19).replace('T', ' ')} UTC`
+}
+
+export function ago(at: number, now: number): string {
+  return `${span(elapsed(at, now))} ago`
+}
+
+export function remaining(deadline: number, now: number): string {
+  return deadline <= now ? 'now' : `in ${span(deadline - now)}`
+}
