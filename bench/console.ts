@@ -129,7 +129,7 @@ const session_id = await fill()
 const serving = await serveConfig(
   { store, agents, warn: () => {}, server: { tokens: [{ name: 'bench', token, scope: 'admin' }] } },
   { host: undefined, port: 0, hosts: [], tls: undefined, allow_plain_http: false, is_quiet: true },
-  { tell: () => {}, warn: () => {} },
+  { onRune: () => {}, warn: () => {} },
 )
 const browser = await openBrowser()
 try {

@@ -9,8 +9,8 @@ import { hearServerTime } from './clock.ts'
 export type Line = 'connecting' | 'live' | 'reconnecting' | 'refused'
 
 /**
- * What the whole console knows all the time: whether the server is there, what
- * waits for a person, and which sessions changed since the page was opened.
+ * What the whole console knows all the time: whether the server is there, what waits for a person, and which sessions
+ * changed since the page was opened.
  */
 interface Known {
   readonly line: Line

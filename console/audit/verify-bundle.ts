@@ -13,11 +13,10 @@ interface Signed {
 }
 
 /**
- * Checks a bundle in this browser, without the server's word: the same code
- * that the command line runs, with the browser's own hashing and signatures.
- * Those answer later, and the verifier wants them at once. So the texts of a few
- * hundred records, which are known beforehand, are hashed first; a signature is
- * noted with the event at which it was asked for, and checked afterwards.
+ * Checks a bundle in this browser, without the server's word: the same code that the command line runs, with the
+ * browser's own hashing and signatures. Those answer later, and the verifier wants them at once. So the texts of a few
+ * hundred records, which are known beforehand, are hashed first; a signature is noted with the event at which it was
+ * asked for, and checked afterwards.
  */
 export async function verifyBundle(
   lines: AsyncIterable<string>,

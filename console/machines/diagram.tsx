@@ -12,8 +12,8 @@ export interface Path {
 }
 
 /**
- * A machine as its declaration has it. It is for the eye; the table beside it
- * says the same in words, which is what a screen reader gets.
+ * A machine as its declaration has it. It is for the eye; the table beside it says the same in words, which is what a
+ * screen reader gets.
  */
 export function Diagram({
   machine,

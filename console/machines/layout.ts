@@ -35,9 +35,8 @@ const apart = 22
 const layouts = new WeakMap<Machine, Layout>()
 
 /**
- * Where a machine is drawn: each state below those that lead to it, ends at the
- * bottom; lines that skip rows pass on the right, lines that lead back on the
- * left. Same machine, same picture.
+ * Where a machine is drawn: each state below those that lead to it, ends at the bottom; lines that skip rows pass on
+ * the right, lines that lead back on the left. Same machine, same picture.
  */
 export function layoutOf(machine: Machine): Layout {
   const known = layouts.get(machine)

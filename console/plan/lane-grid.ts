@@ -29,9 +29,8 @@ const rowGap = 12
 export const laneName = 116
 
 /**
- * Where the nodes of a graph stand: the column is the longest way from a
- * beginning, the row is the lane. Same graph, same picture. An edge that leads
- * back, which no judged graph has, is not followed.
+ * Where the nodes of a graph stand: the column is the longest way from a beginning, the row is the lane. Same graph,
+ * same picture. An edge that leads back, which no judged graph has, is not followed.
  */
 export function laneGrid(nodes: readonly Node[], edges: readonly Edge[]): Grid {
   const column = columnsOf(nodes, edges)

@@ -17,10 +17,9 @@ export interface Draft {
 }
 
 /**
- * What the page knows of one session: the newest runes without a gap, and
- * earlier ones as far back as someone wanted to see. The runes come over the
- * stream from the last one that was seen, so that a lost connection costs
- * nothing and repeats nothing.
+ * What the page knows of one session: the newest runes without a gap, and earlier ones as far back as someone wanted to
+ * see. The runes come over the stream from the last one that was seen, so that a lost connection costs nothing and
+ * repeats nothing.
  */
 export interface SessionLog {
   readonly session_id: string

@@ -24,7 +24,7 @@ import { type Config, configAt } from './load-config.ts'
 import { closeStore, openStore } from './open-store.ts'
 import { packageVersion } from './package-version.ts'
 import { tokenFileOf } from './secret-files.ts'
-import { hearStrays, telling } from './start-worker.ts'
+import { announcing, hearStrays } from './start-worker.ts'
 import { createStatewright } from './statewright.ts'
 import { keyOf } from './store-key.ts'
 import { logLevel, workingLog, workingWarn } from './warnings.ts'
@@ -58,7 +58,7 @@ export async function serveConfig(
   try {
     const store = await openStore(config.store, { secrets, lease_ms, warn, broken: broken.resolve })
     undo.unshift(() => closeStore(store))
-    const runelog = telling(store.runelog, io)
+    const runelog = announcing(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
     undo.unshift(() => sw.close())
     const stopHearing = hearStrays(warn, store.redactor)

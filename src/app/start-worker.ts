@@ -22,7 +22,7 @@ export async function startWorker(where: Pick<Where, 'store' | 'config'>, io: Wo
   const secrets = knownSecrets(config)
   const store = await openStore(config.store, { secrets, lease_ms, warn, broken: broken.resolve })
   try {
-    const runelog = telling(store.runelog, io)
+    const runelog = announcing(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
     const stopHearing = hearStrays(warn, store.redactor)
     return {
@@ -54,12 +54,12 @@ export function hearStrays(warn: Warn, redactor: Redactor): () => void {
 }
 
 /** A runelog that reports each rune that it records. */
-export function telling(runelog: Runelog, { tell }: WorkingIo): Runelog {
+export function announcing(runelog: Runelog, { onRune }: WorkingIo): Runelog {
   return {
     ...runelog,
     async append(batch) {
       const runes = await runelog.append(batch)
-      if (!(runes instanceof Fault)) for (const rune of runes) tell(rune)
+      if (!(runes instanceof Fault)) for (const rune of runes) onRune(rune)
       return runes
     },
   }

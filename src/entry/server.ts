@@ -42,7 +42,7 @@ export async function serve(config: Config, options: ServeOptions = {}): Promise
   const { host, port, hosts = [], tls, allowPlainHttp = false, quiet = false } = options
   const { log = (line: string) => void process.stderr.write(`${line}\n`) } = options
   const asked = { host, port, hosts, tls, is_quiet: quiet, allow_plain_http: allowPlainHttp }
-  const { url, token_file, new_token, broken, stop } = await serveConfig(config, asked, { tell: () => {}, warn: log })
+  const { url, token_file, new_token, broken, stop } = await serveConfig(config, asked, { onRune: () => {}, warn: log })
   return { url, token_file, new_token, broken, stop }
 }
 

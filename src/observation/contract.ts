@@ -46,9 +46,8 @@ export function statusFlags(status: ContractStatus): StatusFlags {
 }
 
 /**
- * What one contract went through, oldest first: its moves, and the questions
- * that were asked about it. Every rune is a draft, too, so that a writer can
- * look at a history that ends with what it is about to append.
+ * What one contract went through, oldest first: its moves, and the questions that were asked about it. Every rune is a
+ * draft, too, so that a writer can look at a history that ends with what it is about to append.
  */
 export type ContractHistory = readonly [Draft<'contract.opened'>, ...Draft<'contract.moved' | 'interaction.opened'>[]]
 
@@ -162,8 +161,8 @@ export interface EndedContract
 }
 
 /**
- * What is remembered of a contract that is over.
- * INV-MEMORY-PRIVACY: undefined for a contract with a secret rune, which is not remembered.
+ * What is remembered of a contract that is over. INV-MEMORY-PRIVACY: undefined for a contract with a secret rune, which
+ * is not remembered.
  */
 export function executionFact(ended: EndedContract): Payload<'memory.committed'> | undefined {
   const { result = null, error_message, decided_by, runes, ...contract } = ended

@@ -30,8 +30,8 @@ export interface ModelCall {
 }
 
 /**
- * The conversation of one agent with its model, over all its turns and runs.
- * `messages` grows with each folded rune; a caller that keeps it copies it.
+ * The conversation of one agent with its model, over all its turns and runs. `messages` grows with each folded rune; a
+ * caller that keeps it copies it.
  */
 export interface Dialogue {
   readonly messages: Message[]
@@ -66,9 +66,8 @@ export function dialogueOf(runes: Iterable<Draft>, agent_id: string): readonly M
 }
 
 /**
- * Adds what the next rune of this agent says, in constant time however long the
- * dialogue is. A call gets exactly one message, when its outcome is certain or
- * its run ended without one; an outcome that becomes known later takes the
+ * Adds what the next rune of this agent says, in constant time however long the dialogue is. A call gets exactly one
+ * message, when its outcome is certain or its run ended without one; an outcome that becomes known later takes the
  * place of the message that said it is unknown.
  */
 export function foldDialogue(dialogue: Dialogue, rune: Draft): void {

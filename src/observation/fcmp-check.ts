@@ -18,10 +18,9 @@ const statuses: ReadonlySet<RunStatus> = new Set(stateNames(runMachine))
 const most = 100
 
 /**
- * Checks the stream of a run from its first event on: a list of parsed events.
- * Takes any value, never throws, and returns what is wrong in order, each with
- * a JSON pointer; nothing if the stream is whole and legal. Only a caller that
- * knows the `status` of the run can find that the last events are missing.
+ * Checks the stream of a run from its first event on: a list of parsed events. Takes any value, never throws, and
+ * returns what is wrong in order, each with a JSON pointer; nothing if the stream is whole and legal. Only a caller
+ * that knows the `status` of the run can find that the last events are missing.
  */
 export function checkFcmp(events: unknown, expected: Expected = {}): readonly Problem[] {
   const known = readExpected(expected)
@@ -89,9 +88,8 @@ function unreadable(problem: string) {
 type Found = readonly [where: string, problem: string]
 
 /**
- * Goes through a stream and keeps where the run is and which questions are
- * open. An event that could not be read (undefined) leaves that unknown, and
- * the next events that say it are believed.
+ * Goes through a stream and keeps where the run is and which questions are open. An event that could not be read
+ * (undefined) leaves that unknown, and the next events that say it are believed.
  */
 function createWalk(of: string | undefined) {
   const open = new Set<string>()

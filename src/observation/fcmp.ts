@@ -36,11 +36,10 @@ export function fcmpStream(runes: Iterable<Rune>, run_id: string): readonly Fcmp
 }
 
 /**
- * The stream of one run, rune by rune from the first on. The stream opens a
- * question when the run begins to wait for it, or at once if a tool asks it in
- * the middle of its work. It closes every question that it opened: with the
- * rune that ends the question, or at the latest when the run ends. Of a run that
- * is not public it has the moves, without content.
+ * The stream of one run, rune by rune from the first on. The stream opens a question when the run begins to wait for
+ * it, or at once if a tool asks it in the middle of its work. It closes every question that it opened: with the rune
+ * that ends the question, or at the latest when the run ends. Of a run that is not public it has the moves, without
+ * content.
  */
 export function createFcmp(run_id: string): Fcmp {
   /** Contracts whose call is under way. */

@@ -42,9 +42,8 @@ export function nothingUsed(): Used {
 }
 
 /**
- * Takes one rune in. The state is changed in place, since a worker folds its
- * own session once and then rune by rune: a step costs the same at the ten
- * thousandth as at the tenth.
+ * Takes one rune in. The state is changed in place, since a worker folds its own session once and then rune by rune: a
+ * step costs the same at the ten thousandth as at the tenth.
  */
 export function foldSession(state: SessionState, rune: Rune): void {
   state.event_id = rune.event_id

@@ -4,9 +4,8 @@ import type { Rune } from '../runes/rune.ts'
 import type { AgentView, BudgetSpent, RunView, SessionState, Used } from './session-state.ts'
 
 /**
- * What a rune shows to have been spent. It is taken in before the rune moves
- * its run, since time counts by where the run was. What a sub-agent spends, its
- * parents spend too.
+ * What a rune shows to have been spent. It is taken in before the rune moves its run, since time counts by where the
+ * run was. What a sub-agent spends, its parents spend too.
  */
 export function foldSpending(state: SessionState, rune: Rune): void {
   const run = rune.run_id === undefined ? undefined : state.runs.get(rune.run_id)
@@ -28,9 +27,8 @@ export function foldSpending(state: SessionState, rune: Rune): void {
 }
 
 /**
- * Every run has a clock of its own, which the runes of its sub-agents drive as
- * well. It stands still while the run waits: for a worker, for a person, for a
- * sub-agent that waits for one, or for a process that is no more.
+ * Every run has a clock of its own, which the runes of its sub-agents drive as well. It stands still while the run
+ * waits: for a worker, for a person, for a sub-agent that waits for one, or for a process that is no more.
  */
 function spendTime(state: SessionState, rune: Rune, run: RunView) {
   const is_worked_on = run.status === 'running' && rune.actor !== 'recovery'

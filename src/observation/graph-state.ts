@@ -46,9 +46,8 @@ interface Of {
 }
 
 /**
- * The graph of one agent, or of the whole session: then all contracts are in it
- * and the dialogue is the root agent's. Durations are as of the last rune, so
- * that the same runes give the same state at any time.
+ * The graph of one agent, or of the whole session: then all contracts are in it and the dialogue is the root agent's.
+ * Durations are as of the last rune, so that the same runes give the same state at any time.
  */
 export function graphState(
   runes: Iterable<Rune>,

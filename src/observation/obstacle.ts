@@ -3,9 +3,8 @@ import type { Obstacle } from '../wire/run.ts'
 import type { RunView, SessionState } from './session-state.ts'
 
 /**
- * Why a queued run does not begin: its session takes no turns, its agent is
- * over, or its agent has another run first (INV-TURN-SEQUENTIAL: one turn at a
- * time, runs in the order in which they came). Null: a worker may take it.
+ * Why a queued run does not begin: its session takes no turns, its agent is over, or its agent has another run first
+ * (INV-TURN-SEQUENTIAL: one turn at a time, runs in the order in which they came). Null: a worker may take it.
  */
 export function obstacleTo(state: SessionState, run: RunView): Obstacle | null {
   const { session_id, subjects } = state

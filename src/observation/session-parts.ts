@@ -13,9 +13,8 @@ export const foldVersion = 13
 const partSize = 500
 
 /**
- * A folded session as texts. The head holds everything but the older messages
- * and the runs that are long over; those stand in parts of their own, so that a
- * save costs what is new and not what the session has become.
+ * A folded session as texts. The head holds everything but the older messages and the runs that are long over; those
+ * stand in parts of their own, so that a save costs what is new and not what the session has become.
  */
 export function toParts(state: SessionState, written: ReadonlySet<string>, hash: string): Map<string, string> {
   const parts = new Map<string, string>()

@@ -17,9 +17,8 @@ export interface SubjectMove {
 }
 
 /**
- * Every move in the runes of a session, oldest first: those they record, those
- * they carry along in other machines, and those that the fold makes by itself.
- * The runes are read from the first one on.
+ * Every move in the runes of a session, oldest first: those they record, those they carry along in other machines, and
+ * those that the fold makes by itself. The runes are read from the first one on.
  */
 export function* subjectMoves(runes: Iterable<Rune>): Generator<SubjectMove> {
   const states = new Map<string, string>()

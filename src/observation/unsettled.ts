@@ -7,9 +7,8 @@ import type { Abandoned } from '../wire/session.ts'
 import type { SessionState } from './session-state.ts'
 
 /**
- * A call that was under way when its process went. Whether its action happened
- * is unknown until a process that works takes the run: it asks the probe of the
- * tool, or a person.
+ * A call that was under way when its process went. Whether its action happened is unknown until a process that works
+ * takes the run: it asks the probe of the tool, or a person.
  */
 export type Unsettled = Omit<UnsettledItem, 'title'>
 

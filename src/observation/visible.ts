@@ -29,9 +29,8 @@ const contents: ReadonlySet<string> = new Set(['result', 'output', 'input', 'arg
 type Veiled = Pick<Rune, 'visibility' | 'kind' | 'payload'>
 
 /**
- * A rune as readers may know it; this is the one place that decides it, for
- * every view, list and read model. Of a rune for insiders the move stays and
- * the content goes; of a secret one nothing stays.
+ * A rune as readers may know it; this is the one place that decides it, for every view, list and read model. Of a rune
+ * for insiders the move stays and the content goes; of a secret one nothing stays.
  */
 export function visible<R extends Veiled>(rune: R): R | undefined {
   if (rune.visibility === 'public') return rune
@@ -67,8 +66,8 @@ function blank(name: string, value: Json | undefined): Json | undefined {
 }
 
 /**
- * Whether a rune itself may be shown. One of a contract follows how that was
- * opened; a question about a contract follows the run that asks it.
+ * Whether a rune itself may be shown. One of a contract follows how that was opened; a question about a contract
+ * follows the run that asks it.
  */
 export function isShown(rune: Pick<Rune, 'visibility' | 'machine'>, opened?: Pick<Rune, 'visibility'>): boolean {
   if (rune.visibility !== 'public') return false

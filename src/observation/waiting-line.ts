@@ -11,9 +11,8 @@ import { elapsed, span } from './durations.ts'
 import { movesIn, type SubjectAt, type SubjectMove } from './subject-moves.ts'
 
 /**
- * What a session is doing and what it is waiting for, on one line. What a state
- * means is said in the words of its declaration. It grows with the session:
- * each rune is told once, and a line costs what is open, not what has been.
+ * What a session is doing and what it is waiting for, on one line. What a state means is said in the words of its
+ * declaration. It grows with the session: each rune is told once, and a line costs what is open, not what has been.
  */
 export interface Lines {
   fold(rune: Rune): void

@@ -20,9 +20,8 @@ export interface Names {
 }
 
 /**
- * A web page that someone visits can make the browser ask anything of this
- * machine. What gives it away: the name it was reached by (a name of theirs
- * that leads here), the page it comes from, and what the browser says of both.
+ * A web page that someone visits can make the browser ask anything of this machine. What gives it away: the name it was
+ * reached by (a name of theirs that leads here), the page it comes from, and what the browser says of both.
  */
 export function refusedOrigin(
   headers: IncomingHttpHeaders,
@@ -60,9 +59,8 @@ declare module 'fastify' {
 }
 
 /**
- * Who may use a route. `open`: anyone, under any host name; it tells nothing.
- * `page`: anyone; it is a file of the console and holds no data. Otherwise a
- * token with this scope.
+ * Who may use a route. `open`: anyone, under any host name; it tells nothing. `page`: anyone; it is a file of the
+ * console and holds no data. Otherwise a token with this scope.
  */
 export type Access = 'open' | 'page' | Scope
 
@@ -75,9 +73,8 @@ interface Doors {
 }
 
 /**
- * What stands before every route, also before those that do not exist: where
- * the request comes from, who sends it, and whether that one may. It is decided
- * before a byte of the body is read, and only from the route that the router
+ * What stands before every route, also before those that do not exist: where the request comes from, who sends it, and
+ * whether that one may. It is decided before a byte of the body is read, and only from the route that the router
  * matched: the router decodes paths, so the raw path says nothing about the route.
  */
 export function guard(app: FastifyInstance, { tokens, names, limits }: Doors): void {
@@ -127,9 +124,8 @@ export function noRoute({ method, url }: FastifyRequest) {
 }
 
 /**
- * The router would cut `http://name/` off a target and ignore the name in it,
- * which outranks the Host header; and it would cut off a fragment. Clients send
- * the first only to proxies, and the second to no one.
+ * The router would cut `http://name/` off a target and ignore the name in it, which outranks the Host header; and it
+ * would cut off a fragment. Clients send the first only to proxies, and the second to no one.
  */
 function refuseOtherTargets({ raw: { url = '' } }: FastifyRequest) {
   if (!url.startsWith('/') || url.includes('#'))

@@ -18,10 +18,9 @@ interface Kept {
 }
 
 /**
- * The answers of requests that carried a key, word for word, for a day and up
- * to a limit. That a request took effect is in the log itself: a process that
- * does not have the answer makes it from the record. On a store that others
- * write to, none is kept: they may erase what an answer repeats.
+ * The answers of requests that carried a key, word for word, for a day and up to a limit. That a request took effect is
+ * in the log itself: a process that does not have the answer makes it from the record. On a store that others write to,
+ * none is kept: they may erase what an answer repeats.
  */
 export function createKeptAnswers(
   { kept_answers, kept_answers_ms }: Limits,

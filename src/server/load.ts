@@ -30,9 +30,8 @@ interface Line {
 }
 
 /**
- * Bounds what clients can make the server hold at once, however they send:
- * a socket has one request carried out at a time, a token has a few, and
- * answers that wait for slow clients are limited in bytes and time.
+ * Bounds what clients can make the server hold at once, however they send: a socket has one request carried out at a
+ * time, a token has a few, and answers that wait for slow clients are limited in bytes and time.
  */
 export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
   const lines = new Map<string, Line>()

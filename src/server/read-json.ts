@@ -5,9 +5,8 @@ import type { Limits } from './limits.ts'
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Reads a body, or refuses it with the reason. What passes can be recorded:
- * every text is well-formed, every number finite, and no name means something
- * to the language. A body that is empty says nothing, as `{}` does.
+ * Reads a body, or refuses it with the reason. What passes can be recorded: every text is well-formed, every number
+ * finite, and no name means something to the language. A body that is empty says nothing, as `{}` does.
  */
 export function readJson(body: Buffer, limits: Limits): Json {
   const text = decoded(body)

@@ -16,9 +16,8 @@ export interface CarriedOut<R> {
 }
 
 /**
- * Carries out a command. One with an idempotency key takes effect once, over
- * crashes and in several servers: its key is recorded with its effect, and
- * a client that sends it again gets the answer that follows from the record.
+ * Carries out a command. One with an idempotency key takes effect once, over crashes and in several servers: its key is
+ * recorded with its effect, and a client that sends it again gets the answer that follows from the record.
  */
 export async function carryOut<P, Q, B, R>(
   operation: Operation<P, Q, B, R>,

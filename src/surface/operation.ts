@@ -18,9 +18,8 @@ export function allows(has: Scope, needs: Scope): boolean {
 }
 
 /**
- * One thing that can be asked from outside, declared once: the server makes a
- * route of it, the OpenAPI document and the reference a section, the command
- * line calls it here or over HTTP, and tests exhaust the list.
+ * One thing that can be asked from outside, declared once: the server makes a route of it, the OpenAPI document and the
+ * reference a section, the command line calls it here or over HTTP, and tests exhaust the list.
  */
 export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
   /** In snake_case; unique. */
@@ -42,9 +41,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
   /** It erases content. No answer that was kept before it is given again. */
   readonly erases?: true
   /**
-   * For answers that are asked for again and again: what the answer follows
-   * from, and the answer if it is wanted. While the revision is the same, so is
-   * the answer: one with durations that grow has the time in it. Served as an ETag.
+   * For answers that are asked for again and again: what the answer follows from, and the answer if it is wanted. While
+   * the revision is the same, so is the answer: one with durations that grow has the time in it. Served as an ETag.
    */
   look?(backend: Backend, asked: Asked<P, Q, B>): Promise<Seen<R>>
   run(backend: Backend, asked: Asked<P, Q, B>): Promise<R>

@@ -51,9 +51,8 @@ const accompanying: ReadonlySet<string> = new Set<Rune['kind']>(['turn.assistant
 const placed = 100_000
 
 /**
- * Reads a session once and then only what is new, so that looking costs the
- * same however long it has become. With `isExclusive` this process is the only
- * writer of the store, so a view without news needs no read.
+ * Reads a session once and then only what is new, so that looking costs the same however long it has become. With
+ * `isExclusive` this process is the only writer of the store, so a view without news needs no read.
  */
 export function createSessionViews(runelog: Runelog, isExclusive: boolean): SessionViews {
   const places = new Map<string, string>()

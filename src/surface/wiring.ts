@@ -77,7 +77,7 @@ export interface PlanAsked {
 /** Where a worker reports. */
 export interface WorkingIo {
   /** Called with each rune that the worker records. */
-  readonly tell: (rune: Rune) => void
+  readonly onRune: (rune: Rune) => void
   readonly warn: (text: string) => void
 }
 

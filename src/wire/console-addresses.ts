@@ -1,6 +1,6 @@
 /**
- * Every address of the console. The console shows a page for each, and the
- * server answers these addresses, and no others, with the console's first page.
+ * Every address of the console. The console shows a page for each, and the server answers these addresses, and no
+ * others, with the console's first page.
  */
 export const consoleAddresses = [
   '/',

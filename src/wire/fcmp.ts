@@ -5,9 +5,8 @@ import { type RunTrigger, runMachine } from '../machines/run.ts'
 import { interactionKinds } from '../runes/kinds/interaction.ts'
 
 /**
- * FCMP: what a conversational client follows of one run. This is the only
- * declaration of its events: types, `checkFcmp`, the OpenAPI document and
- * `docs/streams.md` come from it. Names and the time format (ISO 8601) are the
+ * FCMP: what a conversational client follows of one run. This is the only declaration of its events: types,
+ * `checkFcmp`, the OpenAPI document and `docs/streams.md` come from it. Names and the time format (ISO 8601) are the
  * protocol's; `interaction.closed` is an addition of ours.
  */
 export const fcmpVersion = 'fcmp/1.0'

@@ -63,7 +63,7 @@ test.each([
 )
 
 test('warn of a process that works: its rejection reaches the one who asked for the warning', async () => {
-  const io = { tell: () => {}, warn: () => {} }
+  const io = { onRune: () => {}, warn: () => {} }
   const warn = workingWarn(() => Promise.reject(error), io, new Promise(() => {}))
   await expect(warn('a', {})).rejects.toBe(error)
 })

@@ -32,7 +32,7 @@ const serving = await serveConfig(
     warn: () => {},
   },
   { host: undefined, port: Number(port), hosts: [], tls: undefined, allow_plain_http: false, is_quiet: true },
-  { tell: () => {}, warn: (text) => void writeSync(2, `${text}\n`) },
+  { onRune: () => {}, warn: (text) => void writeSync(2, `${text}\n`) },
 )
 writeSync(1, `${JSON.stringify({ url: serving.url })}\n`)
 process.once('SIGTERM', () => void serving.stop())

@@ -41,7 +41,7 @@ export const serveCommand = command({
         is_quiet: values.quiet === true,
         allow_plain_http: values['allow-plain-http'] === true,
       },
-      { tell: () => {}, warn: err },
+      { onRune: () => {}, warn: err },
     )
     const { url, agents, new_token, token_file } = server
     out(`Serving ${agents.join(', ')} on ${url}`)
@@ -71,11 +71,11 @@ export const workerCommand = command({
     take(this, args, 0)
     const { config, store } = args.values
     const { host, out, err } = io
-    const tell = (rune: Rune) => {
+    const onRune = (rune: Rune) => {
       const line = lineOf(rune)
       if (line !== undefined) out(line)
     }
-    const worker = await host.startWorker({ config, store }, { tell, warn: err })
+    const worker = await host.startWorker({ config, store }, { onRune, warn: err })
     const { agents, max_concurrent_runs, is_shared } = worker
     out(`Working with ${agents.join(', ')}: at most ${max_concurrent_runs} runs at once.`)
     if (!is_shared) out('No other process can work on this store meanwhile.')

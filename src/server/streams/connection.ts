@@ -36,10 +36,9 @@ const loquacity = 64 * 1024
 const sliceBytes = 64 * 1024
 
 /**
- * Writes to the socket, not to the response object: bytes are serialised once
- * and shared by every reader. The queue holds references, and the socket gets
- * slices of them, so a reader that stalls costs no copy. The end of the answer
- * is the end of the connection, so there is no length and no chunk.
+ * Writes to the socket, not to the response object: bytes are serialised once and shared by every reader. The queue
+ * holds references, and the socket gets slices of them, so a reader that stalls costs no copy. The end of the answer is
+ * the end of the connection, so there is no length and no chunk.
  */
 export function createConnection(
   socket: Socket,

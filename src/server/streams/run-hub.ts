@@ -24,9 +24,8 @@ export interface RunHub {
 const atOnce = 256
 
 /**
- * The number of an event follows from all before it, so the run is folded from
- * its beginning. There are few events in it, a handful per attempt: they stay
- * here, as bytes, while anyone reads.
+ * The number of an event follows from all before it, so the run is folded from its beginning. There are few events in
+ * it, a handful per attempt: they stay here, as bytes, while anyone reads.
  */
 export function createRunHub(
   runelog: Pick<Runelog, 'read'>,

@@ -70,8 +70,8 @@ function byType(events: readonly z.ZodObject<{ type: z.ZodLiteral<string> }>[]):
 }
 
 /**
- * The event after which a stream begins. A reader that was cut off sends `Last-Event-ID`, and its address still has
- * the `after` of its first request: the header outranks it.
+ * The event after which a stream begins. A reader that was cut off sends `Last-Event-ID`, and its address still has the
+ * `after` of its first request: the header outranks it.
  */
 function readCursor(
   operation: string,

@@ -34,8 +34,8 @@ const kept = 10_000
 const beatBytes = Buffer.from(': still here\n\n')
 
 /**
- * Sends the summary of a changed session, at most four times a second. The stream has no ids: a reader that was cut
- * off loads the list again.
+ * Sends the summary of a changed session, at most four times a second. The stream has no ids: a reader that was cut off
+ * loads the list again.
  */
 export function createSummariesHub({ runelog, now, timers, failed, empty }: SummariesPorts): SummariesHub {
   const readers = new Set<Connection>()

@@ -145,8 +145,8 @@ export async function goalIn({ runelog, views }: Backend, goal_id: string) {
 }
 
 /**
- * Critiques are runes of internal visibility, which no stream and no other
- * operation shows. This one is for those who run the system, hence its scope.
+ * Critiques are runes of internal visibility, which no stream and no other operation shows. This one is for those who
+ * run the system, hence its scope.
  */
 export const getGoalCritiques = defineOperation({
   name: 'get_goal_critiques',
