@@ -110,6 +110,8 @@ function carried(subjects: Map<string, Subject>, rune: RuneLike): readonly strin
     const id = idOf(machine, rune)
     const subject = id === undefined ? undefined : subjects.get(keyOf(machine, rune.session_id, id))
     const edge = machine.transitions.find((t) => t.carried && t.rune === rune.kind && t.from === subject?.at)
+    // Where the guards of a carried edge did not hold, the rune has no readings of them, and the subject stays.
+    if (edge?.when?.some((name) => !rune.guards?.some(({ guard }) => guard === name))) continue
     if (subject !== undefined && edge !== undefined)
       advance(subject, { from: edge.from, to: edge.to, trigger: edge.on, guards: rune.guards })
   }

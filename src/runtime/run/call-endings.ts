@@ -59,7 +59,7 @@ export function timedOut(batch: Batch, call: CallView) {
 
 /** What a tool asked in the middle of its work is moot when its call ends. A call waits for everything else that it asks. */
 export function inputWithdrawn(batch: Batch, call: CallView, reason: string) {
-  if (batch.stateOf(executionOf(call)) === 'running') withdraw(batch, call, reason, 'graph_runner')
+  if (batch.stateOf(call.execution_id ?? '') === 'running') withdraw(batch, call, reason, 'graph_runner')
 }
 
 function withdraw(batch: Batch, call: CallView, reason: string, actor: Actor) {
