@@ -130,7 +130,7 @@ test('F-104 connections: every one is made with limits for statements, locks and
   const folder = new URL('../../src/adapters/postgres/', import.meta.url)
   const sources = readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8'))
   const made = sources.flatMap(
-    (text) => text.match(/new pg\.(Client|Pool)\([^;]*?clientOptions|new pg\.(Client|Pool)\(/g) ?? [],
+    (text) => text.match(/new (Client|Pool)\([^;]*?clientOptions|new (pg\.)?(Client|Pool)\(/g) ?? [],
   )
   expect(made.length).toBeGreaterThan(3)
   expect(made.filter((text) => !text.endsWith('clientOptions'))).toEqual([])
