@@ -1,10 +1,11 @@
 import { faults, isFault } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
+import { guardProblem, type Move } from '../kernel/audit.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Reading } from '../kernel/guard.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Machine } from '../kernel/machine.ts'
-import { machines } from '../machines/all.ts'
+import { machineNamed, machines } from '../machines/all.ts'
 import { actorCategory, actors } from '../runes/actor.ts'
 import { payloadDigest } from '../runes/chain.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
@@ -125,7 +126,8 @@ function prepareRune(session_id: string, draft: Draft, ports: Preparing, own: bo
   const { kind } = draft
   if (!isKind(kind)) throw malformed(String(kind), 'There is no such kind.')
   if (reserved.has(kind) && !own) throw malformed(kind, 'Only the store writes it, when it redacts or archives.')
-  const problem = headerProblem(draft, session_id, ports.redactor) ?? moveProblem(draft)
+  const problem =
+    headerProblem(draft, session_id, ports.redactor) ?? moveProblem(draft) ?? secretInReading(draft, ports.redactor)
   if (problem !== undefined) throw malformed(kind, problem)
 
   const { value: payload, text } = clean(draft, ports.redactor)
@@ -184,16 +186,27 @@ interface Declared {
   readonly from: string | null
   readonly trigger: string | null
   readonly to: string
-  readonly when: readonly string[]
+  readonly isGuarded: boolean
+}
+
+/** The guards of all edges that each kind of rune takes, its own and those that it carries. */
+const guardsByKind = new Map<string, Set<string>>()
+function guardsOn(kind: string): Set<string> {
+  const known = guardsByKind.get(kind) ?? new Set()
+  guardsByKind.set(kind, known)
+  return known
 }
 
 /** The moves that each kind of rune records: a rune of such a kind records one of them. */
 const movesOf = new Map<string, Declared[]>()
 const declare = (kind: string, move: Declared) => movesOf.set(kind, [...(movesOf.get(kind) ?? []), move])
 for (const { name: machine, initial, opens, transitions } of machines as readonly Machine[]) {
-  if (opens !== null) declare(opens, { machine, from: null, trigger: null, to: initial, when: [] })
-  for (const { from, on, to, rune, carried, when = [] } of transitions)
-    if (rune !== null && !carried) declare(rune, { machine, from, trigger: on, to, when })
+  if (opens !== null) declare(opens, { machine, from: null, trigger: null, to: initial, isGuarded: false })
+  for (const { from, on, to, rune, carried, when = [] } of transitions) {
+    if (rune === null) continue
+    if (!carried) declare(rune, { machine, from, trigger: on, to, isGuarded: when.length > 0 })
+    for (const guard of when) guardsOn(rune).add(guard)
+  }
 }
 
 /** What is wrong with the move that a draft records, judged by the declarations alone; nothing if it is legal. */
@@ -202,7 +215,7 @@ export function moveProblem(draft: Draft): string | undefined {
   const isMove = machine !== undefined || subject_id !== undefined || from !== undefined
   if (!isMove && to === undefined && trigger === undefined) {
     const [declared] = movesOf.get(kind) ?? []
-    if (declared === undefined || alsoAlone.has(kind)) return undefined
+    if (declared === undefined || alsoAlone.has(kind)) return readingProblem(draft, '', undefined)
     return `It records a move of a ${declared.machine}, so it needs machine, subject_id, from, to and trigger.`
   }
   if (
@@ -215,24 +228,35 @@ export function moveProblem(draft: Draft): string | undefined {
     return 'A move has machine, subject_id, from, to and trigger, or none of them.'
   for (const move of movesOf.get(kind) ?? [])
     if (move.from === from && move.trigger === trigger && move.to === to && move.machine === machine)
-      return readingProblem(move, draft.guards)
+      return !move.isGuarded && draft.guards === undefined
+        ? undefined
+        : readingProblem(draft, machine, from === null || trigger === null ? undefined : { from, to, trigger })
   return `No machine "${machine}" declares ${from ?? 'nothing'} → ${to} on ${trigger ?? 'opening'} with this kind of rune.`
+}
+
+function secretInReading({ guards = [] }: Draft, redactor: Redactor | undefined): string | undefined {
+  const secret = guards.map(({ because }) => redactor?.find(because)).find((found) => found !== undefined)
+  return secret === undefined ? undefined : `A reading contains the secret ${secret}.`
 }
 
 /** A text of a reading names states and counts; a longer one would carry something else. */
 const longestReason = 400
 
-function readingProblem({ when }: Declared, guards: readonly Reading[] | undefined): string | undefined {
-  if (guards === undefined) {
-    if (when.length === 0) return undefined
-    return `It needs a reading of each of its guards: ${when.join(', ')}.`
-  }
-  const read = new Set<string>()
-  for (const { guard, holds, because } of guards) {
-    if (holds !== true) return `Its guard ${guard} did not hold: ${because}`
-    if (because.length > longestReason || !because.isWellFormed()) return `The reading of ${guard} has no plain reason.`
-    read.add(guard)
-  }
-  const missing = when.filter((guard) => !read.has(guard))
-  return missing.length === 0 ? undefined : `It needs a reading of each of its guards: ${missing.join(', ')}.`
+function isReading(value: unknown): value is Reading {
+  const { guard, holds, because } = Object(value) as Partial<Record<keyof Reading, unknown>>
+  if (typeof guard !== 'string' || typeof holds !== 'boolean' || typeof because !== 'string') return false
+  return because.length <= longestReason && because.isWellFormed() && !/\p{Cc}/u.test(because)
+}
+
+/** Readings belong to a move whose edge, or an edge that it carries, has guards. A false one is never recorded. */
+function readingProblem({ guards, kind }: Draft, machine: string, move: Move | undefined): string | undefined {
+  if (guards !== undefined && (!Array.isArray(guards) || guards.length === 0 || !guards.every(isReading)))
+    return `Readings are a list of guard, holds and because, each with at most ${longestReason} plain characters.`
+  if (guards !== undefined && move === undefined) return 'Only a move has readings of guards.'
+  const declared = machineNamed(machine)
+  const found = move && declared && guardProblem(declared, { ...move, guards })
+  if (found !== undefined) return `${found}.`
+  const known = guardsOn(kind)
+  const strange = guards?.find(({ guard, holds }) => !holds || !known.has(guard))
+  return strange === undefined ? undefined : `It has no guard ${strange.guard} that holds.`
 }

@@ -44,9 +44,11 @@ const derived = {
         now.runes.filter(({ kind, turn_id }) => kind === 'contract.opened' && turn_id === now.id).length,
     }),
     tools_finished: (now: Situation) => ({
+      // A reading is short, and a name may be long.
       ended_by:
-        callsOf(now).find((call) => call.ends_turn && now.stateOf(call.execution_id ?? '') === 'completed')?.name ??
-        null,
+        callsOf(now)
+          .find((call) => call.ends_turn && now.stateOf(call.execution_id ?? '') === 'completed')
+          ?.name.slice(0, 100) ?? null,
     }),
     tool_crash: (now: Situation) => ({ retryable: (now.payload as { retryable: boolean }).retryable }),
   },

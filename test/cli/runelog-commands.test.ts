@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -391,13 +389,4 @@ test('runelog commands: a store that is not there is not made', async () => {
     exit: 1,
     err: expect.stringContaining('cannot be used'),
   })
-})
-
-test('F-106 export: a pipe is written to, and no file takes its place', async () => {
-  const pipe = join(folder, 'pipe')
-  execFileSync('mkfifo', [pipe])
-  const reading = readFile(pipe, 'utf8')
-  expect(await runCli(['export', 'ses_1', '-o', pipe, ...store()])).toMatchObject({ exit: 0 })
-  expect(statSync(pipe).isFIFO()).toBe(true)
-  expect((await reading).trim().split('\n').at(-1)).toContain('"checkpoint"')
 })
