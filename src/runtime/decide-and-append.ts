@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { accepted, faults, isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { SessionState } from '../observation/session-state.ts'
@@ -77,11 +78,12 @@ export async function afterLostRace({ sessions }: Engine, state: SessionState, e
 
 /**
  * Lets other writers finish first, at random, so that those that lost together do not race again together. Writers of
- * this process need turns of the event loop; writers of other processes need time, up to 1, 2, 4 … 50 ms.
+ * this process need turns of the event loop; writers of other processes need real time, up to 1, 2, 4 … 50 ms. The
+ * clock of the runtime is not asked: no state depends on this wait.
  */
-async function backOff({ isAlone, timers, random }: Engine, lost: number): Promise<void> {
+async function backOff({ isAlone, random }: Engine, lost: number): Promise<void> {
   if (lost < atOnce) return
   const most = Math.min(2 ** (lost - atOnce), longestWaitMs)
-  if (!isAlone) return new Promise((resolve) => void timers.after(Math.ceil(most * random()), resolve))
+  if (!isAlone) return pause(Math.ceil(most * random()))
   for (let turns = Math.ceil(most * random()); turns > 0; turns--) await othersTurn()
 }
