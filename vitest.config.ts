@@ -51,7 +51,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^statewright$/, replacement: source('index') },
-      { find: /^statewright\/(testing|plans|goals|postgres|mcp|server)$/, replacement: source('entry/$1') },
+      { find: /^statewright\/(testing|plans|goals|observation|postgres|mcp|server)$/, replacement: source('entry/$1') },
     ],
   },
   test: {

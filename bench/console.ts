@@ -40,12 +40,12 @@ const agents = {
 
 async function fill(): Promise<string> {
   const sw = await createStatewright({ store, agents, warn: () => {}, max_concurrent_runs: 64 })
-  const long = await sw.submit({ agent: 'busy', input: 'Look at everything' })
+  const long = await sw.runs.start({ agent: 'busy', input: 'Look at everything' })
   await long.result()
   for (let i = 0; i < sessions; i += 200)
     await Promise.all(
       Array.from({ length: Math.min(200, sessions - i) }, async (_, j) => {
-        const run = await sw.submit({ agent: 'brief', input: `Session number ${i + j}` })
+        const run = await sw.runs.start({ agent: 'brief', input: `Session number ${i + j}` })
         await run.result()
       }),
     )

@@ -64,7 +64,7 @@ async function plainRuns(name: string): Promise<Cost> {
   const spent = stopwatch()
   await Promise.all(
     Array.from({ length: goals * tasks }, async () => {
-      const run = await sw.submit({ agent: 'worker', input: 'Do it.' })
+      const run = await sw.runs.start({ agent: 'worker', input: 'Do it.' })
       await run.result()
     }),
   )

@@ -12,6 +12,7 @@ import { hostPorts } from '../src/adapters/host/ports.ts'
 import { systemTimers } from '../src/adapters/system/timers.ts'
 import { backendOf } from '../src/app/backend.ts'
 import { createStatewright } from '../src/app/statewright.ts'
+import type { Runelog } from '../src/runelog/port.ts'
 import type { Draft } from '../src/runes/rune.ts'
 import { agent } from '../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../src/runtime/scripted-model.ts'
@@ -57,15 +58,15 @@ const sw = await createStatewright({
   agents: { support: agent({ role: 'support', model, tools: [lookUp] }) },
   policy: { mode: 'full_access' },
 })
-const { runelog } = sw
+const runelog = sw.runelog as Runelog
 
 /** When each commit of this process was done, by the clock that all processes of the machine share. */
 const commits: bigint[] = []
 runelog.watch(() => commits.push(process.hrtime.bigint()))
 
-const run = await sw.submit({ agent: 'support', input: 'Where is order 42?' })
+const run = await sw.runs.start({ agent: 'support', input: 'Where is order 42?' })
 await run.result()
-const quiet_id = await sw.createSession({ agent: 'support' })
+const { session_id: quiet_id } = await sw.sessions.create({ agent: 'support' })
 const opened = (await runelog.read(run.session_id)).find((rune) => rune.kind === 'contract.opened')
 const execution_id = opened?.execution_id ?? ''
 

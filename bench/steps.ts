@@ -64,7 +64,7 @@ function floor(commits: number, pause_ms = 0): number {
 
 async function oneSession(steps: number): Promise<number> {
   const sw = await createStatewright({ store: `sqlite:${fresh()}`, agents: working(steps) })
-  const seconds = await timed(async () => (await sw.submit({ agent: 'a', input: 'go' })).result())
+  const seconds = await timed(async () => (await sw.runs.start({ agent: 'a', input: 'go' })).result())
   await sw.close()
   return steps / seconds
 }
@@ -72,7 +72,9 @@ async function oneSession(steps: number): Promise<number> {
 async function manySessions(sessions: number, steps: number): Promise<number> {
   const sw = await createStatewright({ store: `sqlite:${fresh()}`, agents: working(steps) })
   const seconds = await timed(() =>
-    Promise.all(Array.from({ length: sessions }, async () => (await sw.submit({ agent: 'a', input: 'go' })).result())),
+    Promise.all(
+      Array.from({ length: sessions }, async () => (await sw.runs.start({ agent: 'a', input: 'go' })).result()),
+    ),
   )
   await sw.close()
   return (sessions * steps) / seconds
@@ -82,7 +84,7 @@ async function oneStepRun(runs: number): Promise<number> {
   const sw = await createStatewright({ store: `sqlite:${fresh()}`, agents: working(1) })
   const times: number[] = []
   for (let i = 0; i < runs; i++)
-    times.push(await timed(async () => (await sw.submit({ agent: 'a', input: 'go' })).result()))
+    times.push(await timed(async () => (await sw.runs.start({ agent: 'a', input: 'go' })).result()))
   await sw.close()
   return median(times) * 1000
 }
@@ -108,10 +110,10 @@ async function coreJobs(jobs: number): Promise<number> {
   let left = jobs
   const client = async () => {
     while (left-- > 0) {
-      const run = await sw.submit({ agent: 'payer', input: 'pay' })
+      const run = await sw.runs.start({ agent: 'payer', input: 'pay' })
       for await (const event of run.events())
         if (event.type === 'rune' && event.rune.kind === 'interaction.opened')
-          await sw.reply(event.rune.interaction_id ?? '', {
+          await sw.inbox.reply(event.rune.interaction_id ?? '', {
             reply: { decision: 'approve', digest: event.rune.payload.digest },
           })
     }
@@ -151,7 +153,7 @@ async function growth(steps: number): Promise<Growth> {
   })
   const agents = { a: agent({ role: 'a', model, tools: [watched], max_rounds: steps + 1 }) }
   const sw = await createStatewright({ store: `sqlite:${path}`, agents })
-  const { session_id, result } = await sw.submit({ agent: 'a', input: 'go' })
+  const { session_id, result } = await sw.runs.start({ agent: 'a', input: 'go' })
   await result()
   await sw.close()
 
@@ -163,7 +165,7 @@ async function growth(steps: number): Promise<Growth> {
   })
   const once = { a: agent({ role: 'a', model: greet, tools: [watched] }) }
   const again = await createStatewright({ store: `sqlite:${path}`, agents: once })
-  await again.submit({ agent: 'a', input: 'go on', session_id })
+  await again.runs.start({ agent: 'a', input: 'go on', session_id })
   await again.idle()
   await again.close()
   const per = (from: number, to: number, of: (m: { at: number; bytes: number }) => number) =>

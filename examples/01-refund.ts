@@ -27,7 +27,7 @@ const support = agent({
 })
 
 const sw = await createStatewright({ store: 'memory:', agents: { support } }) // or 'sqlite:./statewright.db'
-const run = await sw.submit({ agent: 'support', input: 'Please refund order 42' })
+const run = await sw.runs.start({ agent: 'support', input: 'Please refund order 42' })
 
 for await (const event of run.events()) {
   if (event.type !== 'rune') continue
@@ -36,7 +36,7 @@ for await (const event of run.events()) {
   if (rune.kind !== 'interaction.opened') continue
   // What cannot be undone is approved with the digest of exactly what was shown.
   const { digest } = rune.payload
-  await sw.reply(rune.interaction_id ?? '', { reply: { decision: 'approve', digest }, replied_by: 'you' })
+  await sw.inbox.approve(rune.interaction_id ?? '', { digest, replied_by: 'you' })
 }
 console.log(await run.result())
 await sw.close()

@@ -2,17 +2,66 @@
 import './entry/node-version.ts'
 
 export { aiSdkModel, type ModelSettings } from './adapters/ai-sdk/ai-sdk-model.ts'
+export type { McpServerOptions } from './adapters/mcp/server-config.ts'
 export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
+export type { PlanOptions } from './app/open-plans.ts'
 export { createStatewright, defineConfig, type Statewright, type StatewrightOptions } from './app/statewright.ts'
-export type { Fault } from './faults/fault.ts'
+export { type FaultCode, type FaultOf, isFault } from './faults/catalogue.ts'
+export { Fault, type FaultKind } from './faults/fault.ts'
 export type { Json } from './kernel/json.ts'
 export type { Problem } from './kernel/problem.ts'
+export type { RunStatus } from './machines/run.ts'
+export type { SessionState } from './machines/session.ts'
+export type { Message } from './observation/dialogue.ts'
 export type { MemoryQuery } from './observation/memory.ts'
+export type { Budget } from './observation/session-state.ts'
+export type { Unsettled } from './observation/unsettled.ts'
+export type { RunelogReader } from './runelog/port.ts'
+export type { Kind, Payload } from './runes/kinds.ts'
+export type { Rune, Visibility } from './runes/rune.ts'
 export { type Agent, agent } from './runtime/agents/define-agent.ts'
+export type { Spawn } from './runtime/commands/agents.ts'
+export type { GraphOf } from './runtime/commands/graph.ts'
+export type { ListedSession, SessionQuery } from './runtime/commands/list-sessions.ts'
+export type { Replied, Reply, ReplyOptions } from './runtime/commands/reply.ts'
+export type { Resumed } from './runtime/commands/resume.ts'
+export type { Stopped } from './runtime/commands/stop.ts'
+export type { CreatedSession, NewSession, Submission, Submitted } from './runtime/commands/submit.ts'
+export type { EphemeralDelta, Settings } from './runtime/engine.ts'
 export type { AnyModel, Model, ModelEvent, ModelRequest, ProviderModel } from './runtime/model.ts'
+export type { OpenInteraction } from './runtime/models/interactions.ts'
+export type { Clock, Ids, Log, Random, Timers } from './runtime/ports.ts'
 export type { RunEvent, RunHandle, RunResult } from './runtime/run-handle.ts'
-export { tool } from './runtime/tools/define-tool.ts'
+export type { AbandonedRun } from './runtime/shared-store.ts'
+export { type ToolDefinition, tool } from './runtime/tools/define-tool.ts'
+export type { Policy } from './runtime/tools/policy.ts'
 export type { Probed, Tool, ToolContext } from './runtime/tools/tool.ts'
 export { DidNotHappen } from './runtime/tools/tool.ts'
-export type { GraphState, MemoryFact } from './wire/contract.ts'
+export type { Price } from './runtime/turns/price.ts'
+export type { RetryPolicy } from './runtime/turns/retry.ts'
+export type {
+  Agents,
+  Approval,
+  Denial,
+  Executions,
+  Inbox,
+  Kill,
+  RunQuery,
+  Runs,
+  Sessions,
+  Settlement,
+} from './surface/library.ts'
+export type { Page } from './wire/common.ts'
+export type {
+  ConsequenceView,
+  ExecutionSnapshot,
+  ExecutionStep,
+  ExecutionTimeline,
+  GraphState,
+  MemoryFact,
+  TransitionRecord,
+} from './wire/contract.ts'
 export type { FcmpEvent } from './wire/fcmp.ts'
+export type { InteractionCard } from './wire/interaction.ts'
+export type { AgentCard, ListedRun, RunCard } from './wire/run.ts'
+export type { SessionCard } from './wire/session.ts'

@@ -38,7 +38,7 @@ for await (const report of sw.goals.watch(goal_id)) {
   // A person looks at the refund and lets it pass.
   for (const { interaction_id, prompt } of report.waits_for) {
     console.log(`? ${prompt}`)
-    await sw.reply(interaction_id, { reply: { decision: 'approve' }, replied_by: 'you' }).catch(() => {
+    await sw.inbox.approve(interaction_id, { replied_by: 'you' }).catch(() => {
       // It was answered at the last look.
     })
   }

@@ -1,8 +1,8 @@
 import { hostPorts } from '../adapters/host/ports.ts'
 import { checkSignature } from '../adapters/host/signing-key.ts'
-import type { Runelog } from '../runelog/port.ts'
+import type { RunelogReader } from '../runelog/port.ts'
 import { type Backend, createBackend, type StoreKey } from '../surface/backend.ts'
-import type { Statewright } from './statewright.ts'
+import type { Statewright } from './library.ts'
 
 const ofThisMachine = { now: hostPorts.now, sha256: hostPorts.sha256, check: checkSignature }
 
@@ -19,18 +19,18 @@ export function backendOf(
     isExclusive: sw.isExclusive,
     signer,
     publicKey,
-    agents: sw.agents,
+    agents: sw.agents.list,
     output: sw.output,
     commands: async () => sw,
     plans: async () => sw.plans,
-    abandoned: sw.abandoned,
-    listen: sw.listen,
+    abandoned: sw.runs.abandoned,
+    listen: sw.runs.listen,
   })
 }
 
 /** The ports of a backend that only reads a store: it has no agents and refuses commands. */
 export function lookingPorts(
-  runelog: Runelog,
+  runelog: RunelogReader,
   { signer, publicKey, abandoned = async () => [] }: StoreKey & Partial<Pick<Backend, 'abandoned'>>,
 ): Omit<Backend, 'views' | 'isExclusive'> {
   return {

@@ -1,26 +1,16 @@
 import { z } from 'zod'
-import type { Goals } from '../autonomy/goals/goals.ts'
 import { faults } from '../faults/catalogue.ts'
 import { mostTold, type Problem } from '../kernel/problem.ts'
 import { budget } from '../runes/kinds/agent.ts'
-import type { Submission, Submitted } from '../runtime/commands/submit.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
-import type { Runtime } from '../runtime/runtime.ts'
 import { closedObject, fieldProblems } from '../runtime/shape-problems.ts'
 import { readThrown } from '../runtime/thrown.ts'
 import { id } from '../wire/common.ts'
 import { expectedWaiting } from '../wire/interaction.ts'
 import { planState } from '../wire/plan.ts'
 import { submissionBody } from '../wire/run.ts'
-import { sessionState } from '../wire/session.ts'
-import type { PlansOfStore } from './open-plans.ts'
-
-interface Library {
-  submit(submission: Submission): Promise<RunHandle & Submitted>
-  run(run_id: string): Promise<RunHandle>
-  readonly goals: Goals
-  readonly plans: PlansOfStore
-}
+import { runStatus, sessionState } from '../wire/session.ts'
+import type { Statewright } from './library.ts'
 
 /** The arguments of a function, in order, by the names that a refusal calls them. */
 type Arguments = Readonly<Record<string, z.ZodType>>
@@ -34,111 +24,158 @@ const reason = said.optional()
 const person = z.string().trim().min(1).max(200).optional()
 /** A server puts the names of operation and sender before the key that it was sent. */
 const key = z.string().min(1).max(1_000).optional()
-const limit = z.int().min(1).optional()
+const limit = z.int().min(1)
 /** JSON that is judged where it is taken in, with the limits that hold there. */
 const anything = z.unknown().optional()
 
 const { agent, ...submission } = submissionBody.shape
-const given = closedObject({
-  reply: anything,
-  replied_by: person,
-  idempotency_key: key,
-  expected_waiting: expectedWaiting,
-})
-const newSession = closedObject({
-  agent,
-  session_budget: submission.session_budget,
-  title: z.string().max(10_000).optional(),
-  idempotency_key: key,
-})
+const signed = { replied_by: person, idempotency_key: key, expected_waiting: expectedWaiting }
 const decision = { task: text.optional(), reason, replied_by: person, idempotency_key: key }
 
-/** What may be asked of a Statewright, function by function, in the shapes of HTTP where it has the same. */
-const statewright = {
-  submit: { submission: closedObject({ agent, ...submission, input: anything, idempotency_key: key }) },
-  run: { run_id: id },
-  find: { run_id: id },
-  reply: { interaction_id: id, reply: given },
-  resume: { execution_id: id, reply: given },
-  allowAgain: { execution_id: id, allowed_by: person },
-  cancel: { run_id: id, reason },
-  interrupt: { run_id: id, reason },
-  steer: { run_id: id, input: anything },
-  createSession: { session: newSession },
-  openSession: { session: newSession },
-  pause: { session_id: id, reason },
-  resumeSession: { session_id: id, reason },
-  replenish: { session_id: id, budget, reason },
-  reset: { session_id: id, reason },
-  closeSession: { session_id: id, reason },
-  archiveSession: { session_id: id },
+type Shapes<T> = { readonly [N in keyof T]?: Arguments }
+
+const pause = { session_id: id, reason }
+const stop = { run_id: id, reason }
+const run = { run_id: id }
+const session = { session_id: id }
+const execution = { execution_id: id }
+const question = { interaction_id: id }
+const goal = { goal_id: id }
+const plan = { coordination_id: id }
+
+/** The arguments of every method, in the shapes of HTTP where it has the same. `listen` checks its own. */
+const shapes = {
+  runs: {
+    start: { submission: closedObject({ agent, ...submission, input: anything, idempotency_key: key }) },
+    get: run,
+    show: run,
+    list: {
+      query: closedObject({
+        status: runStatus.optional(),
+        limit: limit.max(200).optional(),
+        cursor: z.string().max(500).optional(),
+      }).optional(),
+    },
+    cancel: stop,
+    interrupt: stop,
+    steer: { ...run, input: anything },
+    trace: run,
+    fcmp: run,
+    abandoned: {},
+  },
   sessions: {
-    query: closedObject({
-      state: sessionState.optional(),
-      limit,
-      backward: z.boolean().optional(),
-      after: z.object({ session_id: id, updated_at: z.int() }).optional(),
-    }).optional(),
+    create: {
+      session: closedObject({
+        agent,
+        session_budget: submission.session_budget,
+        title: z.string().max(10_000).optional(),
+        idempotency_key: key,
+      }),
+    },
+    list: {
+      query: closedObject({
+        state: sessionState.optional(),
+        limit: limit.optional(),
+        backward: z.boolean().optional(),
+        after: z.object({ session_id: id, updated_at: z.int() }).optional(),
+      }).optional(),
+    },
+    get: session,
+    pause,
+    resume: pause,
+    replenish: { ...session, budget, reason },
+    reset: pause,
+    close: pause,
+    archive: session,
+    redact: { ...session, event_id: z.int().min(1), reason: text, principal: person },
+    memory: { ...session, query: closedObject({ agent_id: id.optional() }).optional() },
+    timeline: session,
+    graphState: {
+      ...session,
+      of: closedObject({ agent_id: id.optional(), at_event_id: z.int().min(0).optional() }).optional(),
+    },
   },
-  spawnAgent: {
-    session_id: id,
-    agent,
-    how: closedObject({ parent_id: id.optional(), budget: budget.optional() }).optional(),
+  inbox: {
+    list: {},
+    unsettled: {},
+    get: question,
+    reply: { ...question, reply: closedObject({ reply: anything, ...signed }) },
+    approve: {
+      ...question,
+      approval: closedObject({ digest: z.string().max(200).nullish(), ...signed }).optional(),
+    },
+    deny: { ...question, denial: closedObject({ reason, ...signed }).optional() },
+    answer: { ...question, answer: anything, options: closedObject(signed).optional() },
+    settle: {
+      ...question,
+      settlement: closedObject({
+        outcome: z.enum(['happened', 'did_not', 'leave']),
+        result: anything,
+        reason,
+        ...signed,
+      }),
+    },
   },
-  killAgent: { agent_id: id, how: closedObject({ reason, force: z.boolean().optional() }).optional() },
-  redact: { session_id: id, event_id: z.int().min(1), reason: text, principal: person },
-  inbox: {},
-  unsettled: {},
-  abandoned: {},
-  interaction: { interaction_id: id },
-  graphState: {
-    session_id: id,
-    of: closedObject({ agent_id: id.optional(), at_event_id: z.int().min(0).optional() }).optional(),
+  agents: {
+    spawn: {
+      ...session,
+      agent,
+      how: closedObject({ parent_id: id.optional(), budget: budget.optional() }).optional(),
+    },
+    kill: { agent_id: id, how: closedObject({ reason, force: z.boolean().optional() }).optional() },
   },
-  memory: { session_id: id, query: closedObject({ agent_id: id.optional() }).optional() },
-  output: { ref: z.string().min(1).max(1_000) },
-} satisfies Partial<Record<keyof Runtime | keyof Library | 'memory' | 'output', Arguments>>
+  executions: {
+    snapshot: execution,
+    consequence: execution,
+    transitions: execution,
+    resume: { ...execution, reply: closedObject({ reply: anything, ...signed }) },
+    allowAgain: { ...execution, allowed_by: person },
+  },
+  goals: {
+    // The rest of a goal is checked where it is set.
+    start: { goal: z.looseObject({ session_id: id.optional(), idempotency_key: key }) },
+    show: goal,
+    list: {},
+    approve: { ...goal, decision: closedObject(decision).optional() },
+    reject: { ...goal, rejection: closedObject({ ...decision, plan: anything }).optional() },
+    cancel: { ...goal, reason },
+    result: goal,
+  },
+  plans: {
+    show: plan,
+    list: { query: closedObject({ state: planState.optional(), limit: limit.optional(), after: anything }).optional() },
+    rest: plan,
+    files: plan,
+    documents: plan,
+    verify: plan,
+    recovery: plan,
+    export: { ...plan, folder: z.string().min(1) },
+  },
+} satisfies { readonly [G in keyof Statewright]?: Shapes<Statewright[G]> }
 
-const goals = {
-  // The rest of a goal is checked where it is set.
-  start: { goal: z.looseObject({ session_id: id.optional(), idempotency_key: key }) },
-  show: { goal_id: id },
-  list: {},
-  approve: { goal_id: id, decision: closedObject(decision).optional() },
-  reject: { goal_id: id, rejection: closedObject({ ...decision, plan: anything }).optional() },
-  cancel: { goal_id: id, reason },
-  result: { goal_id: id },
-} satisfies Partial<Record<keyof Goals, Arguments>>
+const output = { ref: z.string().min(1).max(1_000) }
+const handle = { cancel: { reason }, interrupt: { reason }, steer: { input: anything } } satisfies Shapes<RunHandle>
+const events = { options: closedObject({ after: z.int().min(0).optional() }).optional() }
+const watch = { ...goal, signal: z.instanceof(AbortSignal).optional() }
 
-const plans = {
-  show: { coordination_id: id },
-  list: { query: closedObject({ state: planState.optional(), limit, after: anything }).optional() },
-  rest: { coordination_id: id },
-  files: { coordination_id: id },
-  documents: { coordination_id: id },
-  verify: { coordination_id: id },
-  recovery: { coordination_id: id },
-  export: { coordination_id: id, folder: z.string().min(1) },
-} satisfies Partial<Record<keyof PlansOfStore, Arguments>>
-
-const handle = {
-  cancel: { reason },
-  interrupt: { reason },
-  steer: { input: anything },
-} satisfies Partial<Record<keyof RunHandle, Arguments>>
-
-const events: Arguments = { options: closedObject({ after: z.int().min(0).optional() }).optional() }
-const watch: Arguments = { goal_id: id, signal: z.instanceof(AbortSignal).optional() }
-
-/** The same Statewright, which refuses what does not fit before anything is looked at or recorded. */
-export function checkingArguments<S extends Library>(sw: S): S {
-  const checked = checking('', sw, statewright)
+/** The same Statewright, which refuses arguments that do not fit before it reads or records anything. */
+export function checkingArguments(sw: Statewright): Statewright {
+  const runs = checking('runs.', sw.runs, shapes.runs)
+  const goals = checking('goals.', sw.goals, shapes.goals)
   return {
-    ...checked,
-    submit: async (asked: Submission) => checkingHandle(await checked.submit(asked)),
-    run: async (run_id: string) => checkingHandle(await checked.run(run_id)),
-    goals: { ...checking('goals.', sw.goals, goals), watch: checkingItems('goals.watch', watch, sw.goals.watch) },
-    plans: checking('plans.', sw.plans, plans),
+    ...sw,
+    ...checking('', { output: sw.output }, { output }),
+    runs: {
+      ...runs,
+      start: async (asked) => checkingHandle(await runs.start(asked)),
+      get: async (run_id) => checkingHandle(await runs.get(run_id)),
+    },
+    sessions: checking('sessions.', sw.sessions, shapes.sessions),
+    inbox: checking('inbox.', sw.inbox, shapes.inbox),
+    agents: checking('agents.', sw.agents, shapes.agents),
+    executions: checking('executions.', sw.executions, shapes.executions),
+    goals: { ...goals, watch: checkingItems('goals.watch', watch, sw.goals.watch) },
+    plans: checking('plans.', sw.plans, shapes.plans),
   }
 }
 
@@ -157,9 +194,9 @@ function checkingItems<A extends unknown[], T>(
   }
 }
 
-function checking<T extends object>(of: string, target: T, shapes: Readonly<Record<string, Arguments>>): T {
+function checking<T extends object>(of: string, target: T, shapes: Shapes<T>): T {
   const functions = target as Readonly<Record<string, (...args: unknown[]) => unknown>>
-  const checked = Object.entries(shapes).map(([name, shape]) => {
+  const checked = Object.entries<Arguments | undefined>(shapes).map(([name, shape = {}]) => {
     const call = async (...args: unknown[]) => functions[name]?.(...readArguments(`${of}${name}`, shape, args))
     return [name, call] as const
   })

@@ -5,41 +5,37 @@ import type { McpServers, Telling } from '../adapters/mcp/open-servers.ts'
 import { pickTools } from '../adapters/mcp/pick-tools.ts'
 import type { McpServer, McpServerOptions } from '../adapters/mcp/server-config.ts'
 import { createIds, systemClock, systemRandom, systemTimers } from '../adapters/system/timers.ts'
-import { createGoals, type Goals } from '../autonomy/goals/goals.ts'
+import { createGoals } from '../autonomy/goals/goals.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import { type MemoryQuery, memoryFact } from '../observation/memory.ts'
-import { isShown } from '../observation/visible.ts'
-import type { Runelog } from '../runelog/port.ts'
 import type { Ports as StorePorts } from '../runelog/ports.ts'
-import { runesOf } from '../runelog/subject-of.ts'
 import { type Agent, type AgentDefinition, checkedAgent, equip } from '../runtime/agents/define-agent.ts'
-import { refuseUnknownAgent } from '../runtime/agents/spawn.ts'
 import { type Asked, type Assignment, createAssignment } from '../runtime/assignment.ts'
-import type { Submission, Submitted } from '../runtime/commands/submit.ts'
 import { delegateTool } from '../runtime/delegation.ts'
 import type { Engine, Settings } from '../runtime/engine.ts'
 import type { AnyModel, Model } from '../runtime/model.ts'
 import type { Clock, Ids, Log, Random, Timers } from '../runtime/ports.ts'
-import type { Question } from '../runtime/run/call-openings.ts'
-import { createRunHandle, type RunHandle } from '../runtime/run-handle.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import type { SharedStore } from '../runtime/shared-store.ts'
 import type { Policy } from '../runtime/tools/policy.ts'
 import type { Limits } from '../server/limits.ts'
-import { cardOf as questionCard } from '../surface/interaction-card.ts'
+import type { StoreKey } from '../surface/backend.ts'
+import type { Client } from '../surface/client.ts'
+import { localClient } from '../surface/local-client.ts'
 import type { Scope } from '../surface/operation.ts'
-import type { MemoryFact } from '../wire/contract.ts'
-import type { InteractionCard } from '../wire/interaction.ts'
 import type { AgentCard } from '../wire/run.ts'
+import { backendOf } from './backend.ts'
 import { checkConfig } from './config.ts'
 import { defaultSettings, withDefaults } from './defaults.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
+import { createGroups, type Statewright } from './library.ts'
 import { checkingArguments } from './library-arguments.ts'
-import { checkSigningKey, openPlans, type PlanOptions, type PlansOfStore } from './open-plans.ts'
+import { checkSigningKey, openPlans, type PlanOptions } from './open-plans.ts'
 import { closeStore, openStore, type Store } from './open-store.ts'
 import { packageVersion } from './package-version.ts'
 import { atLevel, logLevel, type Warn, warnOnStderr } from './warnings.ts'
+
+export type { Statewright } from './library.ts'
 
 /** What a Statewright is made of. */
 export interface StatewrightOptions {
@@ -77,31 +73,6 @@ export interface ServerConfig {
   /** Besides the one that the first start made, which may do everything. */
   readonly tokens?: readonly { readonly name: string; readonly token: string; readonly scope: Scope }[]
   readonly limits?: Partial<Limits>
-}
-
-/** A store with its agents: give commands, look, and stop. */
-export interface Statewright extends Omit<Runtime, 'submit' | 'start' | 'stop' | 'engine' | 'workOn' | 'interaction'> {
-  /** Queues a run; resolves once it is recorded. */
-  submit(submission: Submission): Promise<RunHandle & Submitted>
-  /** A run that was submitted before, perhaps by another process. */
-  run(run_id: string): Promise<RunHandle>
-  /** All that a person has to see before they answer, and what became of it; as HTTP shows it, but the prompt word for word. */
-  interaction(interaction_id: string): Promise<InteractionCard & Question>
-  readonly runelog: Runelog
-  /** Intents that are judged before anything runs. */
-  readonly plans: PlansOfStore
-  /** Plan, execute, review, until a goal is met. */
-  readonly goals: Goals
-  /** No other process writes to the store while it is open. */
-  readonly isExclusive: boolean
-  /** What the agents of a session remember of what they did, oldest first. */
-  memory(session_id: string, query?: MemoryQuery): Promise<readonly MemoryFact[]>
-  /** The agents that can be given work. */
-  agents(): readonly AgentCard[]
-  /** The whole of an output that was too long for the model, by its reference. */
-  output(ref: string): Promise<string | undefined>
-  /** Lets go of every run at its next boundary, and closes the store if it was opened here. */
-  close(): Promise<void>
 }
 
 /** What `statewright.config.ts` exports: the command line and the server make the same Statewright of it. */
@@ -268,49 +239,41 @@ async function openWith(
     if (isOurs) await closeStore(store)
     throw error
   }
-  const { engine: _engine, start: _start, stop: _stop, submit, workOn, ...commands } = runtime
-  const sw: Statewright = {
-    ...commands,
+  const { clock } = runtime.engine
+  let client: Client | undefined
+  const look = () => {
+    client ??= localClient(backendOf(sw, keyless, clock.now), async () => {})
+    return client
+  }
+  const sw: Statewright = checkingArguments({
+    ...createGroups(runtime, {
+      look,
+      agents: () => [...agents].map(([name, definition]) => cardOf(name, definition)),
+    }),
     runelog,
     plans,
     goals,
+    isExclusive,
+    output: blobs.fetch,
     async idle() {
       for (let before = -1; before !== steps(); ) {
         before = steps()
-        await commands.idle()
+        await runtime.idle()
         await lifetime.idle()
         await goalsIdle()
       }
     },
-    isExclusive,
-    agents: () => [...agents].map(([name, definition]) => cardOf(name, definition)),
-    output: blobs.fetch,
-    async memory(session_id, query) {
-      if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
-      await refuseUnknownAgent(runelog, session_id, query?.agent_id)
-      const runes = await runelog.read(session_id)
-      return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, query) ?? [])
-    },
-    async interaction(interaction_id) {
-      const question = await commands.interaction(interaction_id)
-      const own = await runesOf(runelog, interaction_id)
-      const [{ session_id, call_id, execution_id } = {}] = own
-      const about = [call_id, execution_id].flatMap((id) => (id === undefined ? [] : [runesOf(runelog, id)]))
-      const state = await runtime.engine.sessions.load(session_id ?? '')
-      const steps = [own, ...(await Promise.all(about))].flat()
-      return { ...questionCard({ state, steps }, interaction_id), ...question }
-    },
-    async submit(submission) {
-      const submitted = await submit(submission)
-      return { ...createRunHandle(runtime, submitted.session_id, submitted.run_id), ...submitted }
-    },
-    async run(run_id) {
-      const { session_id } = await runtime.find(run_id)
-      return createRunHandle(runtime, session_id, run_id)
-    },
     close,
-  }
-  return { sw: checkingArguments(sw), workOn }
+  })
+  return { sw, workOn: runtime.workOn }
+}
+
+/** Observation signs nothing, so it needs no key of the store. */
+const keyless: StoreKey = {
+  signer: () => {
+    throw new Error('An observation has asked for the key of the store.')
+  },
+  publicKey: () => undefined,
 }
 
 function cardOf(name: string, { role, model, registry, delegates, budget, may_ask }: AgentDefinition): AgentCard {

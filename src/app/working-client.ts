@@ -48,7 +48,7 @@ export async function openActingClient(where: Where): Promise<Client> {
       output: store.blobs.fetch,
       commands,
       plans: async () => (await commands()).plans,
-      abandoned: async () => (await started)?.abandoned() ?? [],
+      abandoned: async () => (await started)?.runs.abandoned() ?? [],
     })
     return localClient(backend, async () => {
       await (await started)?.close()

@@ -38,13 +38,13 @@ const support = supportAgent(async (payment, signal) => {
   return (await answered.json()) as { receipt: string }
 })
 const sw = await createStatewright({ store, agents: { support } })
-const run = earlier === undefined ? await sw.submit({ agent: 'support', input }) : await sw.run(earlier.run_id)
+const run = earlier === undefined ? await sw.runs.start({ agent: 'support', input }) : await sw.runs.get(earlier.run_id)
 const { session_id, run_id } = run
 say({ type: 'submitted', session_id, run_id })
 
 const answers = createInterface({ input: process.stdin }).on('line', async (line) => {
   const { interaction_id, reply } = JSON.parse(line) as Answer
-  await sw.reply(interaction_id, { reply, replied_by: 'you' })
+  await sw.inbox.reply(interaction_id, { reply, replied_by: 'you' })
 })
 for await (const event of run.events(earlier === undefined ? {} : { after: earlier.after }))
   say(event.type === 'rune' ? event : { type: 'delta', text: event.delta.text })

@@ -7,28 +7,8 @@ import type { Listener } from './bell.ts'
 import type { ModelQuery, ReadModel, Row } from './read-model.ts'
 import type { FoundSession, WordQuery } from './words.ts'
 
-/**
- * What the system asks of storage. Three stores implement it and one suite
- * holds them to it; whatever can be decided without a database is decided in
- * this room, once, and not in a store.
- */
-export interface Runelog {
-  /**
-   * Records every rune of the batch or none, together with the read-model rows
-   * that follow from them. Once the promise resolves with runes they are on disk;
-   * until then nothing may be announced, answered or acted upon.
-   *
-   * A refusal is a value, and nothing is written: `stale_write` (a subject moved
-   * past its expected version), `stale_fence` (the run has a newer epoch),
-   * `transition_refused` (the declaration has no such move), `key_taken` (an
-   * irreversible action with this key exists), `log_sealed`, `rune_malformed`.
-   *
-   * Only a broken store throws. A storage error on commit means unknown, not failed:
-   * the store then answers `store_poisoned` to everything, also to those that follow
-   * a session, and has to be opened again. Watchers are told to look.
-   */
-  append(batch: Append): Promise<Recorded | Refused>
-
+/** What can be read of a store. Nothing here writes. */
+export interface RunelogReader {
   /** Runes of one session by `event_id`: oldest first, or newest first with `backward`. */
   read(session_id: string, range?: Range): Promise<readonly Rune[]>
 
@@ -64,6 +44,29 @@ export interface Runelog {
 
   /** The stored bytes of one session, in order, for verification and export. Reads cold storage too. */
   records(session_id: string, after?: number): AsyncIterable<StoredRecord>
+}
+
+/**
+ * What the system asks of storage. Three stores implement it and one suite
+ * holds them to it; whatever can be decided without a database is decided in
+ * this room, once, and not in a store.
+ */
+export interface Runelog extends RunelogReader {
+  /**
+   * Records every rune of the batch or none, together with the read-model rows
+   * that follow from them. Once the promise resolves with runes they are on disk;
+   * until then nothing may be announced, answered or acted upon.
+   *
+   * A refusal is a value, and nothing is written: `stale_write` (a subject moved
+   * past its expected version), `stale_fence` (the run has a newer epoch),
+   * `transition_refused` (the declaration has no such move), `key_taken` (an
+   * irreversible action with this key exists), `log_sealed`, `rune_malformed`.
+   *
+   * Only a broken store throws. A storage error on commit means unknown, not failed:
+   * the store then answers `store_poisoned` to everything, also to those that follow
+   * a session, and has to be opened again. Watchers are told to look.
+   */
+  append(batch: Append): Promise<Recorded | Refused>
 
   /**
    * Erases the content of one payload and its salt, and records that. The chain still verifies. `content_in_use` while

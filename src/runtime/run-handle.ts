@@ -1,8 +1,9 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Json } from '../kernel/json.ts'
 import { isTerminal } from '../kernel/machine.ts'
-import { runMachine } from '../machines/run.ts'
+import { type RunStatus, runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
+import type { Stopped } from './commands/stop.ts'
 import { endedOrStuck } from './ended.ts'
 import type { EphemeralDelta } from './engine.ts'
 import type { Runtime } from './runtime.ts'
@@ -12,14 +13,20 @@ export type RunEvent =
   | { readonly type: 'rune'; readonly rune: Rune }
   | { readonly type: 'delta'; readonly delta: EphemeralDelta }
 
+/** How a run ended. */
 export interface RunResult {
   readonly run_id: string
-  readonly status: string
+  /** A final state of the run machine, such as `succeeded`, `failed` or `canceled`. */
+  readonly status: RunStatus
+  /** What the agent answered; null if the run did not succeed. */
   readonly result: Json | null
+  /** Why the run did not succeed, for programs. */
   readonly error_code: string | null
+  /** Why the run did not succeed, for people. */
   readonly message: string | null
 }
 
+/** One run: its events, its result, and the ways to stop it. */
 export interface RunHandle {
   readonly session_id: string
   readonly run_id: string
@@ -35,11 +42,15 @@ export interface RunHandle {
    * before that, and with `store_poisoned` if the store fails.
    */
   result(): Promise<RunResult>
-  cancel(reason?: string): ReturnType<Runtime['cancel']>
-  interrupt(reason?: string): ReturnType<Runtime['interrupt']>
-  steer(input: Json): ReturnType<Runtime['steer']>
+  /** Stops the run now and aborts what is under way. `accepted` is false if it was over before. */
+  cancel(reason?: string): Promise<Stopped>
+  /** Stops the run once the effects under way have finished. `accepted` is false if it was over before. */
+  interrupt(reason?: string): Promise<Stopped>
+  /** Gives the run new input: its turn ends at a safe boundary, and the next turn begins with it. */
+  steer(input: Json): Promise<Stopped>
 }
 
+/** The handle of one run. */
 export function createRunHandle(runtime: Runtime, session_id: string, run_id: string): RunHandle {
   const { engine } = runtime
   const { runelog, closing } = engine
@@ -55,7 +66,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
       pending.push(event)
       bell.resolve()
     }
-    const deaf = runtime.listen((delta) => {
+    const unsubscribe = runtime.listen((delta) => {
       if (delta.run_id === run_id) add({ type: 'delta', delta })
     })
     const following = (async () => {
@@ -89,7 +100,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
       }
     } finally {
       closing.removeEventListener('abort', close)
-      deaf()
+      unsubscribe()
       leave.abort()
     }
   }

@@ -81,7 +81,10 @@ export interface RuntimeConfig {
 
 export type Runtime = ReturnType<typeof createRuntime>
 
-/** The whole runtime on one store. Nothing runs before `start`, which recovers what the last process left behind. */
+/**
+ * The whole runtime on one store. Nothing runs before `start`, which recovers what the last process left behind. What its
+ * commands promise stands in `surface/library.ts`, where they are grouped.
+ */
 export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const { runelog, clock, timers } = ports
   const held = new Map<string, Hold>()
@@ -159,7 +162,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   }
 
   // What other processes ask of a run that is held here reaches its holder.
-  const deaf = runelog.watch((session_ids, source) => {
+  const unsubscribe = runelog.watch((session_ids, source) => {
     if (source === 'own') return
     for (const hold of held.values())
       if (source === 'lost' || session_ids.includes(hold.state.session_id))
@@ -225,9 +228,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     },
     workOn,
     reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
-    /** Answers the question that one waiting contract has open, after a look at where it stands. */
     resume: (execution_id: string, given: Reply): Promise<Resumed> => resume(engine, execution_id, given),
-    /** Lets an irreversible action that was done be done once more. */
     allowAgain: (execution_id: string, allowed_by = 'human') => allowAgain(engine, execution_id, allowed_by),
     cancel: (run_id: string, reason = 'cancelled by request') => stopRun(run_id, 'cancel', reason),
     interrupt: (run_id: string, reason = 'interrupted by request') => stopRun(run_id, 'interrupt', reason),
@@ -239,19 +240,13 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       return steered
     },
 
-    createSession: async (options: NewSession) => (await createSession(engine, options, null)).session_id,
-    /** As `createSession`, and says whether the session was there before. */
-    openSession: (options: NewSession) => createSession(engine, options, null),
+    createSession: (options: NewSession) => createSession(engine, options, null),
     pause: (session_id: string, reason = 'paused by request') => pause(engine, session_id, reason),
     resumeSession: (session_id: string, reason?: string) => goOn(engine, session_id, 'resume_requested', reason),
-    /** Brings back a session that used up its budget, with new limits. One that is not named stays. */
     replenish: (session_id: string, budget: Budget, reason?: string) => replenish(engine, session_id, budget, reason),
-    /** Brings back a session that was suspended for its errors: someone has looked. */
     reset: (session_id: string, reason?: string) => goOn(engine, session_id, 'reset', reason),
-    /** Cancels open runs, terminates the agents and seals the log. */
     closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason, settled),
     archiveSession: (session_id: string) => archive(engine, session_id),
-    /** Every session there is, also the archived ones, the one where something last changed its state at the end. */
     sessions: (query: SessionQuery = {}) => listSessions(runelog, query),
 
     spawnAgent: (session_id: string, agent: string, how?: Spawn) => spawnAgent(engine, session_id, agent, how),
@@ -275,19 +270,13 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       const rows = lists.flat().toSorted(rowOrder)
       return rows.map((row) => row.value)
     },
-    /** Runs that are running and that no process has. A process that works takes them up itself, and answers with none. */
     abandoned,
-    /**
-     * Calls of these runs that may not simply be repeated. Whether they happened is unknown, and becomes a question in
-     * the inbox, unless a probe answers it, when a process that works takes the run.
-     */
     async unsettled(): Promise<readonly Unsettled[]> {
       const calls = (await abandoned()).map(async ({ session_id, run_id }) =>
         unsettledIn(await engine.sessions.load(session_id), new Set([run_id])),
       )
       return (await Promise.all(calls)).flat()
     },
-    /** All that a person has to see before they answer: what is asked, the evidence, and the digest that an approval names. */
     async interaction(interaction_id: string): Promise<Payload<'interaction.opened'>> {
       const opened = (await runesOf(runelog, interaction_id)).find((rune) => rune.kind === 'interaction.opened')
       if (opened === undefined) throw faults.not_found({ what: 'interaction', id: interaction_id })
@@ -295,9 +284,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       const recorded = calls.get(opened.call_id ?? '')?.evidence ?? []
       return { ...opened.payload, evidence: withReports(opened.payload, recorded) }
     },
-    /** Where reasoning stands: the checkpoint of a session or of one agent, as a function of the recorded runes. */
     graphState: (session_id: string, of?: GraphOf): Promise<GraphState> => readGraph(runelog, session_id, of),
-    /** Text on its way. Returns the way to stop listening. */
     listen(listener: (delta: EphemeralDelta) => void): () => void {
       if (typeof listener !== 'function') {
         const problem = 'It is not a function.'
@@ -313,7 +300,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     async stop(): Promise<void> {
       abandon()
       await dispatch.stop()
-      deaf()
+      unsubscribe()
       closing.abort(faults.stopped_waiting({}))
     },
   }

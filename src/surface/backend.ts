@@ -1,23 +1,19 @@
-import type { Goals } from '../autonomy/goals/goals.ts'
 import type { Plans } from '../autonomy/plans/plans.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Runelog } from '../runelog/port.ts'
+import type { RunelogReader } from '../runelog/port.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
 import type { EphemeralDelta } from '../runtime/engine.ts'
-import type { Runtime } from '../runtime/runtime.ts'
 import type { AbandonedRun } from '../runtime/shared-store.ts'
 import type { AgentCard } from '../wire/run.ts'
+import type { Commands } from './library.ts'
 import { createSessionViews, type SessionViews } from './session-views.ts'
 
 /** What can be asked of plans. */
 export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
-/** What can be brought about. */
-export type Commands = Omit<Runtime, 'engine' | 'start' | 'stop' | 'listen' | 'workOn'> & { readonly goals: Goals }
-
 /** What operations work with: in the server, or in a command that opens the store itself. */
 export interface Backend {
-  readonly runelog: Runelog
+  readonly runelog: RunelogReader
   /** Only this process writes to the store. */
   readonly isExclusive: boolean
   readonly now: () => number

@@ -6,7 +6,7 @@ import type { RunView, SessionState } from '../observation/session-state.ts'
 import { visible } from '../observation/visible.ts'
 import { createLines, type Lines } from '../observation/waiting-line.ts'
 import { subjects } from '../runelog/models/subjects.ts'
-import type { Runelog } from '../runelog/port.ts'
+import type { RunelogReader } from '../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Rune } from '../runes/rune.ts'
 
@@ -54,7 +54,7 @@ const placed = 100_000
  * Reads a session once and then only what is new, so that looking costs the same however long it has become. With
  * `isExclusive` this process is the only writer of the store, so a view without news needs no read.
  */
-export function createSessionViews(runelog: Runelog, isExclusive: boolean): SessionViews {
+export function createSessionViews(runelog: RunelogReader, isExclusive: boolean): SessionViews {
   const places = new Map<string, string>()
   const views = new Map<string, Growing>()
   const reading = new Map<string, Promise<void>>()

@@ -48,6 +48,9 @@ export const listedRunShape = z.object({
   is_abandoned: z.boolean(),
 })
 
+/** A run in a list. */
+export type ListedRun = z.infer<typeof listedRunShape>
+
 /** What keeps a queued run from being taken. */
 export const obstacleShape = z.object({
   what: z.enum(['session', 'agent', 'run']),
@@ -92,6 +95,9 @@ export const runShape = z.object({
   durations: z.array(z.object({ state: z.string(), visits: z.int(), total_ms: z.int() })).readonly(),
   event_id: z.int(),
 })
+
+/** A run by itself. */
+export type RunCard = z.infer<typeof runShape>
 
 /** How a run ended. */
 export const resultShape = z.object({

@@ -68,7 +68,7 @@ describe('a config with a mistake is refused before anything is opened', () => {
 
   test('config: a process that only gives commands needs no agents; its other fields are checked too', async () => {
     const sw = await createStatewright({ store: 'memory:', agents: {}, max_concurrent_runs: 0 })
-    expect(sw.agents()).toEqual([])
+    expect(sw.agents.list()).toEqual([])
     await sw.close()
     const config = { store: 'memory:', agents: {}, max_concurrent_runs: 0, polices: {} } as StatewrightOptions
     await expect(createStatewright(config)).rejects.toThrow('/polices: There is no such field; there is store, agents')

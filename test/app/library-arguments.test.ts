@@ -31,7 +31,8 @@ const hostile: Readonly<Record<string, unknown>> = {
 }
 
 /** Ask for nothing that a value can be wrong for, end the Statewright, or are given functions and signals. */
-const others = ['runelog', 'isExclusive', 'plans', 'goals', 'agents', 'idle', 'close']
+const others = ['agents.list', 'idle', 'close']
+const groups = ['runs', 'sessions', 'inbox', 'agents', 'executions', 'goals', 'plans'] as const
 
 async function opened() {
   const warnings: string[] = []
@@ -49,7 +50,7 @@ type Functions = Readonly<Record<string, (...args: unknown[]) => unknown>>
 function functionsOf(sw: Statewright): [string, (...args: unknown[]) => unknown][] {
   const named = (prefix: string, target: object) =>
     Object.entries(target as Functions).map(([name, call]) => [`${prefix}${name}`, call] as [string, typeof call])
-  return [...named('', sw), ...named('goals.', sw.goals), ...named('plans.', sw.plans)].filter(
+  return [...named('', sw), ...groups.flatMap((group) => named(`${group}.`, sw[group]))].filter(
     ([name, call]) => typeof call === 'function' && !others.includes(name),
   )
 }
@@ -57,7 +58,7 @@ function functionsOf(sw: Statewright): [string, (...args: unknown[]) => unknown]
 test('library: every function refuses every wrong value with a fault, in each place', async () => {
   // GIVEN a session and a run that every function can be asked about
   const { sw } = await opened()
-  const { session_id, run_id } = await sw.submit({ agent: 'main', input: 'Go.' })
+  const { session_id, run_id } = await sw.runs.start({ agent: 'main', input: 'Go.' })
   await sw.idle()
 
   // WHEN each function gets each wrong value in each of its first three places
@@ -82,13 +83,13 @@ test('library: every function refuses every wrong value with a fault, in each pl
 test('library: a misspelled field of a submission is refused, and the refusal lists those that exist', async () => {
   const { sw } = await opened()
   const submission = { agent: 'main', input: 'Go.', sesion_id: 'ses_1' }
-  await expect(sw.submit(submission)).rejects.toMatchObject({
+  await expect(sw.runs.start(submission)).rejects.toMatchObject({
     code: 'bad_request',
     message: expect.stringMatching(
-      /^submit .*submission\/sesion_id: There is no such field; there is agent, .*session_id/,
+      /^runs.start .*submission\/sesion_id: There is no such field; there is agent, .*session_id/,
     ),
   })
-  expect(await sw.sessions()).toEqual([])
+  expect(await sw.sessions.list()).toEqual([])
 })
 
 test('library: budgets and keys of submissions, sessions and agents are checked before anything is recorded', async () => {
@@ -104,25 +105,25 @@ test('library: budgets and keys of submissions, sessions and agents are checked 
   ]
   for (const more of wrong)
     await expect(
-      sw.submit({ agent: 'main', input: 'Go.', ...more } as never),
+      sw.runs.start({ agent: 'main', input: 'Go.', ...more } as never),
       JSON.stringify(more),
     ).rejects.toMatchObject({
       code: 'bad_request',
     })
   for (const session_budget of ['abc', { tokens: -1 }])
-    await expect(sw.createSession({ agent: 'main', session_budget } as never)).rejects.toMatchObject({
+    await expect(sw.sessions.create({ agent: 'main', session_budget } as never)).rejects.toMatchObject({
       code: 'bad_request',
     })
-  expect(await sw.sessions()).toEqual([])
+  expect(await sw.sessions.list()).toEqual([])
 })
 
 test('library: an empty reason is taken, as over HTTP', async () => {
   const { sw } = await opened()
-  const session_id = await sw.createSession({ agent: 'main' })
-  await sw.submit({ agent: 'main', input: 'Go.', session_id })
+  const { session_id } = await sw.sessions.create({ agent: 'main' })
+  await sw.runs.start({ agent: 'main', input: 'Go.', session_id })
   await sw.idle()
-  await sw.pause(session_id, '')
-  expect((await sw.sessions())[0]).toMatchObject({ session_id, state: 'paused' })
+  await sw.sessions.pause(session_id, '')
+  expect((await sw.sessions.list())[0]).toMatchObject({ session_id, state: 'paused' })
 })
 
 test('library: a getter is read once, so that what was checked is what is used', async () => {
@@ -135,33 +136,33 @@ test('library: a getter is read once, so that what was checked is what is used',
       return reads === 1 ? 'main' : 'other'
     },
   }
-  expect(await (await sw.submit(submission)).result()).toMatchObject({ status: 'succeeded' })
+  expect(await (await sw.runs.start(submission)).result()).toMatchObject({ status: 'succeeded' })
   expect(reads).toBe(1)
 })
 
 test('library: a listener that throws is a warning, and the run that it listens to goes on', async () => {
   const { sw, warnings } = await opened()
-  sw.listen(() => {
+  sw.runs.listen(() => {
     throw new Error('planted')
   })
-  sw.listen(async () => {
+  sw.runs.listen(async () => {
     throw new Error('planted later')
   })
   const heard: string[] = []
-  sw.listen(({ text }) => heard.push(text))
-  const run = await sw.submit({ agent: 'main', input: 'Go.' })
+  sw.runs.listen(({ text }) => heard.push(text))
+  const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(heard.join('')).toBe('Done.')
   expect(new Set(warnings)).toEqual(new Set(['planted', 'planted later']))
-  expect(() => sw.listen(null as never)).toThrow(expect.objectContaining({ code: 'bad_request' }))
+  expect(() => sw.runs.listen(null as never)).toThrow(expect.objectContaining({ code: 'bad_request' }))
 })
 
 test('library: a function that takes no arguments refuses one, and takes undefined for none', async () => {
   const { sw } = await opened()
   const asks: Functions = {
-    inbox: sw.inbox as () => unknown,
-    unsettled: sw.unsettled as () => unknown,
-    abandoned: sw.abandoned as () => unknown,
+    'inbox.list': sw.inbox.list as () => unknown,
+    'inbox.unsettled': sw.inbox.unsettled as () => unknown,
+    'runs.abandoned': sw.runs.abandoned as () => unknown,
     'goals.list': sw.goals.list as () => unknown,
   }
   for (const [operation, ask] of Object.entries(asks)) {

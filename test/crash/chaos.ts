@@ -95,7 +95,7 @@ async function submit({ sw, outside, roles, dice, reached }: Chaos) {
   // Asked for and not acknowledged, it is not asked for again: a twin would be a client's mistake.
   if (attempted.get(outside)?.has(role.tag)) return
   attempted.set(outside, (attempted.get(outside) ?? new Set()).add(role.tag))
-  const { session_id, run_id } = await sw.submit({
+  const { session_id, run_id } = await sw.runs.start({
     agent: 'clerk',
     input: role.tag,
     ...(role.mode === undefined ? {} : { mode: role.mode }),
@@ -111,11 +111,11 @@ async function submit({ sw, outside, roles, dice, reached }: Chaos) {
 const attempted = new WeakMap<Outside, Set<string>>()
 
 async function answer({ sw, outside, dice, reached }: Chaos) {
-  const open = dice.pick(await sw.inbox()) as OpenInteraction | undefined
+  const open = dice.pick(await sw.inbox.list()) as OpenInteraction | undefined
   if (open === undefined) return
   const { interaction_id } = open
   const send = async (reply: Json) => {
-    await sw.reply(interaction_id, { reply })
+    await sw.inbox.reply(interaction_id, { reply })
     await outside.note({ told: 'replied', interaction_id, reply })
     reached(`answered: ${open.interaction_kind}`)
   }
@@ -133,7 +133,7 @@ async function drawReply(sw: Statewright, outside: Outside, dice: Dice, open: Op
   switch (open.interaction_kind) {
     case 'approval':
       if (dice.once(3)) return { decision: 'deny' }
-      return { decision: 'approve', digest: (await sw.interaction(open.interaction_id)).digest }
+      return { decision: 'approve', digest: (await sw.inbox.get(open.interaction_id)).digest }
     case 'ecs':
       return dice.once(3) ? { action: 'reject' } : { action: 'approve', data: { which: 'this one' } }
     default:
@@ -145,7 +145,7 @@ async function stop(chaos: Chaos) {
   const run = await drawRun(chaos)
   if (run === undefined || !chaos.dice.once(2)) return
   const { run_id } = run
-  const { accepted } = await chaos.dice.pick([chaos.sw.cancel, chaos.sw.interrupt])(run_id)
+  const { accepted } = await chaos.dice.pick([chaos.sw.runs.cancel, chaos.sw.runs.interrupt])(run_id)
   await chaos.outside.note({ told: 'cancelled', run_id, accepted })
   if (accepted) chaos.reached('stopped')
 }
@@ -153,14 +153,14 @@ async function stop(chaos: Chaos) {
 async function steer(chaos: Chaos) {
   const run = await drawRun(chaos)
   if (run === undefined) return
-  await chaos.sw.steer(run.run_id, 'Something else, please.')
+  await chaos.sw.runs.steer(run.run_id, 'Something else, please.')
   chaos.reached('steered')
 }
 
 async function pause(chaos: Chaos) {
   const run = await drawRun(chaos)
   if (run === undefined) return
-  await chaos.dice.pick([chaos.sw.pause, chaos.sw.resumeSession])(run.session_id)
+  await chaos.dice.pick([chaos.sw.sessions.pause, chaos.sw.sessions.resume])(run.session_id)
   chaos.reached('paused or resumed')
 }
 
@@ -169,7 +169,7 @@ async function kill(chaos: Chaos) {
   if (run === undefined || !chaos.dice.once(3)) return
   const runes = await chaos.sw.runelog.read(run.session_id)
   const agents = runes.flatMap((r) => (r.kind === 'agent.ready' ? [r.payload.agent_id] : []))
-  await chaos.sw.killAgent(chaos.dice.pick(agents), { force: chaos.dice.once(2) }).catch((error) => {
+  await chaos.sw.agents.kill(chaos.dice.pick(agents), { force: chaos.dice.once(2) }).catch((error) => {
     // It may be on record and not be known to the process yet.
     if (!(error instanceof Fault) || error.code !== 'not_found') throw error
   })
@@ -182,14 +182,14 @@ async function again(chaos: Chaos) {
   const runes = await chaos.sw.runelog.read(run.session_id)
   const done = runes.flatMap((r) => (r.kind === 'contract.moved' && r.to === 'completed' ? [r.execution_id ?? ''] : []))
   if (done.length === 0) return
-  await chaos.sw.allowAgain(chaos.dice.pick(done))
+  await chaos.sw.executions.allowAgain(chaos.dice.pick(done))
   chaos.reached('allowed again')
 }
 
 async function close(chaos: Chaos) {
   const run = await drawRun(chaos)
   if (run === undefined || !chaos.dice.once(4)) return
-  await chaos.sw.closeSession(run.session_id)
+  await chaos.sw.sessions.close(run.session_id)
   await chaos.outside.note({ told: 'closed', session_id: run.session_id })
   chaos.reached('closed')
 }

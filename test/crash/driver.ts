@@ -35,7 +35,7 @@ export async function drive(stage: Stage, roles: readonly Role[]): Promise<void>
     await stage.letTimePass()
     await stage.quiet()
   }
-  throw new Error(`It does not settle: ${JSON.stringify(await stage.sw.inbox())}`)
+  throw new Error(`It does not settle: ${JSON.stringify(await stage.sw.inbox.list())}`)
 }
 
 async function round(stage: Stage, roles: readonly Role[]): Promise<boolean> {
@@ -51,7 +51,7 @@ async function round(stage: Stage, roles: readonly Role[]): Promise<boolean> {
 async function isDone({ sw, outside }: Stage, roles: readonly Role[]): Promise<boolean> {
   const notes = await outside.notes()
   const results = notes.filter((n) => n.told === 'result')
-  return results.length === roles.length && (await sw.inbox()).length === 0
+  return results.length === roles.length && (await sw.inbox.list()).length === 0
 }
 
 async function submitMissing({ sw, outside }: Stage, roles: readonly Role[]): Promise<boolean> {
@@ -63,7 +63,7 @@ async function submitMissing({ sw, outside }: Stage, roles: readonly Role[]): Pr
     // An earlier life may have been asked and have died before it could answer.
     const { session_id: into, run_id } =
       (await findRun(sw, role.tag)) ??
-      (await sw.submit({
+      (await sw.runs.start({
         agent: 'clerk',
         input: role.tag,
         ...(role.mode === undefined ? {} : { mode: role.mode }),
@@ -94,12 +94,12 @@ async function stopSome({ sw, outside }: Stage, roles: readonly Role[]): Promise
     const { session_id, run_id } = run
     if (role.stop.by === 'cancel') {
       if (notes.some((n) => n.told === 'cancelled' && n.run_id === run_id)) continue
-      const { accepted } = await sw.cancel(run_id)
+      const { accepted } = await sw.runs.cancel(run_id)
       await outside.note({ told: 'cancelled', run_id, accepted })
     } else {
       if (notes.some((n) => n.told === 'closed' && n.session_id === session_id)) continue
       // A restart finishes a closing that it finds.
-      if (!(await sw.runelog.head(session_id))?.sealed) await sw.closeSession(session_id)
+      if (!(await sw.runelog.head(session_id))?.sealed) await sw.sessions.close(session_id)
       await outside.note({ told: 'closed', session_id })
     }
     acted = true
@@ -108,7 +108,7 @@ async function stopSome({ sw, outside }: Stage, roles: readonly Role[]): Promise
 
   async function isTime(once: 'submitted' | 'waiting' | 'begun', { run_id }: Submitted) {
     if (once === 'submitted') return true
-    if (once === 'waiting') return (await sw.find(run_id)).run.status === 'waiting_user'
+    if (once === 'waiting') return (await sw.runs.show(run_id)).status === 'waiting_user'
     return (await outside.effects()).some((effect) => effect.run_id === run_id)
   }
 }
@@ -118,9 +118,9 @@ async function readResults({ sw, outside }: Stage): Promise<boolean> {
   const notes = await outside.notes()
   for (const { run_id } of submissions(notes).values()) {
     if (notes.some((n) => n.told === 'result' && n.run_id === run_id)) continue
-    const { status } = (await sw.find(run_id)).run
+    const { status } = await sw.runs.show(run_id)
     if (status !== 'succeeded' && status !== 'failed' && status !== 'canceled') continue
-    const { result } = await (await sw.run(run_id)).result()
+    const { result } = await (await sw.runs.get(run_id)).result()
     await outside.note({ told: 'result', run_id, status, result })
     acted = true
   }
@@ -129,7 +129,7 @@ async function readResults({ sw, outside }: Stage): Promise<boolean> {
 
 async function answerInbox({ sw, outside }: Stage, roles: readonly Role[]): Promise<boolean> {
   let acted = false
-  for (const open of await sw.inbox()) {
+  for (const open of await sw.inbox.list()) {
     const { interaction_id } = open
     const notes = await outside.notes()
     const tag = [...submissions(notes).values()].find((n) => n.run_id === open.run_id)?.tag
@@ -137,7 +137,7 @@ async function answerInbox({ sw, outside }: Stage, roles: readonly Role[]): Prom
     if (isSilent && open.interaction_kind !== 'settlement') continue
     if (notes.some((n) => n.told === 'replied' && n.interaction_id === interaction_id)) continue
     const reply = await replyTo(sw, outside, open)
-    await sw.reply(interaction_id, { reply, idempotency_key: interaction_id })
+    await sw.inbox.reply(interaction_id, { reply, idempotency_key: interaction_id })
     await outside.note({ told: 'replied', interaction_id, reply })
     acted = true
   }
@@ -148,7 +148,7 @@ async function answerInbox({ sw, outside }: Stage, roles: readonly Role[]): Prom
 async function replyTo(sw: Statewright, outside: Outside, open: OpenInteraction): Promise<Json> {
   const { tool } = await requestOf(sw, open)
   if (open.interaction_kind === 'approval') {
-    const { digest } = await sw.interaction(open.interaction_id)
+    const { digest } = await sw.inbox.get(open.interaction_id)
     return tool === 'accounts.delete' ? { decision: 'deny' } : { decision: 'approve', digest }
   }
   if (open.interaction_kind === 'ecs') return { action: 'approve', data: await dataFor(sw, open) }

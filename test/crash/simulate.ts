@@ -150,9 +150,12 @@ async function goOn(sw: Statewright) {
   for (const row of await sw.runelog.rows(subjects)) {
     const { machine, state } = row.value
     if (machine !== 'session') continue
-    if (state === 'paused') await sw.resumeSession(row.key)
+    if (state === 'paused') await sw.sessions.resume(row.key)
     if (state !== 'suspended') continue
-    for (const bringBack of [() => sw.replenish(row.key, { tool_calls: 1_000 }), () => sw.reset(row.key)])
+    for (const bringBack of [
+      () => sw.sessions.replenish(row.key, { tool_calls: 1_000 }),
+      () => sw.sessions.reset(row.key),
+    ])
       await bringBack().catch((error) => {
         if (!(error instanceof Fault)) throw error
       })

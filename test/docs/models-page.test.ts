@@ -16,7 +16,7 @@ test.each(examples)('the example works as it stands: %#', async (code) => {
   vi.stubEnv('OPENAI_API_KEY', 'none')
   const config = await evaluate(code)
   const sw = await createStatewright({ ...config, store: 'memory:' })
-  const session_id = await sw.createSession({ agent: Object.keys(config.agents)[0] ?? '' })
+  const { session_id } = await sw.sessions.create({ agent: Object.keys(config.agents)[0] ?? '' })
   const [spawned] = (await sw.runelog.read(session_id)).filter(({ kind }) => kind === 'agent.spawning')
   expect(JSON.stringify(spawned?.payload)).toMatch(/claude|gpt|qwen|mistral/)
   await sw.close()

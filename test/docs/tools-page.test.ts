@@ -14,7 +14,7 @@ test.each(examples)('the example works as it stands: %#', async (code) => {
   const { mcp, ...rest } = config
   const agents = Object.fromEntries(Object.entries(config.agents).map(([name, one]) => [name, { ...one, mcp: [] }]))
   const sw = await createStatewright({ ...rest, agents, store: 'memory:' })
-  expect(sw.agents()[0]?.tools).toContain('ask_person')
+  expect(sw.agents.list()[0]?.tools).toContain('ask_person')
   await sw.close()
 })
 

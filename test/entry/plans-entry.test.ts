@@ -55,6 +55,7 @@ test('F-53 package: every entry of the package is built from a source file', () 
     './testing',
     './plans',
     './goals',
+    './observation',
     './postgres',
     './mcp',
     './server',

@@ -56,7 +56,7 @@ export async function startOperator(url: string, bank: Awaited<ReturnType<typeof
     const begun = performance.now()
     for (;;) {
       try {
-        const { run_id, session_id } = await sw.submit({
+        const { run_id, session_id } = await sw.runs.start({
           agent: kind,
           input,
           idempotency_key: `order-${order}-${kind}`,
@@ -78,7 +78,7 @@ export async function startOperator(url: string, bank: Awaited<ReturnType<typeof
   }
 
   async function answer(): Promise<void> {
-    const inbox = await sw.inbox()
+    const inbox = await sw.inbox.list()
     for (const { interaction_id, interaction_kind, session_id, run_id } of inbox) {
       const job = jobs.get(run_id ?? '')
       const reply =
@@ -88,7 +88,7 @@ export async function startOperator(url: string, bank: Awaited<ReturnType<typeof
             : { outcome: 'did_not' as const, reason: 'The bank has no booking for this order.' }
           : { decision: 'approve' as const }
       try {
-        await sw.reply(interaction_id, { reply })
+        await sw.inbox.reply(interaction_id, { reply })
         answers.set(interaction_id, { session_id, said: 'outcome' in reply ? reply.outcome : reply.decision })
       } catch (error) {
         count(error)

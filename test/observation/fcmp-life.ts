@@ -240,14 +240,14 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
 
   async function begin() {
     const given = plan(chance)
-    const run = await world.sw.submit({
+    const run = await world.sw.runs.start({
       agent: 'main',
       input: given.join(' '),
       mode: chance() < 0.1 ? 'auto' : 'interactive',
       interactive_require_user_reply: chance() < 0.4,
     })
     const reader = read(run.run_id)
-    if (chance() < 0.1) await trying(world.sw.cancel(run.run_id, 'too late'))
+    if (chance() < 0.1) await trying(world.sw.runs.cancel(run.run_id, 'too late'))
     return { ...run, given, reader }
   }
   const runs: Awaited<ReturnType<typeof begin>>[] = []
@@ -261,29 +261,31 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
     return living
   }
   async function answer() {
-    const inbox = await world.sw.inbox()
+    const inbox = await world.sw.inbox.list()
     if (inbox.length === 0) return
     const { interaction_id, interaction_kind } = pick(inbox, chance)
     const expected = chance() < 0.1 ? { expected_waiting: ['exe_1', 'exe_2', 'exe_3'] } : {}
-    await trying(world.sw.reply(interaction_id, { reply: pick(replies[interaction_kind] ?? [], chance), ...expected }))
+    await trying(
+      world.sw.inbox.reply(interaction_id, { reply: pick(replies[interaction_kind] ?? [], chance), ...expected }),
+    )
   }
   /**
    * Answers everything that one run asked while its session is paused: after the first answer the run is queued, and
    * stays so. The next process may find another definition of what was approved.
    */
   async function answerPaused() {
-    const inbox = await world.sw.inbox()
+    const inbox = await world.sw.inbox.list()
     const asked = Object.values(Object.groupBy(inbox, ({ run_id }) => run_id ?? ''))
     const [most = []] = asked.toSorted((a = [], b = []) => b.length - a.length || chance() - 0.5)
     const { session_id } = most[0] ?? {}
     if (session_id === undefined) return
-    await trying(world.sw.pause(session_id))
+    await trying(world.sw.sessions.pause(session_id))
     for (const { interaction_id, interaction_kind } of most.slice(chance() < 0.3 ? 1 : 0))
-      await trying(world.sw.reply(interaction_id, { reply: pick(replies[interaction_kind] ?? [], chance) }))
+      await trying(world.sw.inbox.reply(interaction_id, { reply: pick(replies[interaction_kind] ?? [], chance) }))
     if (chance() < 0.3) await hand.advance(reply_timeout_ms)
     if (chance() < 0.3) await changeTool()
     await quiet()
-    await trying(world.sw.resumeSession(session_id))
+    await trying(world.sw.sessions.resume(session_id))
   }
   const agents = () => ({ main: agentOf(tools, edition), other: agentOf(tools) })
   /** The process ends in good order; in the next one the definition of a tool is another. */
@@ -301,11 +303,11 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
     [3, () => hand.advance(2_000)],
     [2, () => hand.advance(reply_timeout_ms)],
     [3, async () => tools.letGo()],
-    [2, onOne((run) => world.sw.cancel(run.run_id, 'enough'))],
-    [1, onOne((run) => world.sw.interrupt(run.run_id, 'stop'))],
-    [1, onOne((run) => world.sw.steer(run.run_id, 'says'))],
-    [2, onOne((run) => world.sw.reset(run.session_id))],
-    [1, onOne((run) => world.sw.closeSession(run.session_id))],
+    [2, onOne((run) => world.sw.runs.cancel(run.run_id, 'enough'))],
+    [1, onOne((run) => world.sw.runs.interrupt(run.run_id, 'stop'))],
+    [1, onOne((run) => world.sw.runs.steer(run.run_id, 'says'))],
+    [2, onOne((run) => world.sw.sessions.reset(run.session_id))],
+    [1, onOne((run) => world.sw.sessions.close(run.session_id))],
     // It is killed where it stands.
     [
       2,
@@ -332,8 +334,8 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
     await quiet()
   }
   for (const run of await open()) {
-    await trying(world.sw.resumeSession(run.session_id))
-    await trying(world.sw.cancel(run.run_id, 'the end'))
+    await trying(world.sw.sessions.resume(run.session_id))
+    await trying(world.sw.runs.cancel(run.run_id, 'the end'))
   }
   tools.letGo()
   await quiet()

@@ -26,7 +26,7 @@ const refund = tool({
 test('the views of what the runtime itself writes: asked, approved, done', async () => {
   const model = scriptedModel([call('payments.refund', { order: 42 }), say('Order 42 is refunded.')])
   const world = await createWorld({ agents: { support: agent({ role: 'support', model, tools: [refund] }) } })
-  const run = await world.sw.submit({ agent: 'support', input: 'Refund order 42', mode: 'interactive' })
+  const run = await world.sw.runs.start({ agent: 'support', input: 'Refund order 42', mode: 'interactive' })
   const { session_id, run_id } = run
 
   const waits = await world.until(session_id, (rune) => rune.to === 'waiting_user')
@@ -35,7 +35,7 @@ test('the views of what the runtime itself writes: asked, approved, done', async
   expect(graphState(waiting)).toMatchObject({ status: 'suspended', expected_waiting: [expect.any(String)] })
   expect(runLine(waiting, run_id, waits.at)).toContain(interaction_id)
 
-  await world.sw.reply(interaction_id, { reply: { decision: 'approve' } })
+  await world.sw.inbox.reply(interaction_id, { reply: { decision: 'approve' } })
   await run.result()
   const runes = await world.runes(session_id)
   expect(auditRunes(runes)).toEqual([])
@@ -47,9 +47,9 @@ test('the views of what the runtime itself writes: asked, approved, done', async
   expect(stream.find((event) => event.type === 'user.input.required')?.data).toMatchObject({ interaction_id })
 
   const graph = graphState(runes)
-  expect(await world.sw.graphState(session_id)).toEqual(graph)
-  expect(await world.sw.graphState(session_id, { at_event_id: waits.event_id })).toEqual(graphState(waiting))
-  await expect(world.sw.graphState('ses_none')).rejects.toMatchObject({ code: 'not_found' })
+  expect(await world.sw.sessions.graphState(session_id)).toEqual(graph)
+  expect(await world.sw.sessions.graphState(session_id, { at_event_id: waits.event_id })).toEqual(graphState(waiting))
+  await expect(world.sw.sessions.graphState('ses_none')).rejects.toMatchObject({ code: 'not_found' })
   expect(graph.status).toBe('idle')
   expect(graph.dialogue).toMatchObject([
     { role: 'user', content: 'Refund order 42' },

@@ -14,12 +14,12 @@ scenario('AG-02', 'each rune of an agent is written on its move, with its payloa
     // GIVEN a session whose root agent ran a turn
     const { session_id, run_id } = await submit([say('Done.')])
     await sw.idle()
-    const { agent_id: parent_id } = (await sw.find(run_id)).run
+    const { agent_id: parent_id } = await sw.runs.show(run_id)
     // WHEN another agent works for it, one cannot be set up, and the first is killed
-    const child = await sw.spawnAgent(session_id, 'second', { parent_id, budget: { tool_calls: 3 } })
+    const child = await sw.agents.spawn(session_id, 'second', { parent_id, budget: { tool_calls: 3 } })
     open('unfit')
-    await expect(sw.spawnAgent(session_id, 'unfit')).rejects.toMatchObject({ code: 'agent_unfit' })
-    await sw.killAgent(parent_id, { reason: 'not needed' })
+    await expect(sw.agents.spawn(session_id, 'unfit')).rejects.toMatchObject({ code: 'agent_unfit' })
+    await sw.agents.kill(parent_id, { reason: 'not needed' })
     // THEN these runes tell it
     const kinds = [
       'agent.spawning',
@@ -113,7 +113,7 @@ scenario('AG-03', 'an agent that crashes harms neither its parent nor its siblin
     const told = results.map(({ payload }) => payload)
     expect(told).toContainEqual(expect.objectContaining({ status: 'error', error: expect.stringContaining('bang') }))
     expect(told).toContainEqual(expect.objectContaining({ status: 'success', output: 'Found.' }))
-    expect(await sw.sessions()).toMatchObject([{ session_id, state: 'active' }])
+    expect(await sw.sessions.list()).toMatchObject([{ session_id, state: 'active' }])
     expect(warnings.map(({ message }) => message)).toEqual(['an agent crashed'])
   }, agents)
 })

@@ -115,16 +115,16 @@ scenario('EC-05', 'resume() of the library refuses each terminal status with an 
       say('Done.'),
     ])
     await sw.idle()
-    const [approval] = await sw.inbox()
-    await sw.reply(approval?.interaction_id ?? '', { reply: { decision: 'deny' } })
+    const [approval] = await sw.inbox.list()
+    await sw.inbox.reply(approval?.interaction_id ?? '', { reply: { decision: 'deny' } })
     await sw.idle()
-    await sw.cancel(run_id)
+    await sw.runs.cancel(run_id)
     await sw.idle()
     const moves = (await runes(session_id)).filter((rune) => rune.machine === 'contract')
     const ends = new Map(moves.map((rune) => [rune.subject_id ?? '', rune.to ?? '']))
     expect([...ends.values()].sort()).toEqual([...terminal].sort())
     for (const [execution_id, from] of ends)
-      await expect(sw.resume(execution_id, { reply: sized })).rejects.toMatchObject({
+      await expect(sw.executions.resume(execution_id, { reply: sized })).rejects.toMatchObject({
         code: 'transition_refused',
         details: { machine: 'contract', from, on: 'resume', refusal: 'terminal' },
       })

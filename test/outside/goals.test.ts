@@ -268,7 +268,7 @@ scenario('GO-06', 'a block is resolved by its answer, or stops the loop when it 
     ]
     const waiting = await rests(answered.goal_id)
     expect(waiting).toMatchObject({ state: 'blocked', waits_for: [{ prompt: 'Which size?' }] })
-    await sw.reply(waiting.waits_for[0]?.interaction_id ?? '', { reply: sized })
+    await sw.inbox.reply(waiting.waits_for[0]?.interaction_id ?? '', { reply: sized })
     expect(await rests(answered.goal_id)).toMatchObject({ state: 'goal_met' })
     await sw.goals.reject(refused.goal_id, { reason: 'not known' })
     expect(await rests(refused.goal_id)).toMatchObject({
@@ -279,7 +279,7 @@ scenario('GO-06', 'a block is resolved by its answer, or stops the loop when it 
       state: 'stopped',
       reason: expect.stringMatching(/blocked/),
     })
-    expect(await sw.inbox()).toEqual([])
+    expect(await sw.inbox.list()).toEqual([])
   }),
 )
 

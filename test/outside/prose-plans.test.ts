@@ -86,11 +86,11 @@ test('P-046 red lines: a crossed one puts a notice into the inbox, which stays u
   expect(aborted.state).toBe('ABORTED')
   // It stays, whatever else is planned.
   await sw.plans.submit({ intent: intentOf('read-only'), facts })
-  const notices = (await sw.inbox()).filter(({ session_id }) => session_id === aborted.session_id)
+  const notices = (await sw.inbox.list()).filter(({ session_id }) => session_id === aborted.session_id)
   expect(notices).toMatchObject([{ interaction_kind: 'notice' }])
   const [notice] = notices
-  await sw.reply(notice?.interaction_id ?? '', { reply: { acknowledged: true } })
-  expect((await sw.inbox()).filter(({ session_id }) => session_id === aborted.session_id)).toEqual([])
+  await sw.inbox.reply(notice?.interaction_id ?? '', { reply: { acknowledged: true } })
+  expect((await sw.inbox.list()).filter(({ session_id }) => session_id === aborted.session_id)).toEqual([])
 })
 
 test.each<[string, () => Promise<PlanView>, () => Promise<PlanView>]>([

@@ -41,9 +41,9 @@ scenario(
     return withLibrary(async ({ sw, submit }) => {
       const run = await submit('Pay.', { agent: 'player' })
       await sw.idle()
-      const [asked] = await sw.inbox()
-      const { digest } = await sw.interaction(asked?.interaction_id ?? '')
-      await sw.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve', digest } })
+      const [asked] = await sw.inbox.list()
+      const { digest } = await sw.inbox.get(asked?.interaction_id ?? '')
+      await sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve', digest } })
       expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
       const told = JSON.stringify(prompts.at(-1)?.filter(({ role }) => role === 'tool'))
       expect(told).toContain('[SUCCESS IRREVERSIBLE (human-confirmed)] pay.asked: r-1')
@@ -122,10 +122,13 @@ scenario('OB-11', 'the library lists the same facts, and those of one agent', ()
     const { session_id } = first
     const second = await submit([call('work', { broken: 'No.' }), say('Two.')], { session_id, agent: 'second' })
     await second.result()
-    const { agent_id } = (await sw.find(second.run_id)).run
-    expect((await sw.memory(session_id)).map(({ final_status }) => final_status)).toEqual(['completed', 'failed'])
-    expect(await sw.memory(session_id, { agent_id })).toMatchObject([{ agent_id, error_summary: 'No.' }])
-    await expect(sw.memory('ses_never_was')).rejects.toMatchObject({ code: 'not_found' })
+    const { agent_id } = await sw.runs.show(second.run_id)
+    expect((await sw.sessions.memory(session_id)).map(({ final_status }) => final_status)).toEqual([
+      'completed',
+      'failed',
+    ])
+    expect(await sw.sessions.memory(session_id, { agent_id })).toMatchObject([{ agent_id, error_summary: 'No.' }])
+    await expect(sw.sessions.memory('ses_never_was')).rejects.toMatchObject({ code: 'not_found' })
   }),
 )
 

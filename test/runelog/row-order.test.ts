@@ -8,7 +8,7 @@ test('F-92 read models: a row does not depend on the order in which a caller wro
   const store = `sqlite:${temporaryFolder()}/store.db`
   const talker = agent({ role: 'talker', model: scriptedModel([say('hello')]) })
   const sw = await createStatewright({ store, agents: { talker } })
-  const run = await sw.submit({ agent: 'talker', input: { zebra: 'last', apple: { pear: 'one', kiwi: 'two' } } })
+  const run = await sw.runs.start({ agent: 'talker', input: { zebra: 'last', apple: { pear: 'one', kiwi: 'two' } } })
   await run.result()
   await sw.close()
   // The log keeps fields in canonical order, and verify folds what the log has.

@@ -24,10 +24,10 @@ async function payments(options: Partial<WorldOptions> = {}, key_scope: 'session
     answered % 2 === 0 ? call('payments.pay', { order: 1 }) : say('ok'),
   )
   const world = await createWorld({ agents: { payer: agent({ role: 'payer', model, tools: [pay] }) }, ...options })
-  const { session_id } = await world.sw.submit({ agent: 'payer', input: 'pay' })
+  const { session_id } = await world.sw.runs.start({ agent: 'payer', input: 'pay' })
   await world.sw.idle()
   const again = async () => {
-    await world.sw.submit({ agent: 'payer', input: 'pay', session_id })
+    await world.sw.runs.start({ agent: 'payer', input: 'pay', session_id })
     await world.sw.idle()
   }
   return { keys, world, session_id, again }
@@ -39,12 +39,12 @@ test('what was done is done again only by leave of a person, and once per leave'
   expect(keys).toHaveLength(1)
 
   const opened = (await world.runes(session_id)).find((r) => r.kind === 'contract.opened')
-  await world.sw.allowAgain(opened?.execution_id ?? '', 'a person')
+  await world.sw.executions.allowAgain(opened?.execution_id ?? '', 'a person')
   await again()
   await again()
   expect(keys).toHaveLength(2)
   expect(new Set(keys).size).toBe(2)
-  await expect(world.sw.allowAgain('exe_none')).rejects.toMatchObject({ code: 'not_found' })
+  await expect(world.sw.executions.allowAgain('exe_none')).rejects.toMatchObject({ code: 'not_found' })
   await world.end()
 })
 
@@ -52,7 +52,7 @@ test('what was done again by leave of a person is done once more by leave to rep
   const { keys, world, session_id, again } = await payments()
   const last = async () => (await world.runes(session_id)).findLast((r) => r.kind === 'contract.opened')?.execution_id
   for (const times of [2, 3, 4]) {
-    await world.sw.allowAgain((await last()) ?? '')
+    await world.sw.executions.allowAgain((await last()) ?? '')
     await again()
     await again()
     expect(keys).toHaveLength(times)
@@ -66,7 +66,7 @@ test.each(['memory', 'sqlite'] as const)(
   async (store) => {
     const { keys, world, session_id } = await payments({ store }, 'global')
     const elsewhere = async () => {
-      const run = await world.sw.submit({ agent: 'payer', input: 'pay' })
+      const run = await world.sw.runs.start({ agent: 'payer', input: 'pay' })
       await world.sw.idle()
       return (await world.runes(run.session_id)).find((r) => r.kind === 'contract.opened')?.execution_id ?? ''
     }
@@ -75,14 +75,14 @@ test.each(['memory', 'sqlite'] as const)(
     expect(keys).toHaveLength(1)
 
     // The session is closed and archived after that, and its leave still counts.
-    await world.sw.allowAgain(first, 'a person')
-    await world.sw.closeSession(session_id)
-    await world.sw.archiveSession(session_id)
+    await world.sw.executions.allowAgain(first, 'a person')
+    await world.sw.sessions.close(session_id)
+    await world.sw.sessions.archive(session_id)
     const second = await elsewhere()
     await elsewhere()
     expect(keys).toHaveLength(2)
 
-    await world.sw.allowAgain(second, 'a person')
+    await world.sw.executions.allowAgain(second, 'a person')
     await elsewhere()
     await elsewhere()
     expect(keys).toHaveLength(3)
@@ -115,7 +115,7 @@ test('F-92 claims: a repetition behind a lost row is refused with the name of th
   expect(runes.findLast((rune) => rune.kind === 'run.moved')).toMatchObject({ to: 'succeeded' })
   expect({ payments: keys.length, refusals }).toEqual({ payments: 1, refusals: 1 })
   // AND a person can still let it be done again
-  await world.sw.allowAgain(paid?.execution_id ?? '', 'a person')
+  await world.sw.executions.allowAgain(paid?.execution_id ?? '', 'a person')
   await again()
   expect(keys).toHaveLength(2)
   await world.end()

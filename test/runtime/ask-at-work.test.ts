@@ -44,8 +44,8 @@ test('the answer reaches the tool, however long it takes, and others work meanwh
   const { worker, heard } = asking(form)
   const world = await worldOf(worker, { max_concurrent_runs: 1 })
   const runs = [
-    await world.sw.submit({ agent: 'worker', input: 1 }),
-    await world.sw.submit({ agent: 'worker', input: 2 }),
+    await world.sw.runs.start({ agent: 'worker', input: 1 }),
+    await world.sw.runs.start({ agent: 'worker', input: 2 }),
   ]
   // The only slot is lent while the first run waits, or the second could not ask.
   const opened = await Promise.all(
@@ -53,7 +53,7 @@ test('the answer reaches the tool, however long it takes, and others work meanwh
   )
   await world.hand.advance(60_000)
   for (const { interaction_id = '' } of opened)
-    await world.sw.reply(interaction_id, { reply: { action: 'approve', data: { size: 7 } } })
+    await world.sw.inbox.reply(interaction_id, { reply: { action: 'approve', data: { size: 7 } } })
   for (const run of runs) {
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     expect(auditRunes(await world.runes(run.session_id))).toEqual([])
@@ -70,7 +70,7 @@ test.each([
 ])('context.ask: without an answer in time the tool gets %s', async (_, request, expected) => {
   const { worker, heard } = asking(request)
   const world = await worldOf(worker)
-  const run = await world.sw.submit({ agent: 'worker', input: 'go', interactive_require_user_reply: false })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go', interactive_require_user_reply: false })
   await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
   await world.hand.advance(15 * 60_000)
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
@@ -86,18 +86,18 @@ test('a question that the tool does not wait for is withdrawn before its result 
     },
   })
   const world = await worldOf(worker)
-  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   const kinds = (await world.runes(run.session_id)).map((r) => r.kind)
   expect(kinds.indexOf('interaction.withdrawn')).toBeGreaterThan(kinds.indexOf('interaction.opened'))
   expect(kinds.indexOf('interaction.withdrawn')).toBeLessThan(kinds.indexOf('tool.result'))
-  expect(await world.sw.inbox()).toEqual([])
+  expect(await world.sw.inbox.list()).toEqual([])
 })
 
 test('the process goes down while it asks: the tool hears silence and its result is recorded', async () => {
   const { worker, heard } = asking(form)
   const world = await worldOf(worker, { store: 'sqlite' })
-  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
   await world.restart()
   await world.until(run.session_id, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
@@ -109,7 +109,7 @@ test('its worker is lost while it asks: the question goes, and a person is asked
   const store = await openStore('memory:')
   const { worker } = asking(form)
   const lost = await worldOf(worker, { store })
-  const run = await lost.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await lost.sw.runs.start({ agent: 'worker', input: 'go' })
   const first = await lost.until(run.session_id, (r) => r.kind === 'interaction.opened')
 
   const world = await worldOf(worker, { store })
@@ -120,7 +120,7 @@ test('its worker is lost while it asks: the question goes, and a person is asked
   const runes = await world.runes(run.session_id)
   const withdrawn = runes.find((r) => r.kind === 'interaction.withdrawn')
   expect(withdrawn?.interaction_id).toBe(first.interaction_id)
-  expect(await world.sw.inbox()).toEqual([expect.objectContaining({ interaction_id: settlement.interaction_id })])
+  expect(await world.sw.inbox.list()).toEqual([expect.objectContaining({ interaction_id: settlement.interaction_id })])
   expect(auditRunes(runes)).toEqual([])
 })
 
@@ -128,7 +128,7 @@ test('its worker is lost while it asks, and it may be repeated: it asks again, a
   const store = await openStore('memory:')
   const { worker } = asking(form, { irreversible: false, idempotent: true })
   const lost = await worldOf(worker, { store })
-  const run = await lost.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await lost.sw.runs.start({ agent: 'worker', input: 'go' })
   const first = await lost.until(run.session_id, (r) => r.kind === 'interaction.opened')
 
   const world = await worldOf(worker, { store })
@@ -136,8 +136,8 @@ test('its worker is lost while it asks, and it may be repeated: it asks again, a
     run.session_id,
     (r) => r.kind === 'interaction.opened' && r.interaction_id !== first.interaction_id,
   )
-  expect(await world.sw.inbox()).toEqual([expect.objectContaining({ interaction_id: again.interaction_id })])
-  await world.sw.reply(again.interaction_id ?? '', { reply: { action: 'approve', data: { size: 1 } } })
+  expect(await world.sw.inbox.list()).toEqual([expect.objectContaining({ interaction_id: again.interaction_id })])
+  await world.sw.inbox.reply(again.interaction_id ?? '', { reply: { action: 'approve', data: { size: 1 } } })
   await world.until(run.session_id, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
   expect(auditRunes(await world.runes(run.session_id))).toEqual([])
 })
@@ -148,13 +148,13 @@ test('two questions at once are put one after the other, and none outlives the c
       (await Promise.race([ask?.(form), ask?.(usual)])) as unknown as Json,
   })
   const world = await worldOf(worker, { store: 'sqlite' })
-  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
-  const [first, ...others] = await world.sw.inbox()
+  const [first, ...others] = await world.sw.inbox.list()
   expect(others).toEqual([])
-  await world.sw.reply(first?.interaction_id ?? '', { reply: { action: 'approve', data: { size: 7 } } })
+  await world.sw.inbox.reply(first?.interaction_id ?? '', { reply: { action: 'approve', data: { size: 7 } } })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
-  expect(await world.sw.inbox()).toEqual([])
+  expect(await world.sw.inbox.list()).toEqual([])
   expect(auditRunes(await world.runes(run.session_id))).toEqual([])
 })
 
@@ -167,10 +167,10 @@ test('context.ask: a tool that has returned asks no more', async () => {
     },
   })
   const world = await worldOf(worker)
-  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(await kept[0]?.ask?.(form)).toEqual({ action: 'silence' })
-  expect(await world.sw.inbox()).toEqual([])
+  expect(await world.sw.inbox.list()).toEqual([])
 })
 
 test('context.ask: a refused question that the tool does not await does not end the process', async () => {
@@ -182,6 +182,6 @@ test('context.ask: a refused question that the tool does not await does not end 
     },
   })
   const world = await worldOf(worker)
-  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
 })

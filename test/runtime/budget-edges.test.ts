@@ -5,6 +5,7 @@ import { summaries } from '../../src/runtime/models/summaries.ts'
 import { ask, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { createWorld } from '../support/world.ts'
+import { writable } from '../support/writable.ts'
 
 const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => n })
 const wait = tool({ name: 'shop.wait', input: z.object({}), approval: 'always', run: () => 'waited' })
@@ -19,15 +20,15 @@ describe('what is left of a budget', () => {
       price: { input_usd_per_million: 1_000_000, output_usd_per_million: 1_000_000 },
     })
     const world = await createWorld({ agents: { main } })
-    const run = await world.sw.submit({ agent: 'main', input: 'Go.', session_budget: { cost_usd: 2 } })
+    const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', session_budget: { cost_usd: 2 } })
     await world.sw.idle()
-    expect((await world.sw.find(run.run_id)).run.status).toBe('queued')
+    expect((await world.sw.runs.show(run.run_id)).status).toBe('queued')
 
     const refused = { code: 'budget_too_small', message: expect.stringContaining('of 2 cost_usd it has used 2') }
-    await expect(world.sw.replenish(run.session_id, { cost_usd: 2 })).rejects.toMatchObject(refused)
-    await expect(world.sw.replenish(run.session_id, { tokens: 100 })).rejects.toMatchObject(refused)
+    await expect(world.sw.sessions.replenish(run.session_id, { cost_usd: 2 })).rejects.toMatchObject(refused)
+    await expect(world.sw.sessions.replenish(run.session_id, { tokens: 100 })).rejects.toMatchObject(refused)
 
-    await world.sw.replenish(run.session_id, { cost_usd: 2.5 })
+    await world.sw.sessions.replenish(run.session_id, { cost_usd: 2.5 })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     await world.end()
   })
@@ -40,12 +41,16 @@ describe('what is left of a budget', () => {
     })
     const world = await createWorld({ agents: { main } })
     const { sw } = world
-    const run = await sw.submit({ agent: 'main', input: 'My number is 4711.', budget: { tokens: 6, tool_calls: 10 } })
+    const run = await sw.runs.start({
+      agent: 'main',
+      input: 'My number is 4711.',
+      budget: { tokens: 6, tool_calls: 10 },
+    })
     await sw.idle()
     const submitted = (await world.runes(run.session_id)).find((r) => r.kind === 'run.submitted')
-    await sw.redact(run.session_id, submitted?.event_id ?? 0, 'private')
-    const [asked] = await sw.inbox()
-    await sw.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
+    await sw.sessions.redact(run.session_id, submitted?.event_id ?? 0, 'private')
+    const [asked] = await sw.inbox.list()
+    await sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
 
     expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'BUDGET_EXHAUSTED' })
     expect((await world.runes(run.session_id)).filter((r) => r.kind === 'tool.call')).toHaveLength(3)
@@ -60,22 +65,22 @@ describe('what is left of a budget', () => {
     })
     const world = await createWorld({ agents: { main } })
     const { sw } = world
-    const session_id = await sw.createSession({ agent: 'main', title: 'Mine', session_budget: { tool_calls: 1 } })
-    const run = await sw.submit({ agent: 'main', input: 'Go.', session_id })
+    const { session_id } = await sw.sessions.create({ agent: 'main', title: 'Mine', session_budget: { tool_calls: 1 } })
+    const run = await sw.runs.start({ agent: 'main', input: 'Go.', session_id })
     await sw.idle()
-    await sw.replenish(session_id, { tool_calls: 2 })
+    await sw.sessions.replenish(session_id, { tool_calls: 2 })
     await sw.idle()
     for (const rune of await world.runes(session_id))
       if (rune.kind === 'session.unsuspended' || rune.kind === 'session.created')
-        await sw.redact(session_id, rune.event_id, 'private')
-    await sw.runelog.rebuild()
+        await sw.sessions.redact(session_id, rune.event_id, 'private')
+    await writable(sw).rebuild()
     const [begun] = await world.runes(session_id)
     expect(begun?.payload).toMatchObject({ config: { budget: { tool_calls: 1 } } })
     expect(JSON.stringify(begun)).not.toContain('Mine')
 
-    await expect(sw.replenish(session_id, { tokens: 100 })).rejects.toMatchObject({ code: 'budget_too_small' })
-    expect((await sw.find(run.run_id)).run.status).toBe('queued')
-    await sw.replenish(session_id, { tool_calls: 3 })
+    await expect(sw.sessions.replenish(session_id, { tokens: 100 })).rejects.toMatchObject({ code: 'budget_too_small' })
+    expect((await sw.runs.show(run.run_id)).status).toBe('queued')
+    await sw.sessions.replenish(session_id, { tool_calls: 3 })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     await world.end()
   })
@@ -89,12 +94,12 @@ describe('what is left of a budget', () => {
     })
     const world = await createWorld({ agents: { main } })
     const { sw } = world
-    const { session_id, run_id } = await sw.submit({ agent: 'main', input: 'Go.' })
+    const { session_id, run_id } = await sw.runs.start({ agent: 'main', input: 'Go.' })
     await sw.idle()
-    const [asked] = await sw.inbox()
-    await sw.reply(asked?.interaction_id ?? '', { reply: { action: 'approve', data: { choice: 'red' } } })
+    const [asked] = await sw.inbox.list()
+    await sw.inbox.reply(asked?.interaction_id ?? '', { reply: { action: 'approve', data: { choice: 'red' } } })
     await sw.idle()
-    const { used } = (await sw.find(run_id)).run
+    const { used } = await sw.runs.show(run_id)
     expect(used).toMatchObject({ tool_calls: 1, tokens: 4 })
     const { value } = (await sw.runelog.row(summaries, session_id)) ?? {}
     expect(value).toMatchObject({ used: { tool_calls: 1, tokens: 4 } })

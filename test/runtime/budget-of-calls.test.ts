@@ -12,14 +12,14 @@ test('a step for a person is no tool call: it may be taken when all of those are
   const model = scriptedModel([together(call('shop.look'), sure), sure, say('done'), call('shop.look')])
   const worker = agent({ role: 'worker', model, tools: [look], budget: { tool_calls: 1 } })
   const world = await createWorld({ agents: { worker } })
-  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   for (let round = 0; round < 2; round++) {
     await world.sw.idle()
-    for (const { interaction_id } of await world.sw.inbox())
-      await world.sw.reply(interaction_id, { reply: { action: 'approve' } })
+    for (const { interaction_id } of await world.sw.inbox.list())
+      await world.sw.inbox.reply(interaction_id, { reply: { action: 'approve' } })
   }
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
-  const next = await world.sw.submit({ agent: 'worker', input: 'look', session_id: run.session_id })
+  const next = await world.sw.runs.start({ agent: 'worker', input: 'look', session_id: run.session_id })
   expect(await next.result()).toMatchObject({ status: 'failed', error_code: 'BUDGET_EXHAUSTED' })
   await world.end()
 })

@@ -9,7 +9,7 @@ import { scratchFolder } from '../support/scratch-folder.ts'
 test('who waits for a run does not wait for ever when the process closes', async () => {
   const waits = agent({ role: 'waits', model: scriptedModel([ask({ title: 'Which?', fields: [{ name: 'colour' }] })]) })
   const sw = await createStatewright({ store: 'memory:', agents: { waits } })
-  const run = await sw.submit({ agent: 'waits', input: 'Go.' })
+  const run = await sw.runs.start({ agent: 'waits', input: 'Go.' })
   const result = expect(run.result()).rejects.toMatchObject({ code: 'stopped_waiting' })
   const kinds: string[] = []
   for await (const event of run.events()) {

@@ -24,7 +24,7 @@ async function start(model: Model, run: (context: ToolContext) => Promise<string
   const worker = agent({ role: 'worker', model, tools: [work], retries: { tries: 1 } })
   const world = await createWorld({ agents: { worker }, secrets: { bank: secret } })
   onTestFinished(() => world.end())
-  const submitted = await world.sw.submit({ agent: 'worker', input: 'go' })
+  const submitted = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   const recorded = async () => JSON.stringify(await world.runes(submitted.session_id))
   return { world, run: submitted, recorded }
 }

@@ -20,14 +20,14 @@ async function pausing(races: number) {
   const agents = { main: agent({ role: 'main', model: scriptedModel([say('Done.')]) }) }
   const sw = await createStatewright({ store: { ...store, runelog }, agents })
   onTestFinished(() => sw.close())
-  const run = await sw.submit({ agent: 'main', input: 'Go.' })
+  const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
   await run.result()
   return { sw, session_id: run.session_id, tries: () => tries }
 }
 
 test('decideAndAppend: a decision that loses races is taken again until it is recorded', async () => {
   const { sw, session_id, tries } = await pausing(7)
-  await sw.pause(session_id)
+  await sw.sessions.pause(session_id)
   expect(tries()).toBe(8)
   expect((await sw.runelog.read(session_id)).at(-1)).toMatchObject({ kind: 'session.paused' })
 })
@@ -35,7 +35,10 @@ test('decideAndAppend: a decision that loses races is taken again until it is re
 test('decideAndAppend: a decision that loses 20 races is refused as contended, and nothing is recorded', async () => {
   const { sw, session_id, tries } = await pausing(Number.POSITIVE_INFINITY)
   const before = await sw.runelog.head(session_id)
-  await expect(sw.pause(session_id)).rejects.toMatchObject({ code: 'contended', details: { session_id, tries: 20 } })
+  await expect(sw.sessions.pause(session_id)).rejects.toMatchObject({
+    code: 'contended',
+    details: { session_id, tries: 20 },
+  })
   expect(tries()).toBe(20)
   expect(await sw.runelog.head(session_id)).toEqual(before)
 })

@@ -21,7 +21,7 @@ async function submitted(world: World, session_id: string) {
 
 test('F-93 delegation: a task that is handed on without end stops at the depth limit with a sentence', async () => {
   const world = await worldOf(scriptedModel([onward('go on'), say('done')]))
-  const run = await world.sw.submit({ agent: 'chain', input: 'start' })
+  const run = await world.sw.runs.start({ agent: 'chain', input: 'start' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(await submitted(world, run.session_id)).toHaveLength(9)
   const runes = await world.runes(run.session_id)
@@ -41,7 +41,7 @@ test('F-93 delegation: open tasks of one run and all tasks below one root have l
       max_delegations: 10,
     },
   )
-  const run = await world.sw.submit({ agent: 'chain', input: 'start' })
+  const run = await world.sw.runs.start({ agent: 'chain', input: 'start' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   // Ten tasks and the root, however the rest was refused.
   expect(await submitted(world, run.session_id)).toHaveLength(11)
@@ -55,7 +55,7 @@ test('F-93 delegation: after the cancel of the root is recorded, no task below i
   const world = await worldOf(scriptedModel([together(onward('left'), onward('right')), say('done')]), {
     max_delegations: 1_000,
   })
-  const run = await world.sw.submit({ agent: 'chain', input: 'start' })
+  const run = await world.sw.runs.start({ agent: 'chain', input: 'start' })
   let opened = 0
   await world.until(run.session_id, (rune) => rune.kind === 'run.submitted' && ++opened === 12)
   await run.cancel('enough')
@@ -67,6 +67,6 @@ test('F-93 delegation: after the cancel of the root is recorded, no task below i
   expect(later.filter((rune) => rune.kind === 'run.submitted')).toEqual([])
   expect(later.filter((rune) => rune.kind === 'run.moved' && rune.to === 'running')).toEqual([])
   const all = runes.filter((rune) => rune.kind === 'run.submitted').map((rune) => rune.run_id ?? '')
-  for (const run_id of all) expect(isTerminal(runMachine, (await world.sw.find(run_id)).run.status)).toBe(true)
+  for (const run_id of all) expect(isTerminal(runMachine, (await world.sw.runs.show(run_id)).status)).toBe(true)
   expect(auditRunes(runes)).toEqual([])
 })

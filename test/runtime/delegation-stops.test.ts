@@ -10,14 +10,14 @@ import { createWorld, type World } from '../support/world.ts'
 describe('delegation over stops and restarts', () => {
   test('interrupting the parent interrupts what it delegated, also while that waits for a person', async () => {
     const world = await team()
-    const run = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
-    while ((await world.sw.inbox()).length < 2) await drained()
+    const run = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
+    while ((await world.sw.inbox.list()).length < 2) await drained()
     await run.interrupt('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled', message: 'enough' })
     await world.sw.idle()
     const runes = await world.runes(run.session_id)
     expect(runes.filter((r) => r.kind === 'run.moved' && r.to === 'canceled')).toHaveLength(3)
-    expect(await world.sw.inbox()).toEqual([])
+    expect(await world.sw.inbox.list()).toEqual([])
     expect(auditRunes(runes)).toEqual([])
     await world.end()
   })
@@ -38,7 +38,7 @@ describe('delegation over stops and restarts', () => {
         },
       })
       const world = await createWorld({ agents: { lead, scribe } })
-      const run = await world.sw.submit({ agent: 'lead', input: 'write' })
+      const run = await world.sw.runs.start({ agent: 'lead', input: 'write' })
       await begun.promise
       await run[by]('enough')
       // An interrupt waits for what is under way.
@@ -66,10 +66,10 @@ describe('delegation over stops and restarts', () => {
 
   /** Answers what is asked until the run is over. */
   async function answerAll(world: World, run_id: string) {
-    const { status } = (await world.sw.find(run_id)).run
+    const { status } = await world.sw.runs.show(run_id)
     if (status !== 'running' && status !== 'queued') return status
-    for (const { interaction_id } of await world.sw.inbox())
-      await world.sw.reply(interaction_id, { reply: { decision: 'approve' } })
+    for (const { interaction_id } of await world.sw.inbox.list())
+      await world.sw.inbox.reply(interaction_id, { reply: { decision: 'approve' } })
     await drained()
     return answerAll(world, run_id)
   }
@@ -77,9 +77,9 @@ describe('delegation over stops and restarts', () => {
   test('the process ends in good order ever so often while the children wait for people, and the parent goes on', async () => {
     const world = await team(64, { store: 'sqlite' })
     onTestFinished(() => world.end())
-    const { session_id, run_id } = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
+    const { session_id, run_id } = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
     for (let times = 1; times <= 7; times++) {
-      while ((await world.sw.inbox()).length < 2) await drained()
+      while ((await world.sw.inbox.list()).length < 2) await drained()
       let isUp = false
       const up = world.restart().then(() => {
         isUp = true
@@ -96,13 +96,13 @@ describe('delegation over stops and restarts', () => {
   test('the process is lost ever so often while the children wait for people, and the parent goes on', async () => {
     const store = await openStore('memory:')
     let world = await team(64, { store })
-    const { session_id, run_id } = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
-    while ((await world.sw.inbox()).length < 2) await drained()
+    const { session_id, run_id } = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
+    while ((await world.sw.inbox.list()).length < 2) await drained()
     for (let times = 1; times <= 7; times++) {
       world = await team(64, { store })
       expect(await requeues(world, session_id, run_id)).toBe(times)
       // A start waits for no run; only one that was taken again can be lost again.
-      while ((await world.sw.find(run_id)).run.status !== 'running') await drained()
+      while ((await world.sw.runs.show(run_id)).status !== 'running') await drained()
     }
     expect(await answerAll(world, run_id)).toBe('succeeded')
     await world.end()

@@ -13,12 +13,12 @@ import { createWorld, type WorldOptions } from '../support/world.ts'
 describe('delegation', () => {
   test('children ask people while the parent waits without a slot, and their answers are its results', async () => {
     const world = await team(1)
-    const run = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
-    const opened = () => world.sw.inbox()
+    const run = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
+    const opened = () => world.sw.inbox.list()
     await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
-    while ((await opened()).length > 0 || (await world.sw.find(run.run_id)).run.status !== 'succeeded')
+    while ((await opened()).length > 0 || (await world.sw.runs.show(run.run_id)).status !== 'succeeded')
       for (const { interaction_id } of await opened())
-        await world.sw.reply(interaction_id, { reply: { decision: 'approve' } })
+        await world.sw.inbox.reply(interaction_id, { reply: { decision: 'approve' } })
 
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Both are done.' })
     const runes = await world.runes(run.session_id)
@@ -30,7 +30,7 @@ describe('delegation', () => {
 
   test('cancelling the parent withdraws what it delegated', async () => {
     const world = await team()
-    const run = await world.sw.submit({ agent: 'lead', input: 'write two notes' })
+    const run = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
     await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     await run.cancel('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled' })
@@ -76,22 +76,22 @@ describe('delegation', () => {
 
   test('a message for the name of an agent that works on a task of another goes to one of its own', async () => {
     const { world, begun, done, terminated } = await pair()
-    const run = await world.sw.submit({ agent: 'lead', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'lead', input: 'go' })
     const { session_id } = run
     await begun.promise
-    const message = await world.sw.submit({ agent: 'scribe', input: 'hello', session_id })
+    const message = await world.sw.runs.start({ agent: 'scribe', input: 'hello', session_id })
     done.resolve('written')
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     expect(await message.result()).toMatchObject({ status: 'succeeded' })
-    const again = await world.sw.submit({ agent: 'scribe', input: 'hello', session_id })
-    expect((await world.sw.find(again.run_id)).run.agent_id).toBe((await world.sw.find(message.run_id)).run.agent_id)
+    const again = await world.sw.runs.start({ agent: 'scribe', input: 'hello', session_id })
+    expect((await world.sw.runs.show(again.run_id)).agent_id).toBe((await world.sw.runs.show(message.run_id)).agent_id)
     expect(await terminated(session_id)).toBe(1)
     await world.end()
   })
 
   test('the agent of a task that was withdrawn leaves with it', async () => {
     const { world, begun, terminated } = await pair()
-    const run = await world.sw.submit({ agent: 'lead', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'lead', input: 'go' })
     await begun.promise
     await run.cancel('enough')
     await run.result()
@@ -104,7 +104,7 @@ describe('delegation', () => {
   test('a task is withdrawn at the start if its giver cannot go on', async () => {
     const store = await openStore('memory:')
     const { world, begun, agents } = await pair(store)
-    const run = await world.sw.submit({ agent: 'lead', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'lead', input: 'go' })
     const { session_id } = run
     await begun.promise
 
@@ -140,16 +140,16 @@ describe('delegation', () => {
     const worker = agent({ role: 'worker', model: scriptedModel(() => call('stubborn.work', {})), tools: [stubborn] })
     const world = await createWorld({ agents: { worker } })
     const { sw } = world
-    const session_id = await sw.createSession({ agent: 'worker' })
-    const work = (agent_id: string) => sw.submit({ agent: 'worker', agent_id, input: 'go', session_id })
-    const { agent_id } = await sw.spawnAgent(session_id, 'worker')
-    const child = await sw.spawnAgent(session_id, 'worker', { parent_id: agent_id })
+    const { session_id } = await sw.sessions.create({ agent: 'worker' })
+    const work = (agent_id: string) => sw.runs.start({ agent: 'worker', agent_id, input: 'go', session_id })
+    const { agent_id } = await sw.agents.spawn(session_id, 'worker')
+    const child = await sw.agents.spawn(session_id, 'worker', { parent_id: agent_id })
     const runs = [await work(agent_id)]
     await expect.poll(() => begun).toBe(1)
     runs.push(await work(agent_id), await work(child.agent_id))
 
     // WHEN it is killed by force while a tool of it does not return, THEN no time has to pass
-    await sw.killAgent(agent_id, { force: true })
+    await sw.agents.kill(agent_id, { force: true })
     for (const run of runs) expect(await run.result()).toMatchObject({ status: 'canceled' })
     expect(told.map(({ aborted }) => aborted)).toContain(true)
     await expect(work(agent_id)).rejects.toMatchObject({ code: 'agent_over' })
@@ -163,7 +163,7 @@ describe('delegation', () => {
     const [canceled] = runes.filter(({ kind, to }) => kind === 'run.moved' && to === 'canceled')
     expect(canceled?.payload).toMatchObject({ epoch: 2 })
     // AND what cannot be undone and was under way is asked about
-    expect(await sw.inbox()).toMatchObject([{ interaction_kind: 'settlement' }])
+    expect(await sw.inbox.list()).toMatchObject([{ interaction_kind: 'settlement' }])
     expect(auditRunes(runes)).toEqual([])
     await world.end()
   })

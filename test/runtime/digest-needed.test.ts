@@ -33,10 +33,10 @@ async function asking(irreversible = true, store = 'memory:') {
   })
   const model = scriptedModel([call('payments.refund', { order: 42 }), say('done')])
   const sw = await createStatewright({ store, agents: { support: agent({ role: 'support', model, tools: [refund] }) } })
-  const run = await sw.submit({ agent: 'support', input: 'refund' })
+  const run = await sw.runs.start({ agent: 'support', input: 'refund' })
   await sw.idle()
-  const [{ interaction_id } = { interaction_id: '' }] = await sw.inbox()
-  const { digest } = await sw.interaction(interaction_id)
+  const [{ interaction_id } = { interaction_id: '' }] = await sw.inbox.list()
+  const { digest } = await sw.inbox.get(interaction_id)
   if (digest === null) throw new Error('An approval has a digest.')
   return { sw, run, interaction_id, digest, ran }
 }
@@ -47,13 +47,13 @@ const toldBy = (error: unknown) => JSON.stringify([String(error), error, Object(
 test('F-06 approval: an irreversible action needs the digest, and no refusal reveals it', async () => {
   const { sw, run, interaction_id, digest, ran } = await asking()
   for (const reply of [{ decision: 'approve' }, { decision: 'approve', digest: wrong }]) {
-    const refused = await sw.reply(interaction_id, { reply }).catch((error) => error)
+    const refused = await sw.inbox.reply(interaction_id, { reply }).catch((error) => error)
     expect(refused).toMatchObject({ code: 'reply_unfit', details: { problems: [{ pointer: '/digest' }] } })
     expect(toldBy(refused)).not.toContain(digest)
   }
   await sw.idle()
   expect(ran).toEqual([])
-  await sw.reply(interaction_id, { reply: { decision: 'approve', digest } })
+  await sw.inbox.reply(interaction_id, { reply: { decision: 'approve', digest } })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(ran).toEqual([{ order: 42 }])
   await sw.close()
@@ -61,13 +61,13 @@ test('F-06 approval: an irreversible action needs the digest, and no refusal rev
 
 test('F-06 approval: what can be undone needs no digest, and a denial needs none', async () => {
   const undoable = await asking(false)
-  await undoable.sw.reply(undoable.interaction_id, { reply: { decision: 'approve' } })
+  await undoable.sw.inbox.reply(undoable.interaction_id, { reply: { decision: 'approve' } })
   expect(await undoable.run.result()).toMatchObject({ status: 'succeeded' })
   expect(undoable.ran).toHaveLength(1)
   await undoable.sw.close()
 
   const denied = await asking()
-  await denied.sw.reply(denied.interaction_id, { reply: { decision: 'deny' } })
+  await denied.sw.inbox.reply(denied.interaction_id, { reply: { decision: 'deny' } })
   expect(await denied.run.result()).toMatchObject({ status: 'succeeded' })
   expect(denied.ran).toEqual([])
   await denied.sw.close()

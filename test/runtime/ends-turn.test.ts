@@ -15,7 +15,7 @@ async function play(steps: Parameters<typeof scriptedModel>[0], run: () => { ord
   const main = agent({ role: 'main', model: scriptedModel(steps), tools: [look, close(run)] })
   const world = await createWorld({ agents: { main } })
   onTestFinished(() => world.end())
-  const submitted = await world.sw.submit({ agent: 'main', input: 'Close it.' })
+  const submitted = await world.sw.runs.start({ agent: 'main', input: 'Close it.' })
   const result = await submitted.result()
   return { result, runes: await world.runes(submitted.session_id) }
 }

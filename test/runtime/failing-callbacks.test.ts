@@ -51,8 +51,8 @@ test.each([
       log: { info: fail, debug: fail },
       secrets: { log: secret },
     })
-    world.sw.listen(fail)
-    const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+    world.sw.runs.listen(fail)
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     await drained()
     await world.end()

@@ -105,7 +105,7 @@ test.each(hostile)(
   'F-88 tools: a call that returns %s fails with a sentence, and the run goes on',
   async (_, make, says) => {
     const world = await worldWith(make)
-    const run = await world.sw.submit({ agent: 'worker', input: 'look' })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'look' })
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
     const runes = await world.runes(run.session_id)
     const result = runes.find((rune) => rune.kind === 'tool.result')
@@ -116,7 +116,7 @@ test.each(hostile)(
 
 test('F-88 tools: an irreversible call that returns a value nested 5,000 deep has happened', async () => {
   const world = await worldWith(() => nested(5_000), true)
-  const run = await world.sw.submit({ agent: 'worker', input: 'look' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'look' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   const result = (await world.runes(run.session_id)).find((rune) => rune.kind === 'tool.result')
   expect(result?.payload).toMatchObject({ status: 'success', output: expect.stringContaining('was carried out') })
@@ -130,7 +130,7 @@ test('F-88 tools: progress beyond the limit is cut with a notice, and a hostile 
       await ask?.(make() as Json).catch((error: Error) => asked.push(error.message))
     return 'ok'
   })
-  const run = await world.sw.submit({ agent: 'worker', input: 'look' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'look' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   const runes = await world.runes(run.session_id)
   const chunks = runes.flatMap((rune) => (rune.kind === 'tool.progress' ? [rune.payload.chunk] : [])).join('')
@@ -180,7 +180,7 @@ test.each(streams)('F-88 models: %s end the run with a sentence', async (_, even
   const worker = agent({ role: 'worker', model: playing(events) })
   const world = await createWorld({ agents: { worker } })
   onTestFinished(() => world.end())
-  const run = await world.sw.submit({ agent: 'worker', input: 'talk' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'talk' })
   let result: Awaited<ReturnType<typeof run.result>> | undefined
   void run.result().then((came) => {
     result = came
@@ -195,7 +195,7 @@ test('F-88 models: a stream that never waits and never ends leaves the process r
   const worker = agent({ role: 'worker', model: playing(() => forever({ type: 'alive' })) })
   const world = await createWorld({ agents: { worker } })
   onTestFinished(() => world.end())
-  const run = await world.sw.submit({ agent: 'worker', input: 'talk' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'talk' })
   await world.until(run.session_id, (rune) => rune.kind === 'turn.started')
   await run.cancel('enough')
   expect(await run.result()).toMatchObject({ status: 'canceled' })
@@ -215,7 +215,7 @@ test('F-88 models: arguments of every hostile kind fail their call with a senten
   const worker = agent({ role: 'worker', model, tools: [look] })
   const world = await createWorld({ agents: { worker } })
   onTestFinished(() => world.end())
-  const run = await world.sw.submit({ agent: 'worker', input: 'look' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'look' })
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
   const runes = await world.runes(run.session_id)
   const errors = runes.flatMap((rune) => (rune.kind === 'tool.result' ? [rune.payload.error] : []))

@@ -34,7 +34,7 @@ async function paying(options: Partial<WorldOptions> = {}, answer?: (signal: Abo
   const model = scriptedModel([call('bank.pay'), call('bank.pay'), say('done')])
   const agents = { worker: agent({ role: 'worker', model, tools: [pay] }) }
   const world = await createWorld({ agents, ...options })
-  const run = await world.sw.submit({ agent: 'worker', input: 'pay' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'pay' })
   await world.until(run.session_id, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
   const reported = () =>
     world.until(run.session_id, (rune) => rune.kind === 'contract.evidence_added' && 'reported' in rune.payload)
@@ -63,7 +63,7 @@ const done = {
 /** Why "it did not happen" is refused, if it is. A tool is at work until its report is on record. */
 async function refusal(world: World, interaction_id: string): Promise<Fault | undefined> {
   for (;;) {
-    const fault = await world.sw.reply(interaction_id, { reply: { outcome: 'did_not' } }).then(
+    const fault = await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'did_not' } }).then(
       () => undefined,
       (error: Fault) => error,
     )
@@ -77,7 +77,7 @@ describe('F-02 late report: a tool that returns after it was given up', () => {
     const { world, run, bank, reported, interaction_id } = await givenUp()
     bank.resolve({ receipt: 'R-1' })
     expect((await reported()).payload).toEqual(done)
-    const { evidence } = await world.sw.interaction(interaction_id)
+    const { evidence } = await world.sw.inbox.get(interaction_id)
     expect(evidence).toEqual([{ started_at: expect.any(Number) }, expect.objectContaining({ source: 'timeout' }), done])
     const views = createSessionViews(world.sw.runelog, true)
     expect(cardOf(await views.of(run.session_id), interaction_id).evidence).toEqual(evidence)
@@ -93,7 +93,7 @@ describe('F-02 late report: a tool that returns after it was given up', () => {
     expect(await refusal(world, interaction_id)).toMatchObject(refused)
     await world.restart()
     expect(await refusal(world, interaction_id)).toMatchObject(refused)
-    expect((await world.sw.interaction(interaction_id)).evidence.at(-1)).toEqual(done)
+    expect((await world.sw.inbox.get(interaction_id)).evidence.at(-1)).toEqual(done)
     expect(starts()).toBe(1)
     await world.end()
   })
@@ -106,7 +106,7 @@ describe('F-02 late report: a tool that returns after it was given up', () => {
     const { world, run, bank, reported, interaction_id } = await givenUp()
     bank.resolve({ receipt: 'R-1' })
     await reported()
-    await world.sw.reply(interaction_id, { reply: { outcome: 'happened', ...said } })
+    await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'happened', ...said } })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     const told = (await world.runes(run.session_id)).find((rune) => rune.kind === 'tool.result')
     expect(told?.payload).toMatchObject({ status: 'success', output })
@@ -127,7 +127,7 @@ describe('F-02 late report: a tool that returns after it was given up', () => {
     const { world, reported, starts, interaction_id } = await givenUp({}, paid)
     await reported()
     expect(await refusal(world, interaction_id)).toMatchObject({ code: 'reply_unfit' })
-    expect((await world.sw.interaction(interaction_id)).evidence).toContainEqual({ ...done, result: 'paid' })
+    expect((await world.sw.inbox.get(interaction_id)).evidence).toContainEqual({ ...done, result: 'paid' })
     expect(starts()).toBe(1)
     await world.end()
   })
@@ -142,7 +142,7 @@ describe('F-02 late report: a tool that throws after it was given up', () => {
     bank.reject(thrown)
     const said = { source: 'tool', message: 'bank answered 504', reported: says }
     expect((await reported()).payload).toMatchObject(said)
-    expect((await world.sw.interaction(interaction_id)).evidence.at(-1)).toMatchObject(said)
+    expect((await world.sw.inbox.get(interaction_id)).evidence.at(-1)).toMatchObject(said)
     // A person who has looked may say that it did not happen: the tool does not contradict.
     expect(await refusal(world, interaction_id)).toBeUndefined()
     await expect.poll(starts).toBe(2)
@@ -164,27 +164,27 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
     expect(await run.result()).toMatchObject({ status: 'canceled' })
     const interaction_id = await question()
     const began = { started_at: expect.any(Number) }
-    expect((await world.sw.interaction(interaction_id)).evidence).toEqual([began, cancelled])
+    expect((await world.sw.inbox.get(interaction_id)).evidence).toEqual([began, cancelled])
     bank.resolve({ receipt: 'R-1' })
     await reported()
-    expect((await world.sw.interaction(interaction_id)).evidence).toEqual([began, cancelled, done])
+    expect((await world.sw.inbox.get(interaction_id)).evidence).toEqual([began, cancelled, done])
     expect(await refusal(world, interaction_id)).toMatchObject({ code: 'reply_unfit' })
     await world.end()
   })
 
   test('and its session: the report reaches the sealed log', async () => {
     const { world, run, bank, reported, question } = await paying(patience)
-    const closing = world.sw.closeSession(run.session_id, 'bye')
+    const closing = world.sw.sessions.close(run.session_id, 'bye')
     const interaction = question()
     await world.until(run.session_id, (rune) => rune.kind === 'run.requested')
     await world.hand.advance(100)
     await closing
     const interaction_id = await interaction
-    expect((await world.sw.interaction(interaction_id)).evidence).toContainEqual(cancelled)
+    expect((await world.sw.inbox.get(interaction_id)).evidence).toContainEqual(cancelled)
     bank.resolve({ receipt: 'R-1' })
     await reported()
     expect(await refusal(world, interaction_id)).toMatchObject({ code: 'reply_unfit' })
-    await world.sw.reply(interaction_id, { reply: { outcome: 'happened' } })
+    await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'happened' } })
     const last = (await world.runes(run.session_id)).findLast((rune) => rune.kind === 'contract.moved')
     expect(last).toMatchObject({ to: 'completed', payload: { result: { receipt: 'R-1' } } })
     await world.end()
@@ -206,7 +206,7 @@ test('F-107 late report: one that cannot be recorded is recorded later, and then
     },
   }
   const { world, bank, interaction_id } = await givenUp({ store: { ...store, runelog } })
-  const didNot = () => world.sw.reply(interaction_id, { reply: { outcome: 'did_not' } })
+  const didNot = () => world.sw.inbox.reply(interaction_id, { reply: { outcome: 'did_not' } })
   // WHEN the tool says that it did not happen
   bank.reject(new DidNotHappen('The bank was closed.'))
   await expect.poll(() => refusals).toBe(1)

@@ -64,11 +64,11 @@ async function play() {
 
 test('F-31 log: what a tool, a probe, a model and a set-up threw is logged with its stack, without secrets', async () => {
   const { world, lines, requests } = await play()
-  const run = await world.sw.submit({ agent: 'main', input: 'Pay.' })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Pay.' })
   await world.until(run.session_id, (rune) => rune.to === 'waiting_user')
-  const other = await world.sw.submit({ agent: 'cut', input: 'Say.' })
+  const other = await world.sw.runs.start({ agent: 'cut', input: 'Say.' })
   expect(await other.result()).toMatchObject({ status: 'failed' })
-  await world.sw.spawnAgent(run.session_id, 'unfit').catch(() => undefined)
+  await world.sw.agents.spawn(run.session_id, 'unfit').catch(() => undefined)
 
   const told = Object.fromEntries(
     lines.flatMap(({ level, message, details }) =>
@@ -95,8 +95,8 @@ test('F-31 log: what a tool, a probe, a model and a set-up threw is logged with 
   expect(JSON.stringify(lines)).not.toContain(secret)
 
   // Neither the record nor the model gets the stack.
-  const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox()
-  await world.sw.reply(interaction_id, { reply: { outcome: 'happened' } })
+  const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox.list()
+  await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'happened' } })
   await run.result()
   const runes = await world.runes(session_id)
   expect(JSON.stringify(requests)).toContain('The bank refused')
@@ -107,7 +107,7 @@ test('F-31 log: what a tool, a probe, a model and a set-up threw is logged with 
 
 test('F-31 log: debug tells each step, and nothing of what was said or returned', async () => {
   const { world, lines } = await play()
-  const run = await world.sw.submit({ agent: 'main', input: 'Pay with words.' })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Pay with words.' })
   await world.until(run.session_id, (rune) => rune.to === 'waiting_user')
   await world.sw.idle()
   const steps = lines.flatMap(({ level, message }) => (level === 'debug' ? [message] : []))

@@ -25,9 +25,9 @@ test('what is looked for in a long session is found without reading the whole of
   const asker = agent({ role: 'asker', model: scriptedModel([form, say('Thanks.'), form, say('Thanks.')]) })
   const talker = agent({ role: 'talker', model: scriptedModel(() => say('Yes.')) })
   const { sw, end, runes } = await createWorld({ agents: { payer, asker, talker } })
-  const session_id = await sw.createSession({ agent: 'talker' })
+  const { session_id } = await sw.sessions.create({ agent: 'talker' })
   const go = async (agent: string) => {
-    const run = await sw.submit({ agent, input: 'Go.', session_id })
+    const run = await sw.runs.start({ agent, input: 'Go.', session_id })
     await sw.idle()
     return run
   }
@@ -51,12 +51,12 @@ test('what is looked for in a long session is found without reading the whole of
 
   // WHEN the person answers it by its contract, answers it again, and too late
   const few = 400
-  expect(await cost(() => sw.resume(execution_id, given))).toBeLessThan(few)
+  expect(await cost(() => sw.executions.resume(execution_id, given))).toBeLessThan(few)
   await sw.idle()
-  expect(await cost(() => sw.reply(interaction_id, given))).toBeLessThan(few)
+  expect(await cost(() => sw.inbox.reply(interaction_id, given))).toBeLessThan(few)
   expect(
     await cost(() =>
-      expect(sw.reply(interaction_id, { reply: {} })).rejects.toMatchObject({ code: 'interaction_closed' }),
+      expect(sw.inbox.reply(interaction_id, { reply: {} })).rejects.toMatchObject({ code: 'interaction_closed' }),
     ),
   ).toBeLessThan(few)
 
@@ -65,7 +65,7 @@ test('what is looked for in a long session is found without reading the whole of
   const denied = (await runes(session_id)).filter((rune) => rune.kind === 'tool.denied')
   expect(denied).toMatchObject([{ payload: { reason: expect.stringContaining('with the result {"refund":"r-a"}') } }])
   const paid = (await runes(session_id)).find((rune) => rune.kind === 'contract.opened')
-  expect(await cost(() => sw.allowAgain(paid?.execution_id ?? ''))).toBeLessThan(few)
+  expect(await cost(() => sw.executions.allowAgain(paid?.execution_id ?? ''))).toBeLessThan(few)
   await end()
 })
 
@@ -92,7 +92,7 @@ test('fold: questions and unknown outcomes are dropped once they are settled', a
   })
   const loser = agent({ role: 'loser', model: scriptedModel([call('lost.work', {}), say('Done.')]), tools: [lost] })
   const { sw, end, runes, until, hand } = await createWorld({ agents: { asker, loser } })
-  const run = await sw.submit({ agent: 'asker', input: 'Go.' })
+  const run = await sw.runs.start({ agent: 'asker', input: 'Go.' })
   const { session_id } = run
   const given = { action: 'approve', data: { choice: 'red' } }
   const seen = new Set<string | undefined>()
@@ -102,16 +102,16 @@ test('fold: questions and unknown outcomes are dropped once they are settled', a
       (rune) => rune.kind === 'interaction.opened' && !seen.has(rune.interaction_id),
     )
     seen.add(interaction_id)
-    await sw.reply(interaction_id, { reply })
+    await sw.inbox.reply(interaction_id, { reply })
   }
   await run.result()
-  const unknown = await sw.submit({ agent: 'loser', input: 'Go.', session_id, mode: 'auto' })
+  const unknown = await sw.runs.start({ agent: 'loser', input: 'Go.', session_id, mode: 'auto' })
   await until(session_id, (rune) => rune.kind === 'contract.moved' && rune.run_id === unknown.run_id)
   await hand.advance(10)
   await unknown.result()
-  const [settlement] = await sw.inbox()
+  const [settlement] = await sw.inbox.list()
   await hand.advance(24 * 60 * 60_000)
-  await sw.reply(settlement?.interaction_id ?? '', { reply: { outcome: 'happened' } })
+  await sw.inbox.reply(settlement?.interaction_id ?? '', { reply: { outcome: 'happened' } })
 
   const state = newSessionState(session_id)
   for (const rune of await runes(session_id)) foldSession(state, rune)

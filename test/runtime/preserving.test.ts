@@ -18,7 +18,7 @@ async function killed(script: Parameters<typeof scriptedModel>[0], isThere: (kin
   const main = agent({ role: 'main', model: scriptedModel(script), tools: [hang] })
   const policy = { mode: 'full_access' as const }
   const world = await createWorld({ store: { ...store, runelog: first.runelog }, agents: { main }, policy })
-  const { session_id, run_id } = await world.sw.submit({ agent: 'main', input: 'Go.' })
+  const { session_id, run_id } = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
   await world.until(session_id, ({ kind, to }) => isThere(kind, to))
   await first.die()
   const next = connect(store.runelog)
@@ -47,12 +47,12 @@ test('recovery: two commands at once on a session of a killed process both wait 
   )
   const sw = await revive(0)
   const { reached, letGo } = holdBack(next, 'restart.requeued')
-  const first = sw.steer(run_id, 'faster')
+  const first = sw.runs.steer(run_id, 'faster')
   await reached
   const before = await world.runes(session_id)
-  const second = sw.cancel(run_id, 'too late')
+  const second = sw.runs.cancel(run_id, 'too late')
   // Everything that the second command does without the recovery is done by then.
-  await sw.graphState(session_id)
+  await sw.sessions.graphState(session_id)
   expect(await world.runes(session_id)).toEqual(before)
 
   letGo()
@@ -60,7 +60,7 @@ test('recovery: two commands at once on a session of a killed process both wait 
   await second
   const moves = (await world.runes(session_id)).slice(before.length).filter(({ machine }) => machine === 'run')
   expect(moves.map(({ trigger }) => trigger)).toEqual(['restart.requeued', expect.anything(), expect.anything()])
-  expect(await sw.find(run_id)).toMatchObject({ run: { status: 'canceled' } })
+  expect(await sw.runs.show(run_id)).toMatchObject({ status: 'canceled' })
 })
 
 test('recovery: two commands at once on a session that waited through a restart both wait for the record of that', async () => {
@@ -70,18 +70,18 @@ test('recovery: two commands at once on a session that waited through a restart 
   )
   const sw = await revive(1)
   const { reached, letGo } = holdBack(next, 'restart.preserve_waiting')
-  const first = sw.pause(session_id)
+  const first = sw.sessions.pause(session_id)
   await reached
   const before = await world.runes(session_id)
-  const second = sw.cancel(run_id, 'too late')
-  await sw.graphState(session_id)
+  const second = sw.runs.cancel(run_id, 'too late')
+  await sw.sessions.graphState(session_id)
   expect(await world.runes(session_id)).toEqual(before)
 
   letGo()
   await Promise.all([first, second])
   const since = (await world.runes(session_id)).slice(before.length)
   expect(since[0]).toMatchObject({ trigger: 'restart.preserve_waiting' })
-  expect(await sw.find(run_id)).toMatchObject({ run: { status: 'canceled' } })
+  expect(await sw.runs.show(run_id)).toMatchObject({ status: 'canceled' })
 })
 
 test('recovery: a command whose recovery fails is refused, and the next command recovers the session', async () => {
@@ -92,8 +92,8 @@ test('recovery: a command whose recovery fails is refused, and the next command 
   const sw = await revive(1)
   const fits = ({ runes }: Append) => runes.some(({ trigger }) => trigger === 'restart.preserve_waiting')
   next.intercept(fits, () => Promise.reject(new Error('the disk is slow')))
-  await expect(sw.pause(session_id)).rejects.toThrow('the disk is slow')
-  await sw.cancel(run_id)
+  await expect(sw.sessions.pause(session_id)).rejects.toThrow('the disk is slow')
+  await sw.runs.cancel(run_id)
   const triggers = (await world.runes(session_id)).map(({ trigger }) => trigger)
   expect(triggers).toContain('restart.preserve_waiting')
 })

@@ -29,11 +29,11 @@ async function afterLoss(found: unknown) {
   })
   const worker = agent({ role: 'worker', model: scriptedModel([call('bank.pay'), say('done')]), tools: [pay] })
   const lost = await createWorld({ agents: { worker }, store })
-  const { session_id, run_id } = await lost.sw.submit({ agent: 'worker', input: 'pay' })
+  const { session_id, run_id } = await lost.sw.runs.start({ agent: 'worker', input: 'pay' })
   await begun.promise
 
   const world = await createWorld({ agents: { worker }, store })
-  const result = await (await world.sw.run(run_id)).result()
+  const result = await (await world.sw.runs.get(run_id)).result()
   const runes = await world.runes(session_id)
   expect(payments).toBe(1)
   expect(auditRunes(runes)).toEqual([])
@@ -86,7 +86,7 @@ test('a tool that was given up acts while the world is asked about it: it is on 
   })
   const model = scriptedModel([call('mail.send'), say('done')])
   const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, tools: [send] }) } })
-  const run = await world.sw.submit({ agent: 'worker', input: 'send' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'send' })
   await world.until(run.session_id, (r) => r.kind === 'contract.moved' && r.to === 'running')
   await world.hand.advance(1_000)
   await looked.promise

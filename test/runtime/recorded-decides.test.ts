@@ -39,18 +39,18 @@ async function redefined(before: Declared, after: Declared, change = (store: Ope
     }),
   })
   const lost = await createWorld({ agents: agents(first), store })
-  const { session_id, run_id } = await lost.sw.submit({ agent: 'worker', input: 'pay' })
+  const { session_id, run_id } = await lost.sw.runs.start({ agent: 'worker', input: 'pay' })
   if (first.approval === 'always') {
     await lost.sw.idle()
-    const [{ interaction_id } = { interaction_id: '' }] = await lost.sw.inbox()
-    await lost.sw.reply(interaction_id, { reply: { decision: 'approve' } })
+    const [{ interaction_id } = { interaction_id: '' }] = await lost.sw.inbox.list()
+    await lost.sw.inbox.reply(interaction_id, { reply: { decision: 'approve' } })
   }
   await begun.promise
   const world = await createWorld({ agents: agents(second), store: change(store) })
   await world.sw.idle()
   const runes = await world.runes(session_id)
   expect(auditRunes(runes)).toEqual([])
-  const { status } = (await world.sw.find(run_id)).run
+  const { status } = await world.sw.runs.show(run_id)
   await world.end()
   return { runes, again, status, result: runes.find((r) => r.kind === 'tool.result')?.payload }
 }
@@ -158,11 +158,11 @@ test('F-04 consequence: defaults that a deadline took are told as defaults, and 
       return request.messages.some((message) => message.role === 'tool') ? say('done') : form
     })
     const world = await createWorld({ agents: { worker: agent({ role: 'worker', model }) } })
-    const run = await world.sw.submit({ agent: 'worker', input: 'go', interactive_require_user_reply: false })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go', interactive_require_user_reply: false })
     await world.sw.idle()
-    const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox()
+    const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox.list()
     if (reply === undefined) await world.hand.advance(7 * 86_400_000)
-    else await world.sw.reply(interaction_id, { reply })
+    else await world.sw.inbox.reply(interaction_id, { reply })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     expect(results.at(-1)).toEqual([{ type: 'text', value: told }])
     await world.end()
@@ -183,11 +183,11 @@ test.each([
   // GIVEN a step with a default
   const model = scriptedModel([ask({ title: 'Size?', fields: [{ name: 'size', default: 'M' }] }), say('done')])
   const world = await createWorld({ agents: { worker: agent({ role: 'worker', model }) } })
-  const run = await world.sw.submit({ agent: 'worker', input: 'go', mode, interactive_require_user_reply: false })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go', mode, interactive_require_user_reply: false })
   await world.sw.idle()
   // WHEN it is decided
-  const [question] = await world.sw.inbox()
-  if (reply !== undefined) await world.sw.reply(question?.interaction_id ?? '', { reply })
+  const [question] = await world.sw.inbox.list()
+  if (reply !== undefined) await world.sw.inbox.reply(question?.interaction_id ?? '', { reply })
   else if (question !== undefined) await world.hand.advance(7 * 86_400_000)
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   // THEN the memory says how, as the record does, and so does the next prompt

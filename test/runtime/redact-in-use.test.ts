@@ -45,33 +45,33 @@ describe('redact refuses what unfinished work rests on', () => {
   test.each(['memory', 'sqlite'] as const)('the arguments of a call that waits for approval (%s)', async (store) => {
     const { paid, agents } = payer({ irreversible: true, approval: 'always' })
     world = await createWorld({ store, agents })
-    const { session_id, run_id, result } = await world.sw.submit({ agent: 'a', input: 'go' })
+    const { session_id, run_id, result } = await world.sw.runs.start({ agent: 'a', input: 'go' })
     await world.sw.idle()
     const runes = await world.runes(session_id)
     for (const kind of ['tool.call', 'contract.opened', 'interaction.opened'] as const)
-      await expect(world.sw.redact(session_id, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
+      await expect(world.sw.sessions.redact(session_id, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
         code: 'content_in_use',
         details: { what: 'call', id: runes.find((r) => r.kind === 'tool.call')?.call_id, run_id },
         message: expect.stringContaining(`cancel ${run_id}`),
       })
     expect(await world.runes(session_id)).toEqual(runes)
 
-    const [asked] = await world.sw.inbox()
-    await world.sw.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
+    const [asked] = await world.sw.inbox.list()
+    await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
     expect(await result()).toMatchObject({ status: 'succeeded' })
     expect(paid).toEqual([{ n: 42 }])
     await world.sw.idle()
-    await world.sw.redact(session_id, eventOf(runes, 'tool.call'), 'private')
+    await world.sw.sessions.redact(session_id, eventOf(runes, 'tool.call'), 'private')
   })
 
   test('a cancelled run gives its content free', async () => {
     const { agents } = payer({ irreversible: true, approval: 'always' })
     world = await createWorld({ agents })
-    const { session_id, run_id } = await world.sw.submit({ agent: 'a', input: 'go' })
+    const { session_id, run_id } = await world.sw.runs.start({ agent: 'a', input: 'go' })
     await world.sw.idle()
     const event_id = eventOf(await world.runes(session_id), 'tool.call')
-    await world.sw.cancel(run_id)
-    await world.sw.redact(session_id, event_id, 'private')
+    await world.sw.runs.cancel(run_id)
+    await world.sw.sessions.redact(session_id, event_id, 'private')
     expect((await world.runes(session_id))[event_id - 1]).toMatchObject({ redacted: true })
   })
 
@@ -82,16 +82,16 @@ describe('redact refuses what unfinished work rests on', () => {
     )
     const store = await openStore('memory:')
     world = await createWorld({ store: { ...store, isExclusive: false }, agents })
-    const { session_id } = await world.sw.submit({ agent: 'a', input: 'go' })
+    const { session_id } = await world.sw.runs.start({ agent: 'a', input: 'go' })
     await world.sw.idle()
-    const [asked] = await world.sw.inbox()
-    await world.sw.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
+    const [asked] = await world.sw.inbox.list()
+    await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
     await world.until(session_id, ({ kind }) => kind === 'tool.approved')
     const runes = await world.runes(session_id)
     // Another process, while the first one is as good as dead: it never comes back from its tool.
     const program = await world.revive({ max_concurrent_runs: 0 })
     for (const kind of ['tool.call', 'interaction.answered'] as const)
-      await expect(program.redact(session_id, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
+      await expect(program.sessions.redact(session_id, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
         code: 'content_in_use',
       })
     expect(paid).toEqual([{ n: 42 }])
@@ -101,22 +101,22 @@ describe('redact refuses what unfinished work rests on', () => {
     const { asked, agents } = payer({ approval: 'always' })
     const store = await openStore('memory:')
     world = await createWorld({ store, agents, max_concurrent_runs: 0 })
-    const { session_id, ...run } = await world.sw.submit({ agent: 'a', input: 'my wish' })
+    const { session_id, ...run } = await world.sw.runs.start({ agent: 'a', input: 'my wish' })
     const submitted = eventOf(await world.runes(session_id), 'run.submitted')
     const refused = { code: 'content_in_use', details: { what: 'run', id: run.run_id } }
-    await expect(world.sw.redact(session_id, submitted, 'private')).rejects.toMatchObject(refused)
+    await expect(world.sw.sessions.redact(session_id, submitted, 'private')).rejects.toMatchObject(refused)
     await world.restart({ max_concurrent_runs: 1 })
     await world.sw.idle()
-    await world.sw.redact(session_id, submitted, 'private')
+    await world.sw.sessions.redact(session_id, submitted, 'private')
 
-    await world.sw.steer(run.run_id, 'another wish')
+    await world.sw.runs.steer(run.run_id, 'another wish')
     const steered = eventOf(await world.runes(session_id), 'run.requested')
-    await expect(world.sw.redact(session_id, steered, 'private')).rejects.toMatchObject(refused)
-    const [question] = await world.sw.inbox()
-    await world.sw.reply(question?.interaction_id ?? '', { reply: { decision: 'deny' } })
+    await expect(world.sw.sessions.redact(session_id, steered, 'private')).rejects.toMatchObject(refused)
+    const [question] = await world.sw.inbox.list()
+    await world.sw.inbox.reply(question?.interaction_id ?? '', { reply: { decision: 'deny' } })
     await world.until(session_id, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
     expect(asked.at(-1)).toContain('another wish')
-    await world.sw.redact(session_id, steered, 'private')
+    await world.sw.sessions.redact(session_id, steered, 'private')
   })
 })
 
@@ -137,7 +137,7 @@ describe('content that was erased before it was used', () => {
   async function begin(options: Pick<WorldOptions, 'agents'>) {
     const store = { ...(await openStore('memory:')), isExclusive: false }
     world = await createWorld({ store, ...options })
-    const run = await world.sw.submit({ agent: 'a', input: 'my wish' })
+    const run = await world.sw.runs.start({ agent: 'a', input: 'my wish' })
     return {
       ...run,
       /** Another process begins, which finds runes of this kind erased. */
@@ -151,14 +151,14 @@ describe('content that was erased before it was used', () => {
     await world.sw.idle()
     await world.sw.close()
     await erase('tool.call')
-    const [asked] = await world.sw.inbox()
-    await world.sw.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
+    const [asked] = await world.sw.inbox.list()
+    await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
     const ended = await world.until(session_id, (r) => r.kind === 'contract.moved' && r.to === 'rejected')
     expect(ended.payload).toMatchObject({
       error_message: expect.stringContaining('The arguments of bank.pay were redacted.'),
     })
     await world.sw.idle()
-    expect((await world.sw.find(run_id)).run.status).toBe('succeeded')
+    expect((await world.sw.runs.show(run_id)).status).toBe('succeeded')
     expect(paid).toEqual([])
   })
 
@@ -184,12 +184,12 @@ describe('content that was erased before it was used', () => {
     const { paid, agents } = payer({ irreversible: true, approval: 'always' })
     const { session_id, erase } = await begin({ agents })
     await world.sw.idle()
-    await world.sw.pause(session_id)
-    const [asked] = await world.sw.inbox()
-    await world.sw.reply(asked?.interaction_id ?? '', { reply: { decision: 'deny' } })
+    await world.sw.sessions.pause(session_id)
+    const [asked] = await world.sw.inbox.list()
+    await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'deny' } })
     await world.sw.close()
     await erase('interaction.answered')
-    await world.sw.resumeSession(session_id)
+    await world.sw.sessions.resume(session_id)
     await world.until(session_id, (r) => r.kind === 'contract.moved' && r.to === 'rejected')
     expect(paid).toEqual([])
   })
@@ -198,14 +198,14 @@ describe('content that was erased before it was used', () => {
     const { asked, agents } = payer({})
     const store = { ...(await openStore('memory:')), isExclusive: false }
     world = await createWorld({ store, agents, max_concurrent_runs: 0 })
-    const { session_id, run_id } = await world.sw.submit({ agent: 'a', input: 'my wish' })
+    const { session_id, run_id } = await world.sw.runs.start({ agent: 'a', input: 'my wish' })
     await world.sw.close()
     await world.revive({
       store: { ...store, runelog: erasing(store.runelog, 'run.submitted') },
       max_concurrent_runs: 1,
     })
     await world.until(session_id, (r) => r.kind === 'run.moved' && r.to === 'failed')
-    expect((await world.sw.find(run_id)).run).toMatchObject({ error_code: 'INPUT_REDACTED' })
+    expect(await world.sw.runs.show(run_id)).toMatchObject({ error_code: 'INPUT_REDACTED' })
     expect(asked).toEqual([])
   })
 })

@@ -61,10 +61,10 @@ describe('secrets', () => {
       agents: { a: agent({ role: 'a', model, tools: [login] }) },
       secrets: { password: secret },
     })
-    const run = await world.sw.submit({ agent: 'a', input: 'log in' })
+    const run = await world.sw.runs.start({ agent: 'a', input: 'log in' })
     await world.sw.idle()
-    const [waiting] = await world.sw.inbox()
-    await world.sw.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+    const [waiting] = await world.sw.inbox.list()
+    await world.sw.inbox.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     expect(seen).toEqual([{ word: '[secret:password]' }])
     expect(JSON.stringify(await world.runes(run.session_id))).not.toContain('hunter')
@@ -84,7 +84,7 @@ describe('secrets', () => {
       agents: { a: agent({ role: 'a', model, tools: [long] }) },
       secrets: { password: secret },
     })
-    const run = await world.sw.submit({ agent: 'a', input: 'read' })
+    const run = await world.sw.runs.start({ agent: 'a', input: 'read' })
     await run.result()
     expect(JSON.stringify(await world.runes(run.session_id))).not.toContain('hunt')
     await world.end()
@@ -93,7 +93,7 @@ describe('secrets', () => {
 
 test('a steer without input is refused', async () => {
   const world = await createWorld({ agents: { a: agent({ role: 'a', model: scriptedModel([say('done')]) }) } })
-  const run = await world.sw.submit({ agent: 'a', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'go' })
   await expect(run.steer(null)).rejects.toMatchObject({ code: 'input_missing' })
   await world.end()
 })
@@ -113,17 +113,17 @@ test('a redaction waits for the run that is under way, and leaves a waiting one 
   })
   const model = scriptedModel([call('slow.read'), call('payments.pay'), say('done')])
   const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [slow, pay] }) } })
-  const run = await world.sw.submit({ agent: 'a', input: 'my secret wish' })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'my secret wish' })
   const started = await world.until(run.session_id, (r) => r.kind === 'turn.started')
   await world.until(run.session_id, (r) => r.kind === 'tool.moved')
-  const redact = () => world.sw.redact(run.session_id, started.event_id, 'asked for')
+  const redact = () => world.sw.sessions.redact(run.session_id, started.event_id, 'asked for')
   await expect(redact()).rejects.toMatchObject({ code: 'session_busy' })
   release()
   await world.sw.idle()
 
   await redact()
-  const [waiting] = await world.sw.inbox()
-  await world.sw.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  const [waiting] = await world.sw.inbox.list()
+  await world.sw.inbox.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
   await world.end()
 })
@@ -141,20 +141,20 @@ test.each(['memory', 'sqlite'] as const)(
         return said === 0 ? call('payments.pay') : say('done')
       })
       const world = await createWorld({ store, agents: { a: agent({ role: 'a', model, tools: [pay] }) } })
-      const run = await world.sw.submit({ agent: 'a', input: 'my secret wish' })
+      const run = await world.sw.runs.start({ agent: 'a', input: 'my secret wish' })
       await world.sw.idle()
       expect(shown.at(-1)).toContain('my secret wish')
-      const [waiting] = await world.sw.inbox()
+      const [waiting] = await world.sw.inbox.list()
       const started = (await world.runes(run.session_id)).find((r) => r.kind === 'turn.started')
 
       // The answer comes some moments after the redaction has begun, each time one later.
       let isErased = false
-      const erased = world.sw.redact(run.session_id, started?.event_id ?? 0, 'asked for').then(() => {
+      const erased = world.sw.sessions.redact(run.session_id, started?.event_id ?? 0, 'asked for').then(() => {
         isErased = true
       })
       for (let moment = 0; moment < lag; moment++) await null
       if (isErased) erasedFirst++
-      await world.sw.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+      await world.sw.inbox.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
       await erased
       await run.result()
       expect(shown.at(-1), `after ${lag} moments`).not.toContain('my secret wish')
@@ -176,14 +176,14 @@ test('a reply that races with a cancel is no crash of the agent', async () => {
   })
   const model = scriptedModel([together(call('slow.do', {}), call('slow.do', {})), say('done')])
   const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [slow] }) } })
-  const run = await world.sw.submit({ agent: 'a', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'go' })
   await world.sw.idle()
-  const [first, second] = await world.sw.inbox()
-  await world.sw.reply(first?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  const [first, second] = await world.sw.inbox.list()
+  await world.sw.inbox.reply(first?.interaction_id ?? '', { reply: { decision: 'approve' } })
   await world.until(run.session_id, (r) => r.kind === 'tool.approved')
   await Promise.all([
     run.cancel('enough'),
-    world.sw.reply(second?.interaction_id ?? '', { reply: { decision: 'approve' } }).catch(() => undefined),
+    world.sw.inbox.reply(second?.interaction_id ?? '', { reply: { decision: 'approve' } }).catch(() => undefined),
   ])
   expect(await run.result()).toMatchObject({ status: 'canceled' })
   expect(auditRunes(await world.runes(run.session_id))).toEqual([])
@@ -201,14 +201,14 @@ test('a shutdown leaves delegated tasks alone', async () => {
     scribe: agent({ role: 'scribe', model: scriptedModel([call('notes.write'), say('I wrote it.')]), tools: [note] }),
   }
   const world = await createWorld({ store: 'sqlite', agents })
-  const { run_id, session_id } = await world.sw.submit({ agent: 'lead', input: 'go' })
+  const { run_id, session_id } = await world.sw.runs.start({ agent: 'lead', input: 'go' })
   await world.until(session_id, (r) => r.kind === 'interaction.opened')
   const closing = world.restart()
   await world.hand.advance(10_000)
   await closing
-  const [waiting] = await world.sw.inbox()
-  await world.sw.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
-  expect(await (await world.sw.run(run_id)).result()).toMatchObject({ status: 'succeeded', result: 'all done' })
+  const [waiting] = await world.sw.inbox.list()
+  await world.sw.inbox.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  expect(await (await world.sw.runs.get(run_id)).result()).toMatchObject({ status: 'succeeded', result: 'all done' })
   await world.end()
 })
 
@@ -230,7 +230,7 @@ test('fold cache: an entry that cannot be written harms no session', async () =>
     store: { ...store, checkpoints: failing },
     agents: { a: agent({ role: 'a', model, tools: [echo], max_rounds: steps + 1 }) },
   })
-  const run = await world.sw.submit({ agent: 'a', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'go' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(saves).toBeGreaterThan(0)
   await world.end()
@@ -256,12 +256,12 @@ test('settle: "did not happen" is refused while the tool has not returned', asyn
   })
   const model = scriptedModel([call('bank.pay'), call('bank.pay'), say('done')])
   const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [bank] }) } })
-  const run = await world.sw.submit({ agent: 'a', input: 'pay' })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'pay' })
   await world.until(run.session_id, (r) => r.kind === 'tool.moved')
   for (let i = 0; i < 40; i++) await world.hand.advance(1_000)
   await world.sw.idle()
   // The first call is not recorded as failed, so the model cannot make a second one of it.
-  expect((await world.sw.inbox()).map((i) => i.interaction_kind)).toEqual(['settlement'])
+  expect((await world.sw.inbox.list()).map((i) => i.interaction_kind)).toEqual(['settlement'])
   pay()
   expect(begun).toBe(1)
   await world.end()
@@ -284,19 +284,19 @@ test('settle: "did not happen" is refused, each time, after a given-up tool has 
   })
   const model = scriptedModel([call('bank.pay'), say('done')])
   const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [bank] }) } })
-  const run = await world.sw.submit({ agent: 'a', input: 'pay' })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'pay' })
   await world.until(run.session_id, (r) => r.kind === 'tool.moved')
   await world.hand.advance(1_000)
   await world.sw.idle()
-  const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox()
-  const didNot = () => world.sw.reply(interaction_id, { reply: { outcome: 'did_not' } })
+  const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox.list()
+  const didNot = () => world.sw.inbox.reply(interaction_id, { reply: { outcome: 'did_not' } })
   await expect(didNot()).rejects.toMatchObject({ code: 'too_early' })
   // A person who looked before it paid says the same again.
   slow.resolve()
   while (payments === 0) await drained()
   await drained()
   await expect(didNot()).rejects.toMatchObject({ code: 'reply_unfit' })
-  await world.sw.reply(interaction_id, { reply: { outcome: 'happened', result: 'paid' } })
+  await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'happened', result: 'paid' } })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(payments).toBe(1)
   await world.end()

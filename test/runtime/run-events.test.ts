@@ -14,9 +14,9 @@ async function heard(run: RunHandle, after?: number): Promise<readonly number[]>
 test('run events: a client that resumes after any event of a finished run gets the rest, and then the end', async () => {
   const worker = agent({ role: 'worker', model: scriptedModel([say('one'), say('two')]) })
   const world = await createWorld({ agents: { worker } })
-  const run = await world.sw.submit({ agent: 'worker', input: 1 })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 1 })
   const all = await heard(run)
-  const next = await world.sw.submit({ agent: 'worker', input: 2, session_id: run.session_id })
+  const next = await world.sw.runs.start({ agent: 'worker', input: 2, session_id: run.session_id })
   await next.result()
   const head = await world.sw.runelog.head(run.session_id)
   for (let after = 0; after <= (head?.event_id ?? 0); after++)
@@ -30,9 +30,9 @@ test('run.events: a cursor beyond the end of the session is refused, as over HTT
     model: scriptedModel([ask({ type: 'confirmation', title: 'Ready?' }), say('Done.')]),
   })
   const world = await createWorld({ agents: { worker } })
-  const run = await world.sw.submit({ agent: 'worker', input: 1 })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 1 })
   await world.sw.idle()
-  expect((await world.sw.find(run.run_id)).run.status).toBe('waiting_user')
+  expect((await world.sw.runs.show(run.run_id)).status).toBe('waiting_user')
   const ahead = { code: 'cursor_ahead', message: expect.stringContaining('cannot go on after 999') }
   await expect(heard(run, 999)).rejects.toMatchObject(ahead)
   await run.cancel()
@@ -53,7 +53,7 @@ test.each([
   const world = await createWorld({
     agents: { worker: agent({ role: 'worker', model: scriptedModel([say('Done.')]) }) },
   })
-  const run = await world.sw.submit({ agent: 'worker', input: 1 })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 1 })
   const first = run
     .events(options as never)
     [Symbol.asyncIterator]()

@@ -27,14 +27,14 @@ test('F-34 result: a run that was put back and then succeeded has no message', a
   const main = agent({ role: 'main', model: scriptedModel([call('shop.wait', {}), say('Done.')]), tools: [held] })
   const world = await createWorld({ store: 'sqlite', agents: { main } })
   onTestFinished(() => world.end())
-  const { run_id, session_id } = await world.sw.submit({ agent: 'main', input: 'Go.' })
+  const { run_id, session_id } = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
   await begun.promise
   const restarted = world.restart()
   done.resolve('waited')
   const sw = await restarted
   const put = (await world.runes(session_id)).find((rune) => rune.kind === 'run.moved' && rune.to === 'queued')
   expect(put?.payload).toMatchObject({ message: 'the worker is shutting down' })
-  const run = await sw.run(run_id)
+  const run = await sw.runs.get(run_id)
   expect(await run.result()).toEqual({ run_id, status: 'succeeded', result: 'Done.', error_code: null, message: null })
 })
 
@@ -43,7 +43,7 @@ test('F-34 budget: the message counts the calls that were made, and those that t
   const main = agent({ role: 'main', model: scriptedModel(script), tools: [look] })
   const world = await createWorld({ agents: { main } })
   onTestFinished(() => world.end())
-  const run = await world.sw.submit({ agent: 'main', input: 'Go.', budget: { tool_calls: 3 } })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', budget: { tool_calls: 3 } })
   expect(await run.result()).toMatchObject({
     error_code: 'BUDGET_EXHAUSTED',
     message: 'The run has used up its budget: 3 of 3 tool calls are made, and the next step needs 1 more.',
@@ -55,7 +55,7 @@ test('F-34 scripted model: a script without an answer left fails the run', async
   const main = agent({ role: 'main', model: scriptedModel([call('shop.look', { n: 1 })]), tools: [look] })
   const world = await createWorld({ agents: { main } })
   onTestFinished(() => world.end())
-  const run = await world.sw.submit({ agent: 'main', input: 'Go.' })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
   expect(await run.result()).toMatchObject({
     status: 'failed',
     message: expect.stringContaining('it has 1 answer, and this would be number 2'),
@@ -69,9 +69,11 @@ test.each([{}, { input: null }, { input: undefined }, { input: '' }, { input: ' 
     const { world, client } = await createBackendWorld({ main })
     onTestFinished(() => world.end())
     const refused = { code: 'input_missing', message: expect.stringContaining('Pass a text or other JSON as input') }
-    await expect(world.sw.submit({ agent: 'main', ...given } as Submission)).rejects.toMatchObject(refused)
-    const session_id = await world.sw.createSession({ agent: 'main' })
-    await expect(world.sw.submit({ agent: 'main', session_id, ...given } as Submission)).rejects.toMatchObject(refused)
+    await expect(world.sw.runs.start({ agent: 'main', ...given } as Submission)).rejects.toMatchObject(refused)
+    const { session_id } = await world.sw.sessions.create({ agent: 'main' })
+    await expect(world.sw.runs.start({ agent: 'main', session_id, ...given } as Submission)).rejects.toMatchObject(
+      refused,
+    )
 
     // A body without the field does not have the shape that is asked for.
     const code = 'input' in given && given.input !== undefined ? 'input_missing' : 'bad_request'
@@ -88,19 +90,19 @@ test('F-34 submit: what JSON cannot express, and what is no submission, is refus
   const { world } = await createBackendWorld({ main })
   onTestFinished(() => world.end())
   for (const input of [10n, Number.NaN, '\ud800', { deep: [undefined] }, () => 1])
-    await expect(world.sw.submit({ agent: 'main', input: input as never })).rejects.toMatchObject({
+    await expect(world.sw.runs.start({ agent: 'main', input: input as never })).rejects.toMatchObject({
       code: 'input_unfit',
       message: expect.stringContaining('JSON cannot express'),
     })
   for (const given of [undefined, null, 'Go.'])
-    await expect(world.sw.submit(given as never)).rejects.toMatchObject({ code: 'bad_request' })
+    await expect(world.sw.runs.start(given as never)).rejects.toMatchObject({ code: 'bad_request' })
 })
 
 test('F-34 submit: a budget for a session that exists is refused', async () => {
   const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
   const { world, client } = await createBackendWorld({ main })
   onTestFinished(() => world.end())
-  const session_id = await world.sw.createSession({ agent: 'main' })
+  const { session_id } = await world.sw.sessions.create({ agent: 'main' })
   const body = { agent: 'main', input: 'Go.', session_id, session_budget: { tokens: 5 } }
   await expect(client.call(submitRun, { body })).rejects.toMatchObject({ code: 'budget_given_late' })
   expect((await world.runes(session_id)).some((rune) => rune.kind === 'run.submitted')).toBe(false)
@@ -110,5 +112,5 @@ test('F-34 close: a closed memory store refuses work, as the other stores do', a
   const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
   const sw = await createStatewright({ store: 'memory:', agents: { main } })
   await sw.close()
-  await expect(sw.submit({ agent: 'main', input: 'Go.' })).rejects.toMatchObject({ code: 'store_closed' })
+  await expect(sw.runs.start({ agent: 'main', input: 'Go.' })).rejects.toMatchObject({ code: 'store_closed' })
 })

@@ -36,7 +36,7 @@ async function start(scope: (typeof scopes)[number], budget: Budget, more = {}) 
   const talker = agent({ role: 'talker', model, ...(scope === 'agent' ? { budget } : {}), ...more })
   const world = await createWorld({ agents: { talker } })
   onTestFinished(() => world.end())
-  const run = await world.sw.submit({
+  const run = await world.sw.runs.start({
     agent: 'talker',
     input: 'talk',
     ...(scope === 'run' ? { budget } : {}),
@@ -58,7 +58,7 @@ async function ending({ world, run, gate }: Started, scope: string) {
   expect(gate.stopped).toBe(true)
   expect(last.payload).toMatchObject({ partial_output: expect.stringMatching(/^word /) })
   expect(auditRunes(runes)).toEqual([])
-  const { status, error_code } = (await world.sw.find(run.run_id)).run
+  const { status, error_code } = await world.sw.runs.show(run.run_id)
   if (scope === 'session') {
     expect(status).toBe('queued')
     expect(runes.find((rune) => rune.kind === 'session.suspended')?.trigger).toBe('budget_exhausted')

@@ -18,7 +18,7 @@ async function spent() {
   const well = agent({ role: 'well', model: scriptedModel(() => say('Fine.')) })
   const at = await createBackendWorld({ main, well })
   onTestFinished(() => at.world.end())
-  const run = await at.world.sw.submit({ agent: 'main', input: 'Go.', session_budget: { tool_calls: 2 } })
+  const run = await at.world.sw.runs.start({ agent: 'main', input: 'Go.', session_budget: { tool_calls: 2 } })
   return { ...at, sw: at.world.sw, run, session_id: run.session_id }
 }
 
@@ -32,8 +32,8 @@ describe('F-29 suspended session', () => {
       details: { session_id, by: 'budget' },
     }
     const before = (await world.runes(session_id)).length
-    await expect(sw.submit({ agent: 'main', input: 'More.', session_id })).rejects.toMatchObject(refused)
-    await expect(sw.submit({ agent: 'well', input: 'More.', session_id })).rejects.toMatchObject(refused)
+    await expect(sw.runs.start({ agent: 'main', input: 'More.', session_id })).rejects.toMatchObject(refused)
+    await expect(sw.runs.start({ agent: 'well', input: 'More.', session_id })).rejects.toMatchObject(refused)
     const message = { params: { session_id }, body: { input: 'More.' } }
     await expect(client.call(sendMessage, message)).rejects.toMatchObject(refused)
     const goal = { goal: 'Ship it.', session_id, planner: 'main', critic: 'well' }
@@ -44,9 +44,9 @@ describe('F-29 suspended session', () => {
   test('F-29 submit: a key that was used before the suspension still finds its run', async () => {
     const { sw, session_id } = await spent()
     const keyed = { agent: 'well', input: 'Hi.', session_id, idempotency_key: 'k' }
-    const first = await sw.submit(keyed)
+    const first = await sw.runs.start(keyed)
     await sw.idle()
-    expect(await sw.submit(keyed)).toMatchObject({ run_id: first.run_id, is_repeated: true })
+    expect(await sw.runs.start(keyed)).toMatchObject({ run_id: first.run_id, is_repeated: true })
   })
 
   test('F-29 result: a run that is queued in a suspended session is refused, and goes on once the session is back', async () => {
@@ -67,10 +67,10 @@ describe('F-29 suspended session', () => {
     })
     expect(await client.call(getSession, { params: { session_id } })).toMatchObject({ suspension: { by: 'budget' } })
 
-    await sw.replenish(session_id, { tool_calls: 10 }, 'one more try')
+    await sw.sessions.replenish(session_id, { tool_calls: 10 }, 'one more try')
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
     expect(await client.call(getSession, { params: { session_id } })).toMatchObject({ suspension: null })
-    expect((await sw.submit({ agent: 'well', input: 'Hi.', session_id })).is_repeated).toBe(false)
+    expect((await sw.runs.start({ agent: 'well', input: 'Hi.', session_id })).is_repeated).toBe(false)
   })
 
   test('F-29 errors: the refusal asks for a reset, and a reset with a reason is recorded', async () => {
@@ -82,7 +82,7 @@ describe('F-29 suspended session', () => {
     const { world, client } = await createBackendWorld({ main }, { settings: { error_threshold: 1 } })
     onTestFinished(() => world.end())
     const { sw } = world
-    const run = await sw.submit({ agent: 'main', input: 'Go.' })
+    const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
     const { session_id } = run
     await expect(run.result()).rejects.toMatchObject({
       code: 'session_suspended',
@@ -90,7 +90,7 @@ describe('F-29 suspended session', () => {
       details: { by: 'errors' },
     })
     expect(await client.call(getSession, { params: { session_id } })).toMatchObject({ suspension: { by: 'errors' } })
-    await sw.reset(session_id, 'the model is up again')
+    await sw.sessions.reset(session_id, 'the model is up again')
     const back = (await world.runes(session_id)).find((rune) => rune.kind === 'session.unsuspended')
     expect(back).toMatchObject({ trigger: 'reset', payload: { reason: 'the model is up again' } })
   })
@@ -105,7 +105,7 @@ describe('F-29 suspended session', () => {
       message: expect.stringContaining(command),
       details: { by: 'budget' },
     }
-    await expect(sw.reset(session_id)).rejects.toMatchObject(needsBudget)
+    await expect(sw.sessions.reset(session_id)).rejects.toMatchObject(needsBudget)
     const resume = (body: object) => client.call(resumeSession, { params: { session_id }, body })
     await expect(resume({ reset: true })).rejects.toMatchObject(needsBudget)
     await expect(resume({})).rejects.toMatchObject(needsBudget)
@@ -113,9 +113,9 @@ describe('F-29 suspended session', () => {
       code: 'bad_request',
       message: expect.stringContaining('Give budget or reset, not both'),
     })
-    await expect(sw.resumeSession(session_id)).rejects.toThrow('a resume alone does not bring it back')
+    await expect(sw.sessions.resume(session_id)).rejects.toThrow('a resume alone does not bring it back')
     expect(await world.runes(session_id)).toHaveLength(before)
-    await expect(sw.submit({ agent: 'main', input: 'More.', session_id })).rejects.toThrow(command)
+    await expect(sw.runs.start({ agent: 'main', input: 'More.', session_id })).rejects.toThrow(command)
     expect(await resume({ budget: { tool_calls: 10 } })).toMatchObject({ state: 'active' })
   })
 
@@ -127,7 +127,7 @@ describe('F-29 suspended session', () => {
     })
     const { world, client } = await createBackendWorld({ main }, { settings: { error_threshold: 1 } })
     onTestFinished(() => world.end())
-    const run = await world.sw.submit({ agent: 'main', input: 'Go.' })
+    const run = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
     await expect(run.result()).rejects.toMatchObject({ code: 'session_suspended' })
     const { session_id } = run
     const needsReset = {
@@ -136,7 +136,7 @@ describe('F-29 suspended session', () => {
       details: { by: 'errors' },
     }
     const budget = { tool_calls: 10 }
-    await expect(world.sw.replenish(session_id, budget)).rejects.toMatchObject(needsReset)
+    await expect(world.sw.sessions.replenish(session_id, budget)).rejects.toMatchObject(needsReset)
     const resume = (body: object) => client.call(resumeSession, { params: { session_id }, body })
     await expect(resume({ budget })).rejects.toMatchObject(needsReset)
     expect(await resume({ reset: true })).toMatchObject({ state: 'active' })
@@ -148,26 +148,26 @@ describe('F-29 suspended session', () => {
     const { world, client } = await createBackendWorld({ main })
     onTestFinished(() => world.end())
     const { sw } = world
-    const first = await sw.submit({ agent: 'main', input: 'Go.' })
+    const first = await sw.runs.start({ agent: 'main', input: 'Go.' })
     const { session_id } = first
     await sw.idle()
-    const second = await sw.submit({ agent: 'main', input: 'Again.', session_id })
-    const third = await sw.submit({ agent: 'main', input: 'And again.', session_id })
+    const second = await sw.runs.start({ agent: 'main', input: 'Again.', session_id })
+    const third = await sw.runs.start({ agent: 'main', input: 'And again.', session_id })
     const heldUp = async (run_id: string) => (await client.call(getRun, { params: { run_id } })).held_up_by
     const behind = { what: 'run', id: first.run_id, state: 'waiting_user', needs_person: true }
     expect(await heldUp(first.run_id)).toBeNull()
     expect(await heldUp(second.run_id)).toMatchObject(behind)
     expect(await heldUp(third.run_id)).toMatchObject(behind)
 
-    await sw.pause(session_id)
+    await sw.sessions.pause(session_id)
     const paused = { what: 'session', id: session_id, state: 'paused', needs_person: true }
     expect(await heldUp(third.run_id)).toMatchObject(paused)
-    await sw.resumeSession(session_id, 'back from lunch')
+    await sw.sessions.resume(session_id, 'back from lunch')
     const resumed = (await world.runes(session_id)).find((rune) => rune.kind === 'session.resumed')
     expect(resumed?.payload).toEqual({ reason: 'back from lunch' })
 
-    const [asked] = await sw.inbox()
-    await sw.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
+    const [asked] = await sw.inbox.list()
+    await sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
     expect(await third.result()).toMatchObject({ status: 'succeeded', result: 'Third.' })
     expect(await heldUp(third.run_id)).toBeNull()
   })

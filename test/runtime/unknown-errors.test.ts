@@ -30,7 +30,7 @@ async function paying(thrown: unknown, declared: Declared = {}, options: Partial
   })
   const model = scriptedModel([call('bank.pay'), call('bank.pay'), say('done')])
   const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, tools: [pay] }) }, ...options })
-  const run = await world.sw.submit({ agent: 'worker', input: 'pay' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'pay' })
   if (ends) await world.sw.idle()
   const runes = await world.runes(run.session_id)
   expect(auditRunes(runes)).toEqual([])
@@ -46,10 +46,11 @@ describe('F-01 irreversible tool: an error', () => {
   test('leaves its outcome unknown: it is not called again, and a person is asked', async () => {
     const { world, run, keys } = await paying(hungUp())
     expect(keys).toHaveLength(1)
-    expect((await world.sw.find(run.run_id)).run.status).toBe('waiting_user')
-    const [{ interaction_id, interaction_kind } = { interaction_id: '', interaction_kind: '' }] = await world.sw.inbox()
+    expect((await world.sw.runs.show(run.run_id)).status).toBe('waiting_user')
+    const [{ interaction_id, interaction_kind } = { interaction_id: '', interaction_kind: '' }] =
+      await world.sw.inbox.list()
     expect(interaction_kind).toBe('settlement')
-    await world.sw.reply(interaction_id, { reply: { outcome: 'happened' } })
+    await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'happened' } })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     expect(keys).toHaveLength(1)
     await world.end()
@@ -80,7 +81,7 @@ describe('F-01 irreversible tool: an error', () => {
   test("of a tool with on_error: 'failed' that says outcome_unknown is unknown", async () => {
     const { world, keys } = await paying(Object.assign(hungUp(), { outcome_unknown: true }), { on_error: 'failed' })
     expect(keys).toHaveLength(1)
-    expect(await world.sw.inbox()).toHaveLength(1)
+    expect(await world.sw.inbox.list()).toHaveLength(1)
     await world.end()
   })
 
@@ -168,7 +169,7 @@ describe('F-02 unknown outcome: the evidence', () => {
   ])('tells of a probe that rejects with %s, and a person is asked', async (_, thrown, message) => {
     const { world, run, evidence } = await paying(hungUp(), { probe: () => Promise.reject(thrown) })
     expect(evidence).toMatchObject([{ source: 'tool' }, { source: 'probe', message }])
-    expect((await world.sw.find(run.run_id)).run.status).toBe('waiting_user')
+    expect((await world.sw.runs.show(run.run_id)).status).toBe('waiting_user')
     await world.end()
   })
 
@@ -249,7 +250,7 @@ describe('F-02 unknown outcome: the evidence', () => {
     })
     const store = await openStore('memory:')
     const lost = await createWorld({ agents: agents(pay), store })
-    const { session_id } = await lost.sw.submit({ agent: 'worker', input: 'pay' })
+    const { session_id } = await lost.sw.runs.start({ agent: 'worker', input: 'pay' })
     await probed.promise
     const other = tool({ ...pay, probe: async () => ({ outcome: 'cannot_tell' }) })
     const world = await createWorld({ agents: agents(other), store })
@@ -296,9 +297,9 @@ test('F-88 cancel: a tool whose abort listener throws is cancelled, and the erro
     agents: { worker: agent({ role: 'worker', model, tools: [wait] }) },
     warn: (_, details) => void warnings.push(details),
   })
-  const run = await world.sw.submit({ agent: 'worker', input: 'wait' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'wait' })
   await begun.promise
-  await world.sw.cancel(run.run_id)
+  await world.sw.runs.cancel(run.run_id)
   expect(await run.result()).toMatchObject({ status: 'canceled' })
   expect(warnings).toMatchObject([{ error: 'the listener broke' }])
   await world.end()

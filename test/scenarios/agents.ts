@@ -72,13 +72,13 @@ export function agentPlays(store: Store) {
         // WHEN another agent works for it, one cannot be set up, and the first is killed
         const [root] = await t.of(session_id, 'agent.spawning')
         const parent_id = root?.payload.agent_id ?? ''
-        const child = await t.sw.spawnAgent(session_id, 'main', { parent_id, budget: { tool_calls: 3 } })
+        const child = await t.sw.agents.spawn(session_id, 'main', { parent_id, budget: { tool_calls: 3 } })
         setUp.problem = 'no key for the service'
-        await expect(t.sw.spawnAgent(session_id, 'unfit')).rejects.toMatchObject({
+        await expect(t.sw.agents.spawn(session_id, 'unfit')).rejects.toMatchObject({
           code: 'agent_unfit',
           details: { agent: 'unfit', problem: 'no key for the service' },
         })
-        await t.sw.killAgent(parent_id, { reason: 'not needed' })
+        await t.sw.agents.kill(parent_id, { reason: 'not needed' })
 
         // THEN these runes tell it: all of the agent machine, and those of the turn that move it along
         const told = await t.of(
@@ -123,12 +123,12 @@ export function agentPlays(store: Store) {
         ])
 
         // AND an agent that could not be set up gets no work, in this session or as the root of a new one
-        const before = (await t.sw.sessions()).length
-        await expect(t.sw.submit({ agent: 'unfit', input: 'Go.', session_id })).rejects.toMatchObject({
+        const before = (await t.sw.sessions.list()).length
+        await expect(t.sw.runs.start({ agent: 'unfit', input: 'Go.', session_id })).rejects.toMatchObject({
           code: 'agent_unfit',
         })
-        await expect(t.sw.submit({ agent: 'unfit', input: 'Go.' })).rejects.toMatchObject({ code: 'agent_unfit' })
-        expect(await t.sw.sessions()).toHaveLength(before)
+        await expect(t.sw.runs.start({ agent: 'unfit', input: 'Go.' })).rejects.toMatchObject({ code: 'agent_unfit' })
+        expect(await t.sw.sessions.list()).toHaveLength(before)
         setUp.problem = ''
         expect(await (await t.run({ agent: 'unfit', session_id })).result()).toMatchObject({ status: 'succeeded' })
       },
@@ -141,37 +141,37 @@ export function agentPlays(store: Store) {
     'an agent in a turn is killed by force only, and what was queued for it is not lost from sight',
     on(store, { agents: { main: plays([], { model: writing.model }), other: plays([form]) } }, async (t) => {
       // GIVEN an agent in the middle of an answer, with another message in its queue
-      const first = await t.sw.submit({ agent: 'main', input: 'Go.' })
+      const first = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
       const { session_id } = first
-      const second = await t.sw.submit({ agent: 'main', input: 'And then?', session_id })
+      const second = await t.sw.runs.start({ agent: 'main', input: 'And then?', session_id })
       await writing.began
-      const { agent_id } = (await t.sw.find(first.run_id)).run
+      const { agent_id } = await t.sw.runs.show(first.run_id)
 
       // WHEN it is killed without force, it is refused with the run that it is in
-      await expect(t.sw.killAgent(agent_id)).rejects.toMatchObject({
+      await expect(t.sw.agents.kill(agent_id)).rejects.toMatchObject({
         code: 'agent_busy',
         details: { run_id: first.run_id },
       })
 
       // WHEN it is killed by force
-      await t.sw.killAgent(agent_id, { force: true })
+      await t.sw.agents.kill(agent_id, { force: true })
       await t.sw.idle()
 
       // THEN its runs are over, the agent too, and it takes no more work
       expect(await t.status(first.run_id)).toBe('canceled')
       expect(await t.status(second.run_id)).toBe('canceled')
       expect(await t.of(session_id, 'agent.terminated')).toMatchObject([{ agent_id, trigger: 'kill' }])
-      await expect(t.sw.killAgent(agent_id)).rejects.toMatchObject({ code: 'agent_over' })
-      await expect(t.sw.submit({ agent: 'main', agent_id, input: 'Go.', session_id })).rejects.toMatchObject({
+      await expect(t.sw.agents.kill(agent_id)).rejects.toMatchObject({ code: 'agent_over' })
+      await expect(t.sw.runs.start({ agent: 'main', agent_id, input: 'Go.', session_id })).rejects.toMatchObject({
         code: 'agent_over',
       })
-      await expect(t.sw.killAgent('agt_unknown')).rejects.toMatchObject({ code: 'not_found' })
+      await expect(t.sw.agents.kill('agt_unknown')).rejects.toMatchObject({ code: 'not_found' })
 
       // AND one that waits for a person is killed in the same way: its question is withdrawn
       const waiting = await t.run({ agent: 'other', session_id })
-      await t.sw.killAgent((await t.sw.find(waiting.run_id)).run.agent_id, { force: true })
+      await t.sw.agents.kill((await t.sw.runs.show(waiting.run_id)).agent_id, { force: true })
       expect(await t.status(waiting.run_id)).toBe('canceled')
-      expect(await t.sw.inbox()).toEqual([])
+      expect(await t.sw.inbox.list()).toEqual([])
     }),
   )
 
@@ -196,24 +196,24 @@ export function agentPlays(store: Store) {
           const parent = await t.run()
           const { session_id } = parent
           const question = await t.question()
-          const parent_id = (await t.sw.find(parent.run_id)).run.agent_id
-          const other = await t.sw.submit({ agent: 'sibling', input: 'Go.', session_id })
+          const parent_id = (await t.sw.runs.show(parent.run_id)).agent_id
+          const other = await t.sw.runs.start({ agent: 'sibling', input: 'Go.', session_id })
           await sibling.hasBegun()
 
           // WHEN another agent of the same parent breaks at an unforeseen place, with a message behind it
-          const { agent_id } = await t.sw.spawnAgent(session_id, 'crashing', { parent_id })
-          const begin = () => t.sw.submit({ agent: 'crashing', agent_id, input: 'Go.', session_id })
-          await t.sw.pause(session_id)
+          const { agent_id } = await t.sw.agents.spawn(session_id, 'crashing', { parent_id })
+          const begin = () => t.sw.runs.start({ agent: 'crashing', agent_id, input: 'Go.', session_id })
+          await t.sw.sessions.pause(session_id)
           const [first, second] = [await begin(), await begin()]
           if (place !== 'a tool after its approval') broken.arm()
-          await t.sw.resumeSession(session_id)
+          await t.sw.sessions.resume(session_id)
           if (place === 'a tool after its approval') {
             const asked = await t.until(
               session_id,
               (rune) => rune.kind === 'interaction.opened' && rune.run_id === first.run_id,
             )
             broken.arm()
-            await t.sw.reply(asked.interaction_id ?? '', { reply: { decision: 'approve' } })
+            await t.sw.inbox.reply(asked.interaction_id ?? '', { reply: { decision: 'approve' } })
           }
           const failed = [await first.result(), await second.result()]
 
@@ -285,7 +285,7 @@ export function agentPlays(store: Store) {
         // AND of the three agents the parent alone is left
         const ended = await t.of(run.session_id, 'agent.terminated')
         expect(ended.map((rune) => rune.trigger).sort()).toEqual(['crash', 'kill'])
-        expect(ended.map((rune) => rune.agent_id)).not.toContain((await t.sw.find(run.run_id)).run.agent_id)
+        expect(ended.map((rune) => rune.agent_id)).not.toContain((await t.sw.runs.show(run.run_id)).agent_id)
       },
     ),
   )
@@ -305,10 +305,10 @@ export function agentPlays(store: Store) {
       },
       async (t) => {
         // WHEN many messages for one agent come at once, the first of them with the session itself
-        const first = await t.sw.submit({ agent: 'main', input: 'Message 1.' })
+        const first = await t.sw.runs.start({ agent: 'main', input: 'Message 1.' })
         const { session_id } = first
         const others = await Promise.all(
-          ofEach(9, (n) => t.sw.submit({ agent: 'main', input: `Message ${n + 2}.`, session_id })),
+          ofEach(9, (n) => t.sw.runs.start({ agent: 'main', input: `Message ${n + 2}.`, session_id })),
         )
         await t.sw.idle()
 
@@ -332,7 +332,7 @@ export function agentPlays(store: Store) {
       const { session_id } = await t.run()
 
       // WHEN eight messages for it come at once
-      const runs = await Promise.all(ofEach(8, () => t.sw.submit({ agent: 'late', input: 'Go.', session_id })))
+      const runs = await Promise.all(ofEach(8, () => t.sw.runs.start({ agent: 'late', input: 'Go.', session_id })))
       await t.sw.idle()
 
       // THEN there is one of it, and it answered all of them
@@ -348,12 +348,12 @@ export function agentPlays(store: Store) {
     'a run that was set back goes before those that came after it, also after a crash',
     on(store, { agents: { main: plays([], { model: breaking.model, retries: { tries: 2 } }) } }, async (t) => {
       // GIVEN a run that was set back into the queue of a paused session after another had come
-      const first = await t.sw.submit({ agent: 'main', input: 'First.' })
+      const first = await t.sw.runs.start({ agent: 'main', input: 'First.' })
       const { session_id } = first
       await breaking.began
-      await t.sw.pause(session_id)
+      await t.sw.sessions.pause(session_id)
       await t.hand.advance(1)
-      const second = await t.sw.submit({ agent: 'main', input: 'Second.', session_id })
+      const second = await t.sw.runs.start({ agent: 'main', input: 'Second.', session_id })
       await t.hand.advance(1)
       breaking.goOn()
       await t.sw.idle()
@@ -361,7 +361,7 @@ export function agentPlays(store: Store) {
 
       // WHEN the process dies right after the session was resumed, and another one finds both in the queue
       t.process().dieAt(1, 'after')
-      await expect(t.sw.resumeSession(session_id)).rejects.toMatchObject({ code: 'store_poisoned' })
+      await expect(t.sw.sessions.resume(session_id)).rejects.toMatchObject({ code: 'store_poisoned' })
       await t.kill()
       await t.passTime()
 

@@ -142,10 +142,10 @@ export async function perform(stage: Stage, witness: Witness, runs: RunHandle[],
       }
       case 'cancel':
       case 'interrupt':
-        if (run !== undefined) await world.sw[what](run.run_id)
+        if (run !== undefined) await world.sw.runs[what](run.run_id)
         break
       case 'steer':
-        if (run !== undefined) await world.sw.steer(run.run_id, `Rather ${n}.`)
+        if (run !== undefined) await world.sw.runs.steer(run.run_id, `Rather ${n}.`)
         break
       case 'wait_a_moment':
         await world.hand.advance(1_000)
@@ -159,10 +159,10 @@ export async function perform(stage: Stage, witness: Witness, runs: RunHandle[],
         await stage.kill(witness.forget)
         break
       case 'pause':
-        if (run !== undefined) await world.sw.pause(run.session_id)
+        if (run !== undefined) await world.sw.sessions.pause(run.session_id)
         break
       case 'go_on':
-        if (run !== undefined) await world.sw.resumeSession(run.session_id)
+        if (run !== undefined) await world.sw.sessions.resume(run.session_id)
     }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
@@ -188,7 +188,7 @@ async function answer(stage: Stage, witness: Witness, question: OpenInteraction,
     const [opened] = (await stage.of(session_id, 'contract.opened')).filter((rune) => rune.call_id === call_id)
     return { outcome: witness.acted.has(opened?.execution_id ?? '') ? 'happened' : 'did_not' }
   }
-  await stage.world.sw.reply(interaction_id, { reply: await reply() })
+  await stage.world.sw.inbox.reply(interaction_id, { reply: await reply() })
 }
 
 /** Lets everything come to its end: sessions go on, tools succeed, people answer, time passes. */

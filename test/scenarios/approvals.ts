@@ -100,11 +100,11 @@ export function approvalPlays(store: Store) {
         // GIVEN two questions of which one is answered, and its tool at work
         const { session_id, run_id } = await run()
         const [one, two] = await inbox()
-        await world.sw.reply(one?.interaction_id ?? '', { reply: { decision: 'approve' } })
+        await world.sw.inbox.reply(one?.interaction_id ?? '', { reply: { decision: 'approve' } })
         await first.hasBegun()
         expect(await status(run_id)).toBe('running')
         // WHEN the other answer comes meanwhile
-        await world.sw.reply(two?.interaction_id ?? '', { reply: { decision: 'approve' } })
+        await world.sw.inbox.reply(two?.interaction_id ?? '', { reply: { decision: 'approve' } })
         const answered = (await of(session_id, 'interaction.answered')).at(-1)
         expect((await of(session_id, 'run.moved')).at(-1)?.event_id).toBeLessThan(answered?.event_id ?? 0)
         // THEN it is used when it can be, and the run never waited for it
@@ -128,10 +128,10 @@ export function approvalPlays(store: Store) {
         const { session_id, run_id } = await run()
         const [one, two] = await inbox()
         const parking = stop(holding('turn.needs_input'))
-        await world.sw.reply(one?.interaction_id ?? '', { reply: { decision: 'deny' } })
+        await world.sw.inbox.reply(one?.interaction_id ?? '', { reply: { decision: 'deny' } })
         await parking.reached
         // WHEN the second answer is recorded before that
-        await world.sw.reply(two?.interaction_id ?? '', { reply: { decision: 'approve' } })
+        await world.sw.inbox.reply(two?.interaction_id ?? '', { reply: { decision: 'approve' } })
         parking.open()
         await world.sw.idle()
         // THEN the worker looks again and uses it
@@ -154,10 +154,10 @@ export function approvalPlays(store: Store) {
           const { run_id } = await run()
           const [one, two] = await inbox()
           const parking = stop(holding('turn.needs_input'))
-          await world.sw.reply(one?.interaction_id ?? '', { reply: { decision: 'deny' } })
+          await world.sw.inbox.reply(one?.interaction_id ?? '', { reply: { decision: 'deny' } })
           await parking.reached
           // WHEN the second answer is on its way while that is recorded, and heard of here
-          const replied = world.sw.reply(two?.interaction_id ?? '', { reply: { decision: 'approve' } })
+          const replied = world.sw.inbox.reply(two?.interaction_id ?? '', { reply: { decision: 'approve' } })
           for (let n = 0; n < steps; n++) await Promise.resolve()
           parking.open()
           await replied
@@ -178,7 +178,7 @@ export function approvalPlays(store: Store) {
         const { session_id, run_id } = await run({ interactive_require_user_reply: false })
         const [one] = await inbox()
         const parking = stop(holding('turn.needs_input'))
-        await world.sw.reply(one?.interaction_id ?? '', { reply: { decision: 'deny' } })
+        await world.sw.inbox.reply(one?.interaction_id ?? '', { reply: { decision: 'deny' } })
         await parking.reached
         // WHEN the deadline of the second passes before the run waits for it
         await world.hand.advance(1_000)
@@ -213,7 +213,7 @@ export function approvalPlays(store: Store) {
           // WHEN both are on their way at once, and one of them is held up
           const loser = stop(holding(winner === 'the reply' ? 'interaction.expired' : 'interaction.answered'))
           const reply = () =>
-            world.sw.reply(interaction_id, { reply: { decision: 'approve' }, replied_by: 'ada' }).then(
+            world.sw.inbox.reply(interaction_id, { reply: { decision: 'approve' }, replied_by: 'ada' }).then(
               () => 'accepted',
               (error) => error,
             )
@@ -289,7 +289,9 @@ export function approvalPlays(store: Store) {
       const { interaction_id } = await question()
       const digest = (await of(session_id, 'tool.approval_requested'))[0]?.payload.digest ?? ''
       // WHEN a person approves what they saw, and saw something else
-      const wrong = world.sw.reply(interaction_id, { reply: { decision: 'approve', digest: 'of something else' } })
+      const wrong = world.sw.inbox.reply(interaction_id, {
+        reply: { decision: 'approve', digest: 'of something else' },
+      })
       // THEN that is refused, and nothing runs
       await expect(wrong).rejects.toMatchObject({ code: 'reply_unfit' })
       expect(await status(run_id)).toBe('waiting_user')

@@ -27,7 +27,7 @@ export function autoRunPlays(store: Store) {
         const mode = 'auto'
         const succeeded = await t.run({ mode })
         const failed = await t.run({ mode, agent: 'broken' })
-        const canceled = await t.sw.submit({ mode, agent: 'slow', input: 'Go.' })
+        const canceled = await t.sw.runs.start({ mode, agent: 'slow', input: 'Go.' })
         await held.hasBegun()
         await canceled.cancel('enough')
         held.begun[0]?.resolve('late')
@@ -43,7 +43,7 @@ export function autoRunPlays(store: Store) {
         const ends = (await t.of(succeeded.session_id, 'contract.moved')).filter((r) => r.from === 'running')
         expect(ends.map((r) => r.to)).toEqual(['rejected', 'completed', 'rejected'])
         expect(await t.of(succeeded.session_id, 'tool.denied')).toHaveLength(1)
-        expect(await t.sw.inbox()).toEqual([])
+        expect(await t.sw.inbox.list()).toEqual([])
 
         // AND the protocol tells each end in the same way
         const lasts = await Promise.all(

@@ -20,15 +20,15 @@ export function badInputPlays(store: Store) {
           message: 'There is no agent suport; there is support.',
         })
         await expect(submit({ session_id: 'ses_none' })).rejects.toMatchObject({ code: 'not_found' })
-        await expect(world.sw.run('run_none')).rejects.toMatchObject({ code: 'not_found' })
-        await expect(world.sw.cancel('run_none')).rejects.toMatchObject({ code: 'not_found' })
-        await expect(world.sw.steer('run_none', 'x')).rejects.toMatchObject({ code: 'not_found' })
-        await expect(world.sw.reply('int_none', { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
-        await expect(world.sw.resume('exe_none', { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.runs.get('run_none')).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.runs.cancel('run_none')).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.runs.steer('run_none', 'x')).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.inbox.reply('int_none', { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.executions.resume('exe_none', { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
         // An id of another kind is no better than an unknown one.
         const { run_id, session_id } = await run()
-        await expect(world.sw.reply(run_id, { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
-        await expect(world.sw.cancel(session_id)).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.inbox.reply(run_id, { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.runs.cancel(session_id)).rejects.toMatchObject({ code: 'not_found' })
         expect(await world.sw.runelog.rows(sessions)).toHaveLength(1)
       },
     ),
@@ -201,22 +201,22 @@ export function badInputPlays(store: Store) {
         const { session_id } = await run()
         const { interaction_id } = await question()
         const approve = { reply: { decision: 'approve' }, replied_by: 'ada' }
-        await world.sw.reply(interaction_id, approve)
+        await world.sw.inbox.reply(interaction_id, approve)
         await world.sw.idle()
         const before = (await runes(session_id)).length
         // WHEN bob answers it, also in another process
         const late = { reply: { decision: 'deny' }, replied_by: 'bob' }
         const closed = { code: 'interaction_closed', details: { state: 'answered', by: 'ada' } }
-        await expect(world.sw.reply(interaction_id, late)).rejects.toMatchObject(closed)
+        await expect(world.sw.inbox.reply(interaction_id, late)).rejects.toMatchObject(closed)
         await world.restart()
-        await expect(world.sw.reply(interaction_id, late)).rejects.toMatchObject(closed)
+        await expect(world.sw.inbox.reply(interaction_id, late)).rejects.toMatchObject(closed)
         expect((await runes(session_id)).length).toBe(before)
 
         // AND one that was withdrawn with its run says so
         const second = await run({ session_id })
         const withdrawn = await question()
-        await world.sw.cancel(second.run_id, 'Never mind.')
-        await expect(world.sw.reply(withdrawn.interaction_id, approve)).rejects.toMatchObject({
+        await world.sw.runs.cancel(second.run_id, 'Never mind.')
+        await expect(world.sw.inbox.reply(withdrawn.interaction_id, approve)).rejects.toMatchObject({
           code: 'interaction_closed',
           details: { state: 'withdrawn' },
         })
@@ -245,20 +245,23 @@ export function badInputPlays(store: Store) {
         const { interaction_id } = await question()
         const given = { reply: { action: 'approve', data: { size: 'L' } }, idempotency_key: 'form-1' }
         // WHEN it is sent twice at once, and again later, and again to another process
-        const both = await Promise.all([world.sw.reply(interaction_id, given), world.sw.reply(interaction_id, given)])
+        const both = await Promise.all([
+          world.sw.inbox.reply(interaction_id, given),
+          world.sw.inbox.reply(interaction_id, given),
+        ])
         expect(both.map((r) => r.is_repeated).sort()).toEqual([false, true])
         await world.sw.idle()
         const before = (await runes(session_id)).length
         const repeated = { interaction_id, session_id, run_id, is_repeated: true, snapshot: null, is_aligned: true }
-        expect(await world.sw.reply(interaction_id, given)).toEqual(repeated)
+        expect(await world.sw.inbox.reply(interaction_id, given)).toEqual(repeated)
         await world.restart()
-        expect(await world.sw.reply(interaction_id, given)).toEqual(repeated)
+        expect(await world.sw.inbox.reply(interaction_id, given)).toEqual(repeated)
         // THEN there is one answer
         expect((await runes(session_id)).length).toBe(before)
         expect(await of(session_id, 'interaction.answered')).toHaveLength(1)
         // AND another content under the same key is a mistake of the caller
         const other = { ...given, reply: { action: 'approve', data: { size: 'XL' } } }
-        await expect(world.sw.reply(interaction_id, other)).rejects.toMatchObject({ code: 'key_reused' })
+        await expect(world.sw.inbox.reply(interaction_id, other)).rejects.toMatchObject({ code: 'key_reused' })
       },
     ),
   )

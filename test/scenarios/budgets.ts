@@ -41,9 +41,9 @@ export function budgetPlays(store: Store) {
       `an agent that has used up its ${what} ends its turn and is terminated`,
       on(store, { agents: { main: plays(threeSteps, { tools: [lookUp], budget }) } }, async (t) => {
         // WHEN an agent needs more than its budget allows, with another message in its queue
-        const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
         const { session_id } = run
-        const behind = await t.sw.submit({ agent: 'main', input: 'And then?', session_id })
+        const behind = await t.sw.runs.start({ agent: 'main', input: 'And then?', session_id })
         await t.sw.idle()
 
         // THEN it stopped before the step that goes over, and everything says why
@@ -58,8 +58,8 @@ export function budgetPlays(store: Store) {
         ])
         expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'BUDGET_EXHAUSTED' })
         expect(await behind.result()).toMatchObject({ status: 'failed', error_code: 'AGENT_TERMINATED' })
-        expect((await t.sw.find(run.run_id)).run.used).toMatchObject(used)
-        expect((await t.sw.sessions())[0]?.state).toBe('active')
+        expect((await t.sw.runs.show(run.run_id)).used).toMatchObject(used)
+        expect((await t.sw.sessions.list())[0]?.state).toBe('active')
       }),
     )
 
@@ -101,7 +101,7 @@ export function budgetPlays(store: Store) {
         const run = await t.run()
         const { session_id } = run
         await t.hand.advance(24 * 60 * minute)
-        await t.sw.reply((await t.question()).interaction_id, { reply: chosen })
+        await t.sw.inbox.reply((await t.question()).interaction_id, { reply: chosen })
 
         // WHEN its tool takes four minutes, and then the process is gone for a day
         await slow.hasBegun(1)
@@ -115,10 +115,10 @@ export function budgetPlays(store: Store) {
         await t.sw.idle()
 
         // THEN only the minutes of work that are on record are counted, for the run, the agent and the session
-        expect((await t.sw.find(run.run_id)).run.used.wall_time_ms).toBe(4 * minute)
+        expect((await t.sw.runs.show(run.run_id)).used.wall_time_ms).toBe(4 * minute)
         await t.reply((await t.question()).interaction_id, { outcome: 'did_not' })
         expect(await t.status(run.run_id)).toBe('succeeded')
-        await t.sw.closeSession(session_id)
+        await t.sw.sessions.close(session_id)
         const used = { wall_time_ms: 4 * minute, tool_calls: 2 }
         expect(await t.of(session_id, 'agent.terminated')).toMatchObject([
           { trigger: 'parent_closed', payload: { stats: used } },
@@ -144,7 +144,7 @@ export function budgetPlays(store: Store) {
       },
       async (t) => {
         // WHEN one step takes all the time that the agent has
-        const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
         await long.hasBegun(1)
         await t.hand.advance(10 * minute)
         long.begun[0]?.resolve('worked')
@@ -189,12 +189,12 @@ export function budgetPlays(store: Store) {
     'eight agents at once in one session, none starved, no result lost, no gap in the log',
     on(store, { agents: { main: plays([say('Root.')]), ...workers } }, async (t) => {
       // GIVEN a session
-      const session_id = await t.sw.createSession({ agent: 'main' })
+      const { session_id } = await t.sw.sessions.create({ agent: 'main' })
       Object.assign(racing, { running: 0, most: 0, ran: 0 })
 
       // WHEN eight agents work in it at the same time
       const runs = await Promise.all(
-        Object.keys(workers).map((agent) => t.sw.submit({ agent, input: 'Go.', session_id })),
+        Object.keys(workers).map((agent) => t.sw.runs.start({ agent, input: 'Go.', session_id })),
       )
       await t.sw.idle()
 
@@ -226,13 +226,13 @@ export function budgetPlays(store: Store) {
     'eight agents at once never go over the tool calls of their session',
     on(store, { agents: { main: plays([say('Root.')]), ...workers } }, async (t) => {
       // GIVEN a session that may make 20 calls, and eight agents that want 48
-      const session_id = await t.sw.createSession({ agent: 'main', session_budget: { tool_calls: 20 } })
+      const { session_id } = await t.sw.sessions.create({ agent: 'main', session_budget: { tool_calls: 20 } })
       // None is so far ahead that it could be done before that is noticed.
       Object.assign(racing, { running: 0, most: 0, ran: 0, meet: meeting(8, 2) })
 
       // WHEN they work at the same time
       const runs = await Promise.all(
-        Object.keys(workers).map((agent) => t.sw.submit({ agent, input: 'Go.', session_id })),
+        Object.keys(workers).map((agent) => t.sw.runs.start({ agent, input: 'Go.', session_id })),
       )
       await t.sw.idle()
 
@@ -244,7 +244,7 @@ export function budgetPlays(store: Store) {
       expect(await t.of(session_id, 'agent.terminated')).toEqual([])
 
       // AND with more to spend they all come to their end, none of them having lost a step
-      await t.sw.replenish(session_id, { tool_calls: 8 * rounds })
+      await t.sw.sessions.replenish(session_id, { tool_calls: 8 * rounds })
       await t.sw.idle()
       const results = await Promise.all(runs.map((run) => run.result()))
       expect(results.map((result) => result.result)).toEqual(ofEach(8, (n) => `Done by ${n}.`))
@@ -260,16 +260,16 @@ export function budgetPlays(store: Store) {
       { agents: { main: plays([call('shop.look_up', { n: 1 }), say('Root.')], { tools: [lookUp] }), ...workers } },
       async (t) => {
         // GIVEN a session without a limit of tool calls that has made one, and has used up its tokens
-        const session_id = await t.sw.createSession({ agent: 'main', session_budget: { tokens: 4 } })
+        const { session_id } = await t.sw.sessions.create({ agent: 'main', session_budget: { tokens: 4 } })
         await t.run({ session_id })
         await t.run({ session_id })
         expect(await t.of(session_id, 'session.suspended')).toHaveLength(1)
         Object.assign(racing, { running: 0, most: 0, ran: 0, meet: meeting(8, 2) })
 
         // WHEN it is replenished with its first limit of them, and eight agents that want 48 calls work at the same time
-        await t.sw.replenish(session_id, { tokens: 1_000, tool_calls: 20 })
+        await t.sw.sessions.replenish(session_id, { tokens: 1_000, tool_calls: 20 })
         const runs = await Promise.all(
-          Object.keys(workers).map((agent) => t.sw.submit({ agent, input: 'Go.', session_id })),
+          Object.keys(workers).map((agent) => t.sw.runs.start({ agent, input: 'Go.', session_id })),
         )
         await t.sw.idle()
 
@@ -279,7 +279,7 @@ export function budgetPlays(store: Store) {
         expect(await t.of(session_id, 'session.suspended')).toHaveLength(2)
 
         // AND with more to spend they all come to their end
-        await t.sw.replenish(session_id, { tool_calls: 100 })
+        await t.sw.sessions.replenish(session_id, { tool_calls: 100 })
         await t.sw.idle()
         const results = await Promise.all(runs.map((run) => run.result()))
         expect(results.map((result) => result.result)).toEqual(ofEach(8, (n) => `Done by ${n}.`))
@@ -303,13 +303,13 @@ export function budgetPlays(store: Store) {
       },
       async (t) => {
         // GIVEN a parent that may make three calls and has handed its task on with one of them
-        const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
         const { session_id } = run
         const asked = await t.until(session_id, (rune) => rune.kind === 'interaction.opened')
 
         // WHEN its sub-agent waits a day for a person, and then makes more calls than the parent has left
         await t.hand.advance(24 * 60 * minute)
-        await t.sw.reply(asked.interaction_id ?? '', { reply: chosen })
+        await t.sw.inbox.reply(asked.interaction_id ?? '', { reply: chosen })
         await t.sw.idle()
 
         // THEN the sub-agent stopped where the parent's budget ends, and the parent was told
@@ -322,7 +322,7 @@ export function budgetPlays(store: Store) {
 
         // AND the day of waiting cost neither of them their time
         expect(await run.result()).toMatchObject({ status: 'succeeded' })
-        expect((await t.sw.find(run.run_id)).run.used).toMatchObject({ wall_time_ms: 0, tool_calls: 3 })
+        expect((await t.sw.runs.show(run.run_id)).used).toMatchObject({ wall_time_ms: 0, tool_calls: 3 })
       },
     ),
   )
@@ -344,7 +344,7 @@ export function budgetPlays(store: Store) {
       async (t) => {
         // GIVEN a run that may make ten calls, four of which hand tasks to agents that want six each
         Object.assign(racing, { running: 0, most: 0, ran: 0, meet: meeting(4, 1) })
-        const run = await t.sw.submit({ agent: 'main', input: 'Go.', budget: { tool_calls: 10 } })
+        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.', budget: { tool_calls: 10 } })
 
         // WHEN they work at the same time
         await t.sw.idle()
@@ -353,7 +353,7 @@ export function budgetPlays(store: Store) {
         // THEN exactly so many were made, and each was told where the budget ends
         expect(await t.of(run.session_id, 'tool.call')).toHaveLength(10)
         expect(racing.ran).toBe(6)
-        expect((await t.sw.find(run.run_id)).run.used).toMatchObject({ tool_calls: 10 })
+        expect((await t.sw.runs.show(run.run_id)).used).toMatchObject({ tool_calls: 10 })
         const ends = (await t.of(run.session_id, 'run.moved')).filter((rune) => rune.to === 'failed')
         expect(ends.map((rune) => rune.payload.error_code)).toEqual(Array(4).fill('BUDGET_EXHAUSTED'))
         expect(await run.result()).toMatchObject({ status: 'succeeded' })

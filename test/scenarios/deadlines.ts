@@ -100,7 +100,7 @@ export function deadlinePlays(store: Store) {
         // WHEN the reply and the deadline come at once
         const begin = [
           () =>
-            t.sw.reply(interaction_id, { reply: chosen }).then(
+            t.sw.inbox.reply(interaction_id, { reply: chosen }).then(
               () => 'accepted',
               (error) => String(error.code),
             ),

@@ -101,7 +101,7 @@ export function givenUpPlays(store: Store) {
           { action_summary: 'lost', current_status: 'waiting' },
           { action_summary: 'good', current_status: 'completed', result: 'good' },
         ])
-        expect(await world.sw.inbox()).toHaveLength(1)
+        expect(await world.sw.inbox.list()).toHaveLength(1)
       },
     ),
   )

@@ -32,16 +32,16 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
     goalPlay({ agents: { worker: worker() } }, async (t) => {
       const { goal_id, session_id } = await t.sw.goals.start({ goal: 'Pause', plan: planOf(note('ta')) })
       await t.sw.idle()
-      await t.sw.pause(session_id)
+      await t.sw.sessions.pause(session_id)
       await t.sw.goals.approve(goal_id)
       await t.sw.idle()
       expect(await t.sw.goals.show(goal_id)).toMatchObject({ state: 'blocked', reason: 'The session is paused.' })
-      await t.sw.resumeSession(session_id)
+      await t.sw.sessions.resume(session_id)
       expect((await ended(t, goal_id)).state).toBe('goal_met')
       // AND closing it gives up what is under way
       const next = await t.sw.goals.start({ goal: 'Close', session_id, plan: planOf(note('tb')) })
       await t.sw.idle()
-      await t.sw.closeSession(session_id, 'enough')
+      await t.sw.sessions.close(session_id, 'enough')
       expect(await ended(t, next.goal_id)).toMatchObject(stopped('enough'))
     }),
   )
@@ -109,7 +109,7 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
         const [run] = (await t.of(session_id, 'run.moved')).slice(-1)
         expect(run?.to).toBe('canceled')
       }
-      expect(await t.sw.inbox()).toEqual([])
+      expect(await t.sw.inbox.list()).toEqual([])
     }),
   )
 
@@ -162,7 +162,7 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
             (await t.of(session_id, 'agent.spawning')).length,
           )
         }
-        expect(await t.sw.inbox()).toEqual([])
+        expect(await t.sw.inbox.list()).toEqual([])
       },
     ),
   )

@@ -228,7 +228,7 @@ export function irreversiblePlays(store: Store) {
         await reply((await question()).interaction_id, { decision: 'deny' })
         // AND asked for again, and withdrawn with its run
         const second = await run({ session_id })
-        await world.sw.cancel(second.run_id)
+        await world.sw.runs.cancel(second.run_id)
         // WHEN it is asked for once more
         await run({ session_id })
         // THEN a person may approve it
@@ -250,7 +250,7 @@ export function irreversiblePlays(store: Store) {
         const { session_id } = await run()
         const [first] = await snapshots(session_id)
         // WHEN a person allows it once more
-        await world.sw.allowAgain(first?.execution_id ?? '', 'ada')
+        await world.sw.executions.allowAgain(first?.execution_id ?? '', 'ada')
         await world.restart()
         await run({ session_id })
         // THEN it is done once more, under a key of its own, and not a third time
@@ -261,7 +261,7 @@ export function irreversiblePlays(store: Store) {
         expect(tool.ran).toHaveLength(2)
         expect(await of(session_id, 'tool.denied')).toHaveLength(1)
         // AND what was not done cannot be allowed again
-        const unknown = world.sw.allowAgain('exe_none', 'ada')
+        const unknown = world.sw.executions.allowAgain('exe_none', 'ada')
         await expect(unknown).rejects.toMatchObject({ code: 'not_found' })
       },
     ),

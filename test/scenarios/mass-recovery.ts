@@ -31,17 +31,19 @@ function stuckTool() {
 /** So many sessions: a third waits for a person, a third is at work, a third is queued in a paused session. */
 async function fill(t: Theatre, count: number, begun: () => number) {
   const third = Math.floor(count / 3)
-  const waiting = await Promise.all(ofEach(third, () => t.sw.submit({ agent: 'asking', input: 'Go.' })))
+  const waiting = await Promise.all(ofEach(third, () => t.sw.runs.start({ agent: 'asking', input: 'Go.' })))
   const queued = await Promise.all(
     ofEach(third, async () => {
-      const session_id = await t.sw.createSession({ agent: 'quick' })
-      await (await t.sw.submit({ agent: 'quick', input: 'First.', session_id })).result()
-      await t.sw.pause(session_id)
-      return t.sw.submit({ agent: 'quick', input: 'Go.', session_id })
+      const { session_id } = await t.sw.sessions.create({ agent: 'quick' })
+      await (await t.sw.runs.start({ agent: 'quick', input: 'First.', session_id })).result()
+      await t.sw.sessions.pause(session_id)
+      return t.sw.runs.start({ agent: 'quick', input: 'Go.', session_id })
     }),
   )
   await t.sw.idle()
-  const working = await Promise.all(ofEach(count - 2 * third, () => t.sw.submit({ agent: 'working', input: 'Go.' })))
+  const working = await Promise.all(
+    ofEach(count - 2 * third, () => t.sw.runs.start({ agent: 'working', input: 'Go.' })),
+  )
   for (const { session_id } of working)
     await t.until(session_id, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
   expect(begun()).toBe(working.length)
@@ -120,8 +122,10 @@ export function massRecoveryPlays(store: Store) {
         })
 
         // AND each of them can still be brought to its end, with one result for each call
-        for (const { interaction_id } of await t.sw.inbox()) await t.sw.reply(interaction_id, { reply: chosen })
-        for (const { session_id } of await t.sw.sessions({ state: 'paused' })) await t.sw.resumeSession(session_id)
+        for (const { interaction_id } of await t.sw.inbox.list())
+          await t.sw.inbox.reply(interaction_id, { reply: chosen })
+        for (const { session_id } of await t.sw.sessions.list({ state: 'paused' }))
+          await t.sw.sessions.resume(session_id)
         await t.sw.idle()
         expect(new Set(await Promise.all(runs.map((run) => t.status(run.run_id))))).toEqual(new Set(['succeeded']))
         for (const { session_id } of working) expect(await t.of(session_id, 'tool.result')).toHaveLength(1)

@@ -127,7 +127,7 @@ const ways: Readonly<Record<string, Way>> = {
     script: [together(call('held'), call('asks'))],
     async act(stage, box) {
       const run = await atWork('held')(stage, box)
-      await stage.world.sw.closeSession(run.session_id)
+      await stage.world.sw.sessions.close(run.session_id)
       return run
     },
     results: ['cancelled', 'cancelled'],

@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import type { Statewright } from '../../src/app/statewright.ts'
-import { accepted } from '../../src/faults/catalogue.ts'
 import { graphState } from '../../src/observation/graph-state.ts'
 import type { Draft, Rune } from '../../src/runes/rune.ts'
 import { ask, call, say, together } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
+import { record } from '../support/writable.ts'
 import { heldTool, on, play, refundTool } from './stage.ts'
 import type { Store } from './stores.ts'
 import { talkingModel } from './talking.ts'
@@ -42,7 +42,7 @@ export function resumingPlays(store: Store) {
         expect(waiting?.current_status).toBe('waiting')
 
         // WHEN it is resumed with the answer
-        const resumed = await world.sw.resume(waiting?.execution_id ?? '', { reply: answer })
+        const resumed = await world.sw.executions.resume(waiting?.execution_id ?? '', { reply: answer })
         await world.sw.idle()
 
         // THEN it was seen to wait, and went waiting → running → completed with the answer as its result
@@ -76,7 +76,7 @@ export function resumingPlays(store: Store) {
         // GIVEN one contract that completed and one that was cancelled
         const { session_id } = await run()
         const [first] = await snapshots(session_id)
-        await world.sw.resume(first?.execution_id ?? '', { reply: answer })
+        await world.sw.executions.resume(first?.execution_id ?? '', { reply: answer })
         await world.sw.idle()
         const second = await run({ session_id })
         await second.cancel()
@@ -88,7 +88,7 @@ export function resumingPlays(store: Store) {
         // WHEN either is resumed, also by another process
         const resumeAll = async () => {
           for (const { execution_id, current_status } of contracts)
-            await expect(world.sw.resume(execution_id, { reply: answer })).rejects.toMatchObject({
+            await expect(world.sw.executions.resume(execution_id, { reply: answer })).rejects.toMatchObject({
               code: 'transition_refused',
               details: { machine: 'contract', from: current_status, on: 'resume', refusal: 'terminal' },
             })
@@ -114,11 +114,11 @@ export function resumingPlays(store: Store) {
         // GIVEN two questions of which one is answered and used
         const { session_id, run_id } = await run()
         const [first] = await snapshots(session_id)
-        await world.sw.resume(first?.execution_id ?? '', { reply: answer })
+        await world.sw.executions.resume(first?.execution_id ?? '', { reply: answer })
         await world.sw.idle()
         const before = (await runes(session_id)).length
         // WHEN it is resumed again
-        await expect(world.sw.resume(first?.execution_id ?? '', { reply: answer })).rejects.toMatchObject({
+        await expect(world.sw.executions.resume(first?.execution_id ?? '', { reply: answer })).rejects.toMatchObject({
           code: 'transition_refused',
           details: { from: 'completed', refusal: 'terminal' },
         })
@@ -144,7 +144,7 @@ export function resumingPlays(store: Store) {
         const contracts = await snapshots(session_id)
         expect(contracts.map((s) => s.current_status)).toEqual(['running', 'pending'])
         for (const { execution_id, current_status } of contracts)
-          await expect(world.sw.resume(execution_id, { reply: answer })).rejects.toMatchObject({
+          await expect(world.sw.executions.resume(execution_id, { reply: answer })).rejects.toMatchObject({
             code: 'transition_refused',
             details: { from: current_status },
           })
@@ -171,7 +171,8 @@ export function resumingPlays(store: Store) {
         expect(expected_waiting).toEqual([waiting?.execution_id])
 
         // WHEN it is resumed
-        const resumed = await world.sw.resume(waiting?.execution_id ?? '', { reply: answer, expected_waiting })
+        const { execution_id = '' } = waiting ?? {}
+        const resumed = await world.sw.executions.resume(execution_id, { reply: answer, expected_waiting })
 
         // THEN a snapshot was taken first, the count was found to match, and it went on
         expect(resumed).toMatchObject({ is_aligned: true, snapshot: { ...waiting, current_status: 'waiting' } })
@@ -198,7 +199,7 @@ export function resumingPlays(store: Store) {
         const expected_waiting = [first?.execution_id ?? '']
 
         // WHEN one of them is resumed
-        const resumed = await world.sw.resume(first?.execution_id ?? '', { reply: answer, expected_waiting })
+        const resumed = await world.sw.executions.resume(first?.execution_id ?? '', { reply: answer, expected_waiting })
         await world.sw.idle()
 
         // THEN the difference is logged and on record
@@ -228,8 +229,8 @@ export function resumingPlays(store: Store) {
         // GIVEN three contracts that wait, of which one is answered before a worker takes the run
         const { session_id, run_id } = await run()
         const [size, colour, fabric] = (await snapshots(session_id)).map((s) => s.execution_id)
-        await world.sw.pause(session_id)
-        expect(await world.sw.resume(size ?? '', { reply: answer })).toMatchObject({ is_aligned: true })
+        await world.sw.sessions.pause(session_id)
+        expect(await world.sw.executions.resume(size ?? '', { reply: answer })).toMatchObject({ is_aligned: true })
         // AND one that is called off, but whose question is still open
         const [suspended] = (await of(session_id, 'contract.moved')).filter((rune) => rune.subject_id === colour)
         const { agent_id, turn_id, call_id, subject_id } = suspended ?? {}
@@ -243,16 +244,16 @@ export function resumingPlays(store: Store) {
           ...about,
           ...move,
         }
-        accepted(await world.sw.runelog.append({ session_id, runes: [called_off as Draft] }))
+        await record(world.sw, session_id, called_off as Draft)
         await world.restart()
 
         // WHEN the last is resumed
-        expect(await world.sw.resume(fabric ?? '', { reply: answer })).toMatchObject({ is_aligned: false })
+        expect(await world.sw.executions.resume(fabric ?? '', { reply: answer })).toMatchObject({ is_aligned: false })
         // THEN the difference is logged and on record, and it went on
         const difference = { expected: [colour, fabric], found: [fabric] }
         expect(world.warnings).toMatchObject([{ details: { run_id, ...difference } }])
         expect((await of(session_id, 'run.misaligned')).map((rune) => rune.payload)).toEqual([difference])
-        await world.sw.resumeSession(session_id)
+        await world.sw.sessions.resume(session_id)
         await world.sw.idle()
         expect(await status(run_id)).toBe('succeeded')
       },
@@ -260,9 +261,9 @@ export function resumingPlays(store: Store) {
   )
 
   for (const [who, answerAs] of [
-    ['a reply', (sw, { interaction_id }) => sw.reply(interaction_id, { reply: answer })],
-    ['a refusal', (sw, { interaction_id }) => sw.reply(interaction_id, { reply: { action: 'reject' } })],
-    ['resume', (sw, { execution_id }) => sw.resume(execution_id, { reply: answer })],
+    ['a reply', (sw, { interaction_id }) => sw.inbox.reply(interaction_id, { reply: answer })],
+    ['a refusal', (sw, { interaction_id }) => sw.inbox.reply(interaction_id, { reply: { action: 'reject' } })],
+    ['resume', (sw, { execution_id }) => sw.executions.resume(execution_id, { reply: answer })],
   ] as const satisfies readonly (readonly [string, AnswerAs])[])
     play(
       `F-10 answers: ${who} to a contract that was cancelled is refused, and nothing runs`,
@@ -274,7 +275,7 @@ export function resumingPlays(store: Store) {
           const { session_id, run_id } = await run()
           const { interaction_id } = await question()
           const [suspended] = (await of(session_id, 'contract.moved')).slice(-1)
-          accepted(await world.sw.runelog.append({ session_id, runes: [calledOff(suspended, world.hand.clock.now())] }))
+          await record(world.sw, session_id, calledOff(suspended, world.hand.clock.now()))
           await world.restart()
           const [contract] = await snapshots(session_id)
           const before = [written(await runes(session_id)), requests.length]
@@ -307,7 +308,7 @@ export function resumingPlays(store: Store) {
         const [first, second] = (await snapshots(session_id)).map((s) => s.execution_id)
         const { interaction_id } = (await inbox())[0] ?? { interaction_id: '' }
         const expected_waiting = [first ?? '']
-        const replied = await world.sw.reply(interaction_id, { reply: answer, expected_waiting })
+        const replied = await world.sw.inbox.reply(interaction_id, { reply: answer, expected_waiting })
         expect(replied).toMatchObject({
           is_aligned: false,
           snapshot: { execution_id: first, current_status: 'waiting', is_resumable: true },
@@ -330,7 +331,7 @@ export function resumingPlays(store: Store) {
       async ({ world, run, runes, of, status }, { requests }) => {
         const { session_id, run_id } = await run({ interactive_require_user_reply: false })
         const [suspended] = (await of(session_id, 'contract.moved')).slice(-1)
-        accepted(await world.sw.runelog.append({ session_id, runes: [calledOff(suspended, world.hand.clock.now())] }))
+        await record(world.sw, session_id, calledOff(suspended, world.hand.clock.now()))
         await world.restart()
         const before = [written(await runes(session_id)), requests.length]
         await world.hand.advance(7 * 86_400_000)
@@ -352,8 +353,8 @@ export function resumingPlays(store: Store) {
       async ({ world, run, snapshots, status, question }, { pay }) => {
         const { session_id, run_id } = await run()
         const [refunding] = await snapshots(session_id)
-        const { digest } = await world.sw.interaction((await question()).interaction_id)
-        await world.sw.resume(refunding?.execution_id ?? '', {
+        const { digest } = await world.sw.inbox.get((await question()).interaction_id)
+        await world.sw.executions.resume(refunding?.execution_id ?? '', {
           reply: { decision: 'approve', digest },
           replied_by: 'ada',
         })
@@ -361,9 +362,9 @@ export function resumingPlays(store: Store) {
         await world.hand.advance(1_000)
         await world.sw.idle()
         const [, paying] = await snapshots(session_id)
-        const unfit = world.sw.resume(paying?.execution_id ?? '', { reply: { decision: 'approve' } })
+        const unfit = world.sw.executions.resume(paying?.execution_id ?? '', { reply: { decision: 'approve' } })
         await expect(unfit).rejects.toMatchObject({ code: 'reply_unfit' })
-        await world.sw.resume(paying?.execution_id ?? '', { reply: { outcome: 'happened' } })
+        await world.sw.executions.resume(paying?.execution_id ?? '', { reply: { outcome: 'happened' } })
         await world.sw.idle()
         expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['completed', 'completed'])
         expect(await status(run_id)).toBe('succeeded')
@@ -380,14 +381,14 @@ export function resumingPlays(store: Store) {
         const { session_id } = await run()
         const [waiting] = await snapshots(session_id)
         // No worker takes the run while both ask: the contract waits for as long as they look at it.
-        await world.sw.pause(session_id)
+        await world.sw.sessions.pause(session_id)
         const resume = (replied_by: string) =>
-          world.sw.resume(waiting?.execution_id ?? '', { reply: answer, replied_by }).then(
+          world.sw.executions.resume(waiting?.execution_id ?? '', { reply: answer, replied_by }).then(
             () => 'accepted',
             (fault) => fault,
           )
         const outcomes = await Promise.all([resume('ada'), resume('bob')])
-        await world.sw.resumeSession(session_id)
+        await world.sw.sessions.resume(session_id)
         await world.sw.idle()
         expect(outcomes).toContain('accepted')
         expect(outcomes).toContainEqual(expect.objectContaining({ code: 'interaction_closed' }))

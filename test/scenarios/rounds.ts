@@ -77,10 +77,10 @@ export function roundPlays(store: Store) {
         const { run_id } = await run()
         const [first, second] = (await inbox()).map(({ interaction_id }) => interaction_id)
         const beginning = stop(holding('tool.approved'))
-        await world.sw.reply(first ?? '', { reply: { decision: 'approve' } })
+        await world.sw.inbox.reply(first ?? '', { reply: { decision: 'approve' } })
         await beginning.reached
         // WHEN the second gets it at that moment
-        await world.sw.reply(second ?? '', { reply: { decision: 'approve' } })
+        await world.sw.inbox.reply(second ?? '', { reply: { decision: 'approve' } })
         beginning.open()
         // THEN both are at work at the same time
         await looks.hasBegun(2)

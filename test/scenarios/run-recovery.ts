@@ -28,7 +28,7 @@ export function runRecoveryPlays(store: Store) {
 
       // AND the answer, given to the last process, finds it preserved and reaches exactly that question
       await t.reply(interaction_id, chosen)
-      expect(await (await t.sw.run(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
+      expect(await (await t.sw.runs.get(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
       expect((await t.moves(run.session_id, run.run_id)).slice(before.length, before.length + 2)).toEqual([
         'waiting_user → waiting_user (restart.preserve_waiting)',
         'waiting_user → queued (interaction.reply.accepted)',
@@ -83,7 +83,7 @@ export function runRecoveryPlays(store: Store) {
         // WHEN the process is killed right after it recorded the reply, before anyone could take the run
         t.process().dieAt(1, 'after')
         const reply = { reply: { decision: 'approve' }, idempotency_key: 'k1' }
-        await expect(t.sw.reply(interaction_id, reply)).rejects.toMatchObject({ code: 'store_poisoned' })
+        await expect(t.sw.inbox.reply(interaction_id, reply)).rejects.toMatchObject({ code: 'store_poisoned' })
         expect(t.process().isDead()).toBe(true)
         await t.kill()
         await t.sw.idle()
@@ -91,7 +91,7 @@ export function runRecoveryPlays(store: Store) {
         // THEN the next process found it queued and went on, and the client that replied can learn that its answer was used
         expect(approved.paid.length).toBe(1)
         expect(await t.status(run.run_id)).toBe('succeeded')
-        expect(await t.sw.reply(interaction_id, reply)).toMatchObject({ is_repeated: true })
+        expect(await t.sw.inbox.reply(interaction_id, reply)).toMatchObject({ is_repeated: true })
       },
     ),
   )
@@ -111,21 +111,21 @@ export function runRecoveryPlays(store: Store) {
       expect((await t.moves(run.session_id, run.run_id)).at(-1)).toBe(
         'waiting_user → failed (restart.reconcile_failed)',
       )
-      const result = await (await t.sw.run(run.run_id)).result()
+      const result = await (await t.sw.runs.get(run.run_id)).result()
       expect(result).toMatchObject({ status: 'failed', error_code: 'SESSION_RESUME_FAILED' })
       expect(result.message).toContain('agent_is_configured')
-      expect(await t.sw.inbox()).toEqual([])
+      expect(await t.sw.inbox.list()).toEqual([])
       expect((await t.fcmp(run.session_id, run.run_id)).at(-1)?.data).toMatchObject({
         from: 'waiting_user',
         terminal: { status: 'failed', error: { category: 'recovery', code: 'SESSION_RESUME_FAILED' } },
       })
 
       // AND a reply that comes now is refused with the reason, and the session takes other work
-      await expect(t.sw.reply(interaction_id, { reply: chosen })).rejects.toMatchObject({
+      await expect(t.sw.inbox.reply(interaction_id, { reply: chosen })).rejects.toMatchObject({
         code: 'interaction_closed',
         details: { state: 'withdrawn', by: 'recovery' },
       })
-      const next = await t.sw.submit({ agent: 'other', input: 'Go.', session_id: run.session_id })
+      const next = await t.sw.runs.start({ agent: 'other', input: 'Go.', session_id: run.session_id })
       expect(await next.result()).toMatchObject({ result: 'Other.' })
     }),
   )
@@ -137,20 +137,20 @@ export function runRecoveryPlays(store: Store) {
       // GIVEN a run that waits, and one behind it in the queue
       const run = await t.run()
       const { interaction_id } = await t.question()
-      const behind = await t.sw.submit({ agent: 'main', input: 'Go.', session_id: run.session_id })
+      const behind = await t.sw.runs.start({ agent: 'main', input: 'Go.', session_id: run.session_id })
 
       // WHEN a process that takes no runs, and knows other agents or none, is there for a while and takes the answer
       await t.restart({ agents: { other: plays([say('Other.')]) }, max_concurrent_runs: 0 })
       expect(await t.status(run.run_id)).toBe('waiting_user')
       await t.restart({ agents: {}, max_concurrent_runs: 0 })
-      await t.sw.reply(interaction_id, { reply: chosen })
+      await t.sw.inbox.reply(interaction_id, { reply: chosen })
 
       // THEN it failed nothing, and who has the agent goes on with both
       expect(await t.status(run.run_id)).toBe('queued')
       expect(await t.status(behind.run_id)).toBe('queued')
       await t.restart({ agents: { main: plays([form, say('Done.'), say('Done, too.')]) }, max_concurrent_runs: 4 })
-      expect(await (await t.sw.run(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
-      expect(await (await t.sw.run(behind.run_id)).result()).toMatchObject({
+      expect(await (await t.sw.runs.get(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
+      expect(await (await t.sw.runs.get(behind.run_id)).result()).toMatchObject({
         status: 'succeeded',
         result: 'Done, too.',
       })
@@ -174,11 +174,11 @@ export function runRecoveryPlays(store: Store) {
       },
       async (t) => {
         // GIVEN a run in its stream, one in the middle of an irreversible effect, and one in the queue behind another
-        const streaming = await t.sw.submit({ agent: 'streaming', input: 'Go.' })
-        const paying = await t.sw.submit({ agent: 'paying', input: 'Go.' })
+        const streaming = await t.sw.runs.start({ agent: 'streaming', input: 'Go.' })
+        const paying = await t.sw.runs.start({ agent: 'paying', input: 'Go.' })
         await Promise.all([model.began, gone.hasBegun()])
-        const waiting = await t.sw.submit({ agent: 'main', input: 'Go.' })
-        const queued = await t.sw.submit({ agent: 'main', input: 'Go.', session_id: waiting.session_id })
+        const waiting = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
+        const queued = await t.sw.runs.start({ agent: 'main', input: 'Go.', session_id: waiting.session_id })
         await t.until(waiting.session_id, (rune) => rune.kind === 'interaction.opened')
 
         // WHEN the process is killed and the next one knows none of the agents
@@ -208,7 +208,7 @@ export function runRecoveryPlays(store: Store) {
       async (t) => {
         // GIVEN a run whose worker dies each time it begins to work: at the append after the one that takes the run
         t.process().dieAt(3, 'before')
-        const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
         await t.sw.idle()
         for (const _ of [1, 2, 3, 4, 5]) {
           expect(t.process().isDead()).toBe(true)
@@ -225,10 +225,10 @@ export function runRecoveryPlays(store: Store) {
         const moves = await t.moves(run.session_id, run.run_id)
         expect(moves.filter((move) => move.endsWith('(restart.requeued)'))).toHaveLength(5)
         expect(moves.at(-1)).toBe('running → failed (restart.reconcile_failed)')
-        expect((await t.sw.find(run.run_id)).run.error_code).toBe('RECOVERY_LIMIT')
+        expect((await t.sw.runs.show(run.run_id)).error_code).toBe('RECOVERY_LIMIT')
 
         // AND the worker that was lost says nothing about the session: it is as active as before
-        expect((await t.sw.sessions())[0]?.state).toBe('active')
+        expect((await t.sw.sessions.list())[0]?.state).toBe('active')
         expect(await t.of(run.session_id, 'session.suspended')).toEqual([])
       },
     ),
@@ -246,7 +246,7 @@ export function runRecoveryPlays(store: Store) {
       async (t) => {
         // GIVEN a run of nine steps whose worker dies after each of them
         t.process().dieAt(4, 'before')
-        const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
         await t.sw.idle()
         let kills = 0
         for (; t.process().isDead(); kills++) {

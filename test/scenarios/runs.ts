@@ -39,18 +39,18 @@ export function runPlays(store: Store) {
       // GIVEN one run that is queued, since its session is paused, and one that waits
       const waiting = await t.run()
       const { session_id } = waiting
-      await t.sw.pause(session_id)
+      await t.sw.sessions.pause(session_id)
       const queued = await t.run({ session_id })
 
       // WHEN both are cancelled
-      expect(await t.sw.cancel(queued.run_id)).toMatchObject({ accepted: true })
-      expect(await t.sw.cancel(waiting.run_id, 'not needed any more')).toMatchObject({ accepted: true })
+      expect(await t.sw.runs.cancel(queued.run_id)).toMatchObject({ accepted: true })
+      expect(await t.sw.runs.cancel(waiting.run_id, 'not needed any more')).toMatchObject({ accepted: true })
 
       // THEN each says truly where it was, the question is withdrawn, and a second cancel changes nothing
       expect(await t.moves(session_id, queued.run_id)).toEqual(['queued → canceled (run.canceled)'])
       expect((await t.moves(session_id, waiting.run_id)).at(-1)).toBe('waiting_user → canceled (run.canceled)')
-      expect(await t.sw.inbox()).toEqual([])
-      expect(await t.sw.cancel(waiting.run_id)).toMatchObject({ accepted: false, status: 'canceled' })
+      expect(await t.sw.inbox.list()).toEqual([])
+      expect(await t.sw.runs.cancel(waiting.run_id)).toMatchObject({ accepted: false, status: 'canceled' })
       expect(await waiting.result()).toMatchObject({ status: 'canceled', message: 'not needed any more' })
     }),
   )
@@ -65,7 +65,7 @@ export function runPlays(store: Store) {
 
       // WHEN the reply is accepted
       const given = { reply: chosen, replied_by: 'mia', idempotency_key: 'k1' }
-      expect(await t.sw.reply(interaction_id, given)).toMatchObject({ run_id: run.run_id, is_repeated: false })
+      expect(await t.sw.inbox.reply(interaction_id, given)).toMatchObject({ run_id: run.run_id, is_repeated: false })
       await t.sw.idle()
 
       // THEN the run became queued by that event, in the append of the answer
@@ -77,15 +77,15 @@ export function runPlays(store: Store) {
 
       // AND the same reply sent again is accepted again and does nothing; any other is told who was faster
       const before = (await t.runes(run.session_id)).length
-      expect(await t.sw.reply(interaction_id, given)).toMatchObject({ is_repeated: true })
-      await expect(t.sw.reply(interaction_id, { ...given, reply: { action: 'reject' } })).rejects.toMatchObject({
+      expect(await t.sw.inbox.reply(interaction_id, given)).toMatchObject({ is_repeated: true })
+      await expect(t.sw.inbox.reply(interaction_id, { ...given, reply: { action: 'reject' } })).rejects.toMatchObject({
         code: 'key_reused',
       })
-      await expect(t.sw.reply(interaction_id, { reply: chosen })).rejects.toMatchObject({
+      await expect(t.sw.inbox.reply(interaction_id, { reply: chosen })).rejects.toMatchObject({
         code: 'interaction_closed',
         details: { state: 'answered', by: 'mia' },
       })
-      await expect(t.sw.reply('int_unknown', { reply: chosen })).rejects.toMatchObject({ code: 'not_found' })
+      await expect(t.sw.inbox.reply('int_unknown', { reply: chosen })).rejects.toMatchObject({ code: 'not_found' })
       expect(await t.runes(run.session_id)).toHaveLength(before)
     }),
   )
@@ -99,7 +99,7 @@ export function runPlays(store: Store) {
       const { interaction_id } = await t.question()
 
       // WHEN a reply leaves out what is required
-      const unfit = t.sw.reply(interaction_id, { reply: { action: 'approve', data: {} } })
+      const unfit = t.sw.inbox.reply(interaction_id, { reply: { action: 'approve', data: {} } })
 
       // THEN it is refused with the place of the problem, and nothing moved
       await expect(unfit).rejects.toMatchObject({ code: 'reply_unfit' })
@@ -187,7 +187,7 @@ export function runPlays(store: Store) {
       async (t) => {
         // GIVEN a run that asked two questions at once
         const run = await t.run({ interactive_require_user_reply: false })
-        const [one, two] = await t.sw.inbox()
+        const [one, two] = await t.sw.inbox.list()
 
         // WHEN one is answered, and the deadline of the other passes later
         await t.reply(one?.interaction_id ?? '', chosen)

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { Draft } from '../../src/runes/rune.ts'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
+import { writable } from '../support/writable.ts'
 import { chosen, form } from './props.ts'
 import type { Store } from './stores.ts'
 import { heldModel, heldTool, on, plays, type Theatre } from './theatre.ts'
@@ -9,13 +10,13 @@ import { heldModel, heldTool, on, plays, type Theatre } from './theatre.ts'
 /** Everything that could be asked of a session that is over. */
 async function refusals(t: Theatre, session_id: string): Promise<readonly string[]> {
   const asked = [
-    () => t.sw.submit({ agent: 'main', input: 'More.', session_id }),
-    () => t.sw.spawnAgent(session_id, 'main'),
-    () => t.sw.pause(session_id),
-    () => t.sw.resumeSession(session_id),
-    () => t.sw.replenish(session_id, { tokens: 1 }),
-    () => t.sw.reset(session_id),
-    () => t.sw.closeSession(session_id),
+    () => t.sw.runs.start({ agent: 'main', input: 'More.', session_id }),
+    () => t.sw.agents.spawn(session_id, 'main'),
+    () => t.sw.sessions.pause(session_id),
+    () => t.sw.sessions.resume(session_id),
+    () => t.sw.sessions.replenish(session_id, { tokens: 1 }),
+    () => t.sw.sessions.reset(session_id),
+    () => t.sw.sessions.close(session_id),
   ]
   return Promise.all(
     asked.map((ask) =>
@@ -52,7 +53,7 @@ export function closedSessionPlays(store: Store) {
         // GIVEN a session with runs in every state: one waits, one is queued behind it, three are at work
         const waiting = await t.run()
         const { session_id } = waiting
-        const begin = (agent: string) => t.sw.submit({ agent, input: 'Go.', session_id })
+        const begin = (agent: string) => t.sw.runs.start({ agent, input: 'Go.', session_id })
         const runs = [
           waiting,
           await begin('main'),
@@ -63,7 +64,7 @@ export function closedSessionPlays(store: Store) {
         await Promise.all([writing.began, slow.hasBegun(), paying.hasBegun()])
 
         // WHEN it is closed, and the tools under way do not stop
-        const closed = t.sw.closeSession(session_id, 'enough')
+        const closed = t.sw.sessions.close(session_id, 'enough')
         await t.until(session_id, (rune) => rune.kind === 'turn.interrupted' && rune.actor === 'reasoning')
         await closed
 
@@ -79,7 +80,7 @@ export function closedSessionPlays(store: Store) {
         // AND nothing more is accepted, neither by the runtime nor by the log itself
         expect(await refusals(t, session_id)).toEqual(allRefused)
         const more: Draft = { kind: 'run.misaligned', at: 0, actor: 'human', payload: { expected: [], found: [] } }
-        expect(await t.sw.runelog.append({ session_id, runes: [more] })).toMatchObject({ code: 'log_sealed' })
+        expect(await writable(t.sw).append({ session_id, runes: [more] })).toMatchObject({ code: 'log_sealed' })
         expect(await t.runes(session_id)).toHaveLength(runes.length)
 
         // AND the question about what may have happened outlives it all: its answer is the one thing a sealed log takes
@@ -96,26 +97,26 @@ export function closedSessionPlays(store: Store) {
     'a session can be closed from every state in which it is open',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN sessions that are created, active, paused and suspended
-      const created = await t.sw.createSession({ agent: 'main' })
+      const { session_id: created } = await t.sw.sessions.create({ agent: 'main' })
       const active = (await t.run()).session_id
       const paused = (await t.run()).session_id
-      await t.sw.pause(paused)
+      await t.sw.sessions.pause(paused)
       const suspended = (await t.run({ session_budget: { tokens: 0 } })).session_id
       const sessions = [created, active, paused, suspended]
       const states = async () => {
-        const listed = await t.sw.sessions()
+        const listed = await t.sw.sessions.list()
         return sessions.map((id) => listed.find((session) => session.session_id === id)?.state)
       }
       expect(await states()).toEqual(['created', 'active', 'paused', 'suspended'])
 
       // WHEN each is closed
-      for (const session_id of sessions) await t.sw.closeSession(session_id)
+      for (const session_id of sessions) await t.sw.sessions.close(session_id)
 
       // THEN all of them are, and each says from where it was closed
       expect(await states()).toEqual(Array(4).fill('closed'))
       const from = await Promise.all(sessions.map(async (id) => (await t.of(id, 'session.closing'))[0]?.from))
       expect(from).toEqual(['created', 'active', 'paused', 'suspended'])
-      expect(await t.sw.inbox()).toEqual([])
+      expect(await t.sw.inbox.list()).toEqual([])
     }),
   )
 
@@ -136,7 +137,7 @@ export function closedSessionPlays(store: Store) {
 
           // WHEN the process dies at the n-th append of closing one of them, and another one starts
           t.process().dieAt(n, when)
-          const closed = await t.sw.closeSession(session_id, 'enough').then(
+          const closed = await t.sw.sessions.close(session_id, 'enough').then(
             () => true,
             () => false,
           )
@@ -156,7 +157,7 @@ export function closedSessionPlays(store: Store) {
             expect(kinds.filter((kind) => kind === 'agent.terminated')).toHaveLength(2)
           } else {
             expect(kinds).not.toContain('session.closed')
-            await t.sw.closeSession(session_id)
+            await t.sw.sessions.close(session_id)
           }
           expect(await refusals(t, session_id)).toEqual(allRefused)
         }
@@ -173,17 +174,17 @@ export function closedSessionPlays(store: Store) {
       const open = await t.run()
       const run = await t.run()
       const { session_id } = run
-      const question = (await t.sw.inbox()).find((each) => each.session_id === session_id)
+      const question = (await t.sw.inbox.list()).find((each) => each.session_id === session_id)
       await t.reply(question?.interaction_id ?? '', chosen)
 
       // WHEN one is archived before it is closed, it is refused
-      await expect(t.sw.archiveSession(session_id)).rejects.toMatchObject({ code: 'transition_refused' })
-      await expect(t.sw.archiveSession('ses_unknown')).rejects.toMatchObject({ code: 'not_found' })
-      await t.sw.closeSession(session_id)
+      await expect(t.sw.sessions.archive(session_id)).rejects.toMatchObject({ code: 'transition_refused' })
+      await expect(t.sw.sessions.archive('ses_unknown')).rejects.toMatchObject({ code: 'not_found' })
+      await t.sw.sessions.close(session_id)
       const before = await t.runes(session_id)
 
       // WHEN it is archived
-      await t.sw.archiveSession(session_id)
+      await t.sw.sessions.archive(session_id)
 
       // THEN its log is in cold storage, with all it held, and says so itself
       const after = await t.runes(session_id)
@@ -193,19 +194,19 @@ export function closedSessionPlays(store: Store) {
 
       // AND it is listed with what is known of it, beside the others
       const [first, last] = [before[0]?.at, after.at(-1)?.at]
-      expect(await t.sw.sessions({ state: 'archived' })).toEqual([
+      expect(await t.sw.sessions.list({ state: 'archived' })).toEqual([
         { session_id, state: 'archived', created_at: first, updated_at: last },
       ])
-      expect((await t.sw.sessions()).map((session) => session.session_id).sort()).toEqual(
+      expect((await t.sw.sessions.list()).map((session) => session.session_id).sort()).toEqual(
         [open.session_id, session_id].sort(),
       )
-      expect(await t.sw.sessions({ limit: 1 })).toHaveLength(1)
+      expect(await t.sw.sessions.list({ limit: 1 })).toHaveLength(1)
 
       // AND nothing is accepted any more, also after a restart, while its run still tells what became of it
       for (const _ of [1, 2]) {
         expect(await refusals(t, session_id)).toEqual(allRefused)
-        await expect(t.sw.archiveSession(session_id)).rejects.toMatchObject({ code: 'transition_refused' })
-        expect(await (await t.sw.run(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
+        await expect(t.sw.sessions.archive(session_id)).rejects.toMatchObject({ code: 'transition_refused' })
+        expect(await (await t.sw.runs.get(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
         await t.restart()
       }
     }),

@@ -20,14 +20,14 @@ export function suspendedSessionPlays(store: Store) {
       },
       async (t) => {
         // GIVEN a session whose model is down
-        const first = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        const first = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
         const { session_id } = first
         await t.passTime()
         expect(await t.status(first.run_id)).toBe('failed')
         expect(await t.of(session_id, 'turn.error')).toHaveLength(3)
 
         // WHEN the fifth error in a row comes
-        const second = await t.sw.submit({ agent: 'main', input: 'Go.', session_id })
+        const second = await t.sw.runs.start({ agent: 'main', input: 'Go.', session_id })
         await t.passTime()
 
         // THEN the session is suspended in the append of that error, and the run that was tried waits in the queue
@@ -41,13 +41,13 @@ export function suspendedSessionPlays(store: Store) {
         // AND time and a restart do not bring it back, and new messages are refused
         await t.hand.advance(60 * minute)
         await t.restart()
-        await expect(t.sw.submit({ agent: 'well', input: 'Go.', session_id })).rejects.toMatchObject({
+        await expect(t.sw.runs.start({ agent: 'well', input: 'Go.', session_id })).rejects.toMatchObject({
           code: 'session_suspended',
         })
         expect(await t.status(second.run_id)).toBe('queued')
 
         // AND a reset does: the errors are counted from zero, and what waited is taken
-        await t.sw.reset(session_id)
+        await t.sw.sessions.reset(session_id)
         await t.passTime()
         expect(await t.status(second.run_id)).toBe('failed')
         const third = await t.run({ agent: 'well', session_id })
@@ -81,11 +81,13 @@ export function suspendedSessionPlays(store: Store) {
         expect(await t.of(session_id, 'turn.interrupted')).toMatchObject([{ payload: { usage: { input_tokens: 1 } } }])
 
         // WHEN someone offers a budget that is used up already, it is refused; resuming is not the way either
-        await expect(t.sw.replenish(session_id, { tool_calls: 1 })).rejects.toMatchObject({ code: 'budget_too_small' })
-        await expect(t.sw.resumeSession(session_id)).rejects.toMatchObject({ code: 'suspended_otherwise' })
+        await expect(t.sw.sessions.replenish(session_id, { tool_calls: 1 })).rejects.toMatchObject({
+          code: 'budget_too_small',
+        })
+        await expect(t.sw.sessions.resume(session_id)).rejects.toMatchObject({ code: 'suspended_otherwise' })
 
         // WHEN it is replenished
-        await t.sw.replenish(session_id, { tool_calls: 2 })
+        await t.sw.sessions.replenish(session_id, { tool_calls: 2 })
         await t.sw.idle()
 
         // THEN the run went on where it was
@@ -116,7 +118,7 @@ export function suspendedSessionPlays(store: Store) {
       async (t) => {
         // GIVEN a run whose worker was lost four times while its model was answering
         t.process().dieAt(3, 'before')
-        const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
         await t.sw.idle()
         for (const _ of [1, 2, 3]) {
           await t.kill({}, (next) => next.dieAt(3, 'before'))
@@ -149,10 +151,10 @@ export function suspendedSessionPlays(store: Store) {
       },
       async (t) => {
         // GIVEN a paused session with one tool call in its budget, which is under way
-        const run = await t.sw.submit({ agent: 'main', input: 'Go.', session_budget: { tool_calls: 1 } })
+        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.', session_budget: { tool_calls: 1 } })
         const { session_id } = run
         await working.hasBegun()
-        await t.sw.pause(session_id)
+        await t.sw.sessions.pause(session_id)
 
         // WHEN the turn in flight wants another one
         working.begun[0]?.resolve('worked')
@@ -160,12 +162,12 @@ export function suspendedSessionPlays(store: Store) {
 
         // THEN the run waits, the session is paused and nothing else
         expect(await t.status(run.run_id)).toBe('queued')
-        expect((await t.sw.sessions())[0]?.state).toBe('paused')
+        expect((await t.sw.sessions.list())[0]?.state).toBe('paused')
 
         // AND when it goes on it is suspended for its budget
-        await t.sw.resumeSession(session_id)
+        await t.sw.sessions.resume(session_id)
         await t.sw.idle()
-        expect((await t.sw.sessions())[0]?.state).toBe('suspended')
+        expect((await t.sw.sessions.list())[0]?.state).toBe('suspended')
         expect(await t.of(session_id, 'tool.call')).toHaveLength(1)
       },
     ),

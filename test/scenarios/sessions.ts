@@ -15,15 +15,15 @@ export function sessionPlays(store: Store) {
       { agents: { main: plays([say('One.'), call('shop.look_up'), say('Two.')], { tools: [lookUp] }) } },
       async (t) => {
         // WHEN a session goes through everything that a session can go through
-        const session_id = await t.sw.createSession({ agent: 'main', session_budget: { tool_calls: 0 } })
+        const { session_id } = await t.sw.sessions.create({ agent: 'main', session_budget: { tool_calls: 0 } })
         await t.run({ session_id })
-        await t.sw.pause(session_id, 'lunch')
-        await t.sw.resumeSession(session_id)
+        await t.sw.sessions.pause(session_id, 'lunch')
+        await t.sw.sessions.resume(session_id)
         await t.run({ session_id })
-        await t.sw.replenish(session_id, { tool_calls: 5 })
+        await t.sw.sessions.replenish(session_id, { tool_calls: 5 })
         await t.sw.idle()
-        await t.sw.closeSession(session_id, 'all done')
-        await t.sw.archiveSession(session_id)
+        await t.sw.sessions.close(session_id, 'all done')
+        await t.sw.sessions.archive(session_id)
 
         // THEN these runes tell it, each a move of the session, with what its row says
         const [agent] = await t.of(session_id, 'agent.spawning')
@@ -82,7 +82,7 @@ export function sessionPlays(store: Store) {
     on(store, { agents: { main: plays([say('Hello.')]), other: plays([say('Other.')]) } }, async (t) => {
       // WHEN a session is created
       const appends = t.process().appends()
-      const session_id = await t.sw.createSession({ agent: 'main' })
+      const { session_id } = await t.sw.sessions.create({ agent: 'main' })
 
       // THEN its log begins with these runes, written at once
       expect(t.process().appends() - appends).toBe(1)
@@ -92,7 +92,7 @@ export function sessionPlays(store: Store) {
         [2, 'agent.spawning'],
         [3, 'agent.ready'],
       ])
-      expect(await t.sw.sessions()).toMatchObject([{ session_id, state: 'created' }])
+      expect(await t.sw.sessions.list()).toMatchObject([{ session_id, state: 'created' }])
 
       // AND its first message makes it active, also when that is for another agent than the root
       const run = await t.run({ session_id, agent: 'other' })
@@ -109,13 +109,13 @@ export function sessionPlays(store: Store) {
     'while a session is paused the turn in flight completes and no other begins',
     on(store, { agents: { main: plays([], { model: writing.model }) } }, async (t) => {
       // GIVEN a session whose agent is in the middle of an answer
-      const first = await t.sw.submit({ agent: 'main', input: 'Go.' })
+      const first = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
       const { session_id } = first
       await writing.began
 
       // WHEN it is paused, and another message comes
-      await t.sw.pause(session_id)
-      const second = await t.sw.submit({ agent: 'main', input: 'And then?', session_id })
+      await t.sw.sessions.pause(session_id)
+      const second = await t.sw.runs.start({ agent: 'main', input: 'And then?', session_id })
       writing.goOn()
       await t.sw.idle()
 
@@ -123,14 +123,14 @@ export function sessionPlays(store: Store) {
       expect(await t.status(first.run_id)).toBe('succeeded')
       expect(await t.status(second.run_id)).toBe('queued')
       expect(await t.of(session_id, 'turn.started')).toHaveLength(1)
-      await expect(t.sw.pause(session_id)).rejects.toMatchObject({ code: 'transition_refused' })
+      await expect(t.sw.sessions.pause(session_id)).rejects.toMatchObject({ code: 'transition_refused' })
 
       // AND a restart changes nothing about that; only resuming does
       await t.restart()
       await t.sw.idle()
       expect(await t.status(second.run_id)).toBe('queued')
-      await t.sw.resumeSession(session_id)
-      expect(await (await t.sw.run(second.run_id)).result()).toMatchObject({ status: 'succeeded' })
+      await t.sw.sessions.resume(session_id)
+      expect(await (await t.sw.runs.get(second.run_id)).result()).toMatchObject({ status: 'succeeded' })
     }),
   )
 
@@ -141,9 +141,9 @@ export function sessionPlays(store: Store) {
       // GIVEN a paused session with a run that waits for a reply, and one with a run that a deadline decides
       const asked = await t.run()
       const { interaction_id } = await t.question()
-      await t.sw.pause(asked.session_id)
+      await t.sw.sessions.pause(asked.session_id)
       const timed = await t.run({ interactive_require_user_reply: false })
-      await t.sw.pause(timed.session_id)
+      await t.sw.sessions.pause(timed.session_id)
 
       // WHEN the reply comes and the deadline passes
       await t.reply(interaction_id, chosen)
@@ -158,7 +158,7 @@ export function sessionPlays(store: Store) {
         expect(await t.of(session_id, kind)).toHaveLength(1)
         expect(await t.status(run_id)).toBe('queued')
         expect(await t.of(session_id, 'turn.completed')).toEqual([])
-        await t.sw.resumeSession(session_id)
+        await t.sw.sessions.resume(session_id)
         await t.sw.idle()
         expect(await t.status(run_id)).toBe('succeeded')
       }
@@ -171,9 +171,9 @@ export function sessionPlays(store: Store) {
     'a try that would open a new turn in a paused session waits in the queue',
     on(store, { agents: { main: plays([], { model: breaking.model }) } }, async (t) => {
       // GIVEN a run whose stream is about to break
-      const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+      const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
       await breaking.began
-      await t.sw.pause(run.session_id)
+      await t.sw.sessions.pause(run.session_id)
 
       // WHEN it breaks while the session is paused
       breaking.goOn()
@@ -187,7 +187,7 @@ export function sessionPlays(store: Store) {
       ])
 
       // AND after resuming, the tries go on being counted: two more, and the run fails
-      await t.sw.resumeSession(run.session_id)
+      await t.sw.sessions.resume(run.session_id)
       await t.passTime()
       expect(await t.of(run.session_id, 'turn.error')).toHaveLength(3)
       expect(await t.status(run.run_id)).toBe('failed')
@@ -200,9 +200,9 @@ export function sessionPlays(store: Store) {
     'new input for a run in a paused session opens its turn when the session goes on',
     on(store, { agents: { main: plays([], { model: steered.model }) } }, async (t) => {
       // GIVEN a run in the middle of its answer, in a paused session
-      const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+      const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
       await steered.began
-      await t.sw.pause(run.session_id)
+      await t.sw.sessions.pause(run.session_id)
 
       // WHEN it is steered
       await run.steer('Rather this.')
@@ -214,7 +214,7 @@ export function sessionPlays(store: Store) {
       ])
       expect(await t.status(run.run_id)).toBe('queued')
       steered.goOn()
-      await t.sw.resumeSession(run.session_id)
+      await t.sw.sessions.resume(run.session_id)
       await t.sw.idle()
       expect((await t.of(run.session_id, 'turn.started')).map((rune) => rune.payload.input)).toEqual([
         'Go.',
@@ -231,13 +231,13 @@ export function sessionPlays(store: Store) {
       `a pause between the decision to open a turn for ${next} and its record comes first`,
       on(store, { agents: { main: plays([], { model: late.model }) } }, async (t) => {
         // GIVEN a run that is about to open its next turn
-        const run = await t.sw.submit({ agent: 'main', input: 'Go.' })
+        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
         await late.began
 
         // WHEN the session is paused after that was decided and before it is on record
         t.process().intercept(
           (batch) => batch.runes.some((rune) => rune.kind === 'turn.started'),
-          () => t.sw.pause(run.session_id),
+          () => t.sw.sessions.pause(run.session_id),
         )
         if (next === 'new input') await run.steer('Rather this.')
         late.goOn()

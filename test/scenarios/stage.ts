@@ -130,27 +130,27 @@ function stageOn(world: World) {
 
   return {
     submit: (submission: Partial<Submission> = {}) =>
-      world.sw.submit({ agent: 'support', input: 'Go.', ...submission }),
+      world.sw.runs.start({ agent: 'support', input: 'Go.', ...submission }),
 
     /** Submits and waits until nothing moves by itself any more. */
     async run(submission: Partial<Submission> = {}) {
-      const run = await world.sw.submit({ agent: 'support', input: 'Go.', ...submission })
+      const run = await world.sw.runs.start({ agent: 'support', input: 'Go.', ...submission })
       await world.sw.idle()
       return run
     },
 
     /** What waits for someone, oldest first. */
-    inbox: () => world.sw.inbox(),
+    inbox: () => world.sw.inbox.list(),
 
     /** The one thing that waits for someone. */
     async question() {
-      const open = await world.sw.inbox()
+      const open = await world.sw.inbox.list()
       expect(open).toHaveLength(1)
       return open[0] as (typeof open)[number]
     },
 
     async reply(interaction_id: string, reply: Json) {
-      const replied = await world.sw.reply(interaction_id, { reply })
+      const replied = await world.sw.inbox.reply(interaction_id, { reply })
       await world.sw.idle()
       return replied
     },
@@ -172,7 +172,7 @@ function stageOn(world: World) {
       return [...contractHistories(await runes(session_id)).values()].map(consequenceView)
     },
 
-    status: async (run_id: string) => (await world.sw.find(run_id)).run.status,
+    status: async (run_id: string) => (await world.sw.runs.show(run_id)).status,
   }
 }
 

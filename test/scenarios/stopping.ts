@@ -48,7 +48,7 @@ const situations: Readonly<Record<string, Situation>> = {
   'queued, in the middle of its tools': {
     async reach(stage, props) {
       const run = await waiting(stage, props)
-      await stage.world.sw.pause(run.session_id)
+      await stage.world.sw.sessions.pause(run.session_id)
       await approve(stage)
       await stage.world.sw.idle()
       return run
@@ -92,7 +92,7 @@ const situations: Readonly<Record<string, Situation>> = {
 
 async function approve({ world, inbox }: Stage) {
   for (const { interaction_id } of await inbox())
-    await world.sw.reply(interaction_id, { reply: { decision: 'approve' } })
+    await world.sw.inbox.reply(interaction_id, { reply: { decision: 'approve' } })
 }
 
 async function waiting({ world, submit }: Stage, { goOn, held }: Everything) {
@@ -108,7 +108,7 @@ async function waiting({ world, submit }: Stage, { goOn, held }: Everything) {
 async function clearTheWay(stage: Stage, { held, goOn }: Everything, run: RunHandle) {
   const { world } = stage
   const session = await world.sw.runelog.row(sessions, run.session_id)
-  if (session?.tag === 'paused') await world.sw.resumeSession(run.session_id)
+  if (session?.tag === 'paused') await world.sw.sessions.resume(run.session_id)
   goOn(2)
   let isOver = false
   void run.result().then(() => {
@@ -261,7 +261,7 @@ export function stoppingPlays(store: Store) {
       // WHEN both are sent at once
       const [cancelled, replied] = await Promise.allSettled([
         run.cancel('Enough.'),
-        world.sw.reply(interaction_id, { reply: { decision: 'approve' } }),
+        world.sw.inbox.reply(interaction_id, { reply: { decision: 'approve' } }),
       ])
       await world.sw.idle()
       // THEN the run is canceled, the call has one result, and the reply was either used up or refused

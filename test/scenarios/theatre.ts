@@ -125,18 +125,18 @@ async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, .
     },
 
     /** Submits to the agent `main` and waits until nothing moves by itself any more. */
-    async run(more: Partial<Parameters<typeof world.sw.submit>[0]> = {}) {
-      const run = await world.sw.submit({ agent: 'main', input: 'Go.', ...more })
+    async run(more: Partial<Parameters<typeof world.sw.runs.start>[0]> = {}) {
+      const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', ...more })
       await world.sw.idle()
       return run
     },
     async reply(interaction_id: string, reply: Json) {
-      await world.sw.reply(interaction_id, { reply })
+      await world.sw.inbox.reply(interaction_id, { reply })
       await world.sw.idle()
     },
     /** The one thing that waits for someone. */
     async question() {
-      const waiting = await world.sw.inbox()
+      const waiting = await world.sw.inbox.list()
       expect(waiting).toHaveLength(1)
       return waiting[0] as (typeof waiting)[number]
     },
@@ -153,7 +153,7 @@ async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, .
     async fcmp(session_id: string, run_id: string) {
       return fcmpStream(await runes(session_id), run_id)
     },
-    status: async (run_id: string) => (await world.sw.find(run_id)).run.status,
+    status: async (run_id: string) => (await world.sw.runs.show(run_id)).status,
   }
 }
 

@@ -4,6 +4,7 @@ import { call, say, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { ToolContext } from '../../src/runtime/tools/tool.ts'
 import { scenario } from '../support/scenario.ts'
+import { writable } from '../support/writable.ts'
 import { counting, heldTool, on, refundTool } from './stage.ts'
 import type { Store } from './stores.ts'
 
@@ -43,9 +44,9 @@ export function toolPlays(store: Store) {
         const run = await submit()
         await world.sw.idle()
         const [good, unwanted] = await inbox()
-        await world.sw.reply(unwanted?.interaction_id ?? '', { reply: { decision: 'deny', reason: 'No.' } })
+        await world.sw.inbox.reply(unwanted?.interaction_id ?? '', { reply: { decision: 'deny', reason: 'No.' } })
         await world.sw.idle()
-        await world.sw.reply(good?.interaction_id ?? '', { reply: { decision: 'approve' }, replied_by: 'ada' })
+        await world.sw.inbox.reply(good?.interaction_id ?? '', { reply: { decision: 'approve' }, replied_by: 'ada' })
         await slow.hasBegun()
         await world.hand.advance(1_000)
         await stopped.hasBegun()
@@ -101,7 +102,7 @@ export function toolPlays(store: Store) {
 
         // WHEN someone writes the result of a call that was never made
         const forged = (call_id: string) =>
-          world.sw.runelog.append({
+          writable(world.sw).append({
             session_id,
             runes: [
               {

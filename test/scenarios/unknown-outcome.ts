@@ -81,7 +81,7 @@ export function unknownOutcomePlays(store: Store) {
       // GIVEN a question about what a lost worker did
       const { session_id, run_id } = await loseWorker(stage, bank)
       // WHEN a person says that it did not happen
-      await stage.world.sw.reply((await stage.question()).interaction_id, { reply: { outcome: 'did_not' } })
+      await stage.world.sw.inbox.reply((await stage.question()).interaction_id, { reply: { outcome: 'did_not' } })
       await bank.hasBegun(2)
       // THEN the contract has failed, its key is free, and the model tries again under a new contract
       const [first, second] = await stage.snapshots(session_id)
@@ -103,7 +103,7 @@ export function unknownOutcomePlays(store: Store) {
       await reply((await question()).interaction_id, { outcome: 'leave' })
 
       // THEN the run has failed and says why, the call has its result, the contract goes on waiting
-      const { run: ended } = await world.sw.find(run_id)
+      const ended = await world.sw.runs.show(run_id)
       expect(ended).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
       expect((await of(session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['unknown'])
       expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
@@ -138,7 +138,9 @@ export function unknownOutcomePlays(store: Store) {
 
       // WHEN a person settles it much later
       await world.hand.advance(86_400_000)
-      await world.sw.reply((await question()).interaction_id, { reply: { outcome: 'did_not', reason: 'Bob says no.' } })
+      await world.sw.inbox.reply((await question()).interaction_id, {
+        reply: { outcome: 'did_not', reason: 'Bob says no.' },
+      })
       expect(await snapshots(session_id)).toMatchObject([{ current_status: 'failed', error_message: 'Bob says no.' }])
       expect(await status(run_id)).toBe('failed')
 
@@ -171,7 +173,7 @@ export function unknownOutcomePlays(store: Store) {
       const { world, snapshots, question, reply } = stage
       const { session_id } = await loseWorker(stage, bank)
       // GIVEN a session that was closed over the open question
-      await world.sw.closeSession(session_id)
+      await world.sw.sessions.close(session_id)
       expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
       // WHEN the answer comes after all
       await reply((await question()).interaction_id, { outcome: 'happened' })
@@ -186,7 +188,7 @@ export function unknownOutcomePlays(store: Store) {
     on(store, paying(pay), async (stage, { bank }) => {
       const { session_id, run_id } = await loseWorker(stage, bank)
       // WHEN the run is cancelled over the open question
-      await stage.world.sw.cancel(run_id)
+      await stage.world.sw.runs.cancel(run_id)
       // THEN the contract is not called off; the call has its result; the question can still be answered
       expect(await stage.status(run_id)).toBe('canceled')
       expect(await stage.snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])

@@ -14,17 +14,22 @@ async function open() {
     support: supportAgent([{ ...refund, text: 'I pay it back. ', emotion: worried }, form, say('Done.')]),
   })
   const { read } = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
-  const session_id = await world.sw.createSession({ agent: 'support' })
+  const { session_id } = await world.sw.sessions.create({ agent: 'support' })
   return { world, session_id, read: () => read(`/api/sessions/${session_id}/stream`) }
 }
 
 /** A refund that someone approves, a form that someone fills in, and the end. */
 async function play({ world, session_id }: Scene) {
-  const run = await world.sw.submit({ agent: 'support', session_id, input: 'Refund order 42.', mode: 'interactive' })
+  const run = await world.sw.runs.start({
+    agent: 'support',
+    session_id,
+    input: 'Refund order 42.',
+    mode: 'interactive',
+  })
   await world.sw.idle()
   for (const reply of [{ decision: 'approve' }, { action: 'approve', data: { choice: 'red' } }]) {
-    const [question] = await world.sw.inbox()
-    await world.sw.reply(question?.interaction_id ?? '', { reply })
+    const [question] = await world.sw.inbox.list()
+    await world.sw.inbox.reply(question?.interaction_id ?? '', { reply })
     await world.sw.idle()
   }
   return run

@@ -38,7 +38,7 @@ test('the same submission with the same key is one run, however often and howeve
   expect(answers.filter(({ json }) => !json.is_repeated)).toHaveLength(1)
   expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(4)
   await world.sw.idle()
-  expect(await world.sw.sessions()).toHaveLength(1)
+  expect(await world.sw.sessions.list()).toHaveLength(1)
 
   // With another content, or in another session, the key is refused, and nothing is recorded.
   const { session_id } = answers[0]?.json ?? {}
@@ -52,7 +52,7 @@ test('the same submission with the same key is one run, however often and howeve
       status: 422,
       json: { code: 'key_reused' },
     })
-  expect(await world.sw.sessions()).toHaveLength(1)
+  expect(await world.sw.sessions.list()).toHaveLength(1)
   expect(await world.runes(session_id)).toHaveLength(before)
 })
 
@@ -67,7 +67,7 @@ test('a key is remembered by the log: another process on the same store knows it
   const messages = `/api/sessions/${session_id}/messages`
   const message = await ask(messages, { body: { input: 'Hello.' }, headers: key('m') })
   await world.sw.idle()
-  const [question] = await world.sw.inbox()
+  const [question] = await world.sw.inbox.list()
   const deny = `/api/interactions/${question?.interaction_id}/deny`
   expect((await ask(deny, { body: { reason: 'No.' }, headers: key('d') })).status).toBe(200)
   await world.sw.idle()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { backendOf } from '../../src/app/backend.ts'
-import type { Runelog } from '../../src/runelog/port.ts'
+import type { RunelogReader } from '../../src/runelog/port.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 import { createBackendWorld } from '../support/backend.ts'
 import { registryIn } from '../support/goal-registry.ts'
@@ -22,7 +22,7 @@ test('F-108 keys: there is a play for every command', () => {
   expect([...Object.keys({ ...keyedRequests, ...keyedPlans }), ...asOthers].sort()).toEqual(names.sort())
 })
 
-const requestsIn = async (runelog: Runelog) => {
+const requestsIn = async (runelog: RunelogReader) => {
   const ids: string[] = []
   for (const session_id of await runelog.sessionIds())
     for (const { request_id } of await runelog.read(session_id)) if (request_id !== undefined) ids.push(request_id)

@@ -57,7 +57,7 @@ test('a request leaves one line that says who, what and how long, and no secret'
   expect(everything).not.toContain('canary-5f3a9c')
   expect(everything).not.toContain(secretOf('admin'))
   // Nor did it reach the record.
-  for (const { session_id } of await world.sw.sessions())
+  for (const { session_id } of await world.sw.sessions.list())
     expect(JSON.stringify(await world.runes(session_id))).not.toContain('canary-5f3a9c')
   await server.close()
   await world.end()

@@ -31,7 +31,7 @@ test('lists go on where the page before ended, whatever happens in between, and 
   const { ask, world } = await served()
   const ids: string[] = []
   for (let n = 0; n < 7; n++) {
-    const run = await world.sw.submit({ agent: n % 2 === 0 ? 'quick' : 'support', input: `Order ${n}.` })
+    const run = await world.sw.runs.start({ agent: n % 2 === 0 ? 'quick' : 'support', input: `Order ${n}.` })
     await world.sw.idle()
     await world.hand.advance(10)
     ids.unshift(run.session_id)
@@ -44,7 +44,7 @@ test('lists go on where the page before ended, whatever happens in between, and 
     seen.push(...json.items.map(({ session_id }: { session_id: string }) => session_id))
     cursor = json.next_cursor
     // What is new stands before the first page.
-    await world.sw.createSession({ agent: 'quick' })
+    await world.sw.sessions.create({ agent: 'quick' })
     await world.hand.advance(10)
   }
   expect(seen).toEqual(ids)
@@ -72,7 +72,7 @@ test('lists go on where the page before ended, whatever happens in between, and 
 
 test('runes are read forwards and backwards, and by kind, without gaps', async () => {
   const { ask, world } = await served()
-  const { session_id } = await world.sw.submit({ agent: 'support', input: 'Refund.' })
+  const { session_id } = await world.sw.runs.start({ agent: 'support', input: 'Refund.' })
   await world.sw.idle()
   const all = (await world.runes(session_id)).map(({ event_id }) => event_id)
   const walk = async (query: string, step: (next: number) => string) => {

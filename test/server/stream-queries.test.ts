@@ -11,7 +11,7 @@ async function opened() {
   const streams = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
   const server = await startServer(backend)
   onTestFinished(server.close)
-  const run = await world.sw.submit({ agent: 'support', input: 'Refund.' })
+  const run = await world.sw.runs.start({ agent: 'support', input: 'Refund.' })
   await world.sw.idle()
   return { world, run, get: streams.get, read: streams.read, ask: server.ask }
 }
@@ -80,16 +80,16 @@ test('cache: what needs a token is kept by the asking client only', async () => 
     expect((await ask(path)).headers.get('cache-control'), path).toBe('private, max-age=3600')
 })
 
-test('sw.interaction: it tells the facts that HTTP tells, while the question is open and when it is answered', async () => {
+test('inbox.get: it tells the facts that HTTP tells, while the question is open and when it is answered', async () => {
   const { world, ask } = await opened()
-  const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox()
+  const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox.list()
   const told = async () => {
     const card = (await ask(`/api/interactions/${interaction_id}`)).json
-    expect(await world.sw.interaction(interaction_id)).toMatchObject(card)
+    expect(await world.sw.inbox.get(interaction_id)).toMatchObject(card)
     return card
   }
   expect(await told()).toMatchObject({ interaction_id, state: 'open', tool: 'payments.refund', closed_by: null })
-  await world.sw.reply(interaction_id, { reply: { decision: 'deny', reason: 'no' }, replied_by: 'ana' })
+  await world.sw.inbox.reply(interaction_id, { reply: { decision: 'deny', reason: 'no' }, replied_by: 'ana' })
   await world.sw.idle()
   expect(await told()).toMatchObject({ interaction_id, state: 'answered', closed_by: 'ana' })
 })

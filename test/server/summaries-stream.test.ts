@@ -18,7 +18,7 @@ test('a list that is kept up to date shows what it would show if it were loaded 
   await reader.until('the beginning', () => reader.heard.length === 1)
   expect(reader.heard).toEqual([{ type: 'ready', data: '{}', id: undefined }])
 
-  await world.sw.submit({ agent: 'support', input: 'Refund 42', mode: 'interactive' })
+  await world.sw.runs.start({ agent: 'support', input: 'Refund 42', mode: 'interactive' })
   await world.sw.idle()
   await world.hand.advance(250)
   const { items } = await client.call(listSessions, {})

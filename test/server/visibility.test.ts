@@ -15,6 +15,7 @@ import { scratchFolder } from '../support/scratch-folder.ts'
 import { type Served, secretOf, startServer } from '../support/server.ts'
 import { startStreams } from '../support/stream-server.ts'
 import { createWorld, type World } from '../support/world.ts'
+import { writable } from '../support/writable.ts'
 
 const registry = registryIn(scratchFolder('visibility').fresh())
 const canary = 'canary-9b1c'
@@ -61,9 +62,9 @@ async function writeSecret(session_id: string) {
   const done = (id: string) => about(id, move('contract', id, ['running', 'succeed'], { result: canary }))
   const opened = (id: string) => about(id, opening('contract', id, { action_summary: canary }))
   const runes = [opened('exe_late'), start('exe_late'), secret(done('exe_late'))]
-  accepted(await world.sw.runelog.append({ session_id, runes }))
+  accepted(await writable(world.sw).append({ session_id, runes }))
   const more = [secret(opened('exe_early')), start('exe_early'), done('exe_early')]
-  accepted(await world.sw.runelog.append({ session_id, runes: more }))
+  accepted(await writable(world.sw).append({ session_id, runes: more }))
 }
 
 /** Every value that the log has for a parameter of a path. */

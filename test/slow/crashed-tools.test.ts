@@ -144,7 +144,7 @@ test('F-35 worker on PostgreSQL: the crash is recorded, and another worker goes 
   const reader = agent({ role: 'reader', model: scriptedModel([]) })
   const sw = await createStatewright({ store, agents: { reader }, max_concurrent_runs: 0 })
   onTestFinished(() => sw.close())
-  const { run_id, session_id } = await sw.submit({ agent: 'reader', input: 'Go.' })
+  const { run_id, session_id } = await sw.runs.start({ agent: 'reader', input: 'Go.' })
   const { exit, err } = await launch(project, ['worker'])
   expect(exit).toBe(1)
   expectAttribution(err, 'shop.read', run_id)
@@ -154,7 +154,7 @@ test('F-35 worker on PostgreSQL: the crash is recorded, and another worker goes 
   expect(failed?.payload).toMatchObject({ error_kind: 'crashed' })
 
   void launch(project, ['worker'])
-  const status = async () => (await sw.find(run_id)).run
+  const status = async () => await sw.runs.show(run_id)
   const ended = await eventually('the end of the run', async () =>
     isTerminal(runMachine, (await status()).status) ? status() : undefined,
   )
@@ -208,7 +208,7 @@ test('F-35 library: an uncaught error of the host ends the process as Node does,
 })
 
 test('F-35 library: an uncaught error of a tool ends the process as Node does, after it is named', async () => {
-  const { exit, err } = await embed(`await sw.submit({ agent: 'main', input: 'Go.' })`)
+  const { exit, err } = await embed(`await sw.runs.start({ agent: 'main', input: 'Go.' })`)
   expect(exit).toBe(1)
   expect(err).toContain('a tool crashed where no code could catch it; the process ends')
   expect(err).toMatch(/Error: of the tool\n {4}at /)
@@ -217,7 +217,7 @@ test('F-35 library: an uncaught error of a tool ends the process as Node does, a
 test('F-35 library: a host that catches uncaught errors goes on, and the call has failed', async () => {
   const { exit, out, err } = await embed(`
     process.on('uncaughtException', (error) => console.log('caught', error.message))
-    const run = await sw.submit({ agent: 'main', input: 'Go.' })
+    const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
     console.log(await run.result())
     await sw.close()
   `)

@@ -19,11 +19,11 @@ const begun = (witness: string) =>
 
 const toolBegins = (witness: string) => eventually('the tool has begun', async () => begun(witness)[0], 20_000)
 
-const question = (sw: Statewright) => eventually('a person is asked', async () => (await sw.inbox())[0], 20_000)
+const question = (sw: Statewright) => eventually('a person is asked', async () => (await sw.inbox.list())[0], 20_000)
 
 /** Says that it did not happen: undefined if that is accepted, else the fault that refused it. */
 const didNot = (sw: Statewright, interaction_id: string): Promise<Fault | undefined> =>
-  sw.reply(interaction_id, { reply: { outcome: 'did_not', reason: 'the bank knows of none' } }).then(
+  sw.inbox.reply(interaction_id, { reply: { outcome: 'did_not', reason: 'the bank knows of none' } }).then(
     () => undefined,
     (error) => {
       if (error instanceof Fault) return error
@@ -42,7 +42,7 @@ concurrently('F-100 effects: "did not happen" is refused while the tool is at wo
   const { sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
   // GIVEN a tool that was given up after its timeout, is deaf to its signal, and is still at it in its worker
   await start(4, named('alpha'))
-  const run = await sw.submit({ agent: 'wirer', input: { order: 1, gate, heeds: false } })
+  const run = await sw.runs.start({ agent: 'wirer', input: { order: 1, gate, heeds: false } })
   await toolBegins(witness)
   const { interaction_id } = await question(sw)
   await timeIsOver(sw, run.session_id)
@@ -63,8 +63,8 @@ concurrently('F-100 effects: "did not happen" is refused while the tool is at wo
   })
   expect(told).toMatchObject({ code: 'reply_unfit' })
   // AND what it returned is shown to the person who settles it
-  expect((await sw.interaction(interaction_id)).evidence.at(-1)).toMatchObject({ source: 'tool', reported: 'done' })
-  await sw.reply(interaction_id, { reply: { outcome: 'happened' } })
+  expect((await sw.inbox.get(interaction_id)).evidence.at(-1)).toMatchObject({ source: 'tool', reported: 'done' })
+  await sw.inbox.reply(interaction_id, { reply: { outcome: 'happened' } })
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'wired' })
   expect(readWitness(witness)).toHaveLength(1)
 })
@@ -74,7 +74,7 @@ concurrently(
   async () => {
     const { url, sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
     const alpha = await start(4, named('alpha'))
-    const run = await sw.submit({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
+    const run = await sw.runs.start({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
     const first = await toolBegins(witness)
     // GIVEN that it is on record as at work before the tool is called
     expect(await ask(url, 'SELECT execution_id, is_done FROM statewright.effect')).toEqual([
@@ -95,7 +95,7 @@ concurrently(
 concurrently('F-100 effects: a process that leaves while a tool is at work is not taken for gone', async () => {
   const { sw, witness, join, gate, openGate } = await createWorkplace({ lease_ms })
   const alpha = await join(4, named('alpha'))
-  const run = await sw.submit({ agent: 'wirer', input: { order: 1, gate, heeds: false } })
+  const run = await sw.runs.start({ agent: 'wirer', input: { order: 1, gate, heeds: false } })
   await toolBegins(witness)
   const { interaction_id } = await question(sw)
   // WHEN its process has let go of the store, and of its lease
@@ -115,7 +115,7 @@ concurrently(
     const { sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
     // GIVEN a worker that is stopped while its tool waits by a timer of its own
     const alpha = await start(4, named('alpha'))
-    const run = await sw.submit({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
+    const run = await sw.runs.start({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
     const first = await toolBegins(witness)
     alpha.signal('SIGSTOP')
 

@@ -19,7 +19,7 @@ concurrently(
     // GIVEN a worker that is stopped while it writes: its transaction stays open, and holds what every writer holds
     const { url, sw, start } = await createWorkplace({ lease_ms })
     const frozen = await start(4, { stop_in_transaction: true })
-    const first = await sw.submit({ agent: 'payer', input: 1 })
+    const first = await sw.runs.start({ agent: 'payer', input: 1 })
     await frozen.until((s): s is { said: 'frozen' } => s.said === 'frozen')
     await eventually('the database sees it', async () => {
       const idle = await ask(
@@ -32,7 +32,7 @@ concurrently(
     // WHEN another process starts, while others go on writing
     const began = performance.now()
     const opened = openStore(url, { lease_ms, warn: () => {} })
-    await sw.createSession({ agent: 'payer' })
+    await sw.sessions.create({ agent: 'payer' })
     const took = performance.now() - began
     whenFinished(async () => closeStore(await opened))
     // THEN neither waits for the frozen one
@@ -42,7 +42,8 @@ concurrently(
     await start(4)
     await eventually(
       'its session can be written to',
-      async () => (await sw.inbox())[0] ?? ((await sw.find(first.run_id)).run.status === 'succeeded' || undefined),
+      async () =>
+        (await sw.inbox.list())[0] ?? ((await sw.runs.show(first.run_id)).status === 'succeeded' || undefined),
     )
     const held = performance.now() - began
     console.log(
@@ -61,13 +62,13 @@ concurrently(
     // GIVEN the only worker, with all its connections through a proxy, and work that is done
     const { sw, start } = await createWorkplace({ lease_ms: lease }, database)
     const worker = await start(4, { url: proxy.url })
-    await (await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })).result()
+    await (await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 } })).result()
     const before = proxy.connections()
     expect(before).toBeGreaterThan(3)
     // WHEN the connections that are open swallow every byte, and stay open
     proxy.swallow()
     const began = performance.now()
-    const run = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+    const run = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 } })
     // THEN it is worked on over new ones
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     const took = Math.round(performance.now() - began)
@@ -104,7 +105,7 @@ for (const [first, second] of [
     const alpha = await start(4, { skew_ms: first })
     const skews = alpha.said.flatMap((s) => (s.said === 'warned' ? [(s.details as { skew_ms?: number }).skew_ms] : []))
     expect(Math.abs((skews[0] ?? 0) - first)).toBeLessThan(5_000)
-    const run = await sw.submit({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
+    const run = await sw.runs.start({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
     await eventually('it has begun', async () => existsSync(begunPath(witness)) || undefined)
     alpha.signal('SIGKILL')
     await alpha.over
@@ -112,7 +113,7 @@ for (const [first, second] of [
     const began = performance.now()
     openGate()
     await start(4, { skew_ms: second })
-    const asked = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+    const asked = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
     // THEN nothing stays open: what was under way is settled, and a deadline falls due in time
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'wired' })
     expect(await asked.result()).toMatchObject({ status: 'succeeded', result: 'CANCELLED' })

@@ -17,7 +17,7 @@ const odd = new URL('../support/odd-mcp-server.mjs', import.meta.url).pathname
 type World = Awaited<ReturnType<typeof mcpWorld>>
 
 async function played(world: World, options: { mode?: 'interactive' | 'auto' } = {}) {
-  const run = await world.sw.submit({ agent: 'worker', input: 'go', ...options })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go', ...options })
   const result = await run.result()
   const runes = await world.runes(run.session_id)
   expect(auditRunes(runes)).toEqual([])
@@ -98,7 +98,7 @@ describe('the reference servers', () => {
     const world = await mcpWorld({ everything: referenceServers.everything({ ...free, trusted: true }) }, [
       call('everything.trigger-long-running-operation', longCall),
     ])
-    const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     await hasReported(world, run.session_id)
     await run.cancel('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled' })
@@ -111,14 +111,16 @@ describe('the reference servers', () => {
     const world = await mcpWorld({ everything: referenceServers.everything(free) }, [
       call('everything.trigger-elicitation-request'),
     ])
-    const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'ecs', request: { type: 'form' } } })
     // Longer than any timeout of the tool: a person may take their time.
     await world.hand.advance(10 * 60_000)
-    const wrong = world.sw.reply(opened.interaction_id ?? '', { reply: { action: 'approve', data: { nonsense: 1 } } })
+    const wrong = world.sw.inbox.reply(opened.interaction_id ?? '', {
+      reply: { action: 'approve', data: { nonsense: 1 } },
+    })
     await expect(wrong).rejects.toMatchObject({ code: 'reply_unfit' })
-    await world.sw.reply(opened.interaction_id ?? '', { reply: { action: 'approve', data: { name: 'Ada' } } })
+    await world.sw.inbox.reply(opened.interaction_id ?? '', { reply: { action: 'approve', data: { name: 'Ada' } } })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     const runes = await world.runes(run.session_id)
     expect(JSON.stringify(resultsIn(runes))).toContain('Ada')
@@ -139,7 +141,7 @@ describe('the reference servers', () => {
     const world = await mcpWorld({ everything: referenceServers.everything(free) }, [
       call('everything.trigger-elicitation-request'),
     ])
-    const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     await run.cancel('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled' })
@@ -157,7 +159,7 @@ describe('the reference servers', () => {
       call('everything.trigger-long-running-operation', longCall),
       call('everything.echo', { message: 'here again' }),
     ])
-    const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     await hasReported(world, run.session_id)
     const [pid] = await childrenWith('server-everything')
     process.kill(pid ?? 0, 'SIGKILL')
@@ -165,7 +167,7 @@ describe('the reference servers', () => {
     const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'settlement' } })
     expect(resultsIn(await world.runes(run.session_id))).toEqual([])
-    await world.sw.reply(opened.interaction_id ?? '', { reply: { outcome: 'did_not', reason: 'it was killed' } })
+    await world.sw.inbox.reply(opened.interaction_id ?? '', { reply: { outcome: 'did_not', reason: 'it was killed' } })
 
     // The next call finds a server that was started again.
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
@@ -181,7 +183,7 @@ describe('the reference servers', () => {
       call('everything.trigger-long-running-operation', longCall),
       call('everything.echo', { message: 'still here' }),
     ])
-    const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     await hasReported(world, run.session_id)
     process.kill((await childrenWith('server-everything'))[0] ?? 0, 'SIGKILL')
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
@@ -200,7 +202,7 @@ describe('a server that is not to be trusted', () => {
   test('its hints change nothing: approval is asked for a tool that calls itself read-only', async () => {
     const { server, calls } = oddServer()
     const world = await mcpWorld({ odd: server }, [call('odd.charge')])
-    const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'approval', request: { irreversible: true } } })
     expect(calls()).toEqual([])
@@ -262,11 +264,11 @@ describe('a server that is not to be trusted', () => {
     const { server, calls } = oddServer()
     const mcp = { odd: server }
     const world = await mcpWorld(mcp, [call('odd.charge')], { store: 'sqlite' })
-    const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     const env = { ...server.env, ODD_DESCRIPTION: 'Charges a card, and more.' }
     await world.restart({ mcp: { odd: { ...server, env } } })
-    await world.sw.reply(opened.interaction_id ?? '', { reply: { decision: 'approve' } })
+    await world.sw.inbox.reply(opened.interaction_id ?? '', { reply: { decision: 'approve' } })
     const isOther = (id?: string) => id !== opened.interaction_id
     const again = await world.until(run.session_id, (r) => r.kind === 'interaction.opened' && isOther(r.interaction_id))
     expect(again.payload).toMatchObject({ prompt: expect.stringContaining('that approval is void') })
@@ -327,14 +329,14 @@ describe('over HTTP', () => {
       call('remote.trigger-long-running-operation', longCall),
       call('remote.echo', { message: 'here again' }),
     ])
-    const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     await hasReported(world, run.session_id)
     await server.kill()
     const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'settlement' } })
     server = await served(port)
     onTestFinished(() => server.kill())
-    await world.sw.reply(opened.interaction_id ?? '', { reply: { outcome: 'did_not' } })
+    await world.sw.inbox.reply(opened.interaction_id ?? '', { reply: { outcome: 'did_not' } })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     const results = resultsIn(await world.runes(run.session_id))
     expect(results.map((r) => r.status)).toEqual(['success', 'error', 'success'])

@@ -15,10 +15,10 @@ test('8 agents work at once in one session, on two workers: no gap, no lost resu
   const [alpha, beta] = await Promise.all(
     ['alpha', 'beta'].map((worker) => start(4, { settings: { lease_ms, worker } })),
   )
-  const session_id = await sw.createSession({ agent: 'reader_0' })
+  const { session_id } = await sw.sessions.create({ agent: 'reader_0' })
   const handles = await Promise.all(
     sideBySide.flatMap((agent, i) =>
-      Array.from({ length: rounds }, () => sw.submit({ agent, input: { pages: 3 + (i % 3), ms: 5 }, session_id })),
+      Array.from({ length: rounds }, () => sw.runs.start({ agent, input: { pages: 3 + (i % 3), ms: 5 }, session_id })),
     ),
   )
   const begun = Date.now()
@@ -69,7 +69,7 @@ test('what one process asks of a run that another one holds reaches its holder a
       return log.filter((r) => r.kind === 'turn.started').length === turns ? log : undefined
     })
   const begin = async () => {
-    const handle = await sw.submit({ agent: 'speaker', input: 'go' })
+    const handle = await sw.runs.start({ agent: 'speaker', input: 'go' })
     await streaming(handle.session_id)
     return handle
   }
@@ -93,9 +93,9 @@ test('what one process asks of a run that another one holds reaches its holder a
 test('a session is closed by a process that holds none of its runs', async () => {
   const { sw, join } = await createWorkplace({ lease_ms })
   await join(8)
-  const { session_id, run_id } = await sw.submit({ agent: 'speaker', input: 'go' })
+  const { session_id, run_id } = await sw.runs.start({ agent: 'speaker', input: 'go' })
   await eventually('it speaks', async () => (await sw.runelog.read(session_id)).find((r) => r.kind === 'turn.started'))
-  await sw.closeSession(session_id)
+  await sw.sessions.close(session_id)
   const log = await sw.runelog.read(session_id)
   expect(log.at(-1)?.kind).toBe('session.closed')
   expect(log.filter((r) => r.kind === 'run.moved' && r.run_id === run_id).at(-1)?.to).toBe('canceled')
@@ -105,16 +105,16 @@ test('a session is closed by a process that holds none of its runs', async () =>
 test('runs wait while their session is paused, and go on in any process when it is resumed', async () => {
   const { sw, join } = await createWorkplace({ lease_ms })
   await join(8)
-  const session_id = await sw.createSession({ agent: 'reader' })
-  const first = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 }, session_id })
+  const { session_id } = await sw.sessions.create({ agent: 'reader' })
+  const first = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 }, session_id })
   await first.result()
-  await sw.pause(session_id)
+  await sw.sessions.pause(session_id)
   const handles = await Promise.all(
-    ['reader', 'reader', 'reader_1'].map((agent) => sw.submit({ agent, input: { pages: 1, ms: 1 }, session_id })),
+    ['reader', 'reader', 'reader_1'].map((agent) => sw.runs.start({ agent, input: { pages: 1, ms: 1 }, session_id })),
   )
   await sw.idle()
-  for (const { run_id } of handles) expect((await sw.find(run_id)).run.status).toBe('queued')
-  await sw.resumeSession(session_id)
+  for (const { run_id } of handles) expect((await sw.runs.show(run_id)).status).toBe('queued')
+  await sw.sessions.resume(session_id)
   const results = await Promise.all(handles.map((handle) => handle.result()))
   expect(results.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded'])
 })

@@ -31,12 +31,12 @@ test('a run of a dead worker that one has put back and holds is not taken from i
     await late.close()
     await closeStore(slow)
   })
-  const other = await sw.submit(work)
+  const other = await sw.runs.start(work)
   await taken(other.session_id, 1)
 
   // AND a worker that died with a run in hand
   const dead = await start(4)
-  const run = await sw.submit(work)
+  const run = await sw.runs.start(work)
   await taken(run.session_id, 1)
   lost = run.session_id
   dead.signal('SIGKILL')
@@ -47,7 +47,7 @@ test('a run of a dead worker that one has put back and holds is not taken from i
   await join(4)
   await taken(run.session_id, 2)
   reading.resolve()
-  const after = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+  const after = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 } })
   await after.result()
 
   // THEN it stays with its holder

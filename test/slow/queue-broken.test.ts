@@ -13,7 +13,7 @@ test('a database that is away for longer than a lease costs a worker its runs, a
   const warnings: unknown[] = []
   const worker = await join(4, { store: proxy.url, warn: (_, details) => warnings.push(details) })
   const handles = await Promise.all(
-    Array.from({ length: 4 }, () => sw.submit({ agent: 'reader', input: { pages: 2, ms: 20, gate } })),
+    Array.from({ length: 4 }, () => sw.runs.start({ agent: 'reader', input: { pages: 2, ms: 20, gate } })),
   )
   const logs = () => Promise.all(handles.map(({ session_id }) => sw.runelog.read(session_id)))
   await eventually('all of them read', async () =>
@@ -52,7 +52,7 @@ test('a worker whose connection breaks while it reports a job as done goes on ta
      CREATE TRIGGER cut BEFORE DELETE ON statewright_jobs._private_jobs FOR EACH ROW EXECUTE FUNCTION cut()`,
   )
   for (let i = 0; i < 10; i++) {
-    const handle = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+    const handle = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 } })
     expect(await handle.result()).toMatchObject({ status: 'succeeded' })
   }
   // The fault fired.
@@ -84,10 +84,10 @@ test('F-105 queue: what a broken queue had fetched and never brought is brought 
       END $$;
      CREATE TRIGGER cut BEFORE DELETE ON statewright_jobs._private_jobs FOR EACH ROW EXECUTE FUNCTION cut()`,
   )
-  const lost = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+  const lost = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 } })
   // WHEN the queue breaks, because it cannot report another job
   const began = performance.now()
-  const other = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+  const other = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 } })
   expect(await other.result()).toMatchObject({ status: 'succeeded' })
   // THEN the lost one is done soon, and not when lost wakes are looked for
   expect(await lost.result()).toMatchObject({ status: 'succeeded' })
@@ -101,13 +101,13 @@ test('F-105 queue: a job whose fetch was carried out and never answered is broug
   onTestFinished(proxy.close)
   // GIVEN a worker whose queue has looked around and found nothing to do
   const worker = await join(1, { store: proxy.url, warn: () => {} })
-  const first = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+  const first = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 } })
   expect(await first.result()).toMatchObject({ status: 'succeeded' })
   // WHEN its connection breaks after the server has given it a job
   const [queue] = (await ask(url, 'SELECT pool FROM statewright.worker')) as readonly { readonly pool: string }[]
   proxy.cutAnswer((answer) => answer.includes(queue?.pool ?? ''))
   const began = performance.now()
-  const lost = await sw.submit({ agent: 'reader', input: { pages: 1, ms: 1 } })
+  const lost = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 } })
   expect(await lost.result()).toMatchObject({ status: 'succeeded' })
   // THEN the job is brought again, and not when lost wakes are looked for
   expect(proxy.cuts()).toBe(1)

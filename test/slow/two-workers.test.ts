@@ -12,14 +12,14 @@ const lease_ms = 1_000
 
 /** Answers every question about a payment with what the world outside knows, as soon as that may be said. */
 async function settleTruthfully(sw: Statewright, witness: string, answers: Map<string, number>) {
-  for (const { interaction_id, call_id, session_id } of await sw.inbox()) {
+  for (const { interaction_id, call_id, session_id } of await sw.inbox.list()) {
     const contract = (await sw.runelog.read(session_id)).find(
       (r) => r.kind === 'contract.opened' && r.call_id === call_id,
     )
     const execution_id = contract?.execution_id ?? ''
     const happened = readWitness(witness).some((effect) => effect.execution_id === execution_id)
     const reply = happened ? { outcome: 'happened' } : { outcome: 'did_not', reason: 'the bank knows of none' }
-    const outcome = await sw.reply(interaction_id, { reply }).then(
+    const outcome = await sw.inbox.reply(interaction_id, { reply }).then(
       () => reply.outcome,
       (error) => {
         if (error instanceof Fault && ['too_early', 'interaction_closed'].includes(error.code)) return error.code
@@ -55,7 +55,7 @@ test('200 payments on two workers, one of them stopped between the record and th
   const [stopped, other] = [await start(16, { stop_at_payment: 40 }), await start(16)]
   const begun = Date.now()
   const handles = await Promise.all(
-    Array.from({ length: runs }, (_, order) => sw.submit({ agent: 'payer', input: order })),
+    Array.from({ length: runs }, (_, order) => sw.runs.start({ agent: 'payer', input: order })),
   )
   const order = (run_id: string) => handles.findIndex((handle) => handle.run_id === run_id)
 
@@ -101,7 +101,7 @@ test('200 payments on two workers, one of them stopped between the record and th
     Array.from({ length: runs }, (_, i) => i),
   )
   expect(staleAppends([stopped, other], logs)).toEqual([])
-  expect(await sw.inbox()).toEqual([])
+  expect(await sw.inbox.list()).toEqual([])
   const shares = [stopped, other].map(({ pid }) => effects.filter((effect) => effect.pid === pid).length)
   const stale = stopped.said.filter((s) => s.said === 'refused' && s.code === 'stale_fence').length
   console.log(

@@ -28,7 +28,7 @@ test('F-103 library: on PostgreSQL, a store that is given up refuses everything 
 
   // WHEN the database goes away between a commit and its answer, and does not come back
   proxy.shutAtNextCommit()
-  const refused = await sw.createSession({ agent: 'waiting' }).catch((error: Fault) => error)
+  const refused = await sw.sessions.create({ agent: 'waiting' }).catch((error: Fault) => error)
   expect(refused).toMatchObject(poisoned)
   // It must not also say that nothing was recorded: the server has heard of the commit.
   expect((refused as Fault).message).not.toContain('Nothing of this request was recorded')

@@ -18,7 +18,7 @@ test('a worker is killed: its runs go on with another one within 10 s', async ()
   const runs = 8
   const alpha = await start(runs, { settings: { lease_ms: 5_000, worker: 'alpha' } })
   const work = { agent: 'reader', input: { pages: 3, ms: 100, gate } }
-  const handles = await Promise.all(Array.from({ length: runs }, () => sw.submit(work)))
+  const handles = await Promise.all(Array.from({ length: runs }, () => sw.runs.start(work)))
   const logs = () => Promise.all(handles.map(({ session_id }) => sw.runelog.read(session_id)))
   await eventually('all are taken', async () =>
     (await logs()).every((log, i) => taken(log, handles[i]?.run_id ?? '').length > 0) ? true : undefined,
@@ -47,7 +47,7 @@ test('a worker that is told to stop hands its runs over at once', async () => {
   const lease_ms = 30_000
   const { sw, join, gate, openGate } = await createWorkplace({ lease_ms })
   const alpha = await join(4, { settings: { lease_ms, worker: 'alpha', cancel_grace_ms: 50 } })
-  const handle = await sw.submit({ agent: 'reader', input: { pages: 2, ms: 100, gate } })
+  const handle = await sw.runs.start({ agent: 'reader', input: { pages: 2, ms: 100, gate } })
   const log = () => sw.runelog.read(handle.session_id)
   await eventually('it reads', async () => (await log()).find((r) => r.kind === 'contract.moved'))
   await join(4, { settings: { lease_ms, worker: 'beta' } })
@@ -65,15 +65,15 @@ test('deadlines: one that passes while no worker is there is applied by the next
   const reply_timeout_ms = 3_000
   const { url, sw, start } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms })
   const first = await start(4)
-  const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
-  const question = await eventually('it asks', async () => (await sw.inbox())[0])
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const question = await eventually('it asks', async () => (await sw.inbox.list())[0])
   const deadline = question.deadline ?? 0
   first.signal('SIGKILL')
   await first.over
   const jobs = await ask(url, `SELECT run_at FROM statewright_jobs.jobs WHERE key = $1`, [question.interaction_id])
   expect(jobs).toEqual([{ run_at: new Date(deadline) }])
   await eventually('the deadline has passed', async () => (Date.now() > deadline ? true : undefined))
-  expect((await sw.inbox()).map(({ interaction_id }) => interaction_id)).toEqual([question.interaction_id])
+  expect((await sw.inbox.list()).map(({ interaction_id }) => interaction_id)).toEqual([question.interaction_id])
 
   await start(4)
   const { status, result } = await handle.result()
@@ -86,8 +86,8 @@ test('deadlines: one that passes while no worker is there is applied by the next
 test('a deadline that lies ahead fires on time in a process that never heard of the question', async () => {
   const { sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 3_000 })
   const first = await join(4)
-  const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
-  const { deadline } = await eventually('it asks', async () => (await sw.inbox())[0])
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const { deadline } = await eventually('it asks', async () => (await sw.inbox.list())[0])
   await first.close()
   await join(4)
   await handle.result()
@@ -109,7 +109,7 @@ test('jobs that a dead worker had fetched are brought to another one within seco
       BEGIN NEW.locked_by := 'pool-dead'; NEW.locked_at := now(); NEW.attempts := 1; RETURN NEW; END $$;
      CREATE TRIGGER fetched BEFORE INSERT ON statewright_jobs._private_jobs FOR EACH ROW EXECUTE FUNCTION fetched()`,
   )
-  const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', mode: 'auto' })
   await ask(url, 'DROP TRIGGER fetched ON statewright_jobs._private_jobs')
   expect(await ask(url, 'SELECT locked_by FROM statewright_jobs.jobs')).toEqual([{ locked_by: 'pool-dead' }])
   const begun = Date.now()
@@ -141,8 +141,8 @@ test('what a dead worker had is freed only when its leases, which end a moment l
 test('deadlines: one that a vanished worker had fetched is brought to another worker', async () => {
   const { url, sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 3_000 })
   const first = await join(4)
-  const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
-  const { interaction_id } = await eventually('it asks', async () => (await sw.inbox())[0])
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const { interaction_id } = await eventually('it asks', async () => (await sw.inbox.list())[0])
   await first.close()
   // It died before it had registered: the queue would keep what it had for 4 hours.
   const fetched = await ask(
@@ -159,7 +159,7 @@ test('deadlines: one that a vanished worker had fetched is brought to another wo
 test('nothing is at rest while a run has lost its worker', async () => {
   const { url, sw, start, join, gate, openGate } = await createWorkplace({ lease_ms: 1_000 })
   const alpha = await start(4)
-  const handle = await sw.submit({ agent: 'reader', input: { pages: 5, ms: 20, gate } })
+  const handle = await sw.runs.start({ agent: 'reader', input: { pages: 5, ms: 20, gate } })
   await eventually('it reads', async () =>
     (await sw.runelog.read(handle.session_id)).find((rune) => rune.kind === 'contract.moved'),
   )
@@ -171,12 +171,12 @@ test('nothing is at rest while a run has lost its worker', async () => {
   await ask(url, 'UPDATE statewright.lease SET expires_at = now()')
   openGate()
   await beta.idle()
-  expect((await sw.find(handle.run_id)).run.status).toBe('succeeded')
+  expect((await sw.runs.show(handle.run_id)).status).toBe('succeeded')
 })
 
 test('a run whose wake was lost altogether is found', async () => {
   const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
-  const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', mode: 'auto' })
   await ask(url, 'DELETE FROM statewright_jobs._private_jobs')
   await join(4)
   expect((await handle.result()).status).toBe('succeeded')
@@ -193,7 +193,7 @@ for (const [what, change] of Object.entries(late)) {
     const { url, sw, join } = await createWorkplace({ lease_ms: 5_000 })
     // GIVEN a worker without the agent, which is alive and brings the run to no one
     await join(1, { agents: { other: agent({ role: 'other', model: scriptedModel([]) }) }, warn: () => {} })
-    const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })
+    const handle = await sw.runs.start({ agent: 'signer', input: 'go', mode: 'auto' })
     const spoilt = await eventually('its job waits', async () => {
       const jobs = await ask(
         url,
@@ -213,8 +213,8 @@ for (const [what, change] of Object.entries(late)) {
 test('a deadline whose wake was lost altogether, as with a queue that was not restored, is applied', async () => {
   const { url, sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 1_000 })
   const first = await join(4)
-  const handle = await sw.submit({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
-  await eventually('it asks', async () => (await sw.inbox())[0])
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  await eventually('it asks', async () => (await sw.inbox.list())[0])
   await first.close()
   await ask(url, 'DELETE FROM statewright_jobs._private_jobs')
   await join(4)
@@ -224,8 +224,8 @@ test('a deadline whose wake was lost altogether, as with a queue that was not re
 test('only the first process that comes looks after what waits for people', async () => {
   const { agents, sw, join } = await createWorkplace({ lease_ms: 30_000 })
   const first = await join(4)
-  const { session_id, run_id } = await sw.submit({ agent: 'signer', input: 'go' })
-  await eventually('it asks', async () => (await sw.inbox())[0])
+  const { session_id, run_id } = await sw.runs.start({ agent: 'signer', input: 'go' })
+  await eventually('it asks', async () => (await sw.inbox.list())[0])
   const restarts = async () =>
     (await sw.runelog.read(session_id)).flatMap((r) => (r.trigger?.startsWith('restart.') ? [r.trigger] : []))
 
@@ -240,7 +240,7 @@ test('only the first process that comes looks after what waits for people', asyn
   const { signer: _, ...others } = agents
   await join(4, { agents: others })
   expect(await restarts()).toEqual(['restart.reconcile_failed'])
-  expect((await (await sw.run(run_id)).result()).error_code).toBe('SESSION_RESUME_FAILED')
+  expect((await (await sw.runs.get(run_id)).result()).error_code).toBe('SESSION_RESUME_FAILED')
 })
 
 test('a worker that lacks an agent leaves its runs to those who have it', async () => {
@@ -248,7 +248,7 @@ test('a worker that lacks an agent leaves its runs to those who have it', async 
   const { signer: _, ...others } = agents
   const warnings: string[] = []
   await join(4, { agents: others, warn: (_message, details) => warnings.push(JSON.stringify(details)) })
-  const handle = await sw.submit({ agent: 'signer', input: 'go', mode: 'auto' })
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', mode: 'auto' })
   await eventually('the job came and went', async () => warnings.find((w) => w.includes('signer')))
   await join(4)
   expect((await handle.result()).status).toBe('succeeded')
@@ -259,14 +259,14 @@ test('a run that is brought again while it only waits takes no place from those 
   const model = scriptedModel([call('delegate.signer', { task: 'go' }), say('done')])
   const lead = agent({ role: 'lead', delegates: ['signer'], model })
   const worker = await join(1, { agents: { ...agents, lead } })
-  const { session_id, run_id, result } = await worker.submit({ agent: 'lead', input: 'go' })
-  const { interaction_id } = await eventually('it asks', async () => (await worker.inbox())[0])
+  const { session_id, run_id, result } = await worker.runs.start({ agent: 'lead', input: 'go' })
+  const { interaction_id } = await eventually('it asks', async () => (await worker.inbox.list())[0])
   const job = JSON.stringify({ session_id, run_id })
   await ask(url, `SELECT statewright_jobs.add_job('run', $1::json, job_key := $2)`, [job, run_id])
   await eventually('it was brought again', async () => {
     const waiting = await ask(url, 'SELECT 1 FROM statewright_jobs.jobs WHERE key = $1 AND locked_at IS NULL', [run_id])
     return waiting.length === 0 ? true : undefined
   })
-  await worker.reply(interaction_id, { reply: { decision: 'approve' } })
+  await worker.inbox.reply(interaction_id, { reply: { decision: 'approve' } })
   expect(await result()).toMatchObject({ status: 'succeeded', result: 'done' })
 })

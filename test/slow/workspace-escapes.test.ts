@@ -88,7 +88,7 @@ async function played(name: string, args: Json) {
   const policy = { mode: 'full_access' as const, pre_approved: ['shell.exec'] }
   const world = await createWorld({ agents: { worker }, policy })
   onTestFinished(() => world.end())
-  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   const runes = await world.runes(run.session_id)
   expect(auditRunes(runes)).toEqual([])

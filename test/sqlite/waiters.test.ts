@@ -28,7 +28,7 @@ for (const [failure, fail] of Object.entries(failures))
     const { sw, waiters, warned } = await programWithWaiters(`sqlite:${path}`, registry)
     // WHEN its store fails, and a write finds out
     fail(path)
-    await expect(sw.submit({ agent: 'waiting', input: 'go' })).rejects.toMatchObject(poisoned)
+    await expect(sw.runs.start({ agent: 'waiting', input: 'go' })).rejects.toMatchObject(poisoned)
     // THEN every waiter hears of it, and so does the tool at work
     expect(await whatBecameOf(waiters)).toMatchObject(allRefused)
     await sw.idle()

@@ -42,9 +42,9 @@ const sw = await createStatewright({
 const { goal_id } = await sw.goals.start(goal)
 for (;;) {
   await sw.idle()
-  const [question] = await sw.inbox()
+  const [question] = await sw.inbox.list()
   if (question === undefined) break
-  await sw.reply(question.interaction_id, { reply: { decision: 'approve' } })
+  await sw.inbox.reply(question.interaction_id, { reply: { decision: 'approve' } })
 }
 const { state, tasks } = await sw.goals.show(goal_id)
 await sw.close()

@@ -43,11 +43,11 @@ function remote(sw: Statewright, client: Client, closeServer: () => Promise<void
     session_id,
     run_id,
     async *events(options) {
-      yield* (await sw.run(run_id)).events(options)
+      yield* (await sw.runs.get(run_id)).events(options)
     },
     async result() {
       // There is nothing to wait with over HTTP but to look again; that is what streams are for.
-      await (await sw.run(run_id)).result()
+      await (await sw.runs.get(run_id)).result()
       const { session_id: _, ...result } = await client.call(runResult, { params: { run_id } })
       return result
     },
@@ -61,59 +61,62 @@ function remote(sw: Statewright, client: Client, closeServer: () => Promise<void
 
   return {
     ...sw,
-    async run(run_id) {
-      const { session_id } = await client.call(getRun, { params: { run_id } })
-      return handle(run_id, session_id)
+    runs: {
+      ...sw.runs,
+      async get(run_id) {
+        const { session_id } = await client.call(getRun, { params: { run_id } })
+        return handle(run_id, session_id)
+      },
+      async start({ idempotency_key, ...body }) {
+        const submitted = await client.call(submitRun, {
+          body,
+          ...(idempotency_key !== undefined && { idempotency_key }),
+        })
+        return { ...handle(submitted.run_id, submitted.session_id), ...submitted }
+      },
+      show: (run_id) => client.call(getRun, { params: { run_id } }),
+      cancel,
+      interrupt: (run_id, reason) => client.call(interruptRun, { params: { run_id }, body: why(reason) }),
+      steer: (run_id, input) => client.call(steerRun, { params: { run_id }, body: { input } }),
     },
-    async submit({ idempotency_key, ...body }) {
-      const submitted = await client.call(submitRun, {
-        body,
-        ...(idempotency_key !== undefined && { idempotency_key }),
-      })
-      return { ...handle(submitted.run_id, submitted.session_id), ...submitted }
+    sessions: {
+      ...sw.sessions,
+      create({ agent, session_budget, title }) {
+        const body = { agent, ...(session_budget && { budget: session_budget }), ...(title !== undefined && { title }) }
+        return client.call(createSession, { body })
+      },
+      async pause(session_id, reason) {
+        await client.call(pauseSession, { params: { session_id }, body: why(reason) })
+      },
+      async resume(session_id) {
+        await client.call(resumeSession, { params: { session_id }, body: {} })
+      },
+      async reset(session_id) {
+        await client.call(resumeSession, { params: { session_id }, body: { reset: true } })
+      },
+      async replenish(session_id, budget) {
+        await client.call(resumeSession, { params: { session_id }, body: { budget } })
+      },
+      async close(session_id, reason) {
+        await client.call(closeSession, { params: { session_id }, body: why(reason) })
+      },
+      async archive(session_id) {
+        await client.call(archiveSession, { params: { session_id }, body: {} })
+      },
     },
-    reply: (interaction_id, given) => reply(client, interaction_id, given),
-    cancel,
-    interrupt: (run_id, reason) => client.call(interruptRun, { params: { run_id }, body: why(reason) }),
-    steer: (run_id, input) => client.call(steerRun, { params: { run_id }, body: { input } }),
-    async createSession({ agent, session_budget, title }) {
-      const body = { agent, ...(session_budget && { budget: session_budget }), ...(title !== undefined && { title }) }
-      return (await client.call(createSession, { body })).session_id
-    },
-    async pause(session_id, reason) {
-      await client.call(pauseSession, { params: { session_id }, body: why(reason) })
-    },
-    async resumeSession(session_id) {
-      await client.call(resumeSession, { params: { session_id }, body: {} })
-    },
-    async reset(session_id) {
-      await client.call(resumeSession, { params: { session_id }, body: { reset: true } })
-    },
-    async replenish(session_id, budget) {
-      await client.call(resumeSession, { params: { session_id }, body: { budget } })
-    },
-    async closeSession(session_id, reason) {
-      await client.call(closeSession, { params: { session_id }, body: why(reason) })
-    },
-    async archiveSession(session_id) {
-      await client.call(archiveSession, { params: { session_id }, body: {} })
-    },
-    async inbox() {
-      const items: OpenInteraction[] = []
-      let cursor: string | null = ''
-      while (cursor !== null) {
-        const page: Awaited<ReturnType<typeof inboxPage>> = await inboxPage(cursor)
-        items.push(...page.items)
-        cursor = page.next_cursor
-      }
-      return items
-    },
-    async find(run_id) {
-      const { session_id, status, attempt, result, error_code, message } = await client.call(getRun, {
-        params: { run_id },
-      })
-      const { run } = await sw.find(run_id)
-      return { session_id, run: { ...run, status, attempt, result, error_code, message } }
+    inbox: {
+      ...sw.inbox,
+      reply: (interaction_id, given) => reply(client, interaction_id, given),
+      async list() {
+        const items: OpenInteraction[] = []
+        let cursor: string | null = ''
+        while (cursor !== null) {
+          const page: Awaited<ReturnType<typeof inboxPage>> = await inboxPage(cursor)
+          items.push(...page.items)
+          cursor = page.next_cursor
+        }
+        return items
+      },
     },
     async close() {
       await closeServer()

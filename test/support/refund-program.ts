@@ -67,16 +67,21 @@ const sw = await createStatewright({ store: given.store, agents: { teller } })
 const { mode = 'interactive', session_id: session } = given
 const run =
   given.run_id === undefined
-    ? await sw.submit({ agent: 'teller', input: 'refund', mode, ...(session !== undefined && { session_id: session }) })
-    : await sw.run(given.run_id)
+    ? await sw.runs.start({
+        agent: 'teller',
+        input: 'refund',
+        mode,
+        ...(session !== undefined && { session_id: session }),
+      })
+    : await sw.runs.get(given.run_id)
 await sw.idle()
 const { session_id, run_id } = run
-const found = await sw.find(run_id)
+const found = await sw.runs.show(run_id)
 const report: RefundReport = {
   session_id,
   run_id,
-  status: found.run.status,
-  error_code: found.run.error_code,
+  status: found.status,
+  error_code: found.error_code,
   attempts,
 }
 await sw.close()

@@ -10,6 +10,7 @@ import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { plain } from './drafts.ts'
 import { serveStreams } from './served-streams.ts'
+import { writable } from './writable.ts'
 
 /**
  * A server to be killed: `stream-program.ts OPTIONS`. Its agents talk all the
@@ -52,25 +53,25 @@ const sw = await createStatewright({
   policy: { mode: 'full_access' },
 })
 
-const { rows, append, head } = sw.runelog
+const { rows, append, head } = writable(sw)
 let isResting = false
 
 const known = (await rows(sessions)).map(({ key }) => key)
 const session_ids = known.length > 0 ? known : await Promise.all(Array.from({ length: Math.max(1, talking) }, begun))
 const talk = session_ids.slice(0, talking).map(async (session_id) => {
   while (!isResting) {
-    await (await sw.submit({ agent: 'talker', input: 'Go on.', session_id })).result()
+    await (await sw.runs.start({ agent: 'talker', input: 'Go on.', session_id })).result()
     // Those who listen are in one process, which has to keep up with all of them together.
     await delay(150)
   }
 })
 
 async function begun(): Promise<string> {
-  return sw.createSession({ agent: 'talker' })
+  return (await sw.sessions.create({ agent: 'talker' })).session_id
 }
 
 const streams = await serveStreams(
-  { backend: { ...sw, now: hostPorts.now }, timers: systemTimers, warn: console.error },
+  { backend: { ...sw, listen: sw.runs.listen, now: hostPorts.now }, timers: systemTimers, warn: console.error },
   port,
 )
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
-import type { Runelog } from '../../src/runelog/port.ts'
+import type { RunelogReader } from '../../src/runelog/port.ts'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import type { Operation } from '../../src/surface/operation.ts'
 import { createBackendWorld, refund, supportAgent } from './backend.ts'
@@ -18,14 +18,14 @@ export async function createScene() {
     { plans: { registry: exampleRegistry } },
   )
   const { sw } = world
-  const waiting = await sw.submit({ agent: 'support', input: 'Refund.' })
-  const over = await sw.submit({ agent: 'long', input: 'All.' })
-  const closed = await sw.createSession({ agent: 'support' })
-  await sw.closeSession(closed)
-  const paused = (await sw.submit({ agent: 'long', input: 'Once.' })).session_id
+  const waiting = await sw.runs.start({ agent: 'support', input: 'Refund.' })
+  const over = await sw.runs.start({ agent: 'long', input: 'All.' })
+  const { session_id: closed } = await sw.sessions.create({ agent: 'support' })
+  await sw.sessions.close(closed)
+  const paused = (await sw.runs.start({ agent: 'long', input: 'Once.' })).session_id
   await sw.idle()
-  await sw.pause(paused)
-  const [question] = await sw.inbox()
+  await sw.sessions.pause(paused)
+  const [question] = await sw.inbox.list()
   const { coordination_id } = await sw.plans.submit({ intent: exampleQuestion, facts })
   const { interaction_id = '' } = question ?? {}
   const asked = (await world.runes(waiting.session_id)).find((rune) => rune.kind === 'contract.opened')
@@ -41,7 +41,7 @@ export async function createScene() {
     ref,
     name: 'contract',
     event_id: '2',
-    agent_id: (await sw.find(over.run_id)).run.agent_id,
+    agent_id: (await sw.runs.show(over.run_id)).agent_id,
   }
   const server = await startServer(backend)
   const close = async () => {
@@ -93,7 +93,7 @@ export function isFurnished({ path, method, name, body }: Operation): boolean {
 }
 
 /** Everything that is recorded, in one number: whatever is added anywhere changes it. */
-export async function everything(runelog: Runelog): Promise<string> {
+export async function everything(runelog: RunelogReader): Promise<string> {
   const heads = await Promise.all((await runelog.sessionIds()).map((session_id) => runelog.head(session_id)))
   return createHash('sha256')
     .update(JSON.stringify(heads.toSorted((a, b) => (`${a?.session_id}` < `${b?.session_id}` ? -1 : 1))))

@@ -56,11 +56,11 @@ export async function programWithWaiters(store: StatewrightOptions['store'], reg
   })
   onTestFinished(() => sw.close())
   const { goal_id } = await sw.goals.start({ goal: 'By hand', plan: planOf(note('ta')) })
-  const waiting = await sw.submit({ agent: 'waiting', input: 'go' })
-  const asking = await sw.submit({ agent: 'asking', input: 'go' })
-  const busy = await sw.submit({ agent: 'busy', input: 'go' })
+  const waiting = await sw.runs.start({ agent: 'waiting', input: 'go' })
+  const asking = await sw.runs.start({ agent: 'asking', input: 'go' })
+  const busy = await sw.runs.start({ agent: 'busy', input: 'go' })
   await begun.promise
-  await eventually('three questions', async () => ((await sw.inbox()).length === 3 ? true : undefined))
+  await eventually('three questions', async () => ((await sw.inbox.list()).length === 3 ? true : undefined))
   const leave = new AbortController()
   onTestFinished(() => leave.abort())
 

@@ -93,10 +93,19 @@ function looking(sw: Statewright): Statewright {
   const seen = async (interaction_id: string, given: Reply): Promise<Reply> => {
     const { decision, digest, ...rest } = Object(given.reply) as Record<string, Json>
     if (decision !== 'approve' || digest !== undefined) return given
-    const opened = await sw.interaction(interaction_id).catch(() => ({ digest: null }))
+    const opened = await sw.inbox.get(interaction_id).catch(() => ({ digest: null }))
     return opened.digest === null ? given : { ...given, reply: { decision, digest: opened.digest, ...rest } }
   }
-  return { ...sw, reply: async (id, given) => sw.reply(id, await seen(id, given)) }
+  const inbox: Statewright['inbox'] = {
+    ...sw.inbox,
+    reply: async (id, given) => sw.inbox.reply(id, await seen(id, given)),
+    answer: (id, reply, options) => inbox.reply(id, { reply, ...options }),
+    approve: (id, { digest, ...options } = {}) =>
+      digest == null
+        ? inbox.reply(id, { reply: { decision: 'approve' }, ...options })
+        : sw.inbox.approve(id, { digest, ...options }),
+  }
+  return { ...sw, inbox }
 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>

@@ -9,6 +9,7 @@ import { ask, say, scriptedModel, together } from '../../src/runtime/scripted-mo
 import { runCli } from '../support/run-cli.ts'
 import { startServer } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary.ts'
+import { writable } from '../support/writable.ts'
 
 const form = (title: string) => ask({ title, fields: [{ name: 'choice' }] })
 
@@ -17,7 +18,7 @@ async function misaligned() {
   const store = `sqlite:${temporaryFolder()}/world.db`
   const model = scriptedModel([together(form('Colour?'), form('Fabric?')), say('Done.')])
   const sw = await createStatewright({ store, agents: { tailor: agent({ role: 'tailor', model }) }, warn: () => {} })
-  const { session_id } = await sw.submit({ agent: 'tailor', input: 'go' })
+  const { session_id } = await sw.runs.start({ agent: 'tailor', input: 'go' })
   await sw.idle()
   const [cancelled, waiting] = (await sw.runelog.read(session_id)).flatMap((rune) =>
     rune.kind === 'interaction.opened' ? [{ ...rune }] : [],
@@ -26,7 +27,7 @@ async function misaligned() {
   const about = { run_id, agent_id, turn_id, call_id, execution_id, subject_id: execution_id }
   const move = { machine: 'contract', from: 'waiting', to: 'cancelled', trigger: 'cancel' }
   const calledOff = { kind: 'contract.moved', at: Date.now(), actor: 'human', payload: {}, ...about, ...move } as Draft
-  accepted(await sw.runelog.append({ session_id, runes: [calledOff] }))
+  accepted(await writable(sw).append({ session_id, runes: [calledOff] }))
   const ids = { cancelled: cancelled?.interaction_id ?? '', waiting: waiting?.interaction_id ?? '' }
   return { sw, store, session_id, ids, execution_id: waiting?.execution_id }
 }

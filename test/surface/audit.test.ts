@@ -14,7 +14,7 @@ import { secretOf, startServer } from '../support/server.ts'
 test('F-12 audit: reading neither signs nor makes a key; signing is a POST that needs admin', async () => {
   // GIVEN a store that has no key yet
   const { world, backend } = await createBackendWorld()
-  const { session_id } = await world.sw.submit({ agent: 'support', input: 'Go.' })
+  const { session_id } = await world.sw.runs.start({ agent: 'support', input: 'Go.' })
   await world.sw.idle()
   let keys = 0
   const signer = () => {

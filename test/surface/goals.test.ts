@@ -62,7 +62,7 @@ test('every operation of goals answers with what it declares', async () => {
   const { session_id } = reviewed
   const shown = await client.call(listRunes, { params: { session_id }, query: { kinds: 'plan.critique' } })
   expect(shown.items).toEqual([])
-  await world.sw.redact(session_id, critiques[0]?.event_id ?? 0, 'A slip.')
+  await world.sw.sessions.redact(session_id, critiques[0]?.event_id ?? 0, 'A slip.')
   const erased = await client.call(getGoalCritiques, { params: { goal_id: reviewed.goal_id } })
   expect(erased.critiques[0]).toMatchObject({ iteration: 1, is_redacted: true, findings: [] })
   await expect(client.call(getGoalCritiques, { params: { goal_id: 'goal_none' } })).rejects.toMatchObject({

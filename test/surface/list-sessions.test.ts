@@ -3,6 +3,7 @@ import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { ask, breakOff, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { getSession, listSessions } from '../../src/surface/operations/sessions.ts'
 import { createBackendWorld } from '../support/backend.ts'
+import { writable } from '../support/writable.ts'
 
 /** Forty sessions of two agents: some paused, some failed, some without a message. */
 async function crowd(store: 'memory' | 'sqlite') {
@@ -16,12 +17,12 @@ async function crowd(store: 'memory' | 'sqlite') {
   const { sw, hand } = at.world
   for (let n = 0; n < 40; n++) {
     const name = n % 4 === 0 ? 'ill' : 'well'
-    const session_id = await sw.createSession({ agent: name })
+    const { session_id } = await sw.sessions.create({ agent: name })
     await hand.advance(1)
     if (n % 5 === 4) continue
-    await (await sw.submit({ agent: name, input: 'Go.', session_id })).result()
-    if (n % 7 === 0) await sw.pause(session_id)
-    if (n % 11 === 0) await sw.closeSession(session_id)
+    await (await sw.runs.start({ agent: name, input: 'Go.', session_id })).result()
+    if (n % 7 === 0) await sw.sessions.pause(session_id)
+    if (n % 11 === 0) await sw.sessions.close(session_id)
   }
   return at
 }
@@ -36,11 +37,11 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
     const { world, client } = await createBackendWorld(agents, { store })
     onTestFinished(() => world.end())
     const { sw, hand } = world
-    const asking = await sw.submit({ agent: 'asks', input: 'Go.' })
+    const asking = await sw.runs.start({ agent: 'asks', input: 'Go.' })
     await sw.idle()
     const other = async () => {
       await hand.advance(2_000)
-      const { session_id } = await sw.submit({ agent: 'well', input: 'Go.' })
+      const { session_id } = await sw.runs.start({ agent: 'well', input: 'Go.' })
       await sw.idle()
       await hand.advance(2_000)
       return session_id
@@ -59,17 +60,17 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
     expect(await top()).toMatchObject({ session_id: asking.session_id })
     const second = await other()
     expect(await top()).toMatchObject({ session_id: second })
-    await sw.steer(asking.run_id, 'Another one.')
+    await sw.runs.steer(asking.run_id, 'Another one.')
     const steered = (await world.runes(asking.session_id)).findLast(({ kind }) => kind === 'run.requested')
     expect(await top()).toMatchObject({ session_id: asking.session_id, updated_event_id: steered?.event_id })
 
     const third = await other()
     expect(await top()).toMatchObject({ session_id: third })
     const answered = (await world.runes(second)).find(({ kind }) => kind === 'turn.completed')
-    await sw.redact(second, answered?.event_id ?? 0, 'private')
+    await sw.sessions.redact(second, answered?.event_id ?? 0, 'private')
     const redacted = { session_id: second, updated_event_id: (await world.runes(second)).length }
     expect(await top()).toMatchObject(redacted)
-    await sw.runelog.rebuild()
+    await writable(sw).rebuild()
     expect(await top()).toMatchObject(redacted)
   })
 

@@ -14,7 +14,7 @@ async function finishedRun() {
   const main = agent({ role: 'main', model: scriptedModel([say('Done.')]) })
   const { world, client } = await createBackendWorld({ main })
   onTestFinished(() => world.end())
-  const run = await world.sw.submit({ agent: 'main', input: 'Go.' })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
   await run.result()
   return { client, run }
 }

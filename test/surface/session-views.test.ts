@@ -7,7 +7,7 @@ const form = ask({ title: 'Which one?', fields: [{ name: 'choice' }] })
 
 async function aSession() {
   const { world } = await createBackendWorld({ support: supportAgent([form, say('Done.')]) })
-  const { session_id, run_id } = await world.sw.submit({ agent: 'support', input: 'Go.' })
+  const { session_id, run_id } = await world.sw.runs.start({ agent: 'support', input: 'Go.' })
   await world.sw.idle()
   return { world, session_id, run_id, runelog: world.sw.runelog }
 }
@@ -25,7 +25,7 @@ test('session views: a look includes what was recorded before it; an exclusive s
   const views = createSessionViews(counting, true)
   for (let n = 0; n < 5; n++) expect((await views.of(session_id)).state.runs.get(run_id)?.status).toBe('waiting_user')
   expect(asked).toBe(2)
-  await world.sw.cancel(run_id)
+  await world.sw.runs.cancel(run_id)
   expect((await views.of(session_id)).state.runs.get(run_id)?.status).toBe('canceled')
   expect(asked).toBe(3)
   const shared = createSessionViews(counting, false)
@@ -55,7 +55,7 @@ test('session views: a look that begins after an append includes it, also while 
   const hold = Promise.withResolvers<void>()
   gate = hold.promise
   const first = views.of(session_id)
-  await world.sw.cancel(run_id)
+  await world.sw.runs.cancel(run_id)
   hold.resolve()
   await first
   // THEN a later look does not share the read that began before
@@ -69,7 +69,7 @@ test('what was erased is not shown from memory', async () => {
   await views.of(session_id)
   const spoken = (await runelog.read(session_id)).filter(({ payload }) => JSON.stringify(payload).includes('Go.'))
   expect(spoken.map(({ kind }) => kind)).toEqual(['run.submitted', 'turn.started'])
-  for (const { event_id } of spoken) await world.sw.redact(session_id, event_id, 'A slip.')
+  for (const { event_id } of spoken) await world.sw.sessions.redact(session_id, event_id, 'A slip.')
   const { steps, state } = await views.of(session_id)
   expect(JSON.stringify(steps)).not.toContain('Go.')
   expect(JSON.stringify([...state.runs.values()])).not.toContain('Go.')

@@ -1,5 +1,5 @@
 /** Compiled, never run: what the types of the public API infer. `npm run types` fails when one of these changes. */
-import { createStatewright, type RunResult, tool } from 'statewright'
+import { createStatewright, isFault, type RunResult, type RunStatus, type Statewright, tool } from 'statewright'
 import type { TestClock } from 'statewright/testing'
 import { z } from 'zod'
 
@@ -25,5 +25,22 @@ void createStatewright({ agents: {} })
 
 export const results = (result: RunResult, clock: TestClock) => {
   holds<Same<typeof result.run_id, string>>()
+  holds<Same<typeof result.status, RunStatus>>()
   holds<Same<ReturnType<typeof clock.advance>, Promise<void>>>()
+}
+
+export const refused = (error: unknown) => {
+  // The codes narrow the fault, and with it its details.
+  if (isFault(error, 'key_reused')) holds<Same<typeof error.details.idempotency_key, string>>()
+  // @ts-expect-error There is no such code.
+  isFault(error, 'no_such_code')
+}
+
+export const grouped = async (sw: Statewright) => {
+  const run = await sw.runs.start({ agent: 'support', input: 'Go.' })
+  holds<Same<typeof run.is_repeated, boolean>>()
+  // @ts-expect-error The log of a Statewright is read, never written.
+  void sw.runelog.append
+  // @ts-expect-error An outcome is one of three.
+  void sw.inbox.settle('int_1', { outcome: 'perhaps' })
 }

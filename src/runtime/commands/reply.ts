@@ -20,8 +20,9 @@ import { subject } from '../subject.ts'
 import { type Alignment, align } from './alignment.ts'
 import { checkReply } from './reply-shapes.ts'
 
-export interface Reply {
-  readonly reply: Json
+/** What goes with every reply. */
+export interface ReplyOptions {
+  /** The name of the person. Default: `human`. */
   readonly replied_by?: string
   /** The same reply with the same key, sent again, is accepted again and does nothing more. */
   readonly idempotency_key?: string
@@ -29,6 +30,13 @@ export interface Reply {
   readonly expected_waiting?: readonly string[]
 }
 
+/** A reply to a question, in the form in which it is recorded. */
+export interface Reply extends ReplyOptions {
+  /** `{ decision }` of an approval, `{ outcome }` of a settlement, `{ action, data }` of a form, `{ answer }` of a question. */
+  readonly reply: Json
+}
+
+/** What a reply brought about. */
 export interface Replied extends Pick<Alignment, 'snapshot' | 'is_aligned'> {
   readonly interaction_id: string
   readonly session_id: string

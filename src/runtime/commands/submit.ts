@@ -15,14 +15,19 @@ import { attempt } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
 import { type RunIds, subject } from '../subject.ts'
 
+/** A job for an agent. */
 export interface Submission {
+  /** The name of a configured agent. */
   readonly agent: string
   /** One certain agent of that name, where a session has several. */
   readonly agent_id?: string
+  /** A text or other JSON, which the agent gets as its next message. */
   readonly input: Json
+  /** Whether the run may ask people (the default), or decides by policy and defaults. */
   readonly mode?: 'interactive' | 'auto'
   /** Wait for a reply however long that takes (the default), or let a deadline decide. */
   readonly interactive_require_user_reply?: boolean
+  /** The budget of the run. */
   readonly budget?: Budget
   /** An existing session; without it a new one is created. */
   readonly session_id?: string
@@ -32,6 +37,7 @@ export interface Submission {
   readonly idempotency_key?: string
 }
 
+/** The run that a submission began, or found. */
 export interface Submitted {
   readonly session_id: string
   readonly run_id: string
@@ -44,6 +50,9 @@ export interface NewSession extends Pick<Submission, 'agent' | 'session_budget' 
   /** What people call it; without it, what the first message begins with. */
   readonly title?: string
 }
+
+/** The session that was created, or found by its key. */
+export type CreatedSession = Pick<Submitted, 'session_id' | 'is_repeated'>
 
 /** Queues a run. The first message of a session activates it. */
 export async function submit(engine: Engine, given: Submission): Promise<Submitted> {
@@ -152,7 +161,7 @@ export async function createSession(
   engine: Engine,
   { agent, session_budget, title, ...message }: NewSession & Partial<Submission>,
   run_id: string | null,
-): Promise<{ readonly session_id: string; readonly is_repeated: boolean }> {
+): Promise<CreatedSession> {
   const session_id = nameOf(engine, 'ses', message)
   const config = {
     ...(session_budget === undefined ? {} : { budget: session_budget as Record<string, number> }),

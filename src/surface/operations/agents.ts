@@ -35,7 +35,7 @@ export const spawnAgent = defineOperation({
   returns: z.object({ session_id: z.string(), agent_id: z.string() }),
   async run(backend, { params: { session_id }, body: { agent, ...how } }) {
     const commands = await backend.commands()
-    return { session_id, ...(await commands.spawnAgent(session_id, agent, withoutUndefined(how))) }
+    return { session_id, ...(await commands.agents.spawn(session_id, agent, withoutUndefined(how))) }
   },
   /** The first rune that it brought about is of the agent. */
   async repeat({ runelog }, _asked, { session_id, event_id }) {
@@ -66,7 +66,7 @@ async function kill(
   agent_id: string,
   how: { reason?: string | undefined; force?: boolean | undefined },
 ) {
-  await (await backend.commands()).killAgent(agent_id, withoutUndefined(how))
+  await (await backend.commands()).agents.kill(agent_id, withoutUndefined(how))
   return { agent_id, state: 'terminated' as const }
 }
 

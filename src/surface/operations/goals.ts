@@ -8,7 +8,7 @@ import { goalMachine } from '../../machines/goal.ts'
 import { taskOf } from '../../observation/fold-goal.ts'
 import type { Finding, GoalView } from '../../observation/goal-state.ts'
 import { subjects } from '../../runelog/models/subjects.ts'
-import type { Runelog } from '../../runelog/port.ts'
+import type { RunelogReader } from '../../runelog/port.ts'
 import { subjectOf } from '../../runelog/subject-of.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import type { Rune } from '../../runes/rune.ts'
@@ -163,7 +163,7 @@ export const getGoalCritiques = defineOperation({
 })
 
 /** Views have no content of what is not public, so the log itself is read. */
-async function critiquesIn(runelog: Runelog, session_id: string, goal_id: string) {
+async function critiquesIn(runelog: RunelogReader, session_id: string, goal_id: string) {
   const critiques: Rune<'plan.critique'>[] = []
   for (let after: number | undefined = 0; after !== undefined; ) {
     const runes: readonly Rune[] = await runelog.read(session_id, { after, limit: 1_000 })

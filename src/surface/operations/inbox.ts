@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Json } from '../../kernel/json.ts'
 import { printable } from '../../kernel/printable.ts'
 import { notPublic } from '../../observation/visible.ts'
 import { mergedRows } from '../../runelog/merged-rows.ts'
@@ -14,9 +13,8 @@ import {
   repliedShape,
   unsettledShape,
 } from '../../wire/interaction.ts'
-import type { Backend } from '../backend.ts'
 import { interactionCard } from '../interaction-card.ts'
-import { type Asked, allows, cursorAt, defineOperation, readCursor } from '../operation.ts'
+import { type Asked, allows, cursorAt, defineOperation, readCursor, withoutUndefined } from '../operation.ts'
 import { leftBehind } from '../summary-card.ts'
 
 const replied_by = z.string().trim().min(1).max(200).optional()
@@ -78,9 +76,10 @@ export const approve = defineOperation({
   body: z.strictObject({ digest: z.string().max(200).optional(), ...signed }),
   returns: repliedShape,
   key_is_recorded: true,
-  run: (backend, asked) => {
+  async run(backend, asked) {
+    const { inbox } = await backend.commands()
     const { digest } = asked.body
-    return reply(backend, asked, { decision: 'approve', ...(digest !== undefined && { digest }) })
+    return inbox.approve(asked.params.interaction_id, withoutUndefined({ digest, ...signedBy(asked) }))
   },
 })
 
@@ -92,9 +91,10 @@ export const deny = defineOperation({
   body: z.strictObject({ reason: z.string().max(10_000).optional(), ...signed }),
   returns: repliedShape,
   key_is_recorded: true,
-  run: (backend, asked) => {
+  async run(backend, asked) {
+    const { inbox } = await backend.commands()
     const { reason } = asked.body
-    return reply(backend, asked, { decision: 'deny', ...(reason !== undefined && { reason }) })
+    return inbox.deny(asked.params.interaction_id, withoutUndefined({ reason, ...signedBy(asked) }))
   },
 })
 
@@ -110,7 +110,10 @@ export const answer = defineOperation({
   }),
   returns: repliedShape,
   key_is_recorded: true,
-  run: (backend, asked) => reply(backend, asked, asked.body.reply),
+  async run(backend, asked) {
+    const { inbox } = await backend.commands()
+    return inbox.answer(asked.params.interaction_id, asked.body.reply, withoutUndefined(signedBy(asked)))
+  },
 })
 
 export const settle = defineOperation({
@@ -127,13 +130,11 @@ export const settle = defineOperation({
   }),
   returns: repliedShape,
   key_is_recorded: true,
-  run: (backend, asked) => {
-    const { outcome, result, reason } = asked.body
-    return reply(backend, asked, {
-      outcome: outcome === 'did_not_happen' ? 'did_not' : outcome,
-      ...(result !== undefined && { result }),
-      ...(reason !== undefined && { reason }),
-    })
+  async run(backend, asked) {
+    const { inbox } = await backend.commands()
+    const { result, reason } = asked.body
+    const outcome = asked.body.outcome === 'did_not_happen' ? 'did_not' : asked.body.outcome
+    return inbox.settle(asked.params.interaction_id, withoutUndefined({ outcome, result, reason, ...signedBy(asked) }))
   },
 })
 
@@ -142,15 +143,8 @@ interface Signed {
   readonly expected_waiting?: readonly string[] | undefined
 }
 
-type Answering = Asked<{ interaction_id: string }, unknown, Signed>
-
-async function reply(backend: Backend, asked: Answering, said: Json) {
-  const { params, body, idempotency_key, by } = asked
-  const commands = await backend.commands()
-  return commands.reply(params.interaction_id, {
-    reply: said,
-    replied_by: body.replied_by ?? by,
-    ...(body.expected_waiting !== undefined && { expected_waiting: body.expected_waiting }),
-    ...(idempotency_key !== null && { idempotency_key }),
-  })
+/** The fields of a reply that every kind has. A server signs with the name of the token where the body names no person. */
+function signedBy({ body, idempotency_key, by }: Asked<unknown, unknown, Signed>) {
+  const { replied_by = by, expected_waiting } = body
+  return { replied_by, expected_waiting, idempotency_key: idempotency_key ?? undefined }
 }

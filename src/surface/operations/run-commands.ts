@@ -22,7 +22,7 @@ export const submitRun = defineOperation({
   key_is_recorded: true,
   async run(backend, asked) {
     const commands = await backend.commands()
-    const { session_id, run_id, is_repeated } = await commands.submit(
+    const { session_id, run_id, is_repeated } = await commands.runs.start(
       withoutUndefined({ ...asked.body, idempotency_key: requestKey('submit_run', asked) }),
     )
     return { session_id, run_id, is_repeated }
@@ -46,7 +46,7 @@ export const replyRun = defineOperation({
     const interaction_id = body.interaction_id ?? (await onlyQuestion(backend, run_id, idempotency_key))
     if (body.interaction_id !== undefined) await refuseForeign(backend, run_id, body.interaction_id)
     const commands = await backend.commands()
-    return commands.reply(interaction_id, {
+    return commands.inbox.reply(interaction_id, {
       reply: body.reply,
       replied_by: body.replied_by ?? by,
       ...(body.expected_waiting !== undefined && { expected_waiting: body.expected_waiting }),
@@ -88,7 +88,7 @@ export const steerRun = defineOperation({
   summary: 'Give a run new input: its turn ends at a safe boundary, and the next one begins with it.',
   body: z.strictObject({ input: jsonValue }),
   returns: stoppedShape,
-  run: async (backend, { params, body }) => (await backend.commands()).steer(params.run_id, body.input),
+  run: async (backend, { params, body }) => (await backend.commands()).runs.steer(params.run_id, body.input),
   repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })
 
@@ -99,7 +99,7 @@ export const interruptRun = defineOperation({
   summary: 'Stop a run once the effects under way are finished.',
   body: why,
   returns: stoppedShape,
-  run: async (backend, { params, body }) => (await backend.commands()).interrupt(params.run_id, body.reason),
+  run: async (backend, { params, body }) => (await backend.commands()).runs.interrupt(params.run_id, body.reason),
   repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })
 
@@ -110,6 +110,6 @@ export const cancelRun = defineOperation({
   summary: 'Stop a run now and abort what is under way.',
   body: why,
   returns: stoppedShape,
-  run: async (backend, { params, body }) => (await backend.commands()).cancel(params.run_id, body.reason),
+  run: async (backend, { params, body }) => (await backend.commands()).runs.cancel(params.run_id, body.reason),
   repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })

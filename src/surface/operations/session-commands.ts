@@ -30,7 +30,7 @@ export const sendMessage = defineOperation({
     const { session_id } = asked.params
     const agent = asked.body.agent ?? (await rootAgent(backend, session_id))
     const commands = await backend.commands()
-    const { run_id, is_repeated } = await commands.submit(
+    const { run_id, is_repeated } = await commands.runs.start(
       withoutUndefined({ ...asked.body, agent, session_id, idempotency_key: requestKey('send_message', asked) }),
     )
     return { session_id, run_id, is_repeated }
@@ -50,7 +50,7 @@ export const pauseSession = defineOperation({
   body: why,
   returns: stands,
   async run(backend, { params: { session_id }, body }) {
-    await (await backend.commands()).pause(session_id, body.reason)
+    await (await backend.commands()).sessions.pause(session_id, body.reason)
     return standing(backend, session_id)
   },
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'paused' }),
@@ -78,9 +78,9 @@ export const resumeSession = defineOperation({
   async run(backend, { params: { session_id }, body }) {
     const commands = await backend.commands()
     const { budget, reset, reason } = body
-    if (budget !== undefined) await commands.replenish(session_id, budget, reason)
-    else if (reset === true) await commands.reset(session_id, reason)
-    else await commands.resumeSession(session_id, reason)
+    if (budget !== undefined) await commands.sessions.replenish(session_id, budget, reason)
+    else if (reset === true) await commands.sessions.reset(session_id, reason)
+    else await commands.sessions.resume(session_id, reason)
     return standing(backend, session_id)
   },
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'active' }),
@@ -94,12 +94,12 @@ export const closeSession = defineOperation({
   body: why,
   returns: stands,
   async run(backend, { params: { session_id }, body }) {
-    await (await backend.commands()).closeSession(session_id, body.reason)
+    await (await backend.commands()).sessions.close(session_id, body.reason)
     return standing(backend, session_id)
   },
   async repeat(backend, { params: { session_id }, body }) {
     const { state } = await standing(backend, session_id)
-    if (state === 'closing') await (await backend.commands()).closeSession(session_id, body.reason)
+    if (state === 'closing') await (await backend.commands()).sessions.close(session_id, body.reason)
     return { session_id, state: 'closed' }
   },
 })
@@ -111,7 +111,7 @@ export const archiveSession = defineOperation({
   summary: 'Move the log of a closed session to cold storage, where it stays readable.',
   returns: stands,
   async run(backend, { params: { session_id } }) {
-    await (await backend.commands()).archiveSession(session_id)
+    await (await backend.commands()).sessions.archive(session_id)
     return standing(backend, session_id)
   },
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'archived' }),
@@ -130,7 +130,7 @@ export const allowAgain = defineOperation({
   summary: 'Let an irreversible action that was done be done once more. The next call for it gets a key of its own.',
   returns: z.object({ execution_id: z.string(), allowed_by: z.string() }),
   async run(backend, { params: { execution_id }, by: allowed_by }) {
-    await (await backend.commands()).allowAgain(execution_id, allowed_by)
+    await (await backend.commands()).executions.allowAgain(execution_id, allowed_by)
     return { execution_id, allowed_by }
   },
   repeat: async (_backend, { params: { execution_id }, by: allowed_by }) => ({ execution_id, allowed_by }),
@@ -146,7 +146,7 @@ export const redactRune = defineOperation({
   returns: z.object({ session_id: z.string(), event_id: z.int() }),
   erases: true,
   async run(backend, { params: { session_id, event_id }, body, by }) {
-    await (await backend.commands()).redact(session_id, event_id, body.reason, by)
+    await (await backend.commands()).sessions.redact(session_id, event_id, body.reason, by)
     return { session_id, event_id }
   },
   repeat: async (_backend, { params: { session_id, event_id } }) => ({ session_id, event_id }),

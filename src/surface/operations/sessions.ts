@@ -48,7 +48,7 @@ export const createSession = defineOperation({
   async run(backend, asked) {
     const { agent, title, budget } = asked.body
     const commands = await backend.commands()
-    return commands.openSession(
+    return commands.sessions.create(
       withoutUndefined({ agent, title, session_budget: budget, idempotency_key: requestKey('create_session', asked) }),
     )
   },

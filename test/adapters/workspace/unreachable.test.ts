@@ -32,7 +32,7 @@ async function told(root: string, name: string, input: Json) {
   const model = scriptedModel([call(name, input), say('done')])
   const worker = agent({ role: 'worker', model, tools: workspaceTools({ root }) })
   const world = await createWorld({ agents: { worker }, policy: { mode: 'full_access' } })
-  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   await run.result()
   const result = (await world.runes(run.session_id)).find((rune) => rune.kind === 'tool.result')
   await world.end()

@@ -32,17 +32,17 @@ const agents = Object.fromEntries(
 const sw = await createStatewright({ store: `sqlite:${path}`, agents })
 const sessions: string[] = []
 for (const name of Object.keys(agents)) {
-  const { session_id } = await sw.submit({ agent: name, input: 'begin' })
+  const { session_id } = await sw.runs.start({ agent: name, input: 'begin' })
   await sw.idle()
   sessions.push(session_id)
 }
 const [first = '', second = '', third = ''] = sessions
 const submitted = async (session_id: string) =>
   (await sw.runelog.read(session_id)).find(({ kind }) => kind === 'run.submitted')?.event_id ?? 0
-await sw.redact(first, await submitted(first), 'a name was in it', 'ann')
-await sw.closeSession(third)
-await sw.archiveSession(third)
-await sw.redact(third, await submitted(third), 'asked for', 'ann')
+await sw.sessions.redact(first, await submitted(first), 'a name was in it', 'ann')
+await sw.sessions.close(third)
+await sw.sessions.archive(third)
+await sw.sessions.redact(third, await submitted(third), 'asked for', 'ann')
 const state = newSessionState(second)
 const runes = await sw.runelog.read(second)
 for (const rune of runes) foldSession(state, rune)

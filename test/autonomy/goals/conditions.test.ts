@@ -109,7 +109,7 @@ describe('F-41 conditions: rules', () => {
     const plan = planOf(note('ta'), iff('rule: context.tasks.ta.json.cents > 100', 'tb', 'ta'))
     const { report, goal_id, session_id } = await play(plan, says('no JSON'))
     const [question] = report.waits_for
-    expect(await world.sw.interaction(question?.interaction_id ?? '')).toMatchObject({
+    expect(await world.sw.inbox.get(question?.interaction_id ?? '')).toMatchObject({
       request: { problem: expect.stringContaining('The rule could not be evaluated') },
     })
     await world.sw.goals.approve(goal_id, { task: 'tb', replied_by: 'mia' })

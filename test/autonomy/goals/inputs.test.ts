@@ -21,7 +21,7 @@ async function inputsOf(parts: Parts, plan: never, more: object = {}): Promise<R
     await world.sw.idle()
     const [question] = (await world.sw.goals.show(goal_id)).waits_for
     if (question === undefined) break
-    await world.sw.reply(question.interaction_id, { reply: { decision: 'approve' } })
+    await world.sw.inbox.reply(question.interaction_id, { reply: { decision: 'approve' } })
   }
   const inputs = (await world.runes(session_id)).flatMap((rune) =>
     rune.kind === 'run.submitted' ? [String(rune.payload.input)] : [],

@@ -43,7 +43,7 @@ test('goal report: a settlement that outlives a cancelled goal stays in waits_fo
   const looked = await client.call(getGoal, { params: { goal_id } })
   expect(looked.waits_for).toEqual((await show()).waits_for)
   for (const { interaction_id } of looked.waits_for)
-    await world.sw.reply(interaction_id, { reply: { outcome: 'happened' } })
+    await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'happened' } })
   await world.sw.idle()
   expect(await show()).toMatchObject({ state: 'stopped', waits_for: [] })
 })
@@ -75,7 +75,7 @@ test('goal report: a blocked goal whose question is answered while no process wo
   const [asked] = (await show()).waits_for
   expect(await show()).toMatchObject({ state: 'blocked', reason: expect.stringContaining('waits') })
   await world.restart({ max_concurrent_runs: 0 })
-  await world.sw.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
   const reason = 'What it waited for is answered. It goes on when a process works on it.'
   const { tasks, ...report } = await show()
   expect(report).toMatchObject({ state: 'blocked', waits_for: [], reason })

@@ -37,7 +37,7 @@ const plays: readonly Play[] = [
   { cause: 'drafts', trigger: 'budget_exhausted', from: 'planning', goal: { ...planned, max_drafts: 1 }, agents: { planner: planner({}) } },
   { cause: 'iterations', trigger: 'budget_exhausted', from: 'reviewing', goal: { ...reviewed, budget: { iterations: 1 } }, agents: { critic: critic(wrong) } },
   { cause: 'cancelled', trigger: 'user_cancel', from: 'planning', goal: { plan: one }, act: (goal_id) => world.sw.goals.cancel(goal_id) },
-  { cause: 'session_closed', trigger: 'user_cancel', from: 'planning', goal: { plan: one }, act: (_, session_id) => world.sw.closeSession(session_id) },
+  { cause: 'session_closed', trigger: 'user_cancel', from: 'planning', goal: { plan: one }, act: (_, session_id) => world.sw.sessions.close(session_id) },
   { cause: 'plan_rejected', trigger: 'unresolvable', from: 'goal_received', goal: { plan: one }, act: reject },
   { cause: 'no_plan', trigger: 'unresolvable', from: 'planning', goal: { plan: { tasks: 'none' } } },
   { cause: 'no_plan', trigger: 'unresolvable', from: 'reviewing', goal: reviewed, agents: { critic: critic(wrong) } },
@@ -55,7 +55,7 @@ async function withoutPlanner(goal_id: string) {
 
 async function withoutHead(goal_id: string, session_id: string) {
   const [head] = (await world.runes(session_id)).filter((rune) => rune.kind === 'agent.spawning')
-  await world.sw.killAgent(head?.agent_id ?? '')
+  await world.sw.agents.kill(head?.agent_id ?? '')
   await reject(goal_id)
 }
 

@@ -44,7 +44,7 @@ test('goal result: a goal in a session that its errors suspended is refused, and
     held_up_by: { what: 'session', id: session_id, state: 'suspended', needs_person: true },
   })
 
-  await sw.reset(session_id, 'the model is up again')
+  await sw.sessions.reset(session_id, 'the model is up again')
   expect(await sw.goals.result(goal_id)).toMatchObject({ state: 'goal_met', held_up_by: null })
 })
 
@@ -56,11 +56,11 @@ test('goal result: a goal with no run in the queue of its suspended session is r
     tools: [look],
   })
   const sw = await open({ worker: worker(), greedy })
-  const { session_id } = await sw.submit({ agent: 'worker', input: 'Hi.', session_budget })
+  const { session_id } = await sw.runs.start({ agent: 'worker', input: 'Hi.', session_budget })
   await sw.idle()
   const { goal_id } = await sw.goals.start({ goal: 'Two notes', plan, session_id })
   await sw.idle()
-  await sw.submit({ agent: 'greedy', input: 'Go.', session_id })
+  await sw.runs.start({ agent: 'greedy', input: 'Go.', session_id })
   await sw.idle()
   // WHEN a person lets the plan start in the suspended session, no task of it is given out
   await sw.goals.approve(goal_id)
@@ -68,7 +68,7 @@ test('goal result: a goal with no run in the queue of its suspended session is r
   expect(await sw.goals.show(goal_id)).toMatchObject({ state: 'blocked', tasks: [{ run_id: null }, { run_id: null }] })
   await expect(sw.goals.result(goal_id)).rejects.toMatchObject({ code: 'session_suspended', details: { by: 'budget' } })
 
-  const result = sw.replenish(session_id, { tool_calls: 10 }).then(() => sw.goals.result(goal_id))
+  const result = sw.sessions.replenish(session_id, { tool_calls: 10 }).then(() => sw.goals.result(goal_id))
   expect(await result).toMatchObject({ state: 'goal_met' })
 })
 
@@ -87,10 +87,10 @@ test('goal report: a paused session holds up its goal, and result() waits for th
   const sw = await open({ worker: worker() })
   const { goal_id, session_id } = await sw.goals.start({ goal: 'Two notes', plan })
   await sw.idle()
-  await sw.pause(session_id)
+  await sw.sessions.pause(session_id)
   expect(await sw.goals.show(goal_id)).toMatchObject({ held_up_by: { state: 'paused' } })
   const result = sw.goals.result(goal_id)
   await sw.goals.approve(goal_id)
-  await sw.resumeSession(session_id)
+  await sw.sessions.resume(session_id)
   expect(await result).toMatchObject({ state: 'goal_met' })
 })

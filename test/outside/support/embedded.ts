@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createStatewright, type Json, type Statewright, type StatewrightOptions } from 'statewright'
+import { createStatewright, type Json, type Statewright, type StatewrightOptions, type Submission } from 'statewright'
 import { actors, type Step } from './actor.ts'
 import { gatesIn } from './gates.ts'
 
@@ -23,7 +23,7 @@ export async function withLibrary(
   })
   try {
     const submit: Embedded['submit'] = (script, more = {}) =>
-      sw.submit({ agent: 'actor', input: JSON.parse(JSON.stringify(script)) as Json, ...more })
+      sw.runs.start({ agent: 'actor', input: JSON.parse(JSON.stringify(script)) as Json, ...more })
     await play({ sw, submit, warnings, folder, ...gatesIn(folder), runes: (session_id) => sw.runelog.read(session_id) })
   } finally {
     await sw.close()
@@ -37,8 +37,8 @@ export interface Embedded extends ReturnType<typeof gatesIn> {
   /** Gives an agent a script to play. */
   readonly submit: (
     script: readonly Step[] | string,
-    more?: Partial<Parameters<Statewright['submit']>[0]>,
-  ) => ReturnType<Statewright['submit']>
+    more?: Partial<Submission>,
+  ) => ReturnType<Statewright['runs']['start']>
   readonly warnings: readonly { readonly message: string; readonly details: object }[]
   /** Everything recorded in a session, oldest first. */
   readonly runes: (session_id: string) => ReturnType<Statewright['runelog']['read']>

@@ -64,6 +64,6 @@ test.each(rows)('an agent with %s is refused at start, with the path of the fiel
 test('an agent written down as a plain object works like any other', async () => {
   const agents = { support: { role: 'support', model } } as unknown as StatewrightOptions['agents']
   const sw = await createStatewright({ store: 'memory:', agents })
-  expect(await (await sw.submit({ agent: 'support', input: 'hello' })).result()).toMatchObject({ result: 'hi' })
+  expect(await (await sw.runs.start({ agent: 'support', input: 'hello' })).result()).toMatchObject({ result: 'hi' })
   await sw.close()
 })

@@ -6,9 +6,9 @@ import { createWorld } from '../../support/world.ts'
 
 async function played(given: Partial<Parameters<typeof agent>[0]> & Pick<Parameters<typeof agent>[0], 'model'>) {
   const world = await createWorld({ agents: { worker: agent({ role: 'worker', ...given }) } })
-  const run = await world.sw.submit({ agent: 'worker', input: 'go' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   await world.sw.idle()
-  const { status } = (await world.sw.find(run.run_id)).run
+  const { status } = await world.sw.runs.show(run.run_id)
   const runes = await world.runes(run.session_id)
   expect(auditRunes(runes)).toEqual([])
   await world.end()

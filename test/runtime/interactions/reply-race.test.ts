@@ -21,9 +21,9 @@ async function asked() {
   }
   const agents = { main: plays([form, say('Done.')]) }
   const world = await createWorld({ store: { ...store, runelog }, agents, policy: { mode: 'full_access' } })
-  const run = await world.sw.submit({ agent: 'main', input: 'Go.', interactive_require_user_reply: false })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', interactive_require_user_reply: false })
   await world.sw.idle()
-  const [question] = await world.sw.inbox()
+  const [question] = await world.sw.inbox.list()
   const kinds = async () => (await world.runes(run.session_id)).map((rune) => rune.kind)
   execution_id = (await world.runes(run.session_id)).find((rune) => rune.kind === 'contract.opened')?.execution_id
   return {
@@ -50,7 +50,7 @@ test('reply: a deadline that passes while the reply is decided is named as the w
     await world.sw.idle()
   })
 
-  await expect(world.sw.reply(interaction_id, { reply: chosen })).rejects.toMatchObject({
+  await expect(world.sw.inbox.reply(interaction_id, { reply: chosen })).rejects.toMatchObject({
     code: 'interaction_closed',
     details: { state: 'expired', by: 'timer' },
   })
@@ -63,7 +63,7 @@ test('reply: a deadline that passes while the reply is decided is named as the w
 test('deadline: a reply that is used while the deadline is decided wins without a warning', async () => {
   const { world, run, kinds, interaction_id, whileLooking, hasActed, end } = await asked()
   whileLooking(async () => {
-    await world.sw.reply(interaction_id, { reply: chosen })
+    await world.sw.inbox.reply(interaction_id, { reply: chosen })
     await run.result()
   })
 

@@ -29,7 +29,7 @@ async function toldToStop(ends: () => Json) {
   })
   const model = scriptedModel([call('files.search'), say('done')])
   const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, tools: [search] }) } })
-  const run = await world.sw.submit({ agent: 'worker', input: 'search' })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'search' })
   await begun.promise
   await run.cancel('enough')
   expect(await run.result()).toMatchObject({ status: 'canceled' })

@@ -27,9 +27,9 @@ async function runesIn({ store }: Project): Promise<ReadonlyMap<string, readonly
 test(`F-28 recovery: an acting command on a store with ${waiting} waiting runs writes only into its own session`, async () => {
   const project = createProject(scratch.fresh())
   const sw = await createStatewright(await loadConfig(project.config))
-  await Promise.all(Array.from({ length: waiting }, () => sw.submit({ agent: 'obedient', input: 'form' })))
+  await Promise.all(Array.from({ length: waiting }, () => sw.runs.start({ agent: 'obedient', input: 'form' })))
   const asked = await eventually('all of them wait', async () => {
-    const inbox = await sw.inbox()
+    const inbox = await sw.inbox.list()
     return inbox.length === waiting ? inbox : undefined
   })
   await sw.close()
@@ -102,8 +102,8 @@ const killedWhileItAsks = `
 import { createStatewright } from 'statewright'
 import config from './statewright.config.ts'
 const sw = await createStatewright(config)
-await sw.submit({ agent: 'main', input: 'order' })
-while ((await sw.inbox()).length === 0) await new Promise(setImmediate)
+await sw.runs.start({ agent: 'main', input: 'order' })
+while ((await sw.inbox.list()).length === 0) await new Promise(setImmediate)
 process.kill(process.pid, 'SIGKILL')
 `
 

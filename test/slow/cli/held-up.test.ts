@@ -159,7 +159,7 @@ test('F-36 run --json: a refusal is the fault as JSON on standard error, also wh
 test('F-36 watch: a queued run that no process carries out exits 7, and 4 where a person has to act', async () => {
   const project = createProject(scratch.fresh())
   const sw = await createStatewright({ ...(await loadConfig(project.config)), max_concurrent_runs: 0 })
-  const { run_id, session_id } = await sw.submit({ agent: 'obedient', input: 'hello' })
+  const { run_id, session_id } = await sw.runs.start({ agent: 'obedient', input: 'hello' })
   await sw.close()
   const watched = await project.cli(['watch', run_id])
   expect(watched).toMatchObject({ exit: 7, err: expect.stringContaining('nothing carries it out') })

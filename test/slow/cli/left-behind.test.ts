@@ -34,7 +34,7 @@ function killed(agent: string, url?: string): Project {
 import { createStatewright } from 'statewright'
 import config from './statewright.config.ts'
 const sw = await createStatewright(config)
-await sw.submit({ agent: '${agent}', input: 'Go.' })
+await sw.runs.start({ agent: '${agent}', input: 'Go.' })
 `
   writeFileSync(program, importable(source))
   const { signal } = spawnSync(process.execPath, [program], { encoding: 'utf8', timeout: 60_000 })
@@ -82,8 +82,8 @@ test.each(stores)(title, async (store) => {
 
   // The same in the library, in a process that only gives commands
   const sw = await createStatewright({ ...(await loadConfig(project.config)), max_concurrent_runs: 0 })
-  expect(await sw.unsettled()).toMatchObject([{ execution_id: unsettled[0].execution_id, irreversible: true }])
-  expect(await sw.abandoned()).toMatchObject([{ run_id: unsettled[0].run_id }])
+  expect(await sw.inbox.unsettled()).toMatchObject([{ execution_id: unsettled[0].execution_id, irreversible: true }])
+  expect(await sw.runs.abandoned()).toMatchObject([{ run_id: unsettled[0].run_id }])
   await sw.close()
   expect(await whatIsThere(project)).toEqual(before)
 

@@ -27,7 +27,7 @@ async function queue(project: Project, ...submissions: readonly Submission[]) {
     const runs = []
     for (const submission of submissions) {
       const [first] = runs
-      const { session_id, run_id } = await sw.submit(
+      const { session_id, run_id } = await sw.runs.start(
         submission.session_id === 'first' ? { ...submission, session_id: first?.session_id ?? '' } : submission,
       )
       runs.push({ session_id, run_id })

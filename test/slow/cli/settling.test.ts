@@ -55,7 +55,7 @@ test('cancel: says how the run of a killed process stands, and names the questio
 import { createStatewright } from 'statewright'
 import config from './statewright.config.ts'
 const sw = await createStatewright(config)
-await sw.submit({ agent: 'payer', input: 'die' })
+await sw.runs.start({ agent: 'payer', input: 'die' })
 `
   writeFileSync(program, importable(source))
   expect(spawnSync(process.execPath, [program], { encoding: 'utf8', timeout: 60_000 }).signal).toBe('SIGKILL')

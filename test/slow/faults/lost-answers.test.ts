@@ -31,14 +31,14 @@ test.each(Object.entries(ways))(
       proxy.cutAnswer(() => --left === 0, fallsSilent)
       // WHEN a run asks for an approval, and gets it
       const began = performance.now()
-      const run = await sw.submit({ agent: 'signer', input: 'go' })
+      const run = await sw.runs.start({ agent: 'signer', input: 'go' })
       const status = await eventually('the run is over', async () => {
         // A worker that was lost in the middle of the action makes its outcome a question.
-        for (const { interaction_id, interaction_kind } of await sw.inbox()) {
+        for (const { interaction_id, interaction_kind } of await sw.inbox.list()) {
           const reply = interaction_kind === 'settlement' ? { outcome: 'happened' } : { decision: 'approve' }
-          await sw.reply(interaction_id, { reply })
+          await sw.inbox.reply(interaction_id, { reply })
         }
-        const { run: found } = await sw.find(run.run_id)
+        const found = await sw.runs.show(run.run_id)
         return found.status === 'succeeded' || found.status === 'failed' ? found.status : undefined
       })
       // THEN it comes to its end, long before anyone looks for lost wakes

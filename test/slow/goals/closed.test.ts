@@ -42,15 +42,15 @@ async function play(submission: object, arrange: (connection: Connection, sw: ()
     living = sw
     const { session_id } = await sw.goals.start({ goal: 'Go', ...submission, idempotency_key: 'one' } as never)
     if (submission !== plans[begun]) await sw.idle()
-    const [session] = await sw.sessions()
-    if (session?.state === 'active') await sw.closeSession(session_id)
+    const [session] = await sw.sessions.list()
+    if (session?.state === 'active') await sw.sessions.close(session_id)
     await sw.idle()
     return sw
   }
   const lived = await firstLife(disk.runelog, live, (first) => arrange(first, () => living as Statewright))
   const sw = await live(connect(disk.runelog))
   const goals = await sw.goals.list()
-  const inbox = await sw.inbox()
+  const inbox = await sw.inbox.list()
   const runes = await disk.runelog.read(goals[0]?.session_id ?? '')
   await sw.close()
   const subjects = new Map(
@@ -84,7 +84,7 @@ test('a goal that is set while its session is about to be closed is given up wit
     connection.intercept(
       ({ runes }) => runes.some(({ kind }) => kind === 'session.closing'),
       async () => {
-        const [session] = await sw().sessions()
+        const [session] = await sw().sessions.list()
         await sw().goals.start({ goal: 'Late', session_id: session?.session_id ?? '', plan: planOf(note('ta')) })
       },
     ),

@@ -51,10 +51,10 @@ async function play(mode: Mode, death?: Death) {
     await sw.goals.start({ goal: 'If so', plan, auto: true, mode, critic: 'critic', idempotency_key: 'one' })
     for (;;) {
       await sw.idle()
-      const [question] = await sw.inbox()
+      const [question] = await sw.inbox.list()
       if (question === undefined) return sw
       const decision = question.prompt.includes(yes) ? 'approve' : 'deny'
-      await sw.reply(question.interaction_id, { reply: { decision } })
+      await sw.inbox.reply(question.interaction_id, { reply: { decision } })
     }
   }
   const first = connect(disk.runelog)

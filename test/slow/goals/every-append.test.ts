@@ -37,9 +37,9 @@ async function play(death?: Death) {
     // A person passes whatever is asked, until nothing is.
     for (;;) {
       await sw.idle()
-      const [question] = await sw.inbox()
+      const [question] = await sw.inbox.list()
       if (question === undefined) return sw
-      await sw.reply(question.interaction_id, { reply: { decision: 'approve' } })
+      await sw.inbox.reply(question.interaction_id, { reply: { decision: 'approve' } })
     }
   }
   const first = connect(disk.runelog)

@@ -35,7 +35,7 @@ const endOf = (runes: readonly Rune[]) =>
   )
 
 const leftNothing = async (sw: Statewright) => {
-  expect(await sw.inbox()).toEqual([])
+  expect(await sw.inbox.list()).toEqual([])
   const [plan] = await sw.plans.list()
   const view = await sw.plans.show(plan?.coordination_id ?? '')
   expect(view).toMatchObject({ state: 'BLOCKED', waits_for: null, failure: { cause: 'questions_withdrawn' } })
@@ -47,14 +47,14 @@ describe('a goal that ends while its plan asks', () => {
   const ways: Record<string, (world: World, goal_id: string, session_id: string) => Promise<unknown>> = {
     'a person cancels it': ({ sw }, goal_id) => sw.goals.cancel(goal_id, 'enough'),
     'its time is used up': ({ hand }) => hand.advance(60_000),
-    'its session is closed': ({ sw }, _, session_id) => sw.closeSession(session_id, 'enough'),
+    'its session is closed': ({ sw }, _, session_id) => sw.sessions.close(session_id, 'enough'),
   }
   test.each(Object.keys(ways))('leaves no question behind: %s', async (way) => {
     world = await createWorld({ agents, plans: { registry } })
     const budget = { wall_time_ms: 60_000 }
     const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Ask', plan: unclear, budget })
     await world.sw.idle()
-    const [asked] = await world.sw.inbox()
+    const [asked] = await world.sw.inbox.list()
     expect(asked).toMatchObject({ interaction_kind: 'question_pack' })
     await ways[way]?.(world, goal_id, session_id)
     await world.sw.idle()
@@ -69,7 +69,7 @@ describe('a goal that ends while its plan asks', () => {
     ])
     expect(auditRunes(runes)).toEqual([])
     // An answer now is refused with the reason, and nothing is recorded.
-    await expect(world.sw.reply(asked?.interaction_id ?? '', { reply: {} })).rejects.toMatchObject({
+    await expect(world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: {} })).rejects.toMatchObject({
       code: 'interaction_closed',
       details: { state: 'withdrawn' },
     })
@@ -83,7 +83,7 @@ describe('a goal that ends while its plan asks', () => {
     const approved = await world.sw.goals.start({ goal: 'Wait', session_id, plan: planOf(note('ta')) })
     const asking = await world.sw.goals.start({ goal: 'Ask', session_id, plan: unclear })
     await world.sw.idle()
-    const left = async () => (await world.sw.inbox()).map(({ goal_id }) => goal_id).sort()
+    const left = async () => (await world.sw.inbox.list()).map(({ goal_id }) => goal_id).sort()
     expect(await left()).toEqual([reviewed.goal_id, approved.goal_id, asking.goal_id].sort())
     await world.sw.goals.cancel(reviewed.goal_id)
     await world.sw.goals.cancel(approved.goal_id)
@@ -99,7 +99,7 @@ describe('a goal that ends while its plan asks', () => {
     const { goal_id } = await world.sw.goals.start({ goal: 'Cross', plan })
     await world.sw.idle()
     expect(await world.sw.goals.show(goal_id)).toMatchObject({ state: 'stopped' })
-    expect(await world.sw.inbox()).toMatchObject([{ interaction_kind: 'notice', goal_id }])
+    expect(await world.sw.inbox.list()).toMatchObject([{ interaction_kind: 'notice', goal_id }])
   })
 })
 

@@ -179,7 +179,7 @@ async function play(given: Goal) {
       const isYes = prompt.startsWith('Does this hold')
         ? prompt.includes(words.yes) || prompt.includes('nothing')
         : approves
-      await sw.reply(interaction_id, { reply: { decision: isYes ? 'approve' : 'deny' } })
+      await sw.inbox.reply(interaction_id, { reply: { decision: isYes ? 'approve' : 'deny' } })
     }
   }
   const report = await sw.goals.show(goal_id)

@@ -24,7 +24,8 @@ afterEach(() => world?.end())
 const showing = (goal_id: string) => world.sw.goals.show(goal_id)
 
 async function answerAll() {
-  for (const { interaction_id } of await world.sw.inbox()) await world.sw.reply(interaction_id, { reply: chosen })
+  for (const { interaction_id } of await world.sw.inbox.list())
+    await world.sw.inbox.reply(interaction_id, { reply: chosen })
   await world.sw.idle()
 }
 
@@ -79,7 +80,7 @@ describe('what was configured is not there any more', () => {
     const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Plan', planner: 'planner' })
     await world.sw.idle()
     const [head] = (await world.runes(session_id)).filter((rune) => rune.kind === 'agent.spawning')
-    await world.sw.killAgent(head?.agent_id ?? '')
+    await world.sw.agents.kill(head?.agent_id ?? '')
     await world.sw.goals.reject(goal_id)
     await world.sw.idle()
     expect(await showing(goal_id)).toMatchObject({
@@ -119,7 +120,7 @@ describe('another plan instead', () => {
 describe('the same thing again', () => {
   test('a goal that is set several times at once with one key is one goal', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans, secrets: { word: 'hush-hush' } })
-    const session_id = await world.sw.createSession({ agent: 'worker' })
+    const { session_id } = await world.sw.sessions.create({ agent: 'worker' })
     for (const where of [{}, { session_id }]) {
       const set = (id: string) =>
         world.sw.goals.start({
@@ -158,8 +159,8 @@ describe('others in the session of a goal', () => {
     world = await createWorld({ agents, plans })
     const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Ask', auto: true, planner: 'planner' })
     await world.sw.idle()
-    const mine = await world.sw.submit({ agent: 'worker', input: 'Hello', session_id })
-    const other = await world.sw.submit({ agent: 'planner', input: 'Hello', session_id })
+    const mine = await world.sw.runs.start({ agent: 'worker', input: 'Hello', session_id })
+    const other = await world.sw.runs.start({ agent: 'planner', input: 'Hello', session_id })
     await world.sw.goals.cancel(goal_id)
     expect(await mine.result()).toMatchObject({ status: 'succeeded' })
     expect(await other.result()).toMatchObject({ status: 'succeeded' })
@@ -169,7 +170,7 @@ describe('others in the session of a goal', () => {
     world = await createWorld({ agents: { worker: worker() }, plans })
     const { session_id, coordination_id, waits_for } = await world.sw.plans.submit(asking(whereTo))
     const [received] = (await world.runes(session_id)).filter(({ kind }) => kind === 'coordination.received')
-    await world.sw.redact(session_id, received?.event_id ?? 0, 'private')
+    await world.sw.sessions.redact(session_id, received?.event_id ?? 0, 'private')
     const { goal_id } = await world.sw.goals.start({ goal: 'Go', session_id, plan: planOf(note('ta')) })
     const answer_pack = packFor(waits_for?.question_pack, { target: 'staging' })
     const answered = world.sw.plans.answer(coordination_id, { answer_pack })
@@ -178,7 +179,7 @@ describe('others in the session of a goal', () => {
     await world.sw.goals.approve(goal_id)
     await world.sw.idle()
     expect(await showing(goal_id)).toMatchObject({ state: 'goal_met' })
-    await world.sw.closeSession(session_id)
+    await world.sw.sessions.close(session_id)
     expect((await world.runes(session_id)).at(-1)?.kind).toBe('session.closed')
     expect(new Set(world.warnings.map(({ message }) => message))).toEqual(new Set(['a plan cannot go on']))
   })
@@ -200,12 +201,12 @@ test('a task that waited for a person goes on only when its agent has a place fo
   const { goal_id } = await world.sw.goals.start({ goal: 'Both', auto: true, plan, per_agent: { worker: 1 } })
   await held.hasBegun()
   const running = async () =>
-    (await Promise.all((await showing(goal_id)).tasks.map(({ run_id }) => world.sw.find(run_id ?? '')))).map(
-      ({ run }) => run.status,
+    (await Promise.all((await showing(goal_id)).tasks.map(({ run_id }) => world.sw.runs.show(run_id ?? '')))).map(
+      ({ status }) => status,
     )
   const before = await running()
-  const [asked] = await world.sw.inbox()
-  await world.sw.reply(asked?.interaction_id ?? '', { reply: chosen })
+  const [asked] = await world.sw.inbox.list()
+  await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: chosen })
   await drained()
   const meanwhile = await running()
   held.begun[0]?.resolve('seen')

@@ -118,8 +118,8 @@ async function play(given: Goal) {
       waits_for.map(({ interaction_id, run_id, task_id }) => {
         const key = tasks.find((one) => one.task_id === task_id)?.task ?? ''
         const { mishap } = given.tasks[Number(key.slice(5))] ?? {}
-        if (mishap === 'is_cancelled') return sw.cancel(run_id ?? '', 'not this one')
-        return sw.reply(interaction_id, { reply: { action: 'approve', data: { choice: 'red' } } })
+        if (mishap === 'is_cancelled') return sw.runs.cancel(run_id ?? '', 'not this one')
+        return sw.inbox.reply(interaction_id, { reply: { action: 'approve', data: { choice: 'red' } } })
       }),
     )
   }

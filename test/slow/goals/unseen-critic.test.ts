@@ -30,7 +30,7 @@ async function open() {
   world = await createWorld({ store: 'sqlite', agents: { worker: worker(), critic: asking }, plans: { registry } })
   const { sw, hand } = world
   const early: string[] = []
-  sw.listen(({ text }) => early.push(text))
+  sw.runs.listen(({ text }) => early.push(text))
   const backend = backendOf(
     sw,
     { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' },
@@ -41,8 +41,8 @@ async function open() {
   const { goal_id, session_id } = await sw.goals.start({ goal: 'Review', auto: true, critic: 'critic', plan })
   const waits = await world.until(session_id, (rune) => rune.to === 'waiting_user')
   const goOn = async () => {
-    const [asked] = await sw.inbox()
-    await sw.reply(asked?.interaction_id ?? '', { reply: chosen })
+    const [asked] = await sw.inbox.list()
+    await sw.inbox.reply(asked?.interaction_id ?? '', { reply: chosen })
     await sw.goals.result(goal_id)
     await sw.idle()
   }
@@ -62,7 +62,7 @@ scenario('GO-05', 'What a critic says is shown only to those who may see its cri
     read(`/api/runs/${run_id}/events`),
   ]
   await Promise.all(streams.map((stream) => stream.answered()))
-  const handle = await sw.run(run_id)
+  const handle = await sw.runs.get(run_id)
   const followed = Array.fromAsync(handle.events())
   // WHEN it speaks
   await goOn()
@@ -103,9 +103,9 @@ test('F-38 visibility: what a critic asks a person is no public rune, also over 
   const { goal_id, session_id, run_id } = await open()
   await world.restart()
   await world.sw.idle()
-  const [asked] = await world.sw.inbox()
+  const [asked] = await world.sw.inbox.list()
   expect(asked).toMatchObject({ run_id })
-  await world.sw.reply(asked?.interaction_id ?? '', { reply: chosen })
+  await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: chosen })
   expect(await world.sw.goals.result(goal_id)).toMatchObject({ state: 'goal_met' })
   const runes = (await world.runes(session_id)).filter((rune) => rune.run_id === run_id)
   expect(runes.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['interaction.opened', 'interaction.answered']))

@@ -44,8 +44,8 @@ scenario('CO-07', 'A plan that waits for answers comes to its end before its ses
   const view = await world.sw.plans.submit(asking(whereTo))
   const { session_id } = view
   // WHEN its session is closed, and goes to cold storage
-  await world.sw.closeSession(session_id)
-  await world.sw.archiveSession(session_id)
+  await world.sw.sessions.close(session_id)
+  await world.sw.sessions.archive(session_id)
   // THEN the questions are withdrawn, the plan says why there is none, and what it left behind verifies
   expect(endOf(await world.runes(session_id))).toEqual([...closedInOrder, 'session closed → archived'])
   expect(await world.sw.plans.show(view.coordination_id)).toMatchObject({
@@ -54,7 +54,7 @@ scenario('CO-07', 'A plan that waits for answers comes to its end before its ses
     failure: { cause: 'questions_withdrawn' },
   })
   expect(await world.sw.plans.verify(view.coordination_id)).toEqual([])
-  expect(await world.sw.inbox()).toEqual([])
+  expect(await world.sw.inbox.list()).toEqual([])
   expect(auditRunes(await world.runes(session_id))).toEqual([])
   expect(world.warnings).toEqual([])
 })
@@ -73,15 +73,15 @@ async function play(arrange: (connection: Connection, sw: () => Statewright) => 
     living = sw
     await sw.idle()
     const { session_id } = await sw.plans.submit({ ...asking(whereTo, openQuestion('other')), coordination_id })
-    const [session] = await sw.sessions()
-    if (session?.state === 'created') await sw.closeSession(session_id)
+    const [session] = await sw.sessions.list()
+    if (session?.state === 'created') await sw.sessions.close(session_id)
     await sw.idle()
     return sw
   }
   const lived = await firstLife(disk.runelog, live, (first) => arrange(first, () => living as Statewright))
   const sw = await live(connect(disk.runelog))
   const { session_id, state } = await sw.plans.show(coordination_id)
-  const inbox = await sw.inbox()
+  const inbox = await sw.inbox.list()
   const runes = await disk.runelog.read(session_id)
   await sw.close()
   const problems = [...auditRunes(runes), ...warnings.filter((one) => !one.includes('the process was killed'))]
@@ -113,9 +113,9 @@ test('questions that a plan asks while its session is being closed are withdrawn
   const isAsking = ({ runes }: Pick<Append, 'runes'>) => runes.some(({ kind }) => kind === 'interaction.opened')
   const { first, state, end, inbox, problems } = await play((connection, sw) =>
     connection.intercept(isAsking, async () => {
-      const [session] = await sw().sessions()
+      const [session] = await sw().sessions.list()
       const { session_id = '' } = session ?? {}
-      closed = sw().closeSession(session_id)
+      closed = sw().sessions.close(session_id)
       for await (const { to } of sw().runelog.follow(session_id, 0, AbortSignal.timeout(10_000)))
         if (to === 'closing') break
     }),
@@ -136,9 +136,11 @@ test('an answer that arrives while the session is being closed is still acted on
   const { session_id, waits_for } = await sw.plans.submit({ ...asking(whereTo), coordination_id })
   const isWithdrawing = ({ runes }: Pick<Append, 'runes'>) => runes.some(({ kind }) => kind === 'interaction.withdrawn')
   connection.intercept(isWithdrawing, () =>
-    sw.reply(waits_for?.interaction_id ?? '', { reply: packFor(waits_for?.question_pack, { target: 'staging' }) }),
+    sw.inbox.reply(waits_for?.interaction_id ?? '', {
+      reply: packFor(waits_for?.question_pack, { target: 'staging' }),
+    }),
   )
-  await sw.closeSession(session_id)
+  await sw.sessions.close(session_id)
   expect(connection.hasIntercepted()).toBe(true)
   expect(await sw.plans.show(coordination_id)).toMatchObject({ state: 'DONE' })
   expect((await world.runes(session_id)).at(-1)?.kind).toBe('session.closed')
@@ -153,13 +155,13 @@ test.each(['by the next process', 'by the next request'])(
     world = await planWorld({ store: 'sqlite', plans: { signing_key } })
     const { session_id } = await world.sw.plans.submit({ ...asking(whereTo), coordination_id })
     renameSync(signing_key, `${signing_key}.away`)
-    await expect(world.sw.closeSession(session_id)).rejects.toMatchObject({ code: 'file_unusable' })
+    await expect(world.sw.sessions.close(session_id)).rejects.toMatchObject({ code: 'file_unusable' })
     await world.restart()
     expect(world.warnings.map(({ message }) => message)).toContain('a session could not be closed yet')
     expect((await world.runes(session_id)).at(-1)?.kind).not.toBe('session.closed')
     renameSync(`${signing_key}.away`, signing_key)
     if (how === 'by the next process') await world.restart()
-    else await world.sw.closeSession(session_id)
+    else await world.sw.sessions.close(session_id)
     expect(await world.sw.plans.show(coordination_id)).toMatchObject({ state: 'BLOCKED' })
     expect((await world.runes(session_id)).at(-1)?.kind).toBe('session.closed')
   },

@@ -94,18 +94,18 @@ describe('a plan in the log', () => {
     const input = asking(whereTo, openQuestion('other'))
     const { coordination_id, state, waits_for } = await world.sw.plans.submit(input)
     expect(state).toBe('AWAITING_ANSWERS')
-    expect(await world.sw.inbox()).toMatchObject([
+    expect(await world.sw.inbox.list()).toMatchObject([
       { interaction_id: waits_for?.interaction_id, interaction_kind: 'question_pack', coordination_id, run_id: null },
     ])
     // WHEN the process ends, and another one gets the answer
     await world.restart()
-    const [open] = await world.sw.inbox()
+    const [open] = await world.sw.inbox.list()
     const answers = packFor(waits_for?.question_pack, { target: 'staging', other: 'go' })
-    await world.sw.reply(open?.interaction_id ?? '', { reply: answers, replied_by: 'ann' })
+    await world.sw.inbox.reply(open?.interaction_id ?? '', { reply: answers, replied_by: 'ann' })
     await world.sw.idle()
     // THEN there is a plan, the same as if the answers had been there from the start
     expect((await world.sw.plans.show(coordination_id)).state).toBe('DONE')
-    expect(await world.sw.inbox()).toEqual([])
+    expect(await world.sw.inbox.list()).toEqual([])
     expect(await world.sw.plans.files(coordination_id)).toEqual(allAtOnce(input, [{ answer_pack: answers }]))
   })
 
@@ -147,11 +147,11 @@ describe('a plan in the log', () => {
       // WHEN the time passes
       await world.hand.advance(59_999)
       await world.sw.idle()
-      expect(await world.sw.inbox()).toHaveLength(2)
+      expect(await world.sw.inbox.list()).toHaveLength(2)
       await world.hand.advance(1)
       await world.sw.idle()
       // THEN one has its plan, and the other says why it has none
-      expect(await world.sw.inbox()).toEqual([])
+      expect(await world.sw.inbox.list()).toEqual([])
       expect((await world.sw.plans.show(mild.coordination_id)).state).toBe('DONE')
       expect(await world.sw.plans.files(mild.coordination_id)).toEqual(
         allAtOnce(asking(whereTo), [{ timed_out: true }]),
@@ -191,7 +191,7 @@ describe('a plan in the log', () => {
     expect(new Set(asked).size).toBe(4)
     expect(view).toMatchObject({ state: 'BLOCKED', failure: { cause: 'conflict_limit_reached' } })
     expect(view.failure?.problems).toHaveLength(4)
-    expect(await world.sw.inbox()).toEqual([])
+    expect(await world.sw.inbox.list()).toEqual([])
   })
 
   scenario(
@@ -209,18 +209,18 @@ describe('a plan in the log', () => {
       expect(world.warnings).toMatchObject([
         { message: 'a plan was aborted; a person has to look', details: { coordination_id: view.coordination_id } },
       ])
-      const [notice] = await world.sw.inbox()
+      const [notice] = await world.sw.inbox.list()
       expect(notice).toMatchObject({ interaction_kind: 'notice', coordination_id: view.coordination_id })
       // AND it stays until a person acknowledges it
       const seen = { reply: { acknowledged: true, note: 'I talked to them.' } }
       await expect(
-        world.sw.reply(notice?.interaction_id ?? '', { reply: { acknowledged: false } }),
+        world.sw.inbox.reply(notice?.interaction_id ?? '', { reply: { acknowledged: false } }),
       ).rejects.toMatchObject({
         code: 'reply_unfit',
       })
-      await world.sw.reply(notice?.interaction_id ?? '', seen)
+      await world.sw.inbox.reply(notice?.interaction_id ?? '', seen)
       await world.sw.idle()
-      expect(await world.sw.inbox()).toEqual([])
+      expect(await world.sw.inbox.list()).toEqual([])
       expect(await world.sw.plans.verify(view.coordination_id)).toEqual([])
     },
   )
@@ -325,13 +325,13 @@ describe('who submits', () => {
 
   test('a plan lives in the session it is given, beside its runs, and ends with it', async () => {
     world = await planWorld()
-    const run = await world.sw.submit({ agent: 'bystander', input: 'hello' })
+    const run = await world.sw.runs.start({ agent: 'bystander', input: 'hello' })
     await run.result()
     const { session_id } = run
     const view = await world.sw.plans.submit({ ...asking(whereTo), session_id, goal_id: 'goal_1' })
     expect(view).toMatchObject({ session_id, goal_id: 'goal_1', state: 'AWAITING_ANSWERS' })
-    await world.sw.closeSession(session_id)
-    expect(await world.sw.inbox()).toEqual([])
+    await world.sw.sessions.close(session_id)
+    expect(await world.sw.inbox.list()).toEqual([])
     expect(await world.sw.plans.show(view.coordination_id)).toMatchObject({
       state: 'BLOCKED',
       waits_for: null,
@@ -348,7 +348,7 @@ describe('who submits', () => {
   test('a session that began with a plan takes a run, whose agent is its root', async () => {
     world = await planWorld()
     const { session_id } = await world.sw.plans.submit(inputOf())
-    const run = await world.sw.submit({ agent: 'bystander', input: 'hello', session_id })
+    const run = await world.sw.runs.start({ agent: 'bystander', input: 'hello', session_id })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     const runes = await world.runes(session_id)
     const spawned = runes.find(({ kind }) => kind === 'agent.spawning')?.agent_id

@@ -26,7 +26,7 @@ test('CO-21 deadline: one that passed while no process ran is applied before a l
     code: 'coordination_not_waiting',
     message: expect.stringMatching(/Nothing was done with this answer .*: its time was over, .* It is DONE now\./),
   })
-  await expect(world.sw.reply(other.interaction_id, { reply: other.answer_pack })).rejects.toMatchObject({
+  await expect(world.sw.inbox.reply(other.interaction_id, { reply: other.answer_pack })).rejects.toMatchObject({
     code: 'interaction_closed',
     details: { state: 'expired', by: 'timer' },
   })

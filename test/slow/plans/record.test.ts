@@ -8,6 +8,7 @@ import { jobsFor } from '../../../src/runtime/dispatch/jobs-for.ts'
 import { inputOf, ports } from '../../support/coordinator.ts'
 import { asking, bystander, forbidden, packFor, planWorld, whereTo } from '../../support/plans.ts'
 import type { World } from '../../support/world.ts'
+import { writable } from '../../support/writable.ts'
 
 let world: World
 afterEach(() => world?.end())
@@ -66,7 +67,7 @@ describe('the record, run again', () => {
     const { coordination_id, session_id, waits_for } = await world.sw.plans.submit(asking(whereTo))
     const runes = await world.runes(session_id)
     const received = runes.find(({ kind }) => kind === 'coordination.received')?.event_id ?? 0
-    await world.sw.redact(session_id, received, 'it was not for us')
+    await world.sw.sessions.redact(session_id, received, 'it was not for us')
     await expect(
       world.sw.plans.answer(coordination_id, { answer_pack: packFor(waits_for?.question_pack, { target: 'staging' }) }),
     ).rejects.toMatchObject({ code: 'coordination_diverged' })
@@ -82,7 +83,7 @@ test('whatever is redacted of a plan, it can be looked at and nothing of it come
   for (const { session_id, coordination_id, state } of [first, second])
     for (const { event_id, kind } of await world.runes(session_id)) {
       if (kind === 'session.created') continue
-      await world.sw.redact(session_id, event_id, 'for the test')
+      await world.sw.sessions.redact(session_id, event_id, 'for the test')
       redacted++
       const view = await world.sw.plans.show(coordination_id)
       expect(view.state, kind).toBe(state)
@@ -104,8 +105,8 @@ test('two processes work on the same plan and write one history', async () => {
   const interaction_id = view.waits_for?.interaction_id ?? ''
   const choose = (target: string) => ({ reply: packFor(view.waits_for?.question_pack, { target }), replied_by: target })
   const replies = await Promise.allSettled([
-    one.reply(interaction_id, choose('staging')),
-    two.reply(interaction_id, choose('production')),
+    one.inbox.reply(interaction_id, choose('staging')),
+    two.inbox.reply(interaction_id, choose('production')),
   ])
   expect(replies.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   await Promise.all([one.idle(), two.idle()])
@@ -121,10 +122,10 @@ test('the list follows from the log: dropped and folded again, it is the same', 
   await world.sw.plans.submit(asking(whereTo))
   await world.sw.plans.submit(forbidden)
   const before = await world.sw.plans.list()
-  const inbox = await world.sw.inbox()
-  await world.sw.runelog.rebuild()
+  const inbox = await world.sw.inbox.list()
+  await writable(world.sw).rebuild()
   expect(await world.sw.plans.list()).toEqual(before)
-  expect(await world.sw.inbox()).toEqual(inbox)
+  expect(await world.sw.inbox.list()).toEqual(inbox)
   expect(before.map(({ state }) => state).sort()).toEqual(['ABORTED', 'AWAITING_ANSWERS', 'DONE'])
   expect(await world.sw.plans.list({ state: 'DONE', limit: 5 })).toHaveLength(1)
 })

@@ -13,6 +13,7 @@ import { fromParts, toParts } from '../../../src/observation/session-parts.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
+import { writable } from '../../support/writable.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -25,7 +26,7 @@ const agents = { a: agent({ role: 'a', model, tools: [echo], max_rounds: steps +
 async function aLongSession(name: string) {
   const path = join(folder, name)
   const sw = await createStatewright({ store: `sqlite:${path}`, agents })
-  const { session_id } = await sw.submit({ agent: 'a', input: 'begin' })
+  const { session_id } = await sw.runs.start({ agent: 'a', input: 'begin' })
   await sw.idle()
   return { path, sw, session_id }
 }
@@ -88,8 +89,8 @@ test('runs that are long over are written once, and come back in their order', a
   })
   const slow = agent({ role: 'slow', model: scriptedModel([call('wait.for_it', {}), say('done')]), tools: [wait] })
   const sw = await createStatewright({ store: `sqlite:${path}`, agents: { quick, lead, slow } })
-  const session_id = await sw.createSession({ agent: 'quick' })
-  const submit = (agent: string) => sw.submit({ agent, input: 'go', session_id })
+  const { session_id } = await sw.sessions.create({ agent: 'quick' })
+  const submit = (agent: string) => sw.runs.start({ agent, input: 'go', session_id })
 
   // GIVEN three parts of runs, one of them with a run that is not over
   for (let n = 0; n < 500; n++) await (await submit('quick')).result()
@@ -146,7 +147,7 @@ test.each([
     db.close()
   }
   const again = await createStatewright({ store: `sqlite:${path}`, agents })
-  const run = await again.submit({ agent: 'a', input: 'go on', session_id })
+  const run = await again.runs.start({ agent: 'a', input: 'go on', session_id })
   await again.idle()
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
   const runes = await again.runelog.read(session_id)
@@ -157,7 +158,7 @@ test.each([
 test('what was redacted does not live on in a checkpoint', async () => {
   const { path, sw, session_id } = await aLongSession('redacted.db')
   const result = (await sw.runelog.read(session_id)).find((r) => r.kind === 'tool.result')
-  await sw.redact(session_id, result?.event_id ?? 0, 'asked for')
+  await sw.sessions.redact(session_id, result?.event_id ?? 0, 'asked for')
   const checkpoints = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
   expect(checkpoints.load(session_id)).toBeUndefined()
   checkpoints.close()
@@ -179,7 +180,7 @@ test('what was redacted from the command line does not live on in a checkpoint e
 test('fold cache: an entry from before a redaction is not used, since the process that erased may have died before it was dropped', async () => {
   const { path, sw, session_id } = await aLongSession('died.db')
   const said = (await sw.runelog.read(session_id)).filter((r) => /echo 0\b/.test(JSON.stringify(r.payload)))
-  for (const { event_id } of said) await sw.runelog.redact(session_id, event_id, 'asked for')
+  for (const { event_id } of said) await writable(sw).redact(session_id, event_id, 'asked for')
   await sw.close()
   const before = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
   expect(JSON.stringify([...(before.load(session_id) ?? [])])).toContain('echo 0')
@@ -194,7 +195,7 @@ test('fold cache: an entry from before a redaction is not used, since the proces
     store: `sqlite:${path}`,
     agents: { a: agent({ role: 'a', model: looking, tools: [echo] }) },
   })
-  const run = await again.submit({ agent: 'a', input: 'go on', session_id })
+  const run = await again.runs.start({ agent: 'a', input: 'go on', session_id })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(shown).toHaveLength(1)
   expect(shown[0]).toContain('echo 1"')

@@ -24,12 +24,12 @@ test(`F-110 start: ${waiting} waiting runs cost no rune and no time of their own
       agents: Object.fromEntries(names.map((name) => [name, agent({ role: 'asks', model: model() })])),
     })
   const first = await open(['clerk', 'leaving'])
-  const gone = await first.submit({ agent: 'leaving', input: 'go' })
+  const gone = await first.runs.start({ agent: 'leaving', input: 'go' })
   let last = gone
   for (let i = 0; i < waiting; i += 100)
-    [last] = (await Promise.all(Array.from({ length: 100 }, () => first.submit({ agent: 'clerk', input: 'go' })))) as [
-      typeof gone,
-    ]
+    [last] = (await Promise.all(
+      Array.from({ length: 100 }, () => first.runs.start({ agent: 'clerk', input: 'go' })),
+    )) as [typeof gone]
   await eventually(
     'all of them wait',
     async () =>
@@ -54,9 +54,9 @@ test(`F-110 start: ${waiting} waiting runs cost no rune and no time of their own
   expect(took).toBeLessThan(1_000)
 
   // A run that goes on was preserved first.
-  const question = (await second.inbox()).find(({ run_id }) => run_id === last.run_id)
-  await second.reply(question?.interaction_id ?? '', { reply: { action: 'approve', data: { choice: 'a' } } })
-  expect((await (await second.run(last.run_id)).result()).status).toBe('succeeded')
+  const question = (await second.inbox.list()).find(({ run_id }) => run_id === last.run_id)
+  await second.inbox.reply(question?.interaction_id ?? '', { reply: { action: 'approve', data: { choice: 'a' } } })
+  expect((await (await second.runs.get(last.run_id)).result()).status).toBe('succeeded')
   const moves = (await second.runelog.read(last.session_id)).flatMap(({ machine, trigger }) =>
     machine === 'run' ? [trigger] : [],
   )
@@ -73,7 +73,7 @@ test(`F-110 start: ${waiting} waiting runs cost no rune and no time of their own
 
   // A start without the agent of one run fails that run, and no other.
   const third = await open(['clerk'])
-  expect((await (await third.run(gone.run_id)).result()).error_code).toBe('SESSION_RESUME_FAILED')
+  expect((await (await third.runs.get(gone.run_id)).result()).error_code).toBe('SESSION_RESUME_FAILED')
   expect((await third.runelog.count(subjects, 'run:waiting_user', 100_000)).count).toBe(waiting - 1)
   await third.close()
 }, 600_000)

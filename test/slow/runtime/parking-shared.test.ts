@@ -30,7 +30,7 @@ test('RU-04 recovery: a deadline that comes before its run is known to wait does
   const world = await createWorld({ store: { ...opened, runelog }, agents: { main: plays([form, say('Done.')]) } })
 
   // WHEN the run begins to wait
-  const run = await world.sw.submit({ agent: 'main', input: 'Go.', interactive_require_user_reply: false })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', interactive_require_user_reply: false })
   await world.sw.idle()
 
   // THEN nothing but the wait was recorded

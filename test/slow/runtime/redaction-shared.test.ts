@@ -17,7 +17,7 @@ async function createOffice(options: Pick<StatewrightOptions, 'agents'>) {
   const store = await freshDatabase()
   const backend = await createStatewright({ ...options, store, settings, max_concurrent_runs: 0 })
   const worker = await createStatewright({ ...options, store, settings })
-  const waiting = async () => (await backend.inbox())[0]?.interaction_id
+  const waiting = async () => (await backend.inbox.list())[0]?.interaction_id
   return {
     backend,
     worker,
@@ -50,14 +50,14 @@ test('what is erased while another process works on the session would be shown: 
   const slow = tool({ name: 'slow.read', input: z.object({}), read_only: true, run: () => gate.promise })
   const model = scriptedModel([call('slow.read'), call('payments.pay'), say('done')])
   const office = await createOffice({ agents: { a: agent({ role: 'a', model, tools: [slow, pay] }) } })
-  const run = await office.backend.submit({ agent: 'a', input: wish })
+  const run = await office.backend.runs.start({ agent: 'a', input: wish })
   const { event_id } = await office.started(run.session_id)
-  const redact = () => office.backend.redact(run.session_id, event_id, 'asked for')
+  const redact = () => office.backend.sessions.redact(run.session_id, event_id, 'asked for')
   await expect(redact()).rejects.toMatchObject({ code: 'session_busy', details: { run_id: run.run_id } })
   gate.resolve('read')
   const question = await office.question()
   await redact()
-  await office.backend.reply(question, { reply: { decision: 'approve' } })
+  await office.backend.inbox.reply(question, { reply: { decision: 'approve' } })
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
   await office.close()
 })
@@ -65,13 +65,13 @@ test('what is erased while another process works on the session would be shown: 
 test('redaction: nothing is erased while a run can be taken, since a worker may have read the session already', async () => {
   const office = await createOffice({ agents: { a: payer([]) } })
   await office.worker.close()
-  const { session_id, run_id } = await office.backend.submit({ agent: 'a', input: wish })
+  const { session_id, run_id } = await office.backend.runs.start({ agent: 'a', input: wish })
   const { event_id } = (await office.backend.runelog.read(session_id)).find((r) => r.kind === 'run.submitted') ?? {}
-  const redact = () => office.backend.redact(session_id, event_id ?? 0, 'asked for')
+  const redact = () => office.backend.sessions.redact(session_id, event_id ?? 0, 'asked for')
   await expect(redact()).rejects.toMatchObject({ code: 'session_busy' })
-  await office.backend.pause(session_id)
+  await office.backend.sessions.pause(session_id)
   await expect(redact()).rejects.toMatchObject({ code: 'content_in_use', details: { what: 'run', id: run_id } })
-  await office.backend.cancel(run_id)
+  await office.backend.runs.cancel(run_id)
   await redact()
   await office.backend.close()
 })
@@ -99,7 +99,7 @@ test('a worker that slept past its lease asks no model: what it has before its e
     settings: { lease_ms },
     warn: () => {},
   })
-  const run = await sw.submit({ agent: 'a', input: wish })
+  const run = await sw.runs.start({ agent: 'a', input: wish })
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
   const log = await sw.runelog.read(run.session_id)
   expect(slept).toBe(1)
@@ -113,12 +113,12 @@ test('a worker that slept past its lease asks no model: what it has before its e
 test('a worker that had the session before its eyes forgets what another process erased', async () => {
   const shown: string[] = []
   const office = await createOffice({ agents: { a: payer(shown) } })
-  const run = await office.backend.submit({ agent: 'a', input: wish })
+  const run = await office.backend.runs.start({ agent: 'a', input: wish })
   const question = await office.question()
   expect(shown.at(-1)).toContain(wish)
   const { event_id } = await office.started(run.session_id)
-  await office.backend.redact(run.session_id, event_id, 'asked for')
-  await office.backend.reply(question, { reply: { decision: 'approve' } })
+  await office.backend.sessions.redact(run.session_id, event_id, 'asked for')
+  await office.backend.inbox.reply(question, { reply: { decision: 'approve' } })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(shown).toHaveLength(2)
   expect(shown.at(-1)).not.toContain(wish)
@@ -135,13 +135,13 @@ test('F-84 redaction: the whole output that an event refers to goes from the dat
   })
   const model = scriptedModel([call('long.read'), say('done')])
   const office = await createOffice({ agents: { a: agent({ role: 'a', model, tools: [read] }) } })
-  const { session_id, result } = await office.backend.submit({ agent: 'a', input: 'go' })
+  const { session_id, result } = await office.backend.runs.start({ agent: 'a', input: 'go' })
   await result()
   const runes = await office.backend.runelog.read(session_id)
   const kept = runes.flatMap((r) => (r.kind === 'tool.result' ? [[r.event_id, r.payload.output_ref] as const] : []))
   const [[event_id, ref = ''] = [0]] = kept
   expect(await office.backend.output(ref)).toContain(wish)
-  await office.backend.redact(session_id, event_id, 'asked for')
+  await office.backend.sessions.redact(session_id, event_id, 'asked for')
   expect(await office.backend.output(ref)).toBeUndefined()
   await office.close()
 })

@@ -156,46 +156,50 @@ async function perform(stage: Stage, { company, runs, keyed, waiting }: Cast, { 
         break
       case 'reply': {
         const question = pick(await stage.inbox())
-        if (question !== undefined) await sw.reply(question.interaction_id, { reply: { action: 'approve' } })
+        if (question !== undefined) await sw.inbox.reply(question.interaction_id, { reply: { action: 'approve' } })
         break
       }
       case 'cancel':
       case 'interrupt':
-        if (run !== undefined) await sw[what](run.run_id)
+        if (run !== undefined) await sw.runs[what](run.run_id)
         break
       case 'steer':
-        if (run !== undefined) await sw.steer(run.run_id, `Rather ${n}.`)
+        if (run !== undefined) await sw.runs.steer(run.run_id, `Rather ${n}.`)
         break
       case 'spawn': {
         const parent_id = pick(await agents())
-        await sw.spawnAgent(session_id, names[n % names.length] ?? 'lead', parent_id === undefined ? {} : { parent_id })
+        await sw.agents.spawn(
+          session_id,
+          names[n % names.length] ?? 'lead',
+          parent_id === undefined ? {} : { parent_id },
+        )
         break
       }
       case 'kill':
       case 'force': {
         const agent_id = pick(await agents())
         // By force it waits until what runs was stopped, and that may take until time goes on.
-        if (agent_id !== undefined && what === 'kill') await sw.killAgent(agent_id)
-        else if (agent_id !== undefined) waiting.push(sw.killAgent(agent_id, { force: true }).catch(mayRefuse))
+        if (agent_id !== undefined && what === 'kill') await sw.agents.kill(agent_id)
+        else if (agent_id !== undefined) waiting.push(sw.agents.kill(agent_id, { force: true }).catch(mayRefuse))
         break
       }
       case 'pause':
-        await sw.pause(session_id)
+        await sw.sessions.pause(session_id)
         break
       case 'go_on':
-        await sw.resumeSession(session_id)
+        await sw.sessions.resume(session_id)
         break
       case 'reset':
-        await sw.reset(session_id)
+        await sw.sessions.reset(session_id)
         break
       case 'replenish':
-        await sw.replenish(session_id, { tool_calls: n })
+        await sw.sessions.replenish(session_id, { tool_calls: n })
         break
       case 'close':
-        if (n % 3 === 0) waiting.push(sw.closeSession(session_id).catch(mayRefuse))
+        if (n % 3 === 0) waiting.push(sw.sessions.close(session_id).catch(mayRefuse))
         break
       case 'archive':
-        await sw.archiveSession(session_id)
+        await sw.sessions.archive(session_id)
         break
       case 'wait':
         await stage.world.hand.advance(n % 2 === 0 ? 200 : 30_000)
@@ -246,16 +250,16 @@ async function drain(stage: Stage, cast: Cast): Promise<void> {
     if (left === 0) throw new Error(await stuck(stage, sessions))
     for (const session_id of sessions) {
       const { sw } = stage.world
-      await sw.resumeSession(session_id).catch(mayRefuse)
-      await sw.replenish(session_id, { tool_calls: 10_000 }).catch(mayRefuse)
-      await sw.reset(session_id).catch(mayRefuse)
+      await sw.sessions.resume(session_id).catch(mayRefuse)
+      await sw.sessions.replenish(session_id, { tool_calls: 10_000 }).catch(mayRefuse)
+      await sw.sessions.reset(session_id).catch(mayRefuse)
     }
     for (const work of company.atWork) {
       company.atWork.delete(work)
       work.succeed('done')
     }
     for (const { interaction_id } of await stage.inbox())
-      await stage.world.sw.reply(interaction_id, { reply: { action: 'approve' } }).catch(mayRefuse)
+      await stage.world.sw.inbox.reply(interaction_id, { reply: { action: 'approve' } }).catch(mayRefuse)
     await stage.world.hand.advance(5_000)
     await drained()
   }

@@ -94,7 +94,7 @@ async function collector(sw: Awaited<ReturnType<typeof createBackendWorld>>['wor
     found.set(name, [id, ...ids].slice(0, 8))
   }
   async function learn() {
-    const sessions = await sw.sessions({ backward: true, limit: 6 })
+    const sessions = await sw.sessions.list({ backward: true, limit: 6 })
     for (const { session_id } of sessions.toReversed()) {
       add('session_id', session_id)
       for (const rune of await sw.runelog.read(session_id, { backward: true, limit: 30 }))
@@ -102,14 +102,14 @@ async function collector(sw: Awaited<ReturnType<typeof createBackendWorld>>['wor
           if (rune[name] !== undefined) add(name, rune[name])
     }
     // There is always someone to answer, and a session that is paused.
-    while ((await sw.inbox()).length < 3) await begin()
-    for (const { interaction_id, session_id, run_id } of (await sw.inbox()).slice(-3)) {
+    while ((await sw.inbox.list()).length < 3) await begin()
+    for (const { interaction_id, session_id, run_id } of (await sw.inbox.list()).slice(-3)) {
       add('interaction_id', interaction_id)
       add('session_id', session_id)
       if (run_id !== null) add('run_id', run_id)
     }
-    const [paused] = await sw.sessions({ state: 'paused', limit: 1 })
-    if (paused === undefined) await sw.pause((await begin()).session_id)
+    const [paused] = await sw.sessions.list({ state: 'paused', limit: 1 })
+    if (paused === undefined) await sw.sessions.pause((await begin()).session_id)
     else for (let n = 0; n < 4; n++) add('session_id', paused.session_id)
   }
   for (const agent of ['support', 'long']) add('agent', agent)
@@ -118,7 +118,7 @@ async function collector(sw: Awaited<ReturnType<typeof createBackendWorld>>['wor
   for (const name of ['run', 'contract', 'none']) add('name', name)
   for (const n of [1, 2, 3, 5]) add('event_id', `${n}`)
   async function begin() {
-    const run = await sw.submit({ agent: 'support', input: 'Begin.' })
+    const run = await sw.runs.start({ agent: 'support', input: 'Begin.' })
     await sw.idle()
     return run
   }

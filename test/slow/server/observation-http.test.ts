@@ -32,7 +32,7 @@ const on =
   async ({ record }) => {
     const scene = await open()
     await act(scene)
-    for (const { session_id } of await scene.world.sw.sessions()) record(await scene.world.runes(session_id))
+    for (const { session_id } of await scene.world.sw.sessions.list()) record(await scene.world.runes(session_id))
     await scene.close()
     await scene.world.end()
   }
@@ -174,6 +174,6 @@ scenario(
       expect(problem.detail).toContain(session_id)
     }
     expect(await ask('/api/execution/exe_nobody/snapshot')).toMatchObject({ status: 404, json: { code: 'not_found' } })
-    expect(await world.sw.sessions()).toHaveLength(1)
+    expect(await world.sw.sessions.list()).toHaveLength(1)
   }),
 )

@@ -31,15 +31,19 @@ async function open() {
   const world = await createWorld({ store: 'sqlite', agents })
   const air = () =>
     startStreams({
-      backend: { ...world.sw, now: world.hand.clock.now },
+      backend: { ...world.sw, listen: world.sw.runs.listen, now: world.hand.clock.now },
       timers: world.hand.timers,
       warn: console.error,
     })
-  const { session_id, run_id } = await world.sw.submit({ agent: 'support', input: 'Refund 42', mode: 'interactive' })
+  const { session_id, run_id } = await world.sw.runs.start({
+    agent: 'support',
+    input: 'Refund 42',
+    mode: 'interactive',
+  })
   await world.until(session_id, (rune) => rune.to === 'waiting_user')
   const approve = async () => {
-    const [question] = await world.sw.inbox()
-    await world.sw.reply(question?.interaction_id ?? '', { reply: { decision: 'approve' } })
+    const [question] = await world.sw.inbox.list()
+    await world.sw.inbox.reply(question?.interaction_id ?? '', { reply: { decision: 'approve' } })
   }
   return { world, air, approve, session_id, run_id, path: `/api/runs/${run_id}/events` }
 }
@@ -48,7 +52,7 @@ const events = (heard: readonly { data: string }[]) => heard.map(({ data }) => J
 const backend = (sw: Statewright) =>
   createBackend({
     runelog: sw.runelog,
-    listen: sw.listen,
+    listen: sw.runs.listen,
     now: Date.now,
     sha256: hostPorts.sha256,
   } as unknown as Backend)

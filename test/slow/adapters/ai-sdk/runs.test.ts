@@ -50,7 +50,7 @@ describe.each(providers)('$title', (provider) => {
     world = await createWorld({
       agents: { clerk: agent({ role: 'clerk', model, tools: [send], instructions: 'You write mail.' }) },
     })
-    return world.sw.submit({ agent: 'clerk', input })
+    return world.sw.runs.start({ agent: 'clerk', input })
   }
 
   test('a run goes from the model to the tool and back, over real HTTP', async () => {
@@ -201,7 +201,7 @@ describe.each(providers.filter(({ title }) => title.startsWith('anthropic')))('$
     world = await createWorld({ store: 'sqlite', agents: clerk(provider.model({ url: server.url, key })) })
     const thinks = ['Someone must ', 'be told.']
     server.will({ said: { thinks, ...(calling('ann') as { said: object }).said } }, saying('Done.'))
-    const run = await world.sw.submit({ agent: 'clerk', input: 'Write' })
+    const run = await world.sw.runs.start({ agent: 'clerk', input: 'Write' })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     const thinking = { type: 'thinking', thinking: 'Someone must be told.', signature: 'c2lnbmVk' }
     const again = () => JSON.parse(JSON.stringify(server.served.at(-1)?.body)).messages[1].content
@@ -213,13 +213,13 @@ describe.each(providers.filter(({ title }) => title.startsWith('anthropic')))('$
 
     await world.restart()
     server.will(saying('Yes.'))
-    await (await world.sw.submit({ agent: 'clerk', session_id: run.session_id, input: 'Sure?' })).result()
+    await (await world.sw.runs.start({ agent: 'clerk', session_id: run.session_id, input: 'Sure?' })).result()
     expect(again()).toMatchObject([thinking, { type: 'text' }, { type: 'tool_use' }])
 
     const other = providers.find(({ title }) => title === 'openai v4, chat')
     await world.restart({ agents: clerk(other?.model({ url: server.url, key }) as ProviderModel) })
     server.will(saying('Yes.'))
-    await (await world.sw.submit({ agent: 'clerk', session_id: run.session_id, input: 'Really?' })).result()
+    await (await world.sw.runs.start({ agent: 'clerk', session_id: run.session_id, input: 'Really?' })).result()
     expect(server.served).toHaveLength(4)
     expect(JSON.stringify(server.served.at(-1)?.body)).not.toContain('c2lnbmVk')
   })

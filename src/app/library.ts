@@ -1,0 +1,142 @@
+import type { Goals } from '../autonomy/goals/goals.ts'
+import { faults } from '../faults/catalogue.ts'
+import { memoryFact } from '../observation/memory.ts'
+import { isShown } from '../observation/visible.ts'
+import type { RunelogReader } from '../runelog/port.ts'
+import { runesOf } from '../runelog/subject-of.ts'
+import { refuseUnknownAgent } from '../runtime/agents/spawn.ts'
+import { createRunHandle } from '../runtime/run-handle.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { Client } from '../surface/client.ts'
+import { cardOf } from '../surface/interaction-card.ts'
+import type { Agents, Commands, Executions, Inbox, Runs, Sessions } from '../surface/library.ts'
+import { withoutUndefined } from '../surface/operation.ts'
+import { getConsequence, getSnapshot, getTimeline, getTransitions } from '../surface/operations/executions.ts'
+import { getRun, listRuns, runHistory, runTrace } from '../surface/operations/runs.ts'
+import { getSession } from '../surface/operations/sessions.ts'
+import type { FcmpEvent } from '../wire/fcmp.ts'
+import type { PlansOfStore } from './open-plans.ts'
+
+/** A store with its agents: start runs, answer questions, observe, and close. */
+export interface Statewright extends Commands {
+  /** Start runs, stop them, and see where they stand. */
+  readonly runs: Runs
+  /** Create, pause, close and observe sessions. */
+  readonly sessions: Sessions
+  /** Questions that wait for a person, and the ways to reply. */
+  readonly inbox: Inbox
+  /** The configured agents, and agents in sessions. */
+  readonly agents: Agents
+  /** The contract of each call that acts on the world. */
+  readonly executions: Executions
+  /** Intents that are judged before anything runs. */
+  readonly plans: PlansOfStore
+  /** Plan, execute and review until a goal is met. */
+  readonly goals: Goals
+  /** The log of every session, to read and to follow. */
+  readonly runelog: RunelogReader
+  /** No other process writes to the store while it is open. */
+  readonly isExclusive: boolean
+  /** The whole of an output that was too long for the model, by its reference; undefined if there is none. */
+  output(ref: string): Promise<string | undefined>
+  /** Resolves when no run, plan or goal is worked on or waits for a worker, and no deadline is being applied. */
+  idle(): Promise<void>
+  /**
+   * Lets go of every run at its next boundary, and closes the store if it was opened here. Another process, or the next
+   * start, goes on with what is not over. Calling it again waits for the same close.
+   */
+  close(): Promise<void>
+}
+
+interface Ports {
+  /** Opened with the first observation: it keeps the sessions that were looked at. */
+  readonly look: () => Client
+  readonly agents: Agents['list']
+}
+
+/** The groups of a Statewright, over its runtime. */
+export function createGroups(runtime: Runtime, { look, agents }: Ports): Omit<Commands, 'goals'> {
+  const { runelog, sessions } = runtime.engine
+  return {
+    runs: {
+      async start(submission) {
+        const submitted = await runtime.submit(submission)
+        return { ...createRunHandle(runtime, submitted.session_id, submitted.run_id), ...submitted }
+      },
+      async get(run_id) {
+        const { session_id } = await runtime.find(run_id)
+        return createRunHandle(runtime, session_id, run_id)
+      },
+      show: (run_id) => look().call(getRun, { params: { run_id } }),
+      list: (query = {}) => look().call(listRuns, { query }),
+      cancel: runtime.cancel,
+      interrupt: runtime.interrupt,
+      steer: runtime.steer,
+      trace: async (run_id) => (await look().call(runTrace, { params: { run_id } })).steps,
+      async fcmp(run_id) {
+        const events: FcmpEvent[] = []
+        for (;;) {
+          const query = { after: events.length }
+          const { items, next_cursor } = await look().call(runHistory, { params: { run_id }, query })
+          events.push(...items)
+          if (next_cursor === null) return events
+        }
+      },
+      abandoned: runtime.abandoned,
+      listen: runtime.listen,
+    },
+    sessions: {
+      create: runtime.createSession,
+      list: runtime.sessions,
+      get: (session_id) => look().call(getSession, { params: { session_id } }),
+      pause: runtime.pause,
+      resume: runtime.resumeSession,
+      reset: runtime.reset,
+      replenish: runtime.replenish,
+      close: runtime.closeSession,
+      archive: runtime.archiveSession,
+      redact: runtime.redact,
+      async memory(session_id, query) {
+        if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
+        await refuseUnknownAgent(runelog, session_id, query?.agent_id)
+        const runes = await runelog.read(session_id)
+        return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, query) ?? [])
+      },
+      timeline: (session_id) => look().call(getTimeline, { params: { session_id } }),
+      graphState: runtime.graphState,
+    },
+    inbox: {
+      list: runtime.inbox,
+      async get(interaction_id) {
+        const question = await runtime.interaction(interaction_id)
+        const own = await runesOf(runelog, interaction_id)
+        const [{ session_id, call_id, execution_id } = {}] = own
+        const about = [call_id, execution_id].flatMap((id) => (id === undefined ? [] : [runesOf(runelog, id)]))
+        const state = await sessions.load(session_id ?? '')
+        const steps = [own, ...(await Promise.all(about))].flat()
+        return { ...cardOf({ state, steps }, interaction_id), ...question }
+      },
+      approve: (id, { digest, ...options } = {}) =>
+        runtime.reply(id, {
+          reply: withoutUndefined({ decision: 'approve', digest: digest ?? undefined }),
+          ...options,
+        }),
+      deny: (id, { reason, ...options } = {}) =>
+        runtime.reply(id, { reply: withoutUndefined({ decision: 'deny', reason }), ...options }),
+      answer: (id, reply, options = {}) => runtime.reply(id, { reply, ...options }),
+      settle: (id, { outcome, result, reason, ...options }) =>
+        runtime.reply(id, { reply: withoutUndefined({ outcome, result, reason }), ...options }),
+      reply: runtime.reply,
+      unsettled: runtime.unsettled,
+    },
+    agents: { list: agents, spawn: runtime.spawnAgent, kill: runtime.killAgent },
+    executions: {
+      snapshot: (execution_id) => look().call(getSnapshot, { params: { execution_id } }),
+      consequence: (execution_id) => look().call(getConsequence, { params: { execution_id } }),
+      transitions: async (execution_id) =>
+        (await look().call(getTransitions, { params: { execution_id } })).transitions,
+      resume: runtime.resume,
+      allowAgain: runtime.allowAgain,
+    },
+  }
+}
