@@ -21,14 +21,14 @@ const token = 'token-for-the-bench-of-the-console'
 const folder = mkdtempSync(join(tmpdir(), 'statewright-console-'))
 const store = `sqlite:${folder}/bench.db`
 
-const look = tool({ name: 'look', input: z.object({ at: z.int() }), read_only: true, run: ({ at }) => ({ at }) })
+const look = tool({ name: 'look', input: z.object({ at: z.int() }), readOnly: true, run: ({ at }) => ({ at }) })
 /** Five calls a round write 37 runes. */
 const rounds = Math.ceil(events / 37)
 const agents = {
   busy: agent({
     role: 'busy',
     tools: [look],
-    max_rounds: rounds + 10,
+    maxRounds: rounds + 10,
     model: scriptedModel((_, answered) =>
       answered < rounds
         ? together(say(`Round ${answered}. `), ...[0, 1, 2, 3, 4].map((i) => call('look', { at: answered * 5 + i })))
@@ -39,7 +39,7 @@ const agents = {
 }
 
 async function fill(): Promise<string> {
-  const sw = await createStatewright({ store, agents, warn: () => {}, max_concurrent_runs: 64 })
+  const sw = await createStatewright({ store, agents, warn: () => {}, maxConcurrentRuns: 64 })
   const long = await sw.runs.start({ agent: 'busy', input: 'Look at everything' })
   await long.result()
   for (let i = 0; i < sessions; i += 200)

@@ -45,7 +45,7 @@ const folder = process.argv[2] ?? '.'
 const lookUp = tool({
   name: 'shop.look_up',
   input: z.object({ order: z.string() }),
-  read_only: true,
+  readOnly: true,
   run: ({ order }) => ({ order, state: 'delivered', cents: 4_200 }),
 })
 const model = scriptedModel([

@@ -25,7 +25,7 @@ const fresh = () => join(folder, `${++files}.db`)
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 const show = (value: number) => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3))
 
-const echo = tool({ name: 'echo.it', input: z.object({ i: z.int() }), read_only: true, run: () => output })
+const echo = tool({ name: 'echo.it', input: z.object({ i: z.int() }), readOnly: true, run: () => output })
 
 /** A model that calls the tool `steps` times in each run. */
 const working = (steps: number) => {
@@ -33,7 +33,7 @@ const working = (steps: number) => {
     const at = said % (steps + 1)
     return at < steps ? call('echo.it', { i: at % 1_000_003 }) : say('done')
   })
-  return { a: agent({ role: 'a', model, tools: [echo], max_rounds: steps + 1 }) }
+  return { a: agent({ role: 'a', model, tools: [echo], maxRounds: steps + 1 }) }
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -151,7 +151,7 @@ async function growth(steps: number): Promise<Growth> {
     const at = said % (steps + 1)
     return at < steps ? call('echo.it', { i: at }) : say('done')
   })
-  const agents = { a: agent({ role: 'a', model, tools: [watched], max_rounds: steps + 1 }) }
+  const agents = { a: agent({ role: 'a', model, tools: [watched], maxRounds: steps + 1 }) }
   const sw = await createStatewright({ store: `sqlite:${path}`, agents })
   const { session_id, result } = await sw.runs.start({ agent: 'a', input: 'go' })
   await result()

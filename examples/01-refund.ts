@@ -5,7 +5,7 @@ import { z } from 'zod'
 const look = tool({
   name: 'orders.look',
   input: z.object({ order: z.int() }),
-  read_only: true,
+  readOnly: true,
   run: ({ order }) => ({ order, cents: 4_200, paid: true }),
 })
 const refund = tool({
@@ -13,7 +13,7 @@ const refund = tool({
   input: z.object({ order: z.int(), cents: z.int() }),
   irreversible: true, // started at most once, whatever crashes
   approval: 'always', // and only after a person said yes to exactly these arguments
-  run: ({ order }, { idempotency_key }) => ({ refunded: order, receipt: idempotency_key.slice(0, 8) }),
+  run: ({ order }, { idempotencyKey }) => ({ refunded: order, receipt: idempotencyKey.slice(0, 8) }),
 })
 
 const support = agent({

@@ -17,7 +17,7 @@ import { z } from 'zod'
 
 const refund = tool({ name: 'payments.refund', input: z.object({ order: z.int() }), irreversible: true, run: ({ order }) => ({ order }) })
 const support = agent({ role: 'support', tools: [refund], model: scriptedModel([call('payments.refund', { order: 42 }), say('Refunded.')]) })
-const sw = await createStatewright({ store: 'sqlite:./app.db', agents: { support }, policy: { pre_approved: ['payments.refund'] } })
+const sw = await createStatewright({ store: 'sqlite:./app.db', agents: { support }, policy: { preApproved: ['payments.refund'] } })
 const run = await sw.runs.start({ agent: 'support', input: 'Refund order 42' })
 console.log((await run.result()).result)
 await sw.close()

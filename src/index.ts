@@ -30,6 +30,7 @@ export type { CreatedSession, NewSession, Submission, Submitted } from './runtim
 export type { EphemeralDelta, Settings } from './runtime/engine.ts'
 export type { AnyModel, Model, ModelEvent, ModelRequest, ProviderModel } from './runtime/model.ts'
 export type { OpenInteraction } from './runtime/models/interactions.ts'
+export type { BudgetOptions, PolicyOptions } from './runtime/options.ts'
 export type { Clock, Ids, Log, Random, Timers } from './runtime/ports.ts'
 export type { RunEvent, RunHandle, RunResult } from './runtime/run-handle.ts'
 export type { AbandonedRun } from './runtime/shared-store.ts'

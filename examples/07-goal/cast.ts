@@ -45,21 +45,21 @@ export function createCast(outside: Outside) {
   const list = tool({
     name: 'orders.list',
     input: z.object({ batch: z.int() }),
-    read_only: true,
+    readOnly: true,
     run: () => [{ order: 42, cents: 4_200 }],
   })
   const refund = tool({
     name: 'payments.refund',
     input: z.object({ order: z.int(), cents: z.int() }),
     irreversible: true,
-    run: ({ order }, { idempotency_key }) => outside.act('refund', idempotency_key, { refunded: order }),
+    run: ({ order }, { idempotencyKey }) => outside.act('refund', idempotencyKey, { refunded: order }),
     probe: async (key) => found(outside, key),
   })
   const send = tool({
     name: 'mail.send',
     input: z.object({ to: z.string() }),
     irreversible: true,
-    run: ({ to }, { idempotency_key }) => outside.act('mail', idempotency_key, { sent: to }),
+    run: ({ to }, { idempotencyKey }) => outside.act('mail', idempotencyKey, { sent: to }),
     probe: async (key) => found(outside, key),
   })
 

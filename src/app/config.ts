@@ -3,8 +3,9 @@ import { type McpServer, mcpServers } from '../adapters/mcp/server-config.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Problem } from '../kernel/problem.ts'
 import { shortest_secret } from '../runelog/secret-forms.ts'
+import { policyOptions } from '../runtime/options.ts'
 import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
-import { type Policy, permissionPolicy } from '../runtime/tools/policy.ts'
+import type { Policy } from '../runtime/tools/policy.ts'
 import { usualLimits } from '../server/limits.ts'
 import { scopes } from '../surface/operation.ts'
 
@@ -50,12 +51,12 @@ const serverShape = closedObject({
 const configShape = closedObject({
   store,
   agents: agents.refine((given) => Object.keys(given).length > 0, 'Expected at least one agent.'),
-  policy: permissionPolicy.prefault({}),
+  policy: policyOptions.prefault({}),
   mcp: mcpServers.default({}),
   plans: closedObject({
     registry: z.string().min(1),
     policy: z.json(),
-    signing_key: z.string().min(1),
+    signingKey: z.string().min(1),
   })
     .partial()
     .optional(),
@@ -72,19 +73,19 @@ const configShape = closedObject({
     .optional(),
   settings: closedObject({
     worker: z.string().min(1),
-    lease_ms: z.int().min(100),
-    reply_timeout_ms: duration,
-    cancel_grace_ms: z.int().nonnegative(),
-    late_worker_ms: duration.nullable(),
-    requeue_limit: z.int().nonnegative(),
-    error_threshold: z.int().positive(),
-    max_delegation_depth: z.int().nonnegative().max(64),
-    max_open_delegations: z.int().nonnegative(),
-    max_delegations: z.int().nonnegative(),
+    leaseMs: z.int().min(100),
+    replyTimeoutMs: duration,
+    cancelGraceMs: z.int().nonnegative(),
+    lateWorkerMs: duration.nullable(),
+    requeueLimit: z.int().nonnegative(),
+    errorThreshold: z.int().positive(),
+    maxDelegationDepth: z.int().nonnegative().max(64),
+    maxOpenDelegations: z.int().nonnegative(),
+    maxDelegations: z.int().nonnegative(),
   })
     .partial()
     .optional(),
-  max_concurrent_runs: z.int().nonnegative().optional(),
+  maxConcurrentRuns: z.int().nonnegative().optional(),
   warn: logFunction.optional(),
   log: closedObject({ info: logFunction, debug: logFunction }).partial().optional(),
   server: serverShape.optional(),
@@ -94,7 +95,7 @@ const configShape = closedObject({
 /** A process that only gives commands needs no agents: other processes work. */
 const commandingShape = configShape.extend({ agents })
 
-const shapeFor = (config: unknown) => (Object(config).max_concurrent_runs === 0 ? commandingShape : configShape)
+const shapeFor = (config: unknown) => (Object(config).maxConcurrentRuns === 0 ? commandingShape : configShape)
 
 /** Everything that is wrong with a config, each with the path of the field and what was expected there. */
 export function configProblems(config: unknown): readonly Problem[] {

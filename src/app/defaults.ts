@@ -17,24 +17,24 @@ export const defaultPlanPolicy: Json = { schema_version: '1.0.0', mode: 'interac
 /** How a worker works unless its config says otherwise. */
 export const defaultSettings: Settings = {
   worker: 'worker',
-  lease_ms: 5_000,
-  reply_timeout_ms: 15 * 60_000,
-  cancel_grace_ms: 5_000,
-  late_worker_ms: null,
-  requeue_limit: 5,
-  error_threshold: 5,
-  max_delegation_depth: 8,
-  max_open_delegations: 32,
-  max_delegations: 256,
+  leaseMs: 5_000,
+  replyTimeoutMs: 15 * 60_000,
+  cancelGraceMs: 5_000,
+  lateWorkerMs: null,
+  requeueLimit: 5,
+  errorThreshold: 5,
+  maxDelegationDepth: 8,
+  maxOpenDelegations: 32,
+  maxDelegations: 256,
 }
 
 interface Tuned {
   readonly settings?: Partial<Settings> | undefined
-  readonly max_concurrent_runs?: number | undefined
+  readonly maxConcurrentRuns?: number | undefined
   readonly warn?: Warn | undefined
 }
 
 /** Lease, parallel runs and warnings of a process, with the defaults for what its config leaves out. */
-export function withDefaults({ settings = {}, max_concurrent_runs = 64, warn = warnOnStderr }: Tuned) {
-  return { lease_ms: settings.lease_ms ?? defaultSettings.lease_ms, max_concurrent_runs, warn }
+export function withDefaults({ settings = {}, maxConcurrentRuns = 64, warn = warnOnStderr }: Tuned) {
+  return { leaseMs: settings.leaseMs ?? defaultSettings.leaseMs, maxConcurrentRuns, warn }
 }

@@ -22,7 +22,7 @@ export interface PlanOptions {
   /** The policy of every plan and goal. Default: ask people, change nothing destructive. */
   readonly policy?: Json
   /** A file with an Ed25519 key in PEM that signs frozen plans. */
-  readonly signing_key?: string
+  readonly signingKey?: string
 }
 
 /** The plans of a store. */
@@ -61,10 +61,10 @@ export async function readRegistry(folder: string, sha256: Sha256): Promise<Regi
 
 /** Connects plans to a store: registry folder, Cedar, signing key. */
 export function openPlans(
-  { registry, policy = defaultPlanPolicy, signing_key }: PlanOptions,
+  { registry, policy = defaultPlanPolicy, signingKey }: PlanOptions,
   { sha256, ...ports }: Pick<PlanPorts, 'engine' | 'blobs'> & { readonly sha256: Sha256 },
 ) {
-  if (signing_key !== undefined) claimOwnFile(signing_key)
+  if (signingKey !== undefined) claimOwnFile(signingKey)
   async function registryNow(): Promise<RegistrySnapshot> {
     if (registry !== undefined) return readRegistry(registry, sha256)
     const message = 'none is configured; name a folder as plans.registry, or submit the plan with a registry.'
@@ -74,7 +74,7 @@ export function openPlans(
     ...ports,
     policy,
     rules: loadRules,
-    ...(signing_key === undefined ? {} : { signing: () => readKey(signing_key) }),
+    ...(signingKey === undefined ? {} : { signing: () => readKey(signingKey) }),
     registry: registryNow,
   })
   const of_store: PlansOfStore = {
@@ -92,8 +92,8 @@ export function openPlans(
  * Refuses a signing key of another kind. Call it before a store is opened, since a plan is signed at its end. A missing
  * file is accepted: it only delays plans that end before the key is put back.
  */
-export async function checkSigningKey({ signing_key }: PlanOptions): Promise<void> {
-  if (signing_key !== undefined && existsSync(signing_key)) await readKey(signing_key)
+export async function checkSigningKey({ signingKey }: PlanOptions): Promise<void> {
+  if (signingKey !== undefined && existsSync(signingKey)) await readKey(signingKey)
 }
 
 /** Reads a private key: its signer, and the check of its signatures. */

@@ -60,7 +60,7 @@ export interface StoreOptions {
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   /** How long the process holds a run of a shared store without renewing. */
-  readonly lease_ms?: number
+  readonly leaseMs?: number
   readonly warn?: Warn
   /** Called once, when the store refuses everything from then on. */
   readonly broken?: (fault: Fault) => void
@@ -81,7 +81,7 @@ export const models = [
 
 /** Opens the store that a URL names, and makes it if it does not exist. Secrets are removed before anything is written. */
 export async function openStore(url: string, how: StoreOptions = {}): Promise<Store> {
-  const { ports: given = hostPorts, secrets = {}, broken, lease_ms = defaultSettings.lease_ms } = how
+  const { ports: given = hostPorts, secrets = {}, broken, leaseMs = defaultSettings.leaseMs } = how
   const place = parseStoreUrl(url)
   const ports = { ...given, signer: signerOf(url) }
   const redactor = createRedactor({ secrets: new Map(Object.entries(secrets)) })
@@ -114,7 +114,7 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
   const warn = cleaning(secrets, redactor).cleanWarn(how.warn ?? warnOnStderr)
   // Leases always run on the system clock: no test moves this time by hand.
   const time = { clock: systemClock, timers: systemTimers }
-  const sharing = { lease_ms, warn, ...(broken === undefined ? {} : { broken }), ...time }
+  const sharing = { lease_ms: leaseMs, warn, ...(broken === undefined ? {} : { broken }), ...time }
   const { blobs, ...store } = await openPostgresStore(url, ports, { ...options, segments: segmentsFolder() }, sharing)
   return {
     ...store,

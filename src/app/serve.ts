@@ -43,7 +43,7 @@ export async function serveConfig(
   io: WorkingIo,
 ): Promise<Serving> {
   const { server = {} } = config
-  const { lease_ms, max_concurrent_runs } = withDefaults(config)
+  const { leaseMs, maxConcurrentRuns } = withDefaults(config)
   const host = asked.host ?? server.host ?? '127.0.0.1'
   if (!loopback.has(host) && asked.tls === undefined && !asked.allow_plain_http) throw faults.bind_refused({ host })
 
@@ -56,7 +56,7 @@ export async function serveConfig(
   const secrets = withTokens(config, own.token)
   const undo: (() => unknown)[] = [() => own.isNew && own.file !== null && forgetToken(own.file)]
   try {
-    const store = await openStore(config.store, { secrets, lease_ms, warn, broken: broken.resolve })
+    const store = await openStore(config.store, { secrets, leaseMs, warn, broken: broken.resolve })
     undo.unshift(() => closeStore(store))
     const runelog = announcing(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
@@ -99,7 +99,7 @@ export async function serveConfig(
     if (here !== null) store.announce?.(here)
     return {
       agents: Object.keys(config.agents),
-      max_concurrent_runs,
+      max_concurrent_runs: maxConcurrentRuns,
       is_shared: !store.isExclusive,
       broken: broken.promise,
       url,
@@ -147,8 +147,8 @@ async function listen(
   return `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${bound}`
 }
 
-function streamLimits({ stream_bytes, streams_bytes, streams }: Limits) {
-  return { waiting_bytes: stream_bytes, total_waiting_bytes: streams_bytes, max_streams: streams }
+function streamLimits({ streamBytes, streamsBytes, streams }: Limits) {
+  return { waiting_bytes: streamBytes, total_waiting_bytes: streamsBytes, max_streams: streams }
 }
 
 function tokensOf(own: string, more: NonNullable<Config['server']>['tokens'] = []): readonly Token[] {

@@ -15,19 +15,19 @@ import { type Warn, workingLog, workingWarn } from './warnings.ts'
 /** Starts a worker as a config file describes it. */
 export async function startWorker(where: Pick<Where, 'store' | 'config'>, io: WorkingIo): Promise<Working> {
   const config = await configAt(where)
-  const { lease_ms, max_concurrent_runs } = withDefaults(config)
+  const { leaseMs, maxConcurrentRuns } = withDefaults(config)
   const broken = Promise.withResolvers<Fault>()
   const warn = workingWarn(config.warn, io, broken.promise)
   const log = workingLog(config, io, broken.promise)
   const secrets = knownSecrets(config)
-  const store = await openStore(config.store, { secrets, lease_ms, warn, broken: broken.resolve })
+  const store = await openStore(config.store, { secrets, leaseMs, warn, broken: broken.resolve })
   try {
     const runelog = announcing(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
     const stopHearing = hearStrays(warn, store.redactor)
     return {
       agents: Object.keys(config.agents),
-      max_concurrent_runs,
+      max_concurrent_runs: maxConcurrentRuns,
       is_shared: !store.isExclusive,
       broken: broken.promise,
       async stop() {

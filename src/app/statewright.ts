@@ -14,6 +14,7 @@ import { type Asked, type Assignment, createAssignment } from '../runtime/assign
 import { delegateTool } from '../runtime/delegation.ts'
 import type { Engine, Settings } from '../runtime/engine.ts'
 import type { AnyModel, Model } from '../runtime/model.ts'
+import type { PolicyOptions } from '../runtime/options.ts'
 import type { Clock, Ids, Log, Random, Timers } from '../runtime/ports.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import type { SharedStore } from '../runtime/shared-store.ts'
@@ -43,7 +44,7 @@ export interface StatewrightOptions {
   readonly store: string | Store
   readonly agents: Readonly<Record<string, Agent>>
   /** What agents may do without asking. */
-  readonly policy?: Partial<Policy>
+  readonly policy?: PolicyOptions
   /** Servers whose tools agents may be given, by the name under which their tools appear. */
   readonly mcp?: Readonly<Record<string, McpServerOptions>>
   /** What plans are judged by. */
@@ -52,7 +53,7 @@ export interface StatewrightOptions {
   readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Partial<Settings>
   /** How many runs are worked on at once in this process. With 0 it only gives commands, and others work. */
-  readonly max_concurrent_runs?: number
+  readonly maxConcurrentRuns?: number
   readonly warn?: (message: string, details: object) => void
   /** What tools, probes and models threw, with the stack (`info`), and each step (`debug`). Else stderr gets what `STATEWRIGHT_LOG` asks for. */
   readonly log?: Partial<Log>
@@ -140,11 +141,11 @@ async function openWith(
   const strange = strangeNames(policy, agents)
   if (strange.length > 0) warn('the policy names tools that no agent here has', { tools: strange })
   const ids = options.ports?.ids ?? createIds(hostPorts.random, hostPorts.now)
-  const { lease_ms, max_concurrent_runs } = withDefaults(options)
+  const { leaseMs, maxConcurrentRuns } = withDefaults(options)
   const isOurs = typeof options.store === 'string'
   const store =
     typeof options.store === 'string'
-      ? await openStore(options.store, { ports: storePorts, secrets: options.secrets, lease_ms, warn })
+      ? await openStore(options.store, { ports: storePorts, secrets: options.secrets, leaseMs, warn })
       : options.store
   const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
   const member = shared?.member()
@@ -186,7 +187,7 @@ async function openWith(
       agents,
       policy,
       settings: settingsOn(shared, options.settings, ids),
-      max_concurrent_runs,
+      maxConcurrentRuns,
     },
   )
   const {
@@ -199,7 +200,7 @@ async function openWith(
     ...goals
   } = createGoals(
     { engine: runtime.engine, plans, registry, conditions, abandoned: runtime.abandoned },
-    max_concurrent_runs > 0,
+    maxConcurrentRuns > 0,
     assignment,
   )
   const stop = async () => {
@@ -276,8 +277,8 @@ const keyless: StoreKey = {
   publicKey: () => undefined,
 }
 
-function cardOf(name: string, { role, model, registry, delegates, budget, may_ask }: AgentDefinition): AgentCard {
-  return { name, role, model: model.id, tools: [...registry.names], delegates, budget, may_ask }
+function cardOf(name: string, { role, model, registry, delegates, budget, mayAsk }: AgentDefinition): AgentCard {
+  return { name, role, model: model.id, tools: [...registry.names], delegates, budget, may_ask: mayAsk }
 }
 
 /** On a shared store every worker has its own name, and a stopped one may wake while its lease lasts. */
@@ -285,8 +286,8 @@ function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = 
   const settings = { ...defaultSettings, ...given }
   if (shared === undefined) return settings
   const { lease_ms } = shared
-  const { late_worker_ms = lease_ms } = given
-  return { ...settings, worker: ids.next(settings.worker), lease_ms, late_worker_ms }
+  const { lateWorkerMs = lease_ms } = given
+  return { ...settings, worker: ids.next(settings.worker), leaseMs: lease_ms, lateWorkerMs }
 }
 
 /** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */

@@ -35,12 +35,12 @@ export async function openWorkingClient(where: Where): Promise<Client> {
 export async function openActingClient(where: Where): Promise<Client> {
   return orThroughServer(where, async (url) => {
     const config = (await configOf(where.config)) ?? noConfig
-    const { lease_ms, warn } = withDefaults(config)
+    const { leaseMs, warn } = withDefaults(config)
     refuseMissing(url)
-    const store = await openStore(url, { secrets: knownSecrets({ ...config, store: url }), lease_ms, warn })
+    const store = await openStore(url, { secrets: knownSecrets({ ...config, store: url }), leaseMs, warn })
     let started: Promise<Statewright> | undefined
     const commands = () => {
-      started ??= createStatewright({ ...config, store, warn, max_concurrent_runs: 0 })
+      started ??= createStatewright({ ...config, store, warn, maxConcurrentRuns: 0 })
       return started
     }
     const backend = createBackend({
@@ -67,8 +67,8 @@ export async function openPlanClient(where: Where, { creates, ...asked }: PlanAs
     const config = await configOf(where.config)
     const options = { ...config?.plans, ...asked }
     await checkSigningKey(options)
-    const { lease_ms, warn } = withDefaults(config ?? {})
-    const store = await openStore(url, { secrets: knownSecrets({ ...config, store: url }), lease_ms, warn })
+    const { leaseMs, warn } = withDefaults(config ?? {})
+    const store = await openStore(url, { secrets: knownSecrets({ ...config, store: url }), leaseMs, warn })
     const { runelog, blobs, redactor, isExclusive } = store
     const { plans, beside, resumeAll, idle, stop } = openPlans(options, {
       engine: () => runtime.engine,
@@ -90,7 +90,7 @@ export async function openPlanClient(where: Where, { creates, ...asked }: PlanAs
         warn,
         log: atLevel(logLevel('warn'), { info: warn, debug: warn }),
       },
-      { agents: new Map(), policy: permissionPolicy.parse({}), settings: defaultSettings, max_concurrent_runs: 0 },
+      { agents: new Map(), policy: permissionPolicy.parse({}), settings: defaultSettings, maxConcurrentRuns: 0 },
     )
     // The steps of a plan follow from its record, so resuming one has no effect outside the store.
     await resumeAll()

@@ -11,7 +11,7 @@ const refund = tool({
   irreversible: true, // started at most once per order, whatever crashes
   approval: 'always', // and only after a person said yes to exactly these arguments
   // Hand the key to the service you call: it is the same for every attempt at the same action.
-  run: ({ order }, { idempotency_key }) => ({ refunded: order, receipt: idempotency_key.slice(0, 8) }),
+  run: ({ order }, { idempotencyKey }) => ({ refunded: order, receipt: idempotencyKey.slice(0, 8) }),
   // If the process dies in the middle and the service can tell, this answers instead of a person:
   // probe: async (key) => ((await wasPaid(key)) ? { outcome: 'happened' } : { outcome: 'did_not' }),
 })
@@ -27,7 +27,7 @@ const support = agent({
     if (last?.role === 'tool') return say(\`That is \${last.consequence.consequence_label}.\`)
     return call('orders.refund', { order: Number(/\\d+/.exec(JSON.stringify(last))?.[0] ?? 1) })
   }),
-  // budget: { tokens: 100_000, tool_calls: 50 },
+  // budget: { tokens: 100_000, toolCalls: 50 },
 })
 
 export default defineConfig({

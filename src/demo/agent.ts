@@ -16,7 +16,7 @@ export function supportAgent(pay: Pay): Agent {
     name: 'orders.look',
     description: 'What was ordered and paid.',
     input: order,
-    read_only: true,
+    readOnly: true,
     async run({ order: number }, { signal }) {
       await delay(150, undefined, { signal })
       return { order: number, item: 'desk lamp', cents: 4_200, paid: true, returned: true }
@@ -26,7 +26,7 @@ export function supportAgent(pay: Pay): Agent {
     name: 'customers.look',
     description: 'Who placed an order.',
     input: order,
-    read_only: true,
+    readOnly: true,
     async run({ order: number }, { signal }) {
       await delay(150, undefined, { signal })
       return { order: number, customer: 'C-1007', since: 2019, refunds_this_year: 0 }
@@ -38,9 +38,9 @@ export function supportAgent(pay: Pay): Agent {
     input: z.object({ order: z.int(), cents: z.int() }),
     irreversible: true,
     approval: 'always',
-    timeout_ms: 20_000,
-    run: ({ order: number, cents }, { idempotency_key, signal }) =>
-      pay({ key: idempotency_key, order: number, cents }, signal),
+    timeoutMs: 20_000,
+    run: ({ order: number, cents }, { idempotencyKey, signal }) =>
+      pay({ key: idempotencyKey, order: number, cents }, signal),
   })
   return agent({
     role: 'support',

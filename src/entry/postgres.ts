@@ -25,7 +25,6 @@ export interface PostgresStore extends Store {
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresStore> {
   if (parseStoreUrl(url).kind !== 'postgres')
     throw faults.store_unusable({ store: url, problem: 'it is no PostgreSQL store. Use postgres://HOST/DATABASE.' })
-  const { leaseMs: lease_ms, ...others } = options
-  const store = await openStore(url, { ...others, ...(lease_ms === undefined ? {} : { lease_ms }) })
+  const store = await openStore(url, options)
   return { ...store, close: () => closeStore(store) }
 }

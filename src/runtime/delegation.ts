@@ -31,20 +31,20 @@ export function delegateTool(name: string, engineOf: () => Engine): Tool {
     idempotent: true,
     parallel: true,
     approval: 'never',
-    timeout_ms: patience_ms,
+    timeoutMs: patience_ms,
     run: ({ task }, context) => delegate(engineOf(), name, task, context),
   })
 }
 
 async function delegate(engine: Engine, name: string, task: string, context: ToolContext) {
-  const { session_id, call_id } = context
-  const child = hashedId('run', ['delegated', call_id], engine.sha256)
+  const { sessionId, callId } = context
+  const child = hashedId('run', ['delegated', callId], engine.sha256)
   const problem = await prepareAgent(engine, name)
-  await oneByOne(engine.delegating, session_id, () =>
-    attempt(engine, session_id, (state) => {
-      const parent = state.runs.get(context.run_id)
+  await oneByOne(engine.delegating, sessionId, () =>
+    attempt(engine, sessionId, (state) => {
+      const parent = state.runs.get(context.runId)
       // Setting up the agent may take so long that its parent no longer waits. A task that is begun then would have no parent.
-      if (parent === undefined || state.calls.get(call_id)?.contract !== 'running')
+      if (parent === undefined || state.calls.get(callId)?.contract !== 'running')
         throw new Error('The run that gave the task is over, so the task was not begun.')
       if (state.runs.has(child)) return { answer: () => undefined }
       const refused = delegationProblem(state, parent, engine.settings)
@@ -52,22 +52,26 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
       const batch = createBatch(state, engine.clock.now())
       const agent_id = spawn(engine, batch, { name, parent_id: parent.agent_id, problem })
       // A cancel of any run above that is recorded first refuses this one.
-      const read = [context.execution_id, context.run_id, ...ancestorsOf(state, parent).map(({ run_id }) => run_id)]
+      const read = [context.executionId, context.runId, ...ancestorsOf(state, parent).map(({ run_id }) => run_id)]
       if (problem !== undefined) return { batch, read, answer: () => undefined }
       const { mode, strict: interactive_require_user_reply, allowed_tools, visibility } = parent
       const submission = { agent: name, input: task, mode, interactive_require_user_reply }
       // A plan that binds the parent binds each agent that gets a part of its task.
-      openRun(batch, { run_id: child, agent_id }, submission, { parent: context, allowed_tools, visibility })
+      openRun(batch, { run_id: child, agent_id }, submission, {
+        parent: { run_id: context.runId, call_id: callId },
+        allowed_tools,
+        visibility,
+      })
       return { batch, read, answer: () => undefined }
     }),
   )
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
-  engine.wake(session_id, child)
+  engine.wake(sessionId, child)
   // The parent waits without a worker's slot, or parents could take all of them and their children none.
-  const takeBack = engine.lendSlot(context.run_id)
+  const takeBack = engine.lendSlot(context.runId)
   try {
-    const run = await ended(engine, session_id, child, context.signal)
-    await dismiss(engine, session_id, run.agent_id)
+    const run = await ended(engine, sessionId, child, context.signal)
+    await dismiss(engine, sessionId, run.agent_id)
     if (run.status === 'succeeded') return run.result
     throw new Error(
       `${name} did not finish its task (${run.status}): ${run.message ?? run.error_code ?? 'no reason given'}`,
@@ -137,7 +141,7 @@ async function dismiss(engine: Engine, session_id: string, agent_id: string) {
   })
 }
 
-export type DelegationLimits = Pick<Settings, 'max_delegation_depth' | 'max_open_delegations' | 'max_delegations'>
+export type DelegationLimits = Pick<Settings, 'maxDelegationDepth' | 'maxOpenDelegations' | 'maxDelegations'>
 
 /** The runs that a task was handed down through, the nearest first. A run that a person submitted has none. */
 export function ancestorsOf(state: SessionState, run: RunView): readonly RunView[] {
@@ -157,10 +161,10 @@ export function isStoppedAbove(state: SessionState, run: RunView): boolean {
 /** Why this run may hand on no further task now; undefined if it may. */
 export function delegationProblem(state: SessionState, run: RunView, limits: DelegationLimits): string | undefined {
   if (run.cancel !== null || isStoppedAbove(state, run)) return 'The task was not begun: its giver was asked to stop.'
-  const { max_delegation_depth, max_open_delegations, max_delegations } = limits
+  const { maxDelegationDepth, maxOpenDelegations, maxDelegations } = limits
   const above = ancestorsOf(state, run)
-  if (above.length >= max_delegation_depth)
-    return `The task was not begun: tasks may be handed on ${max_delegation_depth} times at most (max_delegation_depth). Do it yourself.`
+  if (above.length >= maxDelegationDepth)
+    return `The task was not begun: tasks may be handed on ${maxDelegationDepth} times at most (maxDelegationDepth). Do it yourself.`
   const root = above.at(-1) ?? run
   let open = 0
   let total = 0
@@ -169,9 +173,9 @@ export function delegationProblem(state: SessionState, run: RunView, limits: Del
     if (!isTerminal(runMachine, other.status) && other.parent_run_id === run.run_id) open += 1
     if (ancestorsOf(state, other).at(-1) === root) total += 1
   }
-  if (open >= max_open_delegations)
-    return `The task was not begun: ${open} tasks of this run are open, which is the limit (max_open_delegations). Wait for one of them.`
-  if (total >= max_delegations)
-    return `The task was not begun: ${total} tasks were handed on for ${root.run_id}, which is the limit (max_delegations).`
+  if (open >= maxOpenDelegations)
+    return `The task was not begun: ${open} tasks of this run are open, which is the limit (maxOpenDelegations). Wait for one of them.`
+  if (total >= maxDelegations)
+    return `The task was not begun: ${total} tasks were handed on for ${root.run_id}, which is the limit (maxDelegations).`
   return undefined
 }

@@ -66,23 +66,23 @@ export interface Settings {
   /** The name under which this process takes runs. */
   readonly worker: string
   /** How long a run may go without a sign of life from its worker. */
-  readonly lease_ms: number
+  readonly leaseMs: number
   /** How long a run that need not have a reply waits for one. */
-  readonly reply_timeout_ms: number
+  readonly replyTimeoutMs: number
   /** How long a cancelled effect may take to say what it came to. After that it is cancelled, or unknown if it cannot be undone. */
-  readonly cancel_grace_ms: number
+  readonly cancelGraceMs: number
   /** How long after its timeout a stopped worker might still act; null where a dead process is surely dead. */
-  readonly late_worker_ms: number | null
+  readonly lateWorkerMs: number | null
   /** How often a run may be put back without getting anywhere. */
-  readonly requeue_limit: number
+  readonly requeueLimit: number
   /** How many turn errors in a row suspend a session. */
-  readonly error_threshold: number
+  readonly errorThreshold: number
   /** How often a task may be handed on before someone does it. */
-  readonly max_delegation_depth: number
+  readonly maxDelegationDepth: number
   /** How many tasks one run may have handed on that are not over. */
-  readonly max_open_delegations: number
+  readonly maxOpenDelegations: number
   /** How many tasks may be handed on in all for one run that was submitted, by it and by those below it. */
-  readonly max_delegations: number
+  readonly maxDelegations: number
 }
 
 export interface EphemeralDelta {

@@ -76,7 +76,7 @@ export interface RuntimeConfig {
   readonly agents: ReadonlyMap<string, AgentDefinition>
   readonly policy: Policy
   readonly settings: Settings
-  readonly max_concurrent_runs: number
+  readonly maxConcurrentRuns: number
 }
 
 export type Runtime = ReturnType<typeof createRuntime>
@@ -114,7 +114,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
   const dispatching: DispatchPorts = {
     engine: () => engine,
-    limit: config.max_concurrent_runs,
+    limit: config.maxConcurrentRuns,
     drive: (session_id, run_id) => erasing.work(session_id, run_id, () => drive(engine, held, session_id, run_id)),
     settled,
   }
@@ -123,7 +123,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const everything = () =>
     member === undefined ? dispatchHere(dispatching, { clock, timers }) : dispatchShared(dispatching, member)
   const dispatch: Dispatch = asked ?? everything()
-  const isWorking = config.max_concurrent_runs > 0 && asked === undefined
+  const isWorking = config.maxConcurrentRuns > 0 && asked === undefined
   const engine: Engine = {
     ...ports,
     ...config,

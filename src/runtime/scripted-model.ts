@@ -4,6 +4,7 @@ import type { Message } from '../observation/dialogue.ts'
 import { askPersonName } from './ecs/shapes.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 import { sayValue } from './say-value.ts'
+import { refuseUnknown } from './shape-problems.ts'
 
 /** One answer of a scripted model. */
 export interface Scripted {
@@ -36,10 +37,11 @@ export function together(...parts: readonly Scripted[]): Scripted {
  */
 export function breakOff(
   message: string,
-  options: { readonly error_type?: string; readonly retryable?: boolean; readonly text?: string } = {},
+  options: { readonly errorType?: string; readonly retryable?: boolean; readonly text?: string } = {},
 ): Scripted {
-  const { error_type = 'scripted_error', retryable = true, text = '' } = Object(options)
+  const { errorType: error_type = 'scripted_error', retryable = true, text = '' } = Object(options)
   if (options !== Object(options)) throw unfit('breakOff', `Its options are ${sayValue(options)}, but not an object.`)
+  refuseUnknown({ what: 'scripted answer', name: 'breakOff' }, options, ['errorType', 'retryable', 'text'])
   return checked('breakOff', { text, calls: [], error: { error_type, message, retryable } })
 }
 
@@ -115,6 +117,7 @@ function readOptions(script: Script, options: Options): Options {
     throw refused(`Its script is ${sayValue(script)}; it must be a list of answers, or a function that returns one.`)
   const { pieces = 1, beforeDelta } = Object(options)
   if (options !== Object(options)) throw refused(`Its options are ${sayValue(options)}, but not an object.`)
+  refuseUnknown({ what: 'model', name: 'scriptedModel' }, options, ['pieces', 'beforeDelta'])
   if (!Number.isSafeInteger(pieces)) throw refused(`pieces is ${sayValue(pieces)}; it must be a whole number.`)
   if (beforeDelta !== undefined && typeof beforeDelta !== 'function')
     throw refused(`beforeDelta is ${sayValue(beforeDelta)}; it must be a function.`)
@@ -126,12 +129,12 @@ function played(answer: Scripted): Scripted {
   const problem = problemWith(answer)
   if (problem === undefined) return answer
   const message = `The function of the script returned what cannot be played. ${problem}`
-  return breakOff(message, { error_type: 'script_unfit', retryable: false })
+  return breakOff(message, { errorType: 'script_unfit', retryable: false })
 }
 
 function ranOut(length: number, count: number): Scripted {
   const message = `The script has ended: it has ${length} ${length === 1 ? 'answer' : 'answers'}, and this would be number ${count + 1}. Add an answer.`
-  return breakOff(message, { error_type: 'script_ended', retryable: false })
+  return breakOff(message, { errorType: 'script_ended', retryable: false })
 }
 
 function cut(text: string, pieces: number): string[] {

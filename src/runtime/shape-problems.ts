@@ -1,11 +1,33 @@
 import { z } from 'zod'
+import { faults } from '../faults/catalogue.ts'
+import { nearestName } from '../kernel/nearest.ts'
 import { mostTold, type Problem, pointerTo } from '../kernel/problem.ts'
 import { asItIs } from './thrown.ts'
 
-/** An object with these fields and no others. A refusal of another field names those that there are. */
+/** An object with these fields and no others. The refusal of another field lists the known ones. */
 export function closedObject<S extends z.core.$ZodLooseShape>(shape: S) {
-  const known = `There is no such field; there is ${Object.keys(shape).join(', ')}.`
-  return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? known : undefined) })
+  const known = Object.keys(shape)
+  return z.strictObject(shape, {
+    error: ({ code, keys }) =>
+      code === 'unrecognized_keys' ? (keys as string[]).map((key) => unknownField(key, known)).join(' ') : undefined,
+  })
+}
+
+/** The refusal of a field that is not known, with the known field that was probably meant. */
+export function unknownField(field: string, known: readonly string[]): string {
+  const meant = nearestName(field, known)
+  const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`
+  return `Unknown field "${field}".${hint} Known fields: ${known.join(', ')}.`
+}
+
+/** Refuses a definition with an option that is not known: it would have no effect. */
+export function refuseUnknown(
+  of: { readonly what: string; readonly name: string },
+  options: object,
+  known: readonly string[],
+): void {
+  const unknown = Object.keys(Object(options)).find((field) => !known.includes(field))
+  if (unknown !== undefined) throw faults.bad_definition({ ...of, problem: unknownField(unknown, known) })
 }
 
 /** Everything that is wrong at once, so that one more try is enough. */
@@ -13,13 +35,22 @@ export function shapeProblems(error: z.ZodError): Problem[] {
   return error.issues.map((issue) => ({ pointer: pointerTo(issue.path), problem: issue.message }))
 }
 
-/** As `shapeProblems`, with an unknown field named at its own place. */
+/** As `shapeProblems`, with each unknown field at its own place. */
 export function fieldProblems(error: z.ZodError): Problem[] {
-  return error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ pointer: pointerTo([...issue.path, key]), problem: issue.message }))
-      : [{ pointer: pointerTo(issue.path), problem: issue.message }],
-  )
+  return fieldIssues(error).map(({ path, message }) => ({ pointer: pointerTo(path), problem: message }))
+}
+
+/** The issues of an error, with one issue for each unknown field. */
+export function fieldIssues(error: z.ZodError): { readonly path: PropertyKey[]; readonly message: string }[] {
+  return error.issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [issue]
+    // `closedObject` ends its refusal of several fields with the list of known ones.
+    const known = / Known fields: ([^.]*)\.$/.exec(issue.message)?.[1]?.split(', ')
+    return issue.keys.map((key) => ({
+      path: [...issue.path, key],
+      message: known === undefined ? issue.message : unknownField(key, known),
+    }))
+  })
 }
 
 const longest = 400

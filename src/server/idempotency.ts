@@ -23,7 +23,7 @@ interface Kept {
  * none is kept: they may erase what an answer repeats.
  */
 export function createKeptAnswers(
-  { kept_answers, kept_answers_ms }: Limits,
+  { keptAnswers, keptAnswersMs }: Limits,
   { now, isExclusive }: Pick<Backend, 'now' | 'isExclusive'>,
 ) {
   const kept = new Map<string, Kept>()
@@ -31,8 +31,8 @@ export function createKeptAnswers(
 
   function makeRoom() {
     for (const [key, { at, answer }] of kept) {
-      const isOld = now() - at >= kept_answers_ms
-      if (!isOld && kept.size < kept_answers) return
+      const isOld = now() - at >= keptAnswersMs
+      if (!isOld && kept.size < keptAnswers) return
       if (answer !== undefined) kept.delete(key)
       else if (!isOld) return
     }

@@ -7,13 +7,7 @@ import type { Limits } from './limits.ts'
 
 type Bounds = Pick<
   Limits,
-  | 'requests_per_token'
-  | 'queued_per_token'
-  | 'streams_per_token'
-  | 'pipelined'
-  | 'answer_bytes'
-  | 'answers_bytes'
-  | 'answer_ms'
+  'requestsPerToken' | 'queuedPerToken' | 'streamsPerToken' | 'pipelined' | 'answerBytes' | 'answersBytes' | 'answerMs'
 >
 
 /** What bounds the requests and streams of each token. */
@@ -58,9 +52,9 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
 
   async function enter(name: string): Promise<() => void> {
     const line = lineOf(name)
-    if (line.underWay >= limits.requests_per_token) {
-      if (line.queue.length >= limits.queued_per_token)
-        throw faults.too_many_requests({ token: name, limit: limits.queued_per_token })
+    if (line.underWay >= limits.requestsPerToken) {
+      if (line.queue.length >= limits.queuedPerToken)
+        throw faults.too_many_requests({ token: name, limit: limits.queuedPerToken })
       await new Promise<void>((resolve) => line.queue.push(resolve))
     } else line.underWay += 1
     let hasLeft = false
@@ -112,7 +106,7 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
   /** Those that wait longest go first, until the rest is within the limit. */
   function cutSlow() {
     for (const answer of sending.keys()) {
-      if (waiting <= limits.answers_bytes) return
+      if (waiting <= limits.answersBytes) return
       answer.req.socket.destroy()
       drop(answer)
     }
@@ -146,9 +140,9 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
     const { socket } = request.raw
     if (socket.destroyed) return ''
     const bytes = Buffer.byteLength(payload)
-    if (bytes <= limits.answer_bytes) return payload
+    if (bytes <= limits.answerBytes) return payload
     // A client that takes nothing for that long loses its connection.
-    socket.setTimeout(limits.answer_ms)
+    socket.setTimeout(limits.answerMs)
     sending.set(reply.raw, bytes)
     waiting += bytes
     void overOf(reply.raw, socket).then(() => drop(reply.raw))
@@ -160,7 +154,7 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
     stream(request) {
       const name = nameOf(request)
       const line = lineOf(name)
-      const { streams_per_token: limit } = limits
+      const { streamsPerToken: limit } = limits
       if (line.streams >= limit) throw faults.too_many_streams({ limit })
       line.streams += 1
       request.leave?.()

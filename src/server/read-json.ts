@@ -31,25 +31,25 @@ function decoded(body: Buffer): string {
 }
 
 /** Level by level and not by recursion: how deep it goes is what the sender chooses. */
-function problemWith(value: Json, { json_depth, json_keys, json_string }: Limits): string | undefined {
+function problemWith(value: Json, { jsonDepth, jsonKeys, jsonString }: Limits): string | undefined {
   let level: Json[] = [value]
   let keys = 0
   for (let depth = 0; level.length > 0; depth++) {
     const next: Json[] = []
     for (const item of level) {
       if (typeof item !== 'object' || item === null) {
-        const problem = problemWithScalar(item, json_string)
+        const problem = problemWithScalar(item, jsonString)
         if (problem !== undefined) return problem
         continue
       }
-      if (depth >= json_depth) return `it is nested deeper than ${json_depth} levels.`
+      if (depth >= jsonDepth) return `it is nested deeper than ${jsonDepth} levels.`
       for (const [name, one] of Object.entries(item)) {
         keys += 1
         if (name === '__proto__') return 'it has a field called __proto__.'
         if (!name.isWellFormed()) return 'it has a field whose name is not well-formed Unicode.'
         next.push(one)
       }
-      if (keys > json_keys) return `it has more than ${json_keys} fields and items.`
+      if (keys > jsonKeys) return `it has more than ${jsonKeys} fields and items.`
     }
     level = next
   }

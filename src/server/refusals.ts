@@ -43,7 +43,7 @@ export function sendProblem(error: FastifyError | Fault, request: FastifyRequest
 function faultOf(error: FastifyError | Fault, limits: Limits): Fault {
   if (error instanceof Fault) return error
   const { statusCode = 500, code, message } = error
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return faults.body_too_large({ limit_bytes: limits.body_bytes })
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return faults.body_too_large({ limit_bytes: limits.bodyBytes })
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return faults.not_json({ content_type: 'none' })
   if (code === 'FST_ERR_BAD_URL') return faults.http_refused({ problem: 'its address is not well-formed.' })
   if (statusCode >= 400 && statusCode < 500) return faults.http_refused({ problem: message })
@@ -51,8 +51,8 @@ function faultOf(error: FastifyError | Fault, limits: Limits): Fault {
 }
 
 function clientFault(code: string, limits: Limits): Fault {
-  if (code === 'HPE_HEADER_OVERFLOW') return faults.headers_too_large({ limit_bytes: limits.header_bytes })
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return faults.request_too_slow({ limit_ms: limits.request_ms })
+  if (code === 'HPE_HEADER_OVERFLOW') return faults.headers_too_large({ limit_bytes: limits.headerBytes })
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return faults.request_too_slow({ limit_ms: limits.requestMs })
   return faults.http_refused({ problem: code })
 }
 

@@ -72,15 +72,15 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const storeAnswers = createReadiness(backend.runelog, options.timers)
 
   const http = {
-    maxHeaderSize: limits.header_bytes,
-    headersTimeout: limits.headers_ms,
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersMs,
     connectionsCheckingInterval: 1_000,
   }
   // A server with TLS is the same application to every route; the types of Fastify tell the two apart.
   const settings: FastifyServerOptions = {
-    bodyLimit: limits.body_bytes,
-    requestTimeout: limits.request_ms,
-    keepAliveTimeout: limits.keep_alive_ms,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
     genReqId: () => newId(),

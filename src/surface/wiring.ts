@@ -69,7 +69,7 @@ export interface Finding {
 export interface PlanAsked {
   readonly registry?: string
   readonly policy?: Json
-  readonly signing_key?: string
+  readonly signingKey?: string
   /** Makes the store if it does not exist. */
   readonly creates: boolean
 }

@@ -13,7 +13,11 @@ const server = { command: 'true' }
 
 /** What is written, where the mistake is, and what would have been right. */
 const mistakes: [string, object, RegExp][] = [
-  ['an unknown field', { polices: {} }, /\/polices: There is no such field; there is store, agents, policy, mcp/],
+  [
+    'an unknown field',
+    { polices: {} },
+    /\/polices: Unknown field "polices"\. Did you mean "policy"\? Known fields: store, agents, policy, mcp/,
+  ],
   ['no store', { store: undefined }, /\/store: Expected "sqlite:/],
   ['a store that is empty', { store: '' }, /\/store: Expected "sqlite:/],
   ['no agents', { agents: undefined }, /\/agents: .*expected record/],
@@ -21,28 +25,55 @@ const mistakes: [string, object, RegExp][] = [
   ['an agent that is a text', { agents: { a: 'support' } }, /\/agents\/a: Expected an agent/],
   ['an unknown mode', { policy: { mode: 'yolo' } }, /\/policy\/mode: .*"read_only"\|"auto"\|"full_access"/],
   ['a policy that is a promise', { policy: Promise.resolve({}) }, /\/policy: Expected a plain object. A promise must/],
-  ['settings that are a map', { settings: new Map([['lease_ms', 5]]) }, /\/settings: Expected a plain object/],
+  ['settings that are a map', { settings: new Map([['leaseMs', 5]]) }, /\/settings: Expected a plain object/],
   ['a field of the policy', { policy: { overrides: {} } }, /\/policy\/overrides: /],
-  ['a duration that is a text', { settings: { lease_ms: '10s' } }, /\/settings\/lease_ms: .*expected number/],
-  ['an unknown setting', { settings: { lease: 1 } }, /\/settings\/lease: There is no such field; there is worker/],
+  ['a duration that is a text', { settings: { leaseMs: '10s' } }, /\/settings\/leaseMs: .*expected number/],
+  [
+    'an unknown setting',
+    { settings: { lease: 1 } },
+    /\/settings\/lease: Unknown field "lease"\. .*Known fields: worker/,
+  ],
   ['a registry that is a number', { plans: { registry: 1 } }, /\/plans\/registry: .*expected string/],
   [
     'an unknown setting of plans',
     { plans: { rules: '.' } },
-    /\/plans\/rules: There is no such field; there is registry/,
+    /\/plans\/rules: Unknown field "rules"\. Known fields: registry/,
   ],
   ['a secret that is a number', { secrets: { key: 1 } }, /\/secrets\/key: .*expected string/],
-  ['half a worker', { max_concurrent_runs: 0.5 }, /\/max_concurrent_runs: .*expected int/],
+  [
+    'fields as records spell them',
+    { settings: { leaseMs: 500, cancel_grace_ms: 0 } },
+    /\/settings\/leaseMs: Unknown field "leaseMs"\. Did you mean "leaseMs"\?.*; \/settings\/cancel_grace_ms: Unknown field "cancel_grace_ms"\. Did you mean "cancelGraceMs"\?/,
+  ],
+  [
+    'a policy as records spell it',
+    { policy: { pre_approved: [] } },
+    /\/policy\/pre_approved: Unknown field "pre_approved"\. Did you mean "preApproved"\?/,
+  ],
+  [
+    'a limit as records spell it',
+    { server: { limits: { body_bytes: 1 } } },
+    /\/server\/limits\/body_bytes: .*Did you mean "bodyBytes"\?/,
+  ],
+  ['half a worker', { maxConcurrentRuns: 0.5 }, /\/maxConcurrentRuns: .*expected int/],
   ['a server without a command', { mcp: { files: {} } }, /\/mcp\/files\/command: .*expected string/],
-  ['a server with a misspelled command', { mcp: { files: { comand: 'x' } } }, /\/mcp\/files\/comand: There is no such/],
+  [
+    'a server with a misspelled command',
+    { mcp: { files: { comand: 'x' } } },
+    /\/mcp\/files\/comand: Unknown field "comand"\. Did you mean "command"\?/,
+  ],
   ['arguments in one text', { mcp: { files: { ...server, args: '-x' } } }, /\/mcp\/files\/args: .*expected array/],
-  ['both ways at once', { mcp: { files: { ...server, url: 'https://a.test' } } }, /\/mcp\/files\/command: There is no/],
+  [
+    'both ways at once',
+    { mcp: { files: { ...server, url: 'https://a.test' } } },
+    /\/mcp\/files\/command: Unknown field/,
+  ],
   ['an address that is none', { mcp: { files: { url: 'file:///x' } } }, /\/mcp\/files\/url: Invalid URL/],
   ['an unknown hint', { mcp: { files: { ...server, relax: ['all'] } } }, /\/mcp\/files\/relax\/0: .*"read_only"/],
   [
     'a tool property',
     { mcp: { f: { ...server, tools: { x: { safe: true } } } } },
-    /\/mcp\/f\/tools\/x\/safe: There is/,
+    /\/mcp\/f\/tools\/x\/safe: Unknown field "safe"/,
   ],
   ['a server name with a dot', { mcp: { 'a.b': server } }, /\/mcp\/a\.b: .*/],
 ]
@@ -67,16 +98,18 @@ describe('a config with a mistake is refused before anything is opened', () => {
   })
 
   test('config: a process that only gives commands needs no agents; its other fields are checked too', async () => {
-    const sw = await createStatewright({ store: 'memory:', agents: {}, max_concurrent_runs: 0 })
+    const sw = await createStatewright({ store: 'memory:', agents: {}, maxConcurrentRuns: 0 })
     expect(sw.agents.list()).toEqual([])
     await sw.close()
-    const config = { store: 'memory:', agents: {}, max_concurrent_runs: 0, polices: {} } as StatewrightOptions
-    await expect(createStatewright(config)).rejects.toThrow('/polices: There is no such field; there is store, agents')
+    const config = { store: 'memory:', agents: {}, maxConcurrentRuns: 0, polices: {} } as StatewrightOptions
+    await expect(createStatewright(config)).rejects.toThrow(
+      '/polices: Unknown field "polices". Did you mean "policy"? Known fields: store, agents',
+    )
   })
 
   test('config: a policy that names a tool which no agent has gives a warning, not a refusal', async () => {
     const warnings: unknown[] = []
-    const policy = { per_tool_overrides: { 'paymnts.refund': 'always' as const }, pre_approved: ['ask_person'] }
+    const policy = { perToolOverrides: { 'paymnts.refund': 'always' as const }, preApproved: ['ask_person'] }
     const warn = (...said: unknown[]) => void warnings.push(said)
     await (await createStatewright({ store: 'memory:', agents: { worker }, policy, warn })).close()
     expect(warnings).toEqual([['the policy names tools that no agent here has', { tools: ['paymnts.refund'] }]])

@@ -86,7 +86,7 @@ test('library: a misspelled field of a submission is refused, and the refusal li
   await expect(sw.runs.start(submission)).rejects.toMatchObject({
     code: 'bad_request',
     message: expect.stringMatching(
-      /^runs.start .*submission\/sesion_id: There is no such field; there is agent, .*session_id/,
+      /^runs.start .*submission\/sesion_id: Unknown field "sesion_id"\. Did you mean "session_id"\? Known fields: agent, /,
     ),
   })
   expect(await sw.sessions.list()).toEqual([])

@@ -67,7 +67,7 @@ afterAll(() => {
 })
 
 async function ran(command: string, network = false): Promise<{ exit_code: number; stdout: string; stderr: string }> {
-  const shell = workspaceTools({ root, shell: { network, timeout_ms: 20_000 } }).find((t) => t.name === 'shell.exec')
+  const shell = workspaceTools({ root, shell: { network, timeoutMs: 20_000 } }).find((t) => t.name === 'shell.exec')
   return (await shell?.run({ command } as never, context)) as never
 }
 
@@ -106,7 +106,7 @@ describe('F-89 shell.exec: a command', () => {
 
   test('F-91: leaves no half of a secret in what is cut of its output', async () => {
     const { redactLong } = createRedactor({ secrets: new Map([['bank', canary]]) })
-    const shell = workspaceTools({ root, shell: { max_output_bytes: 1_000 } }).find((t) => t.name === 'shell.exec')
+    const shell = workspaceTools({ root, shell: { maxOutputBytes: 1_000 } }).find((t) => t.name === 'shell.exec')
     const command = `printf '%0990d' 0; printf '${canary}'`
     const said = await shell?.run({ command } as never, { ...Object(context), redact: redactLong })
     expect(said).toMatchObject({ stdout: '0'.repeat(990), cut_bytes: 16 })

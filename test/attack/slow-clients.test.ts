@@ -173,7 +173,7 @@ function takenFrom(socket: Socket | undefined, all: number): Promise<number> {
 
 test('F-87 answers: clients that do not take a large answer are cut off when all of them have too many bytes', async () => {
   // GIVEN an answer of 12 MB: the system takes 4 MB of it off the server's hands
-  const server = await serve({ answers_bytes: 32 * mb })
+  const server = await serve({ answersBytes: 32 * mb })
   const { run_id } = await answered(server, longest, '€')
   const before = rssOf(server)
   const sockets: Socket[] = []
@@ -195,7 +195,7 @@ test('F-87 answers: clients that do not take a large answer are cut off when all
 const left = isProof ? 30 : 4
 
 test(`F-87 answers: what ${left} clients asked for before they hung up is not made, and costs no other client its answer`, async () => {
-  const server = await serve({ answers_bytes: 32 * mb })
+  const server = await serve({ answersBytes: 32 * mb })
   const { run_id } = await answered(server, longest, '€')
   const path = `/api/runs/${run_id}/result`
   const before = rssOf(server)

@@ -38,23 +38,19 @@ test.each([
   ['no agents', `store: 'memory:'`, '/agents: '],
   ['an empty list of agents', `store: 'memory:', agents: {}`, '/agents: Expected at least one agent'],
   ['something that is no agent', `store: 'memory:', agents: { support: { role: 'x' } }`, 'agents.support.model: '],
-  [
-    'a duration in words',
-    `store: 'memory:', agents: { support }, settings: { lease_ms: '5s' }`,
-    '/settings/lease_ms: ',
-  ],
+  ['a duration in words', `store: 'memory:', agents: { support }, settings: { leaseMs: '5s' }`, '/settings/leaseMs: '],
   [
     'a misspelled setting',
     `store: 'memory:', agents: { support }, settings: { lease: 1 }`,
-    '/settings/lease: There is no such field; there is worker',
+    '/settings/lease: Unknown field "lease". ',
   ],
   [
     'a misspelled field',
     `store: 'memory:', agent: { support }`,
-    '/agent: There is no such field; there is store, agents',
+    '/agent: Unknown field "agent". Did you mean "agents"? Known fields: store, agents',
   ],
   ['a mode that is none', `store: 'memory:', agents: { support }, policy: { mode: 'yolo' }`, '/policy/mode: '],
-  ['half a run at once', `store: 'memory:', agents: { support }, max_concurrent_runs: 0.5`, '/max_concurrent_runs: '],
+  ['half a run at once', `store: 'memory:', agents: { support }, maxConcurrentRuns: 0.5`, '/maxConcurrentRuns: '],
 ])('%s: the config is refused with the path of the field', async (_, fields, sentence) => {
   const { exit, out, err } = await runCli(['worker', '--config', configured(fields)])
   expect({ exit, out }).toEqual({ exit: 1, out: '' })
@@ -62,8 +58,8 @@ test.each([
 })
 
 test('worker: reports every mistake at once', async () => {
-  const { err } = await runCli(['worker', '--config', configured(`agents: {}, settings: { lease_ms: 1, nope: 2 }`)])
-  for (const path of ['/store', '/agents', '/settings/lease_ms', '/settings/nope']) expect(err).toContain(`${path}: `)
+  const { err } = await runCli(['worker', '--config', configured(`agents: {}, settings: { leaseMs: 1, nope: 2 }`)])
+  for (const path of ['/store', '/agents', '/settings/leaseMs', '/settings/nope']) expect(err).toContain(`${path}: `)
 })
 
 test('worker: a file that is missing, exports nothing, or cannot be loaded is refused with its name and the reason', async () => {

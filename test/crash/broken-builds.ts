@@ -21,9 +21,11 @@ export const actsBeforeItRecords: Build = ({ store, tools, outside }) => {
       const called = tools.find(({ name }) => name === call?.payload.tool_name)
       if (call === undefined || called === undefined) continue
       const context = {
-        idempotency_key: opened?.payload.idempotency_key ?? call_id,
-        session_id: batch.session_id,
-        ...{ run_id, call_id, execution_id },
+        idempotencyKey: opened?.payload.idempotency_key ?? call_id,
+        sessionId: batch.session_id,
+        runId: run_id,
+        callId: call_id,
+        executionId: execution_id,
         signal: new AbortController().signal,
         progress: () => {},
         redact: async (text: string) => text,
@@ -44,7 +46,7 @@ export const actsBeforeItRecords: Build = ({ store, tools, outside }) => {
   return {
     outside,
     store: { ...store, runelog },
-    tools: tools.map((honest) => tool({ ...honest, run: (_args, { call_id }) => done.get(call_id) ?? null })),
+    tools: tools.map((honest) => tool({ ...honest, run: (_args, { callId }) => done.get(callId) ?? null })),
   }
 }
 

@@ -47,7 +47,7 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
     const sw = await createStatewright({
       store: dyingStore(disk, life, outside),
       agents: createAgents(roles, createTools(outside, life), isLast ? {} : hindrances(dice)),
-      max_concurrent_runs: 1 + dice.below(3),
+      maxConcurrentRuns: 1 + dice.below(3),
       warn(message, details) {
         // A report that is overtaken by the result it leads to is dropped, and that is said.
         if (message !== 'progress was not recorded') problems.push(`${message}: ${JSON.stringify(details)}`)

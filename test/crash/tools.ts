@@ -5,7 +5,7 @@ import { DidNotHappen } from '../../src/runtime/tools/tool.ts'
 import type { Life } from './life.ts'
 import { answerTo, type Outside } from './outside.ts'
 
-type Declared = Partial<Pick<Tool, 'irreversible' | 'idempotent' | 'read_only' | 'approval'>> & {
+type Declared = Partial<Pick<Tool, 'irreversible' | 'idempotent' | 'readOnly' | 'approval'>> & {
   /** What the world says when it is asked whether an action happened. */
   readonly probe?: 'truthful' | 'cannot_tell'
   /** Instead of doing anything it fails. */
@@ -20,7 +20,7 @@ type Declared = Partial<Pick<Tool, 'irreversible' | 'idempotent' | 'read_only' |
 
 /** One tool of every kind that recovery treats differently. */
 export const declarations = {
-  'notes.read': { read_only: true, approval: 'never' },
+  'notes.read': { readOnly: true, approval: 'never' },
   'notes.write': { approval: 'never' },
   'index.put': { idempotent: true, approval: 'never' },
   'ledger.post': { irreversible: true, idempotent: true, approval: 'never' },
@@ -41,7 +41,7 @@ export type ToolName = keyof typeof declarations
 
 export function isRepeatable(name: string): boolean {
   const declared: Declared = declarations[name as ToolName]
-  return declared.idempotent === true || declared.read_only === true
+  return declared.idempotent === true || declared.readOnly === true
 }
 
 const question = { title: 'Which?', fields: [{ name: 'which', required: true }] }
@@ -55,7 +55,7 @@ export function createTools(outside: Outside, life: Life): readonly Tool[] {
       tool({
         name,
         input,
-        timeout_ms: 600_000,
+        timeoutMs: 600_000,
         ...declared,
         ...(probe === undefined ? {} : { probe: (key: string) => ask(outside, life, name, key, probe) }),
         async run(_args, context) {
@@ -73,9 +73,16 @@ export function createTools(outside: Outside, life: Life): readonly Tool[] {
   )
 }
 
-export function effectOf(name: string, { idempotency_key, ...context }: ToolContext) {
-  const { session_id, run_id, call_id, execution_id } = context
-  return { tool: name, key: idempotency_key, session_id, run_id, call_id, execution_id }
+export function effectOf(name: string, { idempotencyKey, ...context }: ToolContext) {
+  const { sessionId, runId, callId, executionId } = context
+  return {
+    tool: name,
+    key: idempotencyKey,
+    session_id: sessionId,
+    run_id: runId,
+    call_id: callId,
+    execution_id: executionId,
+  }
 }
 
 async function ask(outside: Outside, life: Life, name: string, key: string, probe: 'truthful' | 'cannot_tell') {

@@ -9,11 +9,11 @@ const guide = readFileSync('docs/operating.md', 'utf8')
 const readme = readFileSync('README.md', 'utf8')
 
 test('the operating guide has the limits that hold', () => {
-  const { timeout_ms, max_output_bytes } = tool({ name: 'any', input: z.object({}), run: () => null })
+  const { timeoutMs, maxOutputBytes } = tool({ name: 'any', input: z.object({}), run: () => null })
   const limits = Object.entries({
     ...usualLimits,
-    'tool timeout_ms': timeout_ms,
-    'tool max_output_bytes': max_output_bytes,
+    'tool timeoutMs': timeoutMs,
+    'tool maxOutputBytes': maxOutputBytes,
   })
   const rows = guide.split('\n').map((row) => row.replaceAll('`', ''))
   for (const [name, value] of limits)

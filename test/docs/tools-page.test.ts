@@ -29,6 +29,6 @@ test('the page lists what can be declared, with its defaults', () => {
   const told = Object.fromEntries(rows)
   const written = Object.fromEntries(Object.entries(usual).map(([field, value]) => [field, `${value}`]))
   const { parallel, ...plain } = written
-  expect(told).toMatchObject({ ...plain, approval: '`inherit`', key_scope: '`session`', on_error: '`unknown`' })
+  expect(told).toMatchObject({ ...plain, approval: '`inherit`', keyScope: '`session`', onError: '`unknown`' })
   expect(Object.keys(told).toSorted()).toEqual([...Object.keys(written), 'key', 'probe'].toSorted())
 })

@@ -36,13 +36,13 @@ export function faultAgents(bank?: Awaited<ReturnType<typeof connectBank>>): Rea
       input,
       irreversible: true,
       approval: 'never',
-      timeout_ms: pay_timeout_ms,
+      timeoutMs: pay_timeout_ms,
       key: ({ order }: z.output<typeof input>) => `order ${order}`,
       async run({ order, before_ms, after_ms, attempt }: z.output<typeof input>, context: ToolContext) {
         // The wait ignores the signal: only the look right before the act counts. A later attempt does not dawdle.
         await delay(attempt === 0 ? before_ms : 0)
         if (checksSignal) context.signal.throwIfAborted()
-        const booked = outside().book(order, context.execution_id)
+        const booked = outside().book(order, context.executionId)
         await booked
         await delay(after_ms)
         return { paid: order }
@@ -57,7 +57,7 @@ export function faultAgents(bank?: Awaited<ReturnType<typeof connectBank>>): Rea
   const read = tool({
     name: 'page.read',
     input: z.object({ page: z.int() }),
-    read_only: true,
+    readOnly: true,
     approval: 'never',
     run: async ({ page }) => {
       await delay(20)
@@ -69,7 +69,7 @@ export function faultAgents(bank?: Awaited<ReturnType<typeof connectBank>>): Rea
     input: z.object({}),
     approval: 'always',
     // That it did not happen may be said when this and a lease are over.
-    timeout_ms: pay_timeout_ms,
+    timeoutMs: pay_timeout_ms,
     run: () => 'signed',
   })
 

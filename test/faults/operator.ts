@@ -32,8 +32,8 @@ export async function startOperator(url: string, bank: Awaited<ReturnType<typeof
   const sw: Statewright = await createStatewright({
     store: url,
     agents: faultAgents(),
-    settings: { lease_ms },
-    max_concurrent_runs: 0,
+    settings: { leaseMs: lease_ms },
+    maxConcurrentRuns: 0,
     warn: () => {},
   })
   const jobs = new Map<string, Job>()

@@ -17,7 +17,7 @@ export default defineConfig({
   store,
   agents: faultAgents(bank),
   // A life may be too short for progress, many times in a row.
-  settings: { requeue_limit: 1_000 },
-  max_concurrent_runs: 16,
+  settings: { requeueLimit: 1_000 },
+  maxConcurrentRuns: 16,
   server: { tokens: [{ name: 'operator', token, scope: 'admin' }] },
 })

@@ -9,8 +9,8 @@ const bank = await connectBank(Number(port))
 const sw = await createStatewright({
   store,
   agents: faultAgents(bank),
-  settings: { lease_ms },
-  max_concurrent_runs: 16,
+  settings: { leaseMs: lease_ms },
+  maxConcurrentRuns: 16,
 }).catch((error: Fault) => {
   if (!error.code?.startsWith('store_')) throw error
   process.stderr.write(`${error.message}\n`)

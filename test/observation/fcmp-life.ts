@@ -99,8 +99,8 @@ function agentOf({ wait }: ReturnType<typeof createHeld>, edition = 1): Agent {
     role: 'worker',
     model: scriptedModel(played),
     tools: [
-      tool({ name: 'shop.look', input, read_only: true, run: () => 'seen' }),
-      tool({ name: 'shop.order', input, idempotent: true, approval: 'never', timeout_ms: 3_600_000, run: asking }),
+      tool({ name: 'shop.look', input, readOnly: true, run: () => 'seen' }),
+      tool({ name: 'shop.order', input, idempotent: true, approval: 'never', timeoutMs: 3_600_000, run: asking }),
       tool({
         name: 'shop.hasty',
         input,
@@ -130,14 +130,14 @@ function agentOf({ wait }: ReturnType<typeof createHeld>, edition = 1): Agent {
           throw new Error('The line broke.')
         },
       }),
-      tool({ name: 'shop.held', input, idempotent: true, approval: 'never', timeout_ms: 3_600_000, run: wait }),
+      tool({ name: 'shop.held', input, idempotent: true, approval: 'never', timeoutMs: 3_600_000, run: wait }),
       tool({
         name: 'payments.held',
         input,
         irreversible: true,
         approval: 'never',
         dedupe: false,
-        timeout_ms: 3_600_000,
+        timeoutMs: 3_600_000,
         run: wait,
       }),
     ],
@@ -191,8 +191,8 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
   const world = await createWorld({
     store: fresh(),
     agents: { main: agentOf(tools) },
-    settings: { requeue_limit: 1, error_threshold: 2, reply_timeout_ms },
-    max_concurrent_runs: 3,
+    settings: { requeueLimit: 1, errorThreshold: 2, replyTimeoutMs: reply_timeout_ms },
+    maxConcurrentRuns: 3,
     warn: () => undefined,
   })
   const { hand } = world

@@ -149,7 +149,7 @@ test('F-22 FCMP: a question that outlives its run is closed in the stream and st
 })
 
 test('F-23 FCMP: a run that is cancelled in the queue is in attempt 1, and every event names the engine', async () => {
-  const { world, told } = await open([say('Done.')], { max_concurrent_runs: 0 })
+  const { world, told } = await open([say('Done.')], { maxConcurrentRuns: 0 })
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await run.cancel('enough')
   expect(await told(run.run_id)).toMatchObject([

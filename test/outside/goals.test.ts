@@ -41,7 +41,13 @@ async function working(
   const folder = mkdtempSync(join(tmpdir(), 'statewright-goals-'))
   const store = `sqlite:${join(folder, 'goals.db')}`
   const registry = writeRegistry(folder, goalContent)
-  const sw = await createStatewright({ store, agents, plans: { registry }, max_concurrent_runs, warn: () => {} })
+  const sw = await createStatewright({
+    store,
+    agents,
+    plans: { registry },
+    maxConcurrentRuns: max_concurrent_runs,
+    warn: () => {},
+  })
   try {
     await play({
       sw,

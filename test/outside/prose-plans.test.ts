@@ -18,7 +18,7 @@ beforeAll(async () => {
   cpSync(join(examples, 'registry'), registry, { recursive: true })
   const scanned = await runToEnd(['facts', join(examples, 'shop'), '--json'])
   facts = JSON.parse(scanned.out) as Json
-  sw = await createStatewright({ store: 'memory:', agents: {}, max_concurrent_runs: 0, plans: { registry } })
+  sw = await createStatewright({ store: 'memory:', agents: {}, maxConcurrentRuns: 0, plans: { registry } })
 })
 afterAll(async () => {
   await sw.close()

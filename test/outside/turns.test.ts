@@ -38,7 +38,7 @@ scenario('TU-02', 'each rune of a turn is written once, on its move, with its pa
   await isTalking(session_id, second.run_id, 'Never ')
   await house.post(`/api/runs/${second.run_id}/interrupt`, { reason: 'Never mind.' })
   await house.ends(second.run_id)
-  const third = await house.submit([breakOff('Your key is wrong.', { error_type: 'auth', retryable: false })], {
+  const third = await house.submit([breakOff('Your key is wrong.', { errorType: 'auth', retryable: false })], {
     session_id,
   })
   await house.ends(third.run_id)

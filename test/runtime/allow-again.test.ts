@@ -13,10 +13,10 @@ async function payments(options: Partial<WorldOptions> = {}, key_scope: 'session
     name: 'payments.pay',
     input: z.object({ order: z.int() }),
     irreversible: true,
-    key_scope,
+    keyScope: key_scope,
     approval: 'never',
-    run: (_, { idempotency_key }) => {
-      keys.push(idempotency_key)
+    run: (_, { idempotencyKey }) => {
+      keys.push(idempotencyKey)
       return 'paid'
     },
   })

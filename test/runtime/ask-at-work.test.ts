@@ -20,7 +20,7 @@ function asking(request: Json, more: Partial<Tool> = {}) {
     input: z.object({}),
     irreversible: true,
     approval: 'never',
-    timeout_ms: 1_000,
+    timeoutMs: 1_000,
     run: async (_, { ask }: ToolContext) => {
       const asked = (await ask?.(request)) ?? { action: 'silence' }
       heard.push(asked)
@@ -42,7 +42,7 @@ async function worldOf(worker: ReturnType<typeof asking>['worker'], more: Partia
 
 test('the answer reaches the tool, however long it takes, and others work meanwhile', async () => {
   const { worker, heard } = asking(form)
-  const world = await worldOf(worker, { max_concurrent_runs: 1 })
+  const world = await worldOf(worker, { maxConcurrentRuns: 1 })
   const runs = [
     await world.sw.runs.start({ agent: 'worker', input: 1 }),
     await world.sw.runs.start({ agent: 'worker', input: 2 }),

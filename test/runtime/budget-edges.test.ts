@@ -7,7 +7,7 @@ import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { createWorld } from '../support/world.ts'
 import { writable } from '../support/writable.ts'
 
-const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => n })
+const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), readOnly: true, run: ({ n }) => n })
 const wait = tool({ name: 'shop.wait', input: z.object({}), approval: 'always', run: () => 'waited' })
 const [one, two, three] = [1, 2, 3].map((n) => call('shop.look', { n }))
 
@@ -17,7 +17,7 @@ describe('what is left of a budget', () => {
       role: 'main',
       model: scriptedModel([one as never, say('Done.')]),
       tools: [look],
-      price: { input_usd_per_million: 1_000_000, output_usd_per_million: 1_000_000 },
+      price: { inputUsdPerMillion: 1_000_000, outputUsdPerMillion: 1_000_000 },
     })
     const world = await createWorld({ agents: { main } })
     const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', session_budget: { cost_usd: 2 } })

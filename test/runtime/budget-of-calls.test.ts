@@ -5,12 +5,12 @@ import { ask, call, say, scriptedModel, together } from '../../src/runtime/scrip
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { createWorld } from '../support/world.ts'
 
-const look = tool({ name: 'shop.look', input: z.object({}), read_only: true, run: () => 'seen' })
+const look = tool({ name: 'shop.look', input: z.object({}), readOnly: true, run: () => 'seen' })
 const sure = ask({ type: 'confirmation', title: 'Sure?' })
 
 test('a step for a person is no tool call: it may be taken when all of those are made, and beside the last one', async () => {
   const model = scriptedModel([together(call('shop.look'), sure), sure, say('done'), call('shop.look')])
-  const worker = agent({ role: 'worker', model, tools: [look], budget: { tool_calls: 1 } })
+  const worker = agent({ role: 'worker', model, tools: [look], budget: { toolCalls: 1 } })
   const world = await createWorld({ agents: { worker } })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   for (let round = 0; round < 2; round++) {

@@ -20,7 +20,7 @@ const delta = (text: string, channel: 'text' | 'reasoning' = 'text'): ModelEvent
 const done = (finish: 'stop' | 'length' | 'content_filter' = 'stop'): ModelEvent => ({ type: 'done', finish })
 
 async function start(model: Model, run: (context: ToolContext) => Promise<string> | string = () => 'done') {
-  const work = tool({ name: 'work', input: z.object({}), read_only: true, run: (_, context) => run(context) })
+  const work = tool({ name: 'work', input: z.object({}), readOnly: true, run: (_, context) => run(context) })
   const worker = agent({ role: 'worker', model, tools: [work], retries: { tries: 1 } })
   const world = await createWorld({ agents: { worker }, secrets: { bank: secret } })
   onTestFinished(() => world.end())

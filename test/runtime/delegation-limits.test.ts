@@ -27,7 +27,7 @@ test('F-93 delegation: a task that is handed on without end stops at the depth l
   const runes = await world.runes(run.session_id)
   const refused = runes.filter((rune) => rune.kind === 'tool.result' && rune.payload.status === 'error')
   expect(refused.map((rune) => rune.payload)).toMatchObject([
-    { error: expect.stringMatching(/handed on 8 times at most \(max_delegation_depth\)\. Do it yourself\./) },
+    { error: expect.stringMatching(/handed on 8 times at most \(maxDelegationDepth\)\. Do it yourself\./) },
   ])
   expect(auditRunes(runes)).toEqual([])
 })
@@ -37,8 +37,8 @@ test('F-93 delegation: open tasks of one run and all tasks below one root have l
   const world = await worldOf(
     scriptedModel(({ messages }) => (messages.length === 1 ? many : say('done'))),
     {
-      max_open_delegations: 4,
-      max_delegations: 10,
+      maxOpenDelegations: 4,
+      maxDelegations: 10,
     },
   )
   const run = await world.sw.runs.start({ agent: 'chain', input: 'start' })
@@ -46,14 +46,14 @@ test('F-93 delegation: open tasks of one run and all tasks below one root have l
   // Ten tasks and the root, however the rest was refused.
   expect(await submitted(world, run.session_id)).toHaveLength(11)
   const said = JSON.stringify(await world.runes(run.session_id))
-  expect(said).toContain('4 tasks of this run are open, which is the limit (max_open_delegations)')
-  expect(said).toContain(`10 tasks were handed on for ${run.run_id}, which is the limit (max_delegations)`)
+  expect(said).toContain('4 tasks of this run are open, which is the limit (maxOpenDelegations)')
+  expect(said).toContain(`10 tasks were handed on for ${run.run_id}, which is the limit (maxDelegations)`)
 })
 
 test('F-93 delegation: after the cancel of the root is recorded, no task below it is opened or taken', async () => {
   // Every agent hands on two tasks; the tree would have 2^9 runs.
   const world = await worldOf(scriptedModel([together(onward('left'), onward('right')), say('done')]), {
-    max_delegations: 1_000,
+    maxDelegations: 1_000,
   })
   const run = await world.sw.runs.start({ agent: 'chain', input: 'start' })
   let opened = 0

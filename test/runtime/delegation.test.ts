@@ -47,7 +47,7 @@ describe('delegation', () => {
     const write = tool({
       name: 'notes.write',
       input: z.object({}),
-      read_only: true,
+      readOnly: true,
       run: (_, { signal }) => {
         signal.addEventListener('abort', () => done.resolve('stopped'))
         begun.resolve()
@@ -68,7 +68,7 @@ describe('delegation', () => {
       }),
       tools: [write],
     })
-    const world = await createWorld({ store, agents: { lead, scribe }, settings: { cancel_grace_ms: 10 } })
+    const world = await createWorld({ store, agents: { lead, scribe }, settings: { cancelGraceMs: 10 } })
     const terminated = async (session_id: string) =>
       (await world.runes(session_id)).filter((rune) => rune.kind === 'agent.terminated').length
     return { world, begun, done, terminated, agents: { lead, scribe } }

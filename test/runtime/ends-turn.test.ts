@@ -7,9 +7,9 @@ import { DidNotHappen } from '../../src/runtime/tools/tool.ts'
 import { createWorld } from '../support/world.ts'
 
 const input = z.object({})
-const look = tool({ name: 'shop.look', input, read_only: true, run: () => 'seen' })
+const look = tool({ name: 'shop.look', input, readOnly: true, run: () => 'seen' })
 const close = (run: () => { order: number }) =>
-  tool({ name: 'shop.close', input, irreversible: true, ends_turn: true, approval: 'never', run })
+  tool({ name: 'shop.close', input, irreversible: true, endsTurn: true, approval: 'never', run })
 
 async function play(steps: Parameters<typeof scriptedModel>[0], run: () => { order: number }) {
   const main = agent({ role: 'main', model: scriptedModel(steps), tools: [look, close(run)] })
@@ -20,7 +20,7 @@ async function play(steps: Parameters<typeof scriptedModel>[0], run: () => { ord
   return { result, runes: await world.runes(submitted.session_id) }
 }
 
-test('ends_turn: the result of the tool is the result of the run, and the model is not asked again', async () => {
+test('endsTurn: the result of the tool is the result of the run, and the model is not asked again', async () => {
   const { result, runes } = await play([call('shop.close', {})], () => ({ order: 7 }))
   expect(result).toMatchObject({ status: 'succeeded', result: { order: 7 } })
   const ended = runes.find(({ kind }) => kind === 'turn.completed')
@@ -31,13 +31,13 @@ test('ends_turn: the result of the tool is the result of the run, and the model 
   })
 })
 
-test('ends_turn: beside other calls the turn ends once all of them have their results', async () => {
+test('endsTurn: beside other calls the turn ends once all of them have their results', async () => {
   const { result, runes } = await play([together(call('shop.look', {}), call('shop.close', {}))], () => ({ order: 8 }))
   expect(result).toMatchObject({ status: 'succeeded', result: { order: 8 } })
   expect(runes.filter(({ kind }) => kind === 'tool.result')).toHaveLength(2)
 })
 
-test('ends_turn: a call that fails leaves the turn to the model', async () => {
+test('endsTurn: a call that fails leaves the turn to the model', async () => {
   const fail = () => {
     throw new DidNotHappen('The order is locked.')
   }

@@ -25,7 +25,7 @@ async function paying(options: Partial<WorldOptions> = {}, answer?: (signal: Abo
     input: z.object({}),
     irreversible: true,
     approval: 'never',
-    timeout_ms,
+    timeoutMs: timeout_ms,
     run(_, { signal }) {
       starts++
       return answer?.(signal) ?? bank.promise
@@ -155,7 +155,7 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
     source: 'cancel',
     message: 'The run was cancelled and the tool did not end within 100 ms.',
   }
-  const patience: Partial<WorldOptions> = { settings: { cancel_grace_ms: 100 } }
+  const patience: Partial<WorldOptions> = { settings: { cancelGraceMs: 100 } }
 
   test('leaves a question that says why, and what the tool reports later is added', async () => {
     const { world, run, bank, reported, question } = await paying(patience)

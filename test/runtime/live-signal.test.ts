@@ -76,7 +76,7 @@ test('F-101 carry-out: the signal of a tool is aborted when its time is up, also
   const slow = tool({
     name: 'slow',
     input: z.object({}),
-    timeout_ms: 1_000,
+    timeoutMs: 1_000,
     run(_, { signal }) {
       const before = signal.aborted
       // The process was stopped: time went on, and no timer has fired.
@@ -87,11 +87,11 @@ test('F-101 carry-out: the signal of a tool is aborted when its time is up, also
   const seen: unknown[] = []
   const watched = { ...slow, run: async (...given: Parameters<typeof slow.run>) => seen.push(await slow.run(...given)) }
   const context = {
-    idempotency_key: 'key',
-    session_id: 'ses_1',
-    run_id: 'run_1',
-    call_id: 'call_1',
-    execution_id: 'exe_1',
+    idempotencyKey: 'key',
+    sessionId: 'ses_1',
+    runId: 'run_1',
+    callId: 'call_1',
+    executionId: 'exe_1',
     signal: new AbortController().signal,
     progress: () => {},
   }
@@ -100,7 +100,7 @@ test('F-101 carry-out: the signal of a tool is aborted when its time is up, also
     timers: hand.timers,
     keepWhole: async () => 'ref',
     redactor: createRedactor({}),
-    settings: { cancel_grace_ms: 0 },
+    settings: { cancelGraceMs: 0 },
     warn: () => {},
     log: { info: () => {}, debug: () => {} },
   })
@@ -122,11 +122,11 @@ async function stoppedFor(ms: number) {
     irreversible: true,
     approval: 'never',
     // Only the lease can be over: the time of the tool is not.
-    timeout_ms: 100 * lease_ms,
-    run(_, { signal, execution_id }) {
+    timeoutMs: 100 * lease_ms,
+    run(_, { signal, executionId }) {
       stopped = ms
       if (signal.aborted) throw new Error('It was held back.')
-      acted.push(execution_id)
+      acted.push(executionId)
       return 'paid'
     },
   })
@@ -149,8 +149,8 @@ async function stoppedFor(ms: number) {
     {
       agents: new Map([['worker', worker]]),
       policy: permissionPolicy.parse({}),
-      settings: { ...defaultSettings, lease_ms },
-      max_concurrent_runs: 1,
+      settings: { ...defaultSettings, leaseMs: lease_ms },
+      maxConcurrentRuns: 1,
     },
   )
   await runtime.start()

@@ -82,7 +82,7 @@ test('fold: questions and unknown outcomes are dropped once they are settled', a
     input: z.object({}),
     irreversible: true,
     approval: 'never',
-    timeout_ms: 10,
+    timeoutMs: 10,
     run: () => new Promise<never>(() => {}),
   })
   const asker = agent({

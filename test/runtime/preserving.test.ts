@@ -13,7 +13,7 @@ const form = ask({ title: 'Which?', fields: [{ name: 'which', required: true }] 
 
 /** A process that was killed with one run in this state, and the connection of the next process. */
 async function killed(script: Parameters<typeof scriptedModel>[0], isThere: (kind: string, to?: string) => boolean) {
-  const store = await openStore('memory:', { lease_ms: 1_000, warn: () => {} })
+  const store = await openStore('memory:', { leaseMs: 1_000, warn: () => {} })
   const first = connect(store.runelog)
   const main = agent({ role: 'main', model: scriptedModel(script), tools: [hang] })
   const policy = { mode: 'full_access' as const }
@@ -24,7 +24,7 @@ async function killed(script: Parameters<typeof scriptedModel>[0], isThere: (kin
   const next = connect(store.runelog)
   onTestFinished(() => world.end())
   const revive = (max_concurrent_runs: number) =>
-    world.revive({ store: { ...store, runelog: next.runelog }, max_concurrent_runs })
+    world.revive({ store: { ...store, runelog: next.runelog }, maxConcurrentRuns: max_concurrent_runs })
   return { world, session_id, run_id, next, revive }
 }
 

@@ -19,7 +19,7 @@ async function afterLoss(found: unknown) {
     input: z.object({}),
     irreversible: true,
     approval: 'never',
-    max_output_bytes: 300,
+    maxOutputBytes: 300,
     run: () => {
       payments++
       begun.resolve()
@@ -68,10 +68,10 @@ test('a tool that was given up acts while the world is asked about it: it is on 
     input: z.object({}),
     irreversible: true,
     approval: 'never',
-    timeout_ms: 1_000,
-    async run(_, { idempotency_key }) {
+    timeoutMs: 1_000,
+    async run(_, { idempotencyKey }) {
       await slow.promise
-      sent.push(idempotency_key)
+      sent.push(idempotencyKey)
       return 'sent'
     },
     // The first answer is late: it says what was so before the tool acted.

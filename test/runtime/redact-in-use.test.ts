@@ -15,7 +15,7 @@ let world: World
 afterEach(() => world.end())
 
 const input = z.strictObject({ n: z.int() })
-type Flags = Partial<Record<'irreversible' | 'idempotent' | 'read_only', true>> & {
+type Flags = Partial<Record<'irreversible' | 'idempotent' | 'readOnly', true>> & {
   readonly approval?: 'always' | 'never'
 }
 
@@ -89,7 +89,7 @@ describe('redact refuses what unfinished work rests on', () => {
     await world.until(session_id, ({ kind }) => kind === 'tool.approved')
     const runes = await world.runes(session_id)
     // Another process, while the first one is as good as dead: it never comes back from its tool.
-    const program = await world.revive({ max_concurrent_runs: 0 })
+    const program = await world.revive({ maxConcurrentRuns: 0 })
     for (const kind of ['tool.call', 'interaction.answered'] as const)
       await expect(program.sessions.redact(session_id, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
         code: 'content_in_use',
@@ -100,12 +100,12 @@ describe('redact refuses what unfinished work rests on', () => {
   test('the input of a queued run and a steer, until the agent has answered', async () => {
     const { asked, agents } = payer({ approval: 'always' })
     const store = await openStore('memory:')
-    world = await createWorld({ store, agents, max_concurrent_runs: 0 })
+    world = await createWorld({ store, agents, maxConcurrentRuns: 0 })
     const { session_id, ...run } = await world.sw.runs.start({ agent: 'a', input: 'my wish' })
     const submitted = eventOf(await world.runes(session_id), 'run.submitted')
     const refused = { code: 'content_in_use', details: { what: 'run', id: run.run_id } }
     await expect(world.sw.sessions.redact(session_id, submitted, 'private')).rejects.toMatchObject(refused)
-    await world.restart({ max_concurrent_runs: 1 })
+    await world.restart({ maxConcurrentRuns: 1 })
     await world.sw.idle()
     await world.sw.sessions.redact(session_id, submitted, 'private')
 
@@ -164,7 +164,7 @@ describe('content that was erased before it was used', () => {
 
   test.each([
     ['irreversible', { irreversible: true, idempotent: true, approval: 'never' }, 'waiting'],
-    ['read-only', { read_only: true }, 'failed'],
+    ['read-only', { readOnly: true }, 'failed'],
   ] as const)('a begun call that is %s is not repeated without its arguments', async (_, flags, status) => {
     const { paid, agents } = payer(flags, () => new Promise(() => {}))
     const { session_id, erase } = await begin({ agents })
@@ -197,12 +197,12 @@ describe('content that was erased before it was used', () => {
   test('a run whose input is erased fails, and no model is asked', async () => {
     const { asked, agents } = payer({})
     const store = { ...(await openStore('memory:')), isExclusive: false }
-    world = await createWorld({ store, agents, max_concurrent_runs: 0 })
+    world = await createWorld({ store, agents, maxConcurrentRuns: 0 })
     const { session_id, run_id } = await world.sw.runs.start({ agent: 'a', input: 'my wish' })
     await world.sw.close()
     await world.revive({
       store: { ...store, runelog: erasing(store.runelog, 'run.submitted') },
-      max_concurrent_runs: 1,
+      maxConcurrentRuns: 1,
     })
     await world.until(session_id, (r) => r.kind === 'run.moved' && r.to === 'failed')
     expect(await world.sw.runs.show(run_id)).toMatchObject({ error_code: 'INPUT_REDACTED' })

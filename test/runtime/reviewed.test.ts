@@ -75,8 +75,8 @@ describe('secrets', () => {
     const long = tool({
       name: 'long.read',
       input: z.object({}),
-      read_only: true,
-      max_output_bytes: 300,
+      readOnly: true,
+      maxOutputBytes: 300,
       run: () => `${'x'.repeat(200)}${secret}${'y'.repeat(500)}`,
     })
     const model = scriptedModel([call('long.read'), say('done')])
@@ -103,7 +103,7 @@ test('a redaction waits for the run that is under way, and leaves a waiting one 
   const held = new Promise<string>((resolve) => {
     release = () => resolve('read')
   })
-  const slow = tool({ name: 'slow.read', input: z.object({}), read_only: true, run: () => held })
+  const slow = tool({ name: 'slow.read', input: z.object({}), readOnly: true, run: () => held })
   const pay = tool({
     name: 'payments.pay',
     input: z.object({}),
@@ -170,7 +170,7 @@ test('a reply that races with a cancel is no crash of the agent', async () => {
     input: z.object({}),
     approval: 'always',
     parallel: true,
-    timeout_ms: 60_000,
+    timeoutMs: 60_000,
     run: (_, { signal }) =>
       new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('stopped'))),
   })
@@ -214,7 +214,7 @@ test('a shutdown leaves delegated tasks alone', async () => {
 
 test('fold cache: an entry that cannot be written harms no session', async () => {
   const steps = 500
-  const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), read_only: true, run: () => 'x' })
+  const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), readOnly: true, run: () => 'x' })
   const model = scriptedModel((_, n) => (n < steps ? call('echo.it', { n }) : say('done')))
   const { openStore } = await import('../../src/app/open-store.ts')
   const store = await openStore('memory:')
@@ -228,7 +228,7 @@ test('fold cache: an entry that cannot be written harms no session', async () =>
   }
   const world = await createWorld({
     store: { ...store, checkpoints: failing },
-    agents: { a: agent({ role: 'a', model, tools: [echo], max_rounds: steps + 1 }) },
+    agents: { a: agent({ role: 'a', model, tools: [echo], maxRounds: steps + 1 }) },
   })
   const run = await world.sw.runs.start({ agent: 'a', input: 'go' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
@@ -244,7 +244,7 @@ test('settle: "did not happen" is refused while the tool has not returned', asyn
     input: z.object({}),
     irreversible: true,
     approval: 'never',
-    timeout_ms: 1_000,
+    timeoutMs: 1_000,
     probe: async () => ({ outcome: 'did_not' }),
     // It does not heed its signal, and pays in the end.
     run: () => {
@@ -275,7 +275,7 @@ test('settle: "did not happen" is refused, each time, after a given-up tool has 
     input: z.object({}),
     irreversible: true,
     approval: 'never',
-    timeout_ms: 1_000,
+    timeoutMs: 1_000,
     async run() {
       await slow.promise
       payments++

@@ -47,7 +47,11 @@ test.each([
   ['a broken number', { after: 1.5 }, 'options/after: Invalid input: expected int, received number'],
   ['a negative number', { after: -1 }, 'options/after: Too small: expected number to be >=0'],
   ['an object', { after: {} }, 'options/after: Invalid input: expected number, received object'],
-  ['a misspelled field', { afterr: 3 }, 'options/afterr: There is no such field; there is after.'],
+  [
+    'a misspelled field',
+    { afterr: 3 },
+    'options/afterr: Unknown field "afterr". Did you mean "after"? Known fields: after.',
+  ],
   ['null for the options', null, 'options: Invalid input: expected object, received null'],
 ])('run.events: %s is refused when the first event is asked for', async (_, options, problem) => {
   const world = await createWorld({

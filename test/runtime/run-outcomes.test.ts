@@ -10,7 +10,7 @@ import { sendMessage } from '../../src/surface/operations/session-commands.ts'
 import { createBackendWorld } from '../support/backend.ts'
 import { createWorld } from '../support/world.ts'
 
-const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => n })
+const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), readOnly: true, run: ({ n }) => n })
 
 test('F-34 result: a run that was put back and then succeeded has no message', async () => {
   const begun = Promise.withResolvers<void>()
@@ -18,7 +18,7 @@ test('F-34 result: a run that was put back and then succeeded has no message', a
   const held = tool({
     name: 'shop.wait',
     input: z.object({}),
-    read_only: true,
+    readOnly: true,
     run: () => {
       begun.resolve()
       return done.promise

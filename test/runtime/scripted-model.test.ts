@@ -79,7 +79,7 @@ test('a function decides by the request and by how many answers there were', asy
 })
 
 test('a broken answer is an error with what was said before it', async () => {
-  const model = scriptedModel([breakOff('overloaded', { error_type: 'rate_limit', text: 'so' })])
+  const model = scriptedModel([breakOff('overloaded', { errorType: 'rate_limit', text: 'so' })])
   expect(await hear(model)).toMatchObject({ kind: 'error', error_type: 'rate_limit', retryable: true, partial: 'so' })
 })
 

@@ -31,9 +31,12 @@ function endless(word = 'word ') {
 
 const scopes = ['run', 'agent', 'session'] as const
 
+/** An agent declares its budget in camelCase. */
+const declared = ({ tokens, wall_time_ms: wallTimeMs }: Budget) => ({ tokens, wallTimeMs })
+
 async function start(scope: (typeof scopes)[number], budget: Budget, more = {}) {
   const { model, gate, speak } = endless()
-  const talker = agent({ role: 'talker', model, ...(scope === 'agent' ? { budget } : {}), ...more })
+  const talker = agent({ role: 'talker', model, ...(scope === 'agent' ? { budget: declared(budget) } : {}), ...more })
   const world = await createWorld({ agents: { talker } })
   onTestFinished(() => world.end())
   const run = await world.sw.runs.start({
@@ -84,7 +87,7 @@ test.each(scopes)('F-94 budgets: the tokens of the %s cut a stream in the middle
 })
 
 test('F-94 budgets: the cost of a run cuts a stream in the middle', async () => {
-  const price = { input_usd_per_million: 0, output_usd_per_million: 1_000_000 }
+  const price = { inputUsdPerMillion: 0, outputUsdPerMillion: 1_000_000 }
   const started = await start('run', { cost_usd: 5 }, { price })
   for (let i = 0; i < 10 && !started.gate.stopped; i++) await started.speak()
   expect(await ending(started, 'run')).toMatchObject({ usage: { output_tokens: 6, cost_usd: 6 } })

@@ -8,7 +8,7 @@ import { resumeSession, sendMessage } from '../../src/surface/operations/session
 import { getSession } from '../../src/surface/operations/sessions.ts'
 import { createBackendWorld } from '../support/backend.ts'
 
-const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => n })
+const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), readOnly: true, run: ({ n }) => n })
 const note = tool({ name: 'shop.note', input: z.object({}), approval: 'always', run: () => 'noted' })
 
 /** A session whose first run used up its two tool calls and wanted a third. */
@@ -77,9 +77,9 @@ describe('F-29 suspended session', () => {
     const main = agent({
       role: 'main',
       model: scriptedModel([breakOff('down')]),
-      retries: { tries: 9, first_delay_ms: 1 },
+      retries: { tries: 9, firstDelayMs: 1 },
     })
-    const { world, client } = await createBackendWorld({ main }, { settings: { error_threshold: 1 } })
+    const { world, client } = await createBackendWorld({ main }, { settings: { errorThreshold: 1 } })
     onTestFinished(() => world.end())
     const { sw } = world
     const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
@@ -123,9 +123,9 @@ describe('F-29 suspended session', () => {
     const main = agent({
       role: 'main',
       model: scriptedModel([breakOff('down')]),
-      retries: { tries: 9, first_delay_ms: 1 },
+      retries: { tries: 9, firstDelayMs: 1 },
     })
-    const { world, client } = await createBackendWorld({ main }, { settings: { error_threshold: 1 } })
+    const { world, client } = await createBackendWorld({ main }, { settings: { errorThreshold: 1 } })
     onTestFinished(() => world.end())
     const run = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
     await expect(run.result()).rejects.toMatchObject({ code: 'session_suspended' })

@@ -21,8 +21,8 @@ async function paying(thrown: unknown, declared: Declared = {}, options: Partial
     input,
     irreversible: true,
     approval: 'never',
-    run(_, { idempotency_key }) {
-      keys.push(idempotency_key)
+    run(_, { idempotencyKey }) {
+      keys.push(idempotencyKey)
       if (keys.length === 1) throw thrown
       return 'paid'
     },
@@ -68,7 +68,7 @@ describe('F-01 irreversible tool: an error', () => {
   })
 
   test.each<[string, Declared]>([
-    ["of a tool with on_error: 'failed'", { on_error: 'failed' }],
+    ["of a tool with onError: 'failed'", { onError: 'failed' }],
     ['of a tool that may be repeated', { idempotent: true }],
     ['of a tool that can be undone', { irreversible: false }],
   ])('%s is a failure', async (_, declared) => {
@@ -78,8 +78,8 @@ describe('F-01 irreversible tool: an error', () => {
     await world.end()
   })
 
-  test("of a tool with on_error: 'failed' that says outcome_unknown is unknown", async () => {
-    const { world, keys } = await paying(Object.assign(hungUp(), { outcome_unknown: true }), { on_error: 'failed' })
+  test("of a tool with onError: 'failed' that says outcomeUnknown is unknown", async () => {
+    const { world, keys } = await paying(Object.assign(hungUp(), { outcomeUnknown: true }), { onError: 'failed' })
     expect(keys).toHaveLength(1)
     expect(await world.sw.inbox.list()).toHaveLength(1)
     await world.end()
@@ -184,7 +184,7 @@ describe('F-02 unknown outcome: the evidence', () => {
 
   test('has message, code, causes and what the other side answered', async () => {
     const thrown = Object.assign(new Error('refund failed', { cause: hungUp() }), {
-      outcome_unknown: true,
+      outcomeUnknown: true,
       response: { status: 504, data: { message: 'upstream timed out', reference: 'ZX-81' } },
     })
     const { world, evidence, recorded } = await paying(thrown)
@@ -265,7 +265,7 @@ describe('F-02 unknown outcome: the evidence', () => {
   })
 
   test('of a timeout says so', async () => {
-    const late = await paying(undefined, { timeout_ms: 1_000, run: () => new Promise<Json>(() => {}) }, {}, false)
+    const late = await paying(undefined, { timeoutMs: 1_000, run: () => new Promise<Json>(() => {}) }, {}, false)
     await late.world.until(late.run.session_id, (rune) => rune.kind === 'contract.moved')
     await late.world.hand.advance(1_000)
     const asked = await late.world.until(late.run.session_id, (rune) => rune.kind === 'interaction.opened')

@@ -48,9 +48,9 @@ export function createWitness() {
   const acted = new Map<string, string>()
   const act = (work: AtWork) => void acted.set(work.execution_id, work.key)
 
-  function run(_args: unknown, { execution_id, session_id, idempotency_key, signal }: ToolContext): Promise<Json> {
+  function run(_args: unknown, { executionId, sessionId, idempotencyKey, signal }: ToolContext): Promise<Json> {
     return new Promise((succeed, fail) => {
-      const work = { execution_id, key: `${session_id} ${idempotency_key}`, succeed, fail }
+      const work = { execution_id: executionId, key: `${sessionId} ${idempotencyKey}`, succeed, fail }
       atWork.add(work)
       signal.addEventListener('abort', () => {
         atWork.delete(work)
@@ -61,19 +61,19 @@ export function createWitness() {
   const keys = new Map<string, string>()
   const input = z.object({ n: z.int() })
   const tools = [
-    tool({ name: 'read', input, read_only: true, run }),
+    tool({ name: 'read', input, readOnly: true, run }),
     tool({ name: 'edit', input, run }),
-    tool({ name: 'pay', input, irreversible: true, timeout_ms: 20_000, run }),
+    tool({ name: 'pay', input, irreversible: true, timeoutMs: 20_000, run }),
     tool({ name: 'wire', input, irreversible: true, approval: 'always', parallel: true, run }),
     tool({
       name: 'book',
       input,
       irreversible: true,
       // The outside knows keys and no sessions: what is asked there must not be two things in two sessions.
-      key_scope: 'global',
+      keyScope: 'global',
       parallel: true,
       run(args, context) {
-        keys.set(context.idempotency_key, context.execution_id)
+        keys.set(context.idempotencyKey, context.executionId)
         return run(args, context)
       },
       probe: async (key) => ({ outcome: acted.has(keys.get(key) ?? '') ? 'happened' : 'did_not' }),

@@ -173,7 +173,7 @@ export function approvalPlays(store: Store) {
     'a deadline that passes at the very moment at which the run is about to wait again',
     on(
       store,
-      () => ({ ...createGate(), ...twoApprovals(), settings: { reply_timeout_ms: 1_000 } }),
+      () => ({ ...createGate(), ...twoApprovals(), settings: { replyTimeoutMs: 1_000 } }),
       async ({ world, run, inbox, status, snapshots }, { stop, refused, first, second }) => {
         const { session_id, run_id } = await run({ interactive_require_user_reply: false })
         const [one] = await inbox()
@@ -201,7 +201,7 @@ export function approvalPlays(store: Store) {
         store,
         () => ({
           ...createGate(),
-          settings: { reply_timeout_ms: 1_000 },
+          settings: { replyTimeoutMs: 1_000 },
           ...oneApproval(),
         }),
         async ({ world, run, question, status, of, snapshots }, { stop, refused, asks }) => {
@@ -327,7 +327,7 @@ export function approvalPlays(store: Store) {
     'what was approved beforehand runs without anybody being asked, and that is on record',
     on(
       store,
-      () => ({ ...oneApproval(), policy: { pre_approved: ['payments.refund'] } }),
+      () => ({ ...oneApproval(), policy: { preApproved: ['payments.refund'] } }),
       async ({ run, of, status }, { asks }) => {
         const { session_id, run_id } = await run({ mode: 'auto' })
         expect(asks.ran).toHaveLength(1)

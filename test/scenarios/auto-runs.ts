@@ -95,7 +95,7 @@ export function autoRunPlays(store: Store) {
     on(
       store,
       {
-        policy: { mode: 'auto', pre_approved: ['payments.refund'] },
+        policy: { mode: 'auto', preApproved: ['payments.refund'] },
         agents: { main: plays([call('payments.refund', { order: '7' }), say('Done.')], { tools: [paying.tool] }) },
       },
       async (t) => {

@@ -103,7 +103,7 @@ export function badInputPlays(store: Store) {
         const echo = counting({
           name: 'echo',
           input: z.object({ text: z.string(), times: z.int().default(1) }),
-          read_only: true,
+          readOnly: true,
           run: ({ text }) => `${text}${'x'.repeat(198)}😀`,
         })
         return {
@@ -133,7 +133,7 @@ export function badInputPlays(store: Store) {
         const look = counting({
           name: 'look',
           input: z.object({ at: z.string().default('here') }),
-          read_only: true,
+          readOnly: true,
           run: () => 'nothing',
         })
         return {

@@ -27,19 +27,20 @@ function meeting(everyone: number, rounds: number): (round: number) => Promise<v
 /** Specification 002, INV-AGENT-BUDGET: tokens, tool calls and time of agents, runs and sessions. */
 export function budgetPlays(store: Store) {
   const limits = [
-    ['tokens', { tokens: 4 }, '4 of 4 tokens', { tokens: 4, tool_calls: 2 }],
+    ['tokens', { tokens: 4 }, { tokens: 4 }, '4 of 4 tokens', { tokens: 4, tool_calls: 2 }],
     [
       'tool calls',
+      { toolCalls: 2 },
       { tool_calls: 2 },
       '2 of 2 tool calls are made, and the next step needs 1 more',
       { tokens: 6, tool_calls: 2 },
     ],
   ] as const
-  for (const [what, budget, reason, used] of limits) {
+  for (const [what, ofAgent, budget, reason, used] of limits) {
     scenario(
       'AG-04',
       `an agent that has used up its ${what} ends its turn and is terminated`,
-      on(store, { agents: { main: plays(threeSteps, { tools: [lookUp], budget }) } }, async (t) => {
+      on(store, { agents: { main: plays(threeSteps, { tools: [lookUp], budget: ofAgent }) } }, async (t) => {
         // WHEN an agent needs more than its budget allows, with another message in its queue
         const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
         const { session_id } = run
@@ -81,7 +82,7 @@ export function budgetPlays(store: Store) {
     )
   }
 
-  const slow = heldTool('slow.work', { timeout_ms: 60 * minute })
+  const slow = heldTool('slow.work', { timeoutMs: 60 * minute })
   scenario(
     'AG-04',
     'wall time counts while the agent works, and not while it waits for a person or a process',
@@ -92,7 +93,7 @@ export function budgetPlays(store: Store) {
         agents: {
           main: plays([form, call('slow.work'), call('slow.work', { again: true }), say('Done.')], {
             tools: [slow.tool],
-            budget: { wall_time_ms: 10 * minute },
+            budget: { wallTimeMs: 10 * minute },
           }),
         },
       },
@@ -128,7 +129,7 @@ export function budgetPlays(store: Store) {
     ),
   )
 
-  const long = heldTool('slow.work', { timeout_ms: 60 * minute })
+  const long = heldTool('slow.work', { timeoutMs: 60 * minute })
   scenario(
     'AG-04',
     'an agent that has used up its time is terminated before its next step',
@@ -138,7 +139,7 @@ export function budgetPlays(store: Store) {
         agents: {
           main: plays([call('slow.work'), call('slow.work', { again: true }), say('Done.')], {
             tools: [long.tool],
-            budget: { wall_time_ms: 10 * minute },
+            budget: { wallTimeMs: 10 * minute },
           }),
         },
       },
@@ -165,7 +166,7 @@ export function budgetPlays(store: Store) {
   const busy = tool({
     name: 'busy.work',
     input: z.looseObject({ round: z.int() }),
-    read_only: true,
+    readOnly: true,
     run: async (args) => {
       racing.running += 1
       racing.most = Math.max(racing.most, racing.running)
@@ -296,7 +297,7 @@ export function budgetPlays(store: Store) {
         agents: {
           main: plays([call('delegate.helper', { task: 'Look.' }), say('Done.')], {
             delegates: ['helper'],
-            budget: { tool_calls: 3, wall_time_ms: 10 * minute },
+            budget: { toolCalls: 3, wallTimeMs: 10 * minute },
           }),
           helper: plays([form, ...threeSteps], { tools: [lookUp] }),
         },

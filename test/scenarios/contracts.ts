@@ -55,7 +55,7 @@ export function contractPlays(store: Store) {
     on(
       store,
       () => ({
-        tools: [counting({ name: 'look', input: z.object({}), read_only: true, run: () => 'seen' })],
+        tools: [counting({ name: 'look', input: z.object({}), readOnly: true, run: () => 'seen' })],
         script: [together(call('look'), call('look'), call('look')), say('Done.')],
       }),
       async ({ run, of, snapshots }) => {

@@ -151,7 +151,7 @@ export function formPlays(store: Store) {
     on(
       store,
       () => ({
-        settings: { reply_timeout_ms: 60_000 },
+        settings: { replyTimeoutMs: 60_000 },
         script: [together(ask(defaulted), ask(required)), say('Done.')],
       }),
       async ({ world, run, snapshots, inbox, of, status, reply }) => {
@@ -191,7 +191,7 @@ export function formPlays(store: Store) {
     'a strict run waits for its form however long that takes',
     on(
       store,
-      () => ({ settings: { reply_timeout_ms: 1_000 }, script: [ask(defaulted), say('Done.')] }),
+      () => ({ settings: { replyTimeoutMs: 1_000 }, script: [ask(defaulted), say('Done.')] }),
       async ({ world, run, question, reply, status }) => {
         const { run_id } = await run()
         expect((await question()).deadline).toBeNull()

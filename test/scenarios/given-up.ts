@@ -84,8 +84,8 @@ export function givenUpPlays(store: Store) {
     on(
       store,
       () => {
-        const lost = heldTool({ name: 'lost', irreversible: true, parallel: true, timeout_ms: 1_000 })
-        const good = heldTool({ name: 'good', irreversible: true, parallel: true, timeout_ms: 60_000 })
+        const lost = heldTool({ name: 'lost', irreversible: true, parallel: true, timeoutMs: 1_000 })
+        const good = heldTool({ name: 'good', irreversible: true, parallel: true, timeoutMs: 60_000 })
         return { lost, good, tools: [lost, good], script: [together(call('lost'), call('good'))] }
       },
       async ({ world, submit, snapshots }, { lost, good }) => {
@@ -111,7 +111,7 @@ export function givenUpPlays(store: Store) {
     on(
       store,
       () => {
-        const first = heldTool({ name: 'first', irreversible: true, timeout_ms: 1_000 })
+        const first = heldTool({ name: 'first', irreversible: true, timeoutMs: 1_000 })
         const second = heldTool({ name: 'second', irreversible: true })
         return { first, second, tools: [first, second], script: [together(call('first'), call('second'))] }
       },

@@ -32,7 +32,7 @@ export function answersJson(...answers: readonly unknown[]): Model {
   return scriptedModel(() => say(JSON.stringify(answers[Math.min(asked++, answers.length - 1)])))
 }
 
-export const look: Tool = tool({ name: 'shop.look', input: z.looseObject({}), read_only: true, run: () => 'seen' })
+export const look: Tool = tool({ name: 'shop.look', input: z.looseObject({}), readOnly: true, run: () => 'seen' })
 
 export function payTool(more: Partial<Parameters<typeof tool>[0]> = {}) {
   const paid: number[] = []

@@ -113,7 +113,7 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
     }),
   )
 
-  const held = heldTool('shop.look', { read_only: true })
+  const held = heldTool('shop.look', { readOnly: true })
   const slow = { ta: [call('shop.look'), say('ta is done')] }
   const busy = { ...note('ta'), command: 'cmd_look' }
   scenario(
@@ -126,7 +126,7 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
           asker: worker(asks),
           critic: worker({}, { model: { id: 'silent', stream: silent } }),
         },
-        settings: { cancel_grace_ms: 0 },
+        settings: { cancelGraceMs: 0 },
       },
       async (t) => {
         // GIVEN goals in planning, executing, reviewing and blocked
@@ -171,7 +171,7 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
     'GO-06',
     'user cancel: a goal that no process works on yet is given up before it is planned',
     goalPlay({ agents: { worker: worker() } }, async (t) => {
-      await t.restart({ max_concurrent_runs: 0 })
+      await t.restart({ maxConcurrentRuns: 0 })
       const { goal_id } = await t.sw.goals.start({ goal: 'Later', plan: planOf(note('ta')) })
       expect((await t.sw.goals.show(goal_id)).state).toBe('goal_received')
       await t.sw.goals.cancel(goal_id, 'never mind')
@@ -228,7 +228,7 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
       {
         agents: {
           worker: worker({ ta: [{ ...call('shop.look'), usage }, say('ta is done')] }),
-          dear: worker({}, { price: { input_usd_per_million: 1e4, output_usd_per_million: 1e4 } }),
+          dear: worker({}, { price: { inputUsdPerMillion: 1e4, outputUsdPerMillion: 1e4 } }),
           planner: planner({ tasks: [] }),
           drafter: planner(planOf(note('tb'))),
           critic: worker({}, { model: { id: 'chatty', stream: chatty } }),

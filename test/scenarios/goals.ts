@@ -135,7 +135,7 @@ export function goalPlays(store: Store) {
     }),
   )
 
-  const held = heldTool('shop.look', { read_only: true })
+  const held = heldTool('shop.look', { readOnly: true })
   scenario(
     'GO-04',
     'runnable tasks go to free agents by priority and age, as many at once as there are places',

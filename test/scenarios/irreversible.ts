@@ -90,7 +90,7 @@ export function irreversiblePlays(store: Store) {
       store,
       () => {
         const own = refundTool({ name: 'own.refund' })
-        const shared = refundTool({ name: 'shared.refund', key_scope: 'global' })
+        const shared = refundTool({ name: 'shared.refund', keyScope: 'global' })
         const args = { order: '42', cents: 500 }
         return {
           own,
@@ -124,7 +124,7 @@ export function irreversiblePlays(store: Store) {
     on(
       store,
       () => {
-        const shared = heldTool({ name: 'shared', irreversible: true, key_scope: 'global' })
+        const shared = heldTool({ name: 'shared', irreversible: true, keyScope: 'global' })
         // Both answers are held back until both sessions wait for theirs.
         const bothAsk = Promise.withResolvers<void>()
         let asking = 0

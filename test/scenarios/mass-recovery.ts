@@ -77,8 +77,8 @@ export function massRecoveryPlays(store: Store) {
       store,
       {
         warnings,
-        max_concurrent_runs: 1_000,
-        settings: { requeue_limit: 100 },
+        maxConcurrentRuns: 1_000,
+        settings: { requeueLimit: 100 },
         agents: {
           asking: plays([form, say('Done.')]),
           quick: plays([say('First.'), say('Done.')]),

@@ -11,8 +11,8 @@ import type { Store } from './stores.ts'
 const anything = z.looseObject({})
 
 function toolbox(...script: readonly Scripted[]) {
-  const held = heldTool({ name: 'held', timeout_ms: 1_000 })
-  const pay = heldTool({ name: 'pay', irreversible: true, timeout_ms: 1_000 })
+  const held = heldTool({ name: 'held', timeoutMs: 1_000 })
+  const pay = heldTool({ name: 'pay', irreversible: true, timeoutMs: 1_000 })
   const tools = [
     counting({ name: 'good', input: anything, run: () => 'done' }),
     counting({ name: 'once', input: anything, irreversible: true, run: () => 'done' }),
@@ -32,7 +32,7 @@ function toolbox(...script: readonly Scripted[]) {
     pay,
     tools,
     script: [...script, say('Done.')],
-    settings: { reply_timeout_ms: 1_000, cancel_grace_ms: 0 },
+    settings: { replyTimeoutMs: 1_000, cancelGraceMs: 0 },
     ...createGate(),
   }
 }

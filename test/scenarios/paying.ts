@@ -11,7 +11,7 @@ export function paying(...parts: readonly (Scripted | Partial<ToolDefinition<nev
   const definition = parts.find((part) => !('calls' in part)) ?? { irreversible: true }
   return () => {
     const requests: ModelRequest[] = []
-    const bank = heldTool({ name: 'bank.pay', timeout_ms: 10_000, ...definition })
+    const bank = heldTool({ name: 'bank.pay', timeoutMs: 10_000, ...definition })
     const model = scriptedModel((request, answered) => {
       requests.push(structuredClone(request))
       return script[answered] ?? say('?')

@@ -347,7 +347,7 @@ export function resumingPlays(store: Store) {
     on(
       store,
       () => {
-        const pay = heldTool({ name: 'pay', irreversible: true, timeout_ms: 1_000 })
+        const pay = heldTool({ name: 'pay', irreversible: true, timeoutMs: 1_000 })
         return { pay, tools: [refundTool({ approval: 'always' }), pay], script: [refund, call('pay'), say('Done.')] }
       },
       async ({ world, run, snapshots, status, question }, { pay }) => {

@@ -18,7 +18,7 @@ export function roundPlays(store: Store) {
       () => {
         const tools = {
           alone: heldTool({ name: 'alone' }),
-          beside: heldTool({ name: 'beside', read_only: true }),
+          beside: heldTool({ name: 'beside', readOnly: true }),
           after: heldTool({ name: 'after' }),
         }
         const answer = together(
@@ -68,7 +68,7 @@ export function roundPlays(store: Store) {
     on(
       store,
       () => {
-        const looks = heldTool({ name: 'look', read_only: true, approval: 'always' })
+        const looks = heldTool({ name: 'look', readOnly: true, approval: 'always' })
         const script = [together(call('look', { n: 1 }), call('look', { n: 2 })), say('Done.')]
         return { ...createGate(), looks, tools: [looks], script }
       },
@@ -100,8 +100,8 @@ export function roundPlays(store: Store) {
         const list = counting({
           name: 'list',
           input: anything,
-          read_only: true,
-          max_output_bytes: 300,
+          readOnly: true,
+          maxOutputBytes: 300,
           run: () => whole,
         })
         return { whole, tools: [list], script: [call('list'), say('That is a lot.')] }

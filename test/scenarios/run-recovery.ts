@@ -140,15 +140,15 @@ export function runRecoveryPlays(store: Store) {
       const behind = await t.sw.runs.start({ agent: 'main', input: 'Go.', session_id: run.session_id })
 
       // WHEN a process that takes no runs, and knows other agents or none, is there for a while and takes the answer
-      await t.restart({ agents: { other: plays([say('Other.')]) }, max_concurrent_runs: 0 })
+      await t.restart({ agents: { other: plays([say('Other.')]) }, maxConcurrentRuns: 0 })
       expect(await t.status(run.run_id)).toBe('waiting_user')
-      await t.restart({ agents: {}, max_concurrent_runs: 0 })
+      await t.restart({ agents: {}, maxConcurrentRuns: 0 })
       await t.sw.inbox.reply(interaction_id, { reply: chosen })
 
       // THEN it failed nothing, and who has the agent goes on with both
       expect(await t.status(run.run_id)).toBe('queued')
       expect(await t.status(behind.run_id)).toBe('queued')
-      await t.restart({ agents: { main: plays([form, say('Done.'), say('Done, too.')]) }, max_concurrent_runs: 4 })
+      await t.restart({ agents: { main: plays([form, say('Done.'), say('Done, too.')]) }, maxConcurrentRuns: 4 })
       expect(await (await t.sw.runs.get(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
       expect(await (await t.sw.runs.get(behind.run_id)).result()).toMatchObject({
         status: 'succeeded',

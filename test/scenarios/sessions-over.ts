@@ -41,7 +41,7 @@ export function closedSessionPlays(store: Store) {
     on(
       store,
       {
-        settings: { cancel_grace_ms: 0 },
+        settings: { cancelGraceMs: 0 },
         agents: {
           main: plays([form, say('Done.')]),
           writing: plays([], { model: writing.model }),

@@ -14,7 +14,7 @@ export function suspendedSessionPlays(store: Store) {
       store,
       {
         agents: {
-          main: plays([breakOff('down')], { retries: { tries: 3, first_delay_ms: 1_000 } }),
+          main: plays([breakOff('down')], { retries: { tries: 3, firstDelayMs: 1_000 } }),
           well: plays([say('Fine.')]),
         },
       },

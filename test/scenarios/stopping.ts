@@ -14,10 +14,10 @@ import { talkingModel } from './talking.ts'
  * that needs approval, and ends.
  */
 function everything() {
-  const held = heldTool({ name: 'held', timeout_ms: 3_600_000 })
+  const held = heldTool({ name: 'held', timeoutMs: 3_600_000 })
   const asks = counting({ name: 'asks', input: z.looseObject({}), approval: 'always', run: () => 'done' })
   const script = [{ ...together(call('held'), call('asks')), text: 'Hello there.' }, say('The end.')]
-  const settings = { cancel_grace_ms: 0 }
+  const settings = { cancelGraceMs: 0 }
   return { held, asks, settings, tools: [held, asks], ...talkingModel(script, { holds: (n) => n === 2 }) }
 }
 type Everything = ReturnType<typeof everything>
@@ -204,7 +204,7 @@ export function stoppingPlays(store: Store) {
       `cancel, interrupt and steer a run that has ${status}`,
       on(
         store,
-        () => ({ script, tools: [heldTool({ name: 'held' })], settings: { cancel_grace_ms: 0 } }),
+        () => ({ script, tools: [heldTool({ name: 'held' })], settings: { cancelGraceMs: 0 } }),
         async ({ world, submit, runes }) => {
           // GIVEN a run that is over
           const run = await submit()
@@ -279,7 +279,7 @@ export function stoppingPlays(store: Store) {
       store,
       () => {
         const held = heldTool({ name: 'deploy', irreversible: true })
-        return { held, tools: [held], script: [call('deploy'), say('?')], settings: { cancel_grace_ms: 0 } }
+        return { held, tools: [held], script: [call('deploy'), say('?')], settings: { cancelGraceMs: 0 } }
       },
       async ({ world, submit, snapshots, of, question, reply, status }, { held }) => {
         const run = await submit()
@@ -311,7 +311,7 @@ export function stoppingPlays(store: Store) {
       store,
       () => {
         const held = heldTool({ name: 'deploy', irreversible: true })
-        return { held, tools: [held], script: [call('deploy'), say('?')], settings: { cancel_grace_ms: 3_000 } }
+        return { held, tools: [held], script: [call('deploy'), say('?')], settings: { cancelGraceMs: 3_000 } }
       },
       async ({ world, submit, snapshots, of, inbox, status }, { held }) => {
         const run = await submit()

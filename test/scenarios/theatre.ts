@@ -165,7 +165,7 @@ export const plays = (script: readonly Scripted[], more: Partial<Parameters<type
 export const lookUp = tool({
   name: 'shop.look_up',
   input: z.looseObject({}),
-  read_only: true,
+  readOnly: true,
   run: (args) => ({ found: args as Json }),
 })
 

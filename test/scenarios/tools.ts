@@ -19,7 +19,7 @@ export function toolPlays(store: Store) {
     on(
       store,
       () => {
-        const slow = heldTool({ name: 'slow', timeout_ms: 1_000 })
+        const slow = heldTool({ name: 'slow', timeoutMs: 1_000 })
         const stopped = heldTool({ name: 'stopped' })
         const tools = [
           counting({
@@ -37,7 +37,7 @@ export function toolPlays(store: Store) {
           stopped,
         ]
         const script = [together(call('good', { n: 1 }), call('unwanted')), call('bad'), call('slow'), call('stopped')]
-        return { slow, stopped, tools, script, settings: { cancel_grace_ms: 0 } }
+        return { slow, stopped, tools, script, settings: { cancelGraceMs: 0 } }
       },
       async ({ world, submit, inbox, of }, { slow, stopped }) => {
         // GIVEN a call for every way through the machine
@@ -144,8 +144,8 @@ export function toolPlays(store: Store) {
           name: 'guarded',
           input: anything,
           approval: 'always',
-          async run(_args, { session_id }: ToolContext) {
-            const runes = (await look.at?.(session_id)) ?? []
+          async run(_args, { sessionId }: ToolContext) {
+            const runes = (await look.at?.(sessionId)) ?? []
             seen.push(...runes.slice(-2).map((rune) => `${rune.kind} ${rune.to}`))
             return 'done'
           },
@@ -261,7 +261,7 @@ export function toolPlays(store: Store) {
       store,
       () => {
         const asks = counting({ name: 'asks', input: anything, approval: 'always', run: () => 'never' })
-        const slow = heldTool({ name: 'slow', timeout_ms: 1_000 })
+        const slow = heldTool({ name: 'slow', timeoutMs: 1_000 })
         const stopped = heldTool({ name: 'stopped' })
         return {
           asks,
@@ -269,7 +269,7 @@ export function toolPlays(store: Store) {
           stopped,
           tools: [asks, slow, stopped],
           script: [call('asks'), call('slow'), call('stopped')],
-          settings: { reply_timeout_ms: 60_000, cancel_grace_ms: 0 },
+          settings: { replyTimeoutMs: 60_000, cancelGraceMs: 0 },
         }
       },
       async ({ world, submit, of, snapshots }, { asks, slow, stopped }) => {
@@ -315,7 +315,7 @@ export function toolPlays(store: Store) {
         const polite = tool({
           name: 'polite',
           input: anything,
-          timeout_ms: 1_000,
+          timeoutMs: 1_000,
           run: (_args, { signal }) => {
             begun.resolve(signal)
             return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))

@@ -19,7 +19,7 @@ export function turnPlays(store: Store) {
     on(
       store,
       () => {
-        const look = counting({ name: 'look', input: anything, read_only: true, run: () => 'seen' })
+        const look = counting({ name: 'look', input: anything, readOnly: true, run: () => 'seen' })
         const script = [
           { ...call('look'), text: 'Let me see.', usage: { input_tokens: 11, output_tokens: 7 } },
           { ...say('Well done.'), usage: { input_tokens: 20, output_tokens: 3 } },
@@ -91,7 +91,7 @@ export function turnPlays(store: Store) {
         let times = 0
         const model = scriptedModel((request) => {
           requests.push(structuredClone(request))
-          return ++times < 3 ? breakOff('Connection reset.', { error_type: 'network', text: 'I thi' }) : say('Done.')
+          return ++times < 3 ? breakOff('Connection reset.', { errorType: 'network', text: 'I thi' }) : say('Done.')
         })
         return { requests, model }
       },
@@ -133,7 +133,7 @@ export function turnPlays(store: Store) {
     'A stream that breaks for good fails the run',
     on(
       store,
-      () => ({ script: [breakOff('Your key is wrong.', { error_type: 'auth', retryable: false })] }),
+      () => ({ script: [breakOff('Your key is wrong.', { errorType: 'auth', retryable: false })] }),
       async ({ run, of }) => {
         const ended = await run()
         expect(await ended.result()).toMatchObject({
@@ -168,7 +168,7 @@ export function turnPlays(store: Store) {
             yield { type: 'done', finish: 'stop' }
           },
         }
-        return { model, tools: [counting({ name: 'look', input: anything, read_only: true, run: () => 'seen' })] }
+        return { model, tools: [counting({ name: 'look', input: anything, readOnly: true, run: () => 'seen' })] }
       },
       async ({ run, of }) => {
         const { session_id } = await run()
@@ -339,7 +339,7 @@ export function turnPlays(store: Store) {
     on(
       store,
       () => {
-        const look = counting({ name: 'look', input: anything, read_only: true, run: () => 'more' })
+        const look = counting({ name: 'look', input: anything, readOnly: true, run: () => 'more' })
         const model = scriptedModel((_request, n) => call('look', { n }))
         return { look, model, tools: [look] }
       },

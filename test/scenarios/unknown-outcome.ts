@@ -203,7 +203,7 @@ export function unknownOutcomePlays(store: Store) {
     on(store, paying(pay, say('Not paid.')), async (stage, { bank }) => {
       const { world, question, reply, snapshots } = stage
       const started = world.hand.clock.now()
-      const { session_id } = await loseWorker(stage, bank, {}, { settings: { late_worker_ms: 5_000 } })
+      const { session_id } = await loseWorker(stage, bank, {}, { settings: { lateWorkerMs: 5_000 } })
       const { interaction_id } = await question()
       // WHEN a person says too early that it did not happen
       const refused = await reply(interaction_id, { outcome: 'did_not' }).catch((error) => error)
@@ -220,7 +220,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   for (const [name, definition] of [
-    ['read-only', { read_only: true }],
+    ['read-only', { readOnly: true }],
     ['idempotent', { idempotent: true, irreversible: true }],
   ] as const)
     play(

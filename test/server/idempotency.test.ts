@@ -155,7 +155,7 @@ test('while a request is being carried out, its repetition is told so', async ()
 
 test('answers are kept for a day, up to a limit, and never while they are outstanding', async () => {
   let now = 0
-  const kept = createKeptAnswers({ ...usualLimits, kept_answers: 3 }, { now: () => now, isExclusive: true })
+  const kept = createKeptAnswers({ ...usualLimits, keptAnswers: 3 }, { now: () => now, isExclusive: true })
   let carriedOut = 0
   const answer = async () => ({ status: 200, body: `${++carriedOut}` })
   for (const key of ['a', 'b', 'c']) await kept.once('here', key, 'f', answer)
@@ -163,12 +163,12 @@ test('answers are kept for a day, up to a limit, and never while they are outsta
   expect(await kept.once('there', 'a', 'f', answer)).toMatchObject({ body: '4', isReplayed: false })
   expect(kept.size()).toBe(3)
   expect(await kept.once('here', 'c', 'f', answer)).toMatchObject({ isReplayed: true })
-  now = usualLimits.kept_answers_ms - 1
+  now = usualLimits.keptAnswersMs - 1
   expect(await kept.once('here', 'c', 'f', answer)).toMatchObject({ isReplayed: true })
   now += 1
   await kept.once('here', 'd', 'f', answer)
   expect(kept.size()).toBe(1)
-  expect(usualLimits.kept_answers_ms).toBe(24 * 3_600_000)
+  expect(usualLimits.keptAnswersMs).toBe(24 * 3_600_000)
 })
 
 test('a key is a text with or without quotes', () => {

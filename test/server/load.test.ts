@@ -25,7 +25,7 @@ const path = '/api/sessions/ses_none/audit'
 
 test('F-87 requests of one token: a few are carried out, some wait in line, the rest is refused, and others are served', async () => {
   // GIVEN a server that carries out one request of a token at a time, and has room for one more in line
-  const { ask, begun, open } = await gated({ requests_per_token: 1, queued_per_token: 1 })
+  const { ask, begun, open } = await gated({ requestsPerToken: 1, queuedPerToken: 1 })
   const answers: { status: number; code: string }[] = []
   const audit = async () => {
     const { status, json } = await ask(path)

@@ -28,8 +28,8 @@ async function open() {
   const look = tool({
     name: 'ledger.look',
     input: z.looseObject({}),
-    read_only: true,
-    max_output_bytes: 1_000,
+    readOnly: true,
+    maxOutputBytes: 1_000,
     run: () => `${canary} `.repeat(1_000),
   })
   const critique = { summary: 'Fine.', findings: [{ severity: 'info', title: canary }] }

@@ -20,7 +20,7 @@ import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const pay = tool({
-  name: 'bank.pay', input: z.object({ order: z.int() }), irreversible: true, approval: 'never', key_scope: 'global',
+  name: 'bank.pay', input: z.object({ order: z.int() }), irreversible: true, approval: 'never', keyScope: 'global',
   run: ({ order }) => {
     appendFileSync(new URL('./bank.txt', import.meta.url), order + '\\n')
     return 'paid'
@@ -35,7 +35,7 @@ const payer = agent({
   }),
 })
 export default defineConfig({
-  store: ${JSON.stringify(store)}, agents: { payer }, settings: { lease_ms: 2000 },
+  store: ${JSON.stringify(store)}, agents: { payer }, settings: { leaseMs: 2000 },
   server: { tokens: [{ name: 'test', token: '${token}', scope: 'admin' }] },
 })
 `

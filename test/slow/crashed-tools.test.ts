@@ -41,9 +41,9 @@ const until = async () => {
   return 'calm'
 }
 const options = { input: z.object({}), approval: 'never' }
-const read = tool({ name: 'shop.read', ...options, read_only: true, run: () => crash('read') })
+const read = tool({ name: 'shop.read', ...options, readOnly: true, run: () => crash('read') })
 const pay = tool({ name: 'shop.pay', ...options, irreversible: true, run: () => crash('paid') })
-const wait = tool({ name: 'shop.wait', ...options, read_only: true, run: until })
+const wait = tool({ name: 'shop.wait', ...options, readOnly: true, run: until })
 const told = ({ messages }) => {
   const last = messages.findLast(({ role }) => role === 'tool')
   return last === undefined ? undefined : say(last.consequence.consequence_label + ': ' + last.consequence.error_message)
@@ -142,7 +142,7 @@ test('F-35 worker on PostgreSQL: the crash is recorded, and another worker goes 
   const store = await freshDatabase()
   const project = createProject(scratch.fresh(), agents, crashing, store)
   const reader = agent({ role: 'reader', model: scriptedModel([]) })
-  const sw = await createStatewright({ store, agents: { reader }, max_concurrent_runs: 0 })
+  const sw = await createStatewright({ store, agents: { reader }, maxConcurrentRuns: 0 })
   onTestFinished(() => sw.close())
   const { run_id, session_id } = await sw.runs.start({ agent: 'reader', input: 'Go.' })
   const { exit, err } = await launch(project, ['worker'])
@@ -169,7 +169,7 @@ import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const crash = tool({
-  name: 'shop.read', input: z.object({}), read_only: true,
+  name: 'shop.read', input: z.object({}), readOnly: true,
   run: () => {
     setTimeout(() => { throw new Error('of the tool') }, 5)
     return new Promise(() => {})

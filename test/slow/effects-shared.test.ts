@@ -9,7 +9,7 @@ import { begunPath, pay_timeout_ms, readWitness } from '../support/worker-agents
 import { createWorkplace } from '../support/workplace.ts'
 
 const lease_ms = 1_000
-const named = (worker: string) => ({ settings: { lease_ms, worker, cancel_grace_ms: 50 } })
+const named = (worker: string) => ({ settings: { leaseMs: lease_ms, worker, cancelGraceMs: 50 } })
 
 /** The executions that a tool has begun with. */
 const begun = (witness: string) =>
@@ -39,7 +39,7 @@ async function timeIsOver(sw: Statewright, session_id: string) {
 }
 
 concurrently('F-100 effects: "did not happen" is refused while the tool is at work in another process', async () => {
-  const { sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
+  const { sw, witness, start, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
   // GIVEN a tool that was given up after its timeout, is deaf to its signal, and is still at it in its worker
   await start(4, named('alpha'))
   const run = await sw.runs.start({ agent: 'wirer', input: { order: 1, gate, heeds: false } })
@@ -72,7 +72,7 @@ concurrently('F-100 effects: "did not happen" is refused while the tool is at wo
 concurrently(
   'F-100 effects: "did not happen" is accepted once the database shows that the worker is gone',
   async () => {
-    const { url, sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
+    const { url, sw, witness, start, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
     const alpha = await start(4, named('alpha'))
     const run = await sw.runs.start({ agent: 'wirer', input: { order: 1, gate, heeds: true } })
     const first = await toolBegins(witness)
@@ -93,7 +93,7 @@ concurrently(
 )
 
 concurrently('F-100 effects: a process that leaves while a tool is at work is not taken for gone', async () => {
-  const { sw, witness, join, gate, openGate } = await createWorkplace({ lease_ms })
+  const { sw, witness, join, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
   const alpha = await join(4, named('alpha'))
   const run = await sw.runs.start({ agent: 'wirer', input: { order: 1, gate, heeds: false } })
   await toolBegins(witness)
@@ -112,7 +112,7 @@ concurrently('F-100 effects: a process that leaves while a tool is at work is no
 concurrently(
   'F-101 effects: a stopped worker is waited for, and its tool sees on waking that its lease is over',
   async () => {
-    const { sw, witness, start, gate, openGate } = await createWorkplace({ lease_ms })
+    const { sw, witness, start, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
     // GIVEN a worker that is stopped while its tool waits by a timer of its own
     const alpha = await start(4, named('alpha'))
     const run = await sw.runs.start({ agent: 'wirer', input: { order: 1, gate, heeds: true } })

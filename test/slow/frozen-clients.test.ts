@@ -17,7 +17,7 @@ concurrently(
   'F-104 open: a worker that is frozen in a transaction does not stop appends when another process starts',
   async () => {
     // GIVEN a worker that is stopped while it writes: its transaction stays open, and holds what every writer holds
-    const { url, sw, start } = await createWorkplace({ lease_ms })
+    const { url, sw, start } = await createWorkplace({ leaseMs: lease_ms })
     const frozen = await start(4, { stop_in_transaction: true })
     const first = await sw.runs.start({ agent: 'payer', input: 1 })
     await frozen.until((s): s is { said: 'frozen' } => s.said === 'frozen')
@@ -31,7 +31,7 @@ concurrently(
     })
     // WHEN another process starts, while others go on writing
     const began = performance.now()
-    const opened = openStore(url, { lease_ms, warn: () => {} })
+    const opened = openStore(url, { leaseMs: lease_ms, warn: () => {} })
     await sw.sessions.create({ agent: 'payer' })
     const took = performance.now() - began
     whenFinished(async () => closeStore(await opened))
@@ -60,7 +60,7 @@ concurrently(
     whenFinished(() => proxy.close())
     const lease = 5_000
     // GIVEN the only worker, with all its connections through a proxy, and work that is done
-    const { sw, start } = await createWorkplace({ lease_ms: lease }, database)
+    const { sw, start } = await createWorkplace({ leaseMs: lease }, database)
     const worker = await start(4, { url: proxy.url })
     await (await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 } })).result()
     const before = proxy.connections()
@@ -100,7 +100,7 @@ for (const [first, second] of [
   [-600_000, 600_000],
 ] as const)
   concurrently(`F-102 clocks: a worker ${first / 1000} s off is lost, one ${second / 1000} s off goes on`, async () => {
-    const { sw, start, witness, gate, openGate } = await createWorkplace({ lease_ms, reply_timeout_ms: 1_000 })
+    const { sw, start, witness, gate, openGate } = await createWorkplace({ leaseMs: lease_ms, replyTimeoutMs: 1_000 })
     // GIVEN a worker whose clock is off, which says so, and has an action under way
     const alpha = await start(4, { skew_ms: first })
     const skews = alpha.said.flatMap((s) => (s.said === 'warned' ? [(s.details as { skew_ms?: number }).skew_ms] : []))

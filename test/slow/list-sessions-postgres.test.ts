@@ -23,7 +23,7 @@ async function rowsRead(url: string): Promise<number> {
 test('F-54 list_sessions on PostgreSQL: a filter that fits nothing does not read the other sessions', async () => {
   const store = await freshDatabase()
   const agents = { well: agent({ role: 'well', model: scriptedModel(() => say('Fine.')) }) }
-  const open = () => createStatewright({ store, agents, max_concurrent_runs: 0 })
+  const open = () => createStatewright({ store, agents, maxConcurrentRuns: 0 })
   await (await open()).close()
   for (const [model, tag] of [
     ['summaries', 'succeeded'],

@@ -32,7 +32,7 @@ test.each([
     command: process.execPath,
     args: ['-e', program],
     cwd: folder,
-    tools: { none: { read_only: true } },
+    tools: { none: { readOnly: true } },
   }
   const refused = await mcpWorld({ hostile }, []).catch((error: Error) => error)
   expect(refused).toMatchObject({ code: 'server_unusable', message: expect.stringMatching(sentence) })

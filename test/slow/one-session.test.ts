@@ -10,10 +10,10 @@ import { createWorkplace } from '../support/workplace.ts'
 const lease_ms = 30_000
 
 test('8 agents work at once in one session, on two workers: no gap, no lost result, no starvation', async () => {
-  const { sw, start } = await createWorkplace({ lease_ms })
+  const { sw, start } = await createWorkplace({ leaseMs: lease_ms })
   const rounds = 3
   const [alpha, beta] = await Promise.all(
-    ['alpha', 'beta'].map((worker) => start(4, { settings: { lease_ms, worker } })),
+    ['alpha', 'beta'].map((worker) => start(4, { settings: { leaseMs: lease_ms, worker } })),
   )
   const { session_id } = await sw.sessions.create({ agent: 'reader_0' })
   const handles = await Promise.all(
@@ -61,7 +61,7 @@ test('8 agents work at once in one session, on two workers: no gap, no lost resu
 })
 
 test('what one process asks of a run that another one holds reaches its holder at once', async () => {
-  const { sw, join } = await createWorkplace({ lease_ms })
+  const { sw, join } = await createWorkplace({ leaseMs: lease_ms })
   await join(8)
   const streaming = async (session_id: string, turns = 1) =>
     eventually('it speaks', async () => {
@@ -91,7 +91,7 @@ test('what one process asks of a run that another one holds reaches its holder a
 })
 
 test('a session is closed by a process that holds none of its runs', async () => {
-  const { sw, join } = await createWorkplace({ lease_ms })
+  const { sw, join } = await createWorkplace({ leaseMs: lease_ms })
   await join(8)
   const { session_id, run_id } = await sw.runs.start({ agent: 'speaker', input: 'go' })
   await eventually('it speaks', async () => (await sw.runelog.read(session_id)).find((r) => r.kind === 'turn.started'))
@@ -103,7 +103,7 @@ test('a session is closed by a process that holds none of its runs', async () =>
 })
 
 test('runs wait while their session is paused, and go on in any process when it is resumed', async () => {
-  const { sw, join } = await createWorkplace({ lease_ms })
+  const { sw, join } = await createWorkplace({ leaseMs: lease_ms })
   await join(8)
   const { session_id } = await sw.sessions.create({ agent: 'reader' })
   const first = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 }, session_id })

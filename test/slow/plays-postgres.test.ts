@@ -30,7 +30,7 @@ const postgres: Store = {
   name: 'PostgreSQL',
   is_in_step: false,
   // Whatever is killed in these plays is surely dead; that one may wake late is played with real processes.
-  settings: { late_worker_ms: null },
+  settings: { lateWorkerMs: null },
   async open() {
     // A play that failed leaves its store open; the others must not suffer for it.
     if (unclosed !== undefined) await closeStore(unclosed)

@@ -7,7 +7,7 @@ import { createWorkplace } from '../support/workplace.ts'
 const lease_ms = 1_000
 
 test('a run of a dead worker that one has put back and holds is not taken from it by another who saw it lost', async () => {
-  const { url, sw, start, join, gate, openGate } = await createWorkplace({ lease_ms })
+  const { url, sw, start, join, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
   const work = { agent: 'reader', input: { pages: 1, ms: 50, gate } }
   const takings = async (session_id: string) =>
     (await sw.runelog.read(session_id)).filter((r) => r.kind === 'run.moved' && r.to === 'running').length
@@ -15,7 +15,7 @@ test('a run of a dead worker that one has put back and holds is not taken from i
     eventually(`it was taken ${times} times`, async () => (await takings(session_id)) === times || undefined)
 
   // GIVEN a worker with no place left, which is slow to read of the run that it will see lost
-  const slow = await openStore(url, { lease_ms, warn: () => {} })
+  const slow = await openStore(url, { leaseMs: lease_ms, warn: () => {} })
   let lost = ''
   let isReading = false
   const reading = Promise.withResolvers<void>()

@@ -7,7 +7,7 @@ import { createWorkplace } from '../support/workplace.ts'
 
 test('a database that is away for longer than a lease costs a worker its runs, and not its work', async () => {
   const lease_ms = 1_000
-  const { url, sw, join, gate, openGate } = await createWorkplace({ lease_ms })
+  const { url, sw, join, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
   const proxy = await startCuttingProxy(url)
   onTestFinished(proxy.close)
   const warnings: unknown[] = []
@@ -37,7 +37,7 @@ test('a database that is away for longer than a lease costs a worker its runs, a
 })
 
 test('a worker whose connection breaks while it reports a job as done goes on taking jobs', async () => {
-  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const { url, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   const warnings: unknown[] = []
   const worker = await join(4, { warn: (_, details) => warnings.push(details) })
   // A number that was drawn stays drawn, also when the transaction dies.
@@ -61,7 +61,7 @@ test('a worker whose connection breaks while it reports a job as done goes on ta
 })
 
 test('F-105 queue: what a broken queue had fetched and never brought is brought by the next one', async () => {
-  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const { url, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   const worker = await join(4, { warn: () => {} })
   // GIVEN a job that the queue of the worker has fetched by the books, and whose answer was lost
   await ask(
@@ -96,7 +96,7 @@ test('F-105 queue: what a broken queue had fetched and never brought is brought 
 })
 
 test('F-105 queue: a job whose fetch was carried out and never answered is brought again soon', async () => {
-  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const { url, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   const proxy = await startCuttingProxy(url)
   onTestFinished(proxy.close)
   // GIVEN a worker whose queue has looked around and found nothing to do
@@ -116,7 +116,7 @@ test('F-105 queue: a job whose fetch was carried out and never answered is broug
 })
 
 test('a worker that leaves while the database is away closes all that it had open', async () => {
-  const { url, join } = await createWorkplace({ lease_ms: 1_000 })
+  const { url, join } = await createWorkplace({ leaseMs: 1_000 })
   const proxy = await startCuttingProxy(url)
   const warnings: unknown[] = []
   const worker = await join(4, { store: proxy.url, warn: (message) => warnings.push(message) })

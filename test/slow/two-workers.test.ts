@@ -51,7 +51,7 @@ async function logsOf(sw: Statewright): Promise<ReadonlyMap<string, readonly Run
 
 test('200 payments on two workers, one of them stopped between the record and the deed: none is made twice', async () => {
   const runs = 200
-  const { witness, sw, start } = await createWorkplace({ lease_ms })
+  const { witness, sw, start } = await createWorkplace({ leaseMs: lease_ms })
   const [stopped, other] = [await start(16, { stop_at_payment: 40 }), await start(16)]
   const begun = Date.now()
   const handles = await Promise.all(

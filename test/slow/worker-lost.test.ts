@@ -14,16 +14,16 @@ const taken = (runes: readonly Rune[], run_id: string) =>
 
 test('a worker is killed: its runs go on with another one within 10 s', async () => {
   // The usual lease, since it is the usual time that counts.
-  const { sw, start, gate, openGate } = await createWorkplace({ lease_ms: 5_000 })
+  const { sw, start, gate, openGate } = await createWorkplace({ leaseMs: 5_000 })
   const runs = 8
-  const alpha = await start(runs, { settings: { lease_ms: 5_000, worker: 'alpha' } })
+  const alpha = await start(runs, { settings: { leaseMs: 5_000, worker: 'alpha' } })
   const work = { agent: 'reader', input: { pages: 3, ms: 100, gate } }
   const handles = await Promise.all(Array.from({ length: runs }, () => sw.runs.start(work)))
   const logs = () => Promise.all(handles.map(({ session_id }) => sw.runelog.read(session_id)))
   await eventually('all are taken', async () =>
     (await logs()).every((log, i) => taken(log, handles[i]?.run_id ?? '').length > 0) ? true : undefined,
   )
-  await start(runs, { settings: { lease_ms: 5_000, worker: 'beta' } })
+  await start(runs, { settings: { leaseMs: 5_000, worker: 'beta' } })
   const killed_at = Date.now()
   alpha.signal('SIGKILL')
   expect(await alpha.over).toBe('SIGKILL')
@@ -45,12 +45,12 @@ test('a worker is killed: its runs go on with another one within 10 s', async ()
 
 test('a worker that is told to stop hands its runs over at once', async () => {
   const lease_ms = 30_000
-  const { sw, join, gate, openGate } = await createWorkplace({ lease_ms })
-  const alpha = await join(4, { settings: { lease_ms, worker: 'alpha', cancel_grace_ms: 50 } })
+  const { sw, join, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
+  const alpha = await join(4, { settings: { leaseMs: lease_ms, worker: 'alpha', cancelGraceMs: 50 } })
   const handle = await sw.runs.start({ agent: 'reader', input: { pages: 2, ms: 100, gate } })
   const log = () => sw.runelog.read(handle.session_id)
   await eventually('it reads', async () => (await log()).find((r) => r.kind === 'contract.moved'))
-  await join(4, { settings: { lease_ms, worker: 'beta' } })
+  await join(4, { settings: { leaseMs: lease_ms, worker: 'beta' } })
   const told_at = Date.now()
   await alpha.close()
   openGate()
@@ -63,7 +63,7 @@ test('a worker that is told to stop hands its runs over at once', async () => {
 
 test('deadlines: one that passes while no worker is there is applied by the next worker', async () => {
   const reply_timeout_ms = 3_000
-  const { url, sw, start } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms })
+  const { url, sw, start } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: reply_timeout_ms })
   const first = await start(4)
   const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
   const question = await eventually('it asks', async () => (await sw.inbox.list())[0])
@@ -84,7 +84,7 @@ test('deadlines: one that passes while no worker is there is applied by the next
 })
 
 test('a deadline that lies ahead fires on time in a process that never heard of the question', async () => {
-  const { sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 3_000 })
+  const { sw, join } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: 3_000 })
   const first = await join(4)
   const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
   const { deadline } = await eventually('it asks', async () => (await sw.inbox.list())[0])
@@ -99,7 +99,7 @@ test('a deadline that lies ahead fires on time in a process that never heard of 
 })
 
 test('jobs that a dead worker had fetched are brought to another one within seconds', async () => {
-  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const { url, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   await join(4)
   await ask(url, `INSERT INTO statewright.worker VALUES ('dead', 'pool-dead', now() + interval '1 second')`)
   // As a worker leaves it that dies between fetching the job and taking the run: the queue would keep it for 4 hours.
@@ -122,7 +122,7 @@ test('jobs that a dead worker had fetched are brought to another one within seco
 test('what a dead worker had is freed only when its leases, which end a moment later, have ended too', async () => {
   // GIVEN a worker whose row has just run out
   const lease_ms = 40_000
-  const { url } = await createWorkplace({ lease_ms })
+  const { url } = await createWorkplace({ leaseMs: lease_ms })
   const pool = new pg.Pool({ connectionString: url, max: 1 })
   onTestFinished(() => pool.end())
   const members = createMembers(pool, lease_ms)
@@ -139,7 +139,7 @@ test('what a dead worker had is freed only when its leases, which end a moment l
 })
 
 test('deadlines: one that a vanished worker had fetched is brought to another worker', async () => {
-  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 3_000 })
+  const { url, sw, join } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: 3_000 })
   const first = await join(4)
   const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
   const { interaction_id } = await eventually('it asks', async () => (await sw.inbox.list())[0])
@@ -157,7 +157,7 @@ test('deadlines: one that a vanished worker had fetched is brought to another wo
 })
 
 test('nothing is at rest while a run has lost its worker', async () => {
-  const { url, sw, start, join, gate, openGate } = await createWorkplace({ lease_ms: 1_000 })
+  const { url, sw, start, join, gate, openGate } = await createWorkplace({ leaseMs: 1_000 })
   const alpha = await start(4)
   const handle = await sw.runs.start({ agent: 'reader', input: { pages: 5, ms: 20, gate } })
   await eventually('it reads', async () =>
@@ -175,7 +175,7 @@ test('nothing is at rest while a run has lost its worker', async () => {
 })
 
 test('a run whose wake was lost altogether is found', async () => {
-  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const { url, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   const handle = await sw.runs.start({ agent: 'signer', input: 'go', mode: 'auto' })
   await ask(url, 'DELETE FROM statewright_jobs._private_jobs')
   await join(4)
@@ -190,7 +190,7 @@ const late = {
 }
 for (const [what, change] of Object.entries(late)) {
   test(`F-105 lost wakes: a run whose job ${what} is brought now`, async () => {
-    const { url, sw, join } = await createWorkplace({ lease_ms: 5_000 })
+    const { url, sw, join } = await createWorkplace({ leaseMs: 5_000 })
     // GIVEN a worker without the agent, which is alive and brings the run to no one
     await join(1, { agents: { other: agent({ role: 'other', model: scriptedModel([]) }) }, warn: () => {} })
     const handle = await sw.runs.start({ agent: 'signer', input: 'go', mode: 'auto' })
@@ -211,7 +211,7 @@ for (const [what, change] of Object.entries(late)) {
 }
 
 test('a deadline whose wake was lost altogether, as with a queue that was not restored, is applied', async () => {
-  const { url, sw, join } = await createWorkplace({ lease_ms: 1_000, reply_timeout_ms: 1_000 })
+  const { url, sw, join } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: 1_000 })
   const first = await join(4)
   const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
   await eventually('it asks', async () => (await sw.inbox.list())[0])
@@ -222,7 +222,7 @@ test('a deadline whose wake was lost altogether, as with a queue that was not re
 })
 
 test('only the first process that comes looks after what waits for people', async () => {
-  const { agents, sw, join } = await createWorkplace({ lease_ms: 30_000 })
+  const { agents, sw, join } = await createWorkplace({ leaseMs: 30_000 })
   const first = await join(4)
   const { session_id, run_id } = await sw.runs.start({ agent: 'signer', input: 'go' })
   await eventually('it asks', async () => (await sw.inbox.list())[0])
@@ -244,7 +244,7 @@ test('only the first process that comes looks after what waits for people', asyn
 })
 
 test('a worker that lacks an agent leaves its runs to those who have it', async () => {
-  const { agents, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+  const { agents, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   const { signer: _, ...others } = agents
   const warnings: string[] = []
   await join(4, { agents: others, warn: (_message, details) => warnings.push(JSON.stringify(details)) })
@@ -255,7 +255,7 @@ test('a worker that lacks an agent leaves its runs to those who have it', async 
 })
 
 test('a run that is brought again while it only waits takes no place from those that it waits for', async () => {
-  const { url, agents, join } = await createWorkplace({ lease_ms: 1_000 })
+  const { url, agents, join } = await createWorkplace({ leaseMs: 1_000 })
   const model = scriptedModel([call('delegate.signer', { task: 'go' }), say('done')])
   const lead = agent({ role: 'lead', delegates: ['signer'], model })
   const worker = await join(1, { agents: { ...agents, lead } })

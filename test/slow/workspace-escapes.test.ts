@@ -83,9 +83,9 @@ const fetch: FetchOptions = {
 
 /** Plays one call through the whole runtime, and says what was recorded of it. */
 async function played(name: string, args: Json) {
-  const tools = workspaceTools({ root, fetch, shell: { timeout_ms: 20_000 } })
+  const tools = workspaceTools({ root, fetch, shell: { timeoutMs: 20_000 } })
   const worker = agent({ role: 'worker', model: scriptedModel([call(name, args), say('done')]), tools })
-  const policy = { mode: 'full_access' as const, pre_approved: ['shell.exec'] }
+  const policy = { mode: 'full_access' as const, preApproved: ['shell.exec'] }
   const world = await createWorld({ agents: { worker }, policy })
   onTestFinished(() => world.end())
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })

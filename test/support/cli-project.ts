@@ -32,7 +32,7 @@ const refund = tool({
   run: ({ order }) => ({ refunded: order }),
 })
 const note = tool({ name: 'orders.note', input: order, approval: 'always', run: ({ order }) => ({ noted: order }) })
-const look = tool({ name: 'orders.look', input: order, read_only: true, run: ({ order }) => ({ order, cents: 4200 }) })
+const look = tool({ name: 'orders.look', input: order, readOnly: true, run: ({ order }) => ({ order, cents: 4200 }) })
 
 const obedient = agent({
   role: 'obedient',

@@ -34,13 +34,13 @@ export function consoleAgents(folder: string): Readonly<Record<string, Agent>> {
   const look = tool({
     name: 'orders.look',
     input: z.object({ order: z.int() }),
-    read_only: true,
+    readOnly: true,
     run: ({ order }) => ({ order, cents: 4_200, paid: true }),
   })
   const stock = tool({
     name: 'stock.count',
     input: z.object({ item: z.string() }),
-    read_only: true,
+    readOnly: true,
     run: async ({ item }) => {
       await delay(300)
       return { item, count: 7 }
@@ -51,7 +51,7 @@ export function consoleAgents(folder: string): Readonly<Record<string, Agent>> {
     input: z.object({ order: z.int(), cents: z.int(), note: z.string().optional() }),
     irreversible: true,
     approval: 'always',
-    run: ({ order }, { idempotency_key }) => ({ refunded: order, receipt: idempotency_key.slice(0, 8) }),
+    run: ({ order }, { idempotencyKey }) => ({ refunded: order, receipt: idempotencyKey.slice(0, 8) }),
   })
   // The first time it begins and never ends: killing the process leaves an unknown outcome.
   const wire = tool({
@@ -59,7 +59,7 @@ export function consoleAgents(folder: string): Readonly<Record<string, Agent>> {
     input: z.object({ order: z.int() }),
     irreversible: true,
     approval: 'never',
-    timeout_ms: 1_000,
+    timeoutMs: 1_000,
     run: async ({ order }, { signal }) => {
       const begun = `${folder}/wire-${order}`
       const isFirst = !existsSync(begun)

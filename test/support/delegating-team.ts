@@ -26,5 +26,5 @@ export function team(limit = 64, more: Partial<WorldOptions> = {}) {
     model: scriptedModel([call('notes.write', { text: 'a' }), say('I wrote it.')]),
     tools: [write],
   })
-  return createWorld({ agents: { lead, scribe }, max_concurrent_runs: limit, ...more })
+  return createWorld({ agents: { lead, scribe }, maxConcurrentRuns: limit, ...more })
 }

@@ -89,7 +89,7 @@ export function hostileConfig(store: string): StatewrightOptions {
         model,
         tools: [give],
         mcp: ['evil'],
-        retries: { tries: 1, first_delay_ms: 1, longest_delay_ms: 1 },
+        retries: { tries: 1, firstDelayMs: 1, longestDelayMs: 1 },
       }),
     },
     mcp: {
@@ -108,7 +108,7 @@ export function hostileConfig(store: string): StatewrightOptions {
     // Every text is searched for these: a plain one, one that looks escaped, and one with letters that have two forms.
     secrets: hostileSecrets,
     policy: { mode: 'full_access' },
-    settings: { error_threshold: 1_000_000 },
+    settings: { errorThreshold: 1_000_000 },
     warn: () => {},
   }
 }

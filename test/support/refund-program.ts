@@ -35,10 +35,10 @@ const refund = tool({
   input: z.object({ order: z.int() }),
   irreversible: true,
   approval: 'never',
-  timeout_ms: 1_000,
-  async run({ order }, { idempotency_key, signal }) {
+  timeoutMs: 1_000,
+  async run({ order }, { idempotencyKey, signal }) {
     const manner = given.manners[Math.min(attempts++, given.manners.length - 1)]
-    const body = JSON.stringify({ order, idempotency_key })
+    const body = JSON.stringify({ order, idempotency_key: idempotencyKey })
     try {
       const answered = await fetch(`${given.bank}/${manner}`, { method: 'POST', body, signal })
       const said = await answered.text()

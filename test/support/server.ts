@@ -42,7 +42,7 @@ export async function startServer(backend: Backend, options: Partial<ServerOptio
     timers: systemTimers,
     ...options,
     // A test that is busy with itself for some seconds finds its line as it left it.
-    limits: { keep_alive_ms: 600_000, ...options.limits },
+    limits: { keepAliveMs: 600_000, ...options.limits },
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`

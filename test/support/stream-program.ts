@@ -39,7 +39,7 @@ export type Report =
 const { store, port, talking } = JSON.parse(process.argv[2] ?? '') as ProgramOptions
 const report = (what: Report) => process.send?.(what)
 
-const lookUp = tool({ name: 'shop.look_up', input: z.looseObject({}), read_only: true, run: () => ({ found: 1 }) })
+const lookUp = tool({ name: 'shop.look_up', input: z.looseObject({}), readOnly: true, run: () => ({ found: 1 }) })
 const model = scriptedModel(
   (_request, answered) =>
     answered % 3 === 2
@@ -49,7 +49,7 @@ const model = scriptedModel(
 )
 const sw = await createStatewright({
   store,
-  agents: { talker: agent({ role: 'talker', model, tools: [lookUp], max_rounds: 10 }) },
+  agents: { talker: agent({ role: 'talker', model, tools: [lookUp], maxRounds: 10 }) },
   policy: { mode: 'full_access' },
 })
 

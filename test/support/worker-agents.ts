@@ -43,9 +43,9 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
     input: z.object({ order: z.int() }),
     irreversible: true,
     approval: 'never',
-    timeout_ms: pay_timeout_ms,
-    async run({ order }, { execution_id }) {
-      witness(witnessPath, { order, execution_id, pid: process.pid })
+    timeoutMs: pay_timeout_ms,
+    async run({ order }, { executionId }) {
+      witness(witnessPath, { order, execution_id: executionId, pid: process.pid })
       // It has happened, and for a while only the world outside knows.
       await delay(100)
       return { paid: order }
@@ -54,7 +54,7 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
   const read = tool({
     name: 'page.read',
     input: z.object({ page: z.int(), ms: z.int(), gate: z.string().optional() }),
-    read_only: true,
+    readOnly: true,
     approval: 'never',
     // It is not over before the gate is open, so that a test decides when, and not the speed of a machine.
     async run({ page, ms, gate }, { signal }) {
@@ -69,13 +69,13 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
     input: z.object({ order: z.int(), gate: z.string(), heeds: z.boolean() }),
     irreversible: true,
     approval: 'never',
-    timeout_ms: pay_timeout_ms,
-    async run({ order, gate, heeds }, { execution_id, signal }) {
-      appendFileSync(begunPath(witnessPath), `${execution_id}\n`)
+    timeoutMs: pay_timeout_ms,
+    async run({ order, gate, heeds }, { executionId, signal }) {
+      appendFileSync(begunPath(witnessPath), `${executionId}\n`)
       do await delay(20)
       while (!existsSync(gate))
       if (heeds && signal.aborted) throw new Error('It was held back.')
-      witness(witnessPath, { order, execution_id, pid: process.pid })
+      witness(witnessPath, { order, execution_id: executionId, pid: process.pid })
       return { wired: order }
     },
     async probe(_, { order }) {
@@ -93,7 +93,7 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
   const reader = agent({
     role: 'reader',
     tools: [read],
-    max_rounds: 200,
+    maxRounds: 200,
     model: scriptedModel(({ messages }) => {
       const { pages, ...how } = input(messages) as { pages: number; ms: number; gate?: string }
       const page = sinceInput(messages).filter(({ role }) => role === 'tool').length

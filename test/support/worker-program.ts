@@ -17,7 +17,7 @@ export interface ProgramOptions {
   readonly url: string
   readonly witness: string
   readonly limit: number
-  readonly settings: Partial<Settings> & { readonly lease_ms: number }
+  readonly settings: Partial<Settings> & { readonly leaseMs: number }
   /** How far the clock of its machine is ahead. The monotonic clock is right. */
   readonly skew_ms?: number
   /** Stops itself in the middle of the first transaction in which it would begin a payment. */
@@ -111,12 +111,12 @@ function freezeInTransaction() {
 }
 
 if (stop_in_transaction) freezeInTransaction()
-const store = await openStore(url, { lease_ms: settings.lease_ms, warn })
+const store = await openStore(url, { leaseMs: settings.leaseMs, warn })
 const sw = await createStatewright({
   store: { ...store, runelog: watched(store.runelog) },
   agents: workerAgents(witness),
   settings,
-  max_concurrent_runs: limit,
+  maxConcurrentRuns: limit,
   warn,
 })
 say({ said: 'ready' })

@@ -11,19 +11,19 @@ import type { ProgramOptions } from './worker-program.ts'
 const scratch = scratchFolder('workplace')
 
 /** A database of its own, a witness outside of it, workers in processes of their own, and one that only gives commands. */
-export async function createWorkplace(settings: Partial<Settings> & { readonly lease_ms: number }, database?: string) {
+export async function createWorkplace(settings: Partial<Settings> & { readonly leaseMs: number }, database?: string) {
   const url = database ?? (await freshDatabase())
   const folder = scratch.fresh()
   const witness = `${folder}/witness`
   const gate = `${folder}/gate`
   const agents = workerAgents(witness)
-  const sw = await createStatewright({ store: url, agents, settings, max_concurrent_runs: 0 })
+  const sw = await createStatewright({ store: url, agents, settings, maxConcurrentRuns: 0 })
   whenFinished(() => sw.close())
   const start = (limit: number, more: Partial<ProgramOptions> = {}) =>
     startWorkerProcess({ url, witness, limit, settings, ...more })
   /** A worker in this process, for what needs no process to end. */
   const join = async (limit: number, more: Partial<StatewrightOptions> = {}) => {
-    const joined = await createStatewright({ store: url, agents, settings, max_concurrent_runs: limit, ...more })
+    const joined = await createStatewright({ store: url, agents, settings, maxConcurrentRuns: limit, ...more })
     whenFinished(() => joined.close())
     return joined
   }

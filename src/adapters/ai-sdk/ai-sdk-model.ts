@@ -1,6 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Model, ModelEvent, ModelRequest, ProviderModel } from '../../runtime/model.ts'
+import { refuseUnknown } from '../../runtime/shape-problems.ts'
 import { classifyError, errorEvent } from './classify-error.ts'
 import { toPrompt } from './prompt.ts'
 import type { CallOptions, ProviderOptions, StreamingModel } from './provider-shapes.ts'
@@ -8,10 +9,10 @@ import { createPartReader } from './read-part.ts'
 import { type WireNames, wireNames } from './wire-names.ts'
 
 export interface ModelSettings {
-  readonly max_output_tokens?: number
+  readonly maxOutputTokens?: number
   readonly temperature?: number
   /** Passed on as they are, by provider: `{ anthropic: { … } }`. */
-  readonly provider_options?: ProviderOptions
+  readonly providerOptions?: ProviderOptions
   /** Is told what the provider's package cannot do, once for each thing. */
   readonly warn?: (message: string) => void
 }
@@ -22,6 +23,8 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
     const problem = 'It has no doStream. Pass the model object of a provider package, such as openai("gpt-5").'
     throw faults.bad_definition({ what: 'model', name: 'aiSdkModel', problem })
   }
+  const known = ['maxOutputTokens', 'temperature', 'providerOptions', 'warn']
+  refuseUnknown({ what: 'model', name: 'aiSdkModel' }, settings, known)
   // The packages of AI SDK providers declare each version of the interface apart; what is called here is in both.
   const model = given as unknown as StreamingModel
   const warn = onceEach(settings.warn)
@@ -79,7 +82,7 @@ async function* listen(asked: Asked): AsyncGenerator<ModelEvent, undefined> {
 }
 
 function callOptions({ model, request, settings, signal: abortSignal }: Asked, names: WireNames): CallOptions {
-  const { max_output_tokens, temperature, provider_options } = settings
+  const { maxOutputTokens, temperature, providerOptions } = settings
   const tools = request.tools.map(({ name, description, input_schema }) => ({
     type: 'function' as const,
     name: names.toWire(name),
@@ -89,9 +92,9 @@ function callOptions({ model, request, settings, signal: abortSignal }: Asked, n
   return {
     prompt: toPrompt(request, names, idOf(model)),
     ...(tools.length > 0 && { tools, toolChoice: { type: 'auto' } }),
-    ...(max_output_tokens !== undefined && { maxOutputTokens: max_output_tokens }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
-    ...(provider_options !== undefined && { providerOptions: provider_options }),
+    ...(providerOptions !== undefined && { providerOptions }),
     abortSignal,
   }
 }

@@ -102,7 +102,7 @@ export const errorTypes = {
   bad_request:      { retryable: false, says: 'The provider refused the request.' },
   context_too_long: { retryable: false, says: 'The dialogue is longer than the model can read.' },
   content_refused:  { retryable: false, says: 'The provider refused to work with this content.' },
-  answer_too_long:  { retryable: false, says: 'The answer reached its limit in the middle of a call; none of its calls was made. Allow more with max_output_tokens.' },
+  answer_too_long:  { retryable: false, says: 'The answer reached its limit in the middle of a call; none of its calls was made. Allow more with maxOutputTokens.' },
 } as const satisfies Record<string, ErrorType>
 
 export type ErrorTypeName = keyof typeof errorTypes

@@ -105,7 +105,7 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
     })
     client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => elicit(params, underWay, mcpReq.signal))
     try {
-      await client.connect(transport, { timeout: server.connect_timeout_ms })
+      await client.connect(transport, { timeout: server.connectTimeoutMs })
     } catch (error) {
       await client.close().catch(() => undefined)
       const said = complaints() === '' ? '' : `. It said: ${complaints()}`
@@ -119,7 +119,7 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
 
   function toolsOf(made: Live): Promise<readonly Listed[]> {
     made.tools ??= made.client
-      .listTools(undefined, { timeout: server.connect_timeout_ms, cacheMode: 'refresh' })
+      .listTools(undefined, { timeout: server.connectTimeoutMs, cacheMode: 'refresh' })
       .then(({ tools }) => bounded(tools))
     return made.tools.catch((error) => {
       made.tools = undefined

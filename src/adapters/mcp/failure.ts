@@ -44,7 +44,7 @@ export function marked(message: string, error_kind: string, cause?: unknown): Er
 }
 
 function unclear(message: string, error_kind: string, cause: unknown): Error {
-  return Object.assign(new Error(message, { cause }), { error_kind, outcome_unknown: true })
+  return Object.assign(new Error(message, { cause }), { error_kind, outcomeUnknown: true })
 }
 
 export function messageOf(thrown: unknown): string {

@@ -19,16 +19,16 @@ interface Ports {
 /** A tool of a server as one of ours. Models are told the server's own schema, word for word. */
 export function mcpTool(server_name: string, server: McpServer, listed: Listed, { connection, warn }: Ports): Tool {
   const properties = propertiesOf(server, listed)
-  const { $schema, ...input_schema } = listed.inputSchema as Record<string, Json>
+  const { $schema, ...inputSchema } = listed.inputSchema as Record<string, Json>
   return tool({
     ...properties,
     name: nameOf(server_name, listed.name),
     description: descriptionOf(server_name, server, listed.description ?? ''),
     input: shapeOf(listed.inputSchema, (problem) => warn(`${printableName(listed.name)}: ${problem}`)),
-    input_schema,
+    inputSchema,
     version: versionOf(server),
-    parallel: properties.read_only,
-    max_output_bytes: server.max_output_bytes,
+    parallel: properties.readOnly,
+    maxOutputBytes: server.maxOutputBytes,
     // Only the config declares that two calls are one action; without that, each call is its own action.
     dedupe: Object.hasOwn(server.tools, listed.name) && server.tools[listed.name]?.irreversible === true,
     run: async (args, context) => readResult(await connection.call(listed, args as Json, context)),
@@ -66,7 +66,7 @@ function versionOf(server: McpServer): string {
     : canonicalJson({ command: server.command, args: server.args, cwd: server.cwd ?? null })
 }
 
-type Properties = Pick<Tool, 'irreversible' | 'idempotent' | 'read_only' | 'approval' | 'timeout_ms'>
+type Properties = Pick<Tool, 'irreversible' | 'idempotent' | 'readOnly' | 'approval' | 'timeoutMs'>
 
 /**
  * What holds for a tool of a server. Annotations are hints of a server that may
@@ -79,15 +79,15 @@ export function propertiesOf(server: McpServer, { name, annotations = {} }: List
     server.trusted && server.relax.includes(hint) && says === true
   const declared = Object.hasOwn(server.tools, name) ? server.tools[name] : undefined
 
-  const read_only = declared?.read_only ?? believed('read_only', annotations.readOnlyHint)
-  const idempotent = read_only || (declared?.idempotent ?? believed('idempotent', annotations.idempotentHint))
-  const isReversible = read_only || believed('reversible', annotations.destructiveHint === false)
+  const readOnly = declared?.readOnly ?? believed('read_only', annotations.readOnlyHint)
+  const idempotent = readOnly || (declared?.idempotent ?? believed('idempotent', annotations.idempotentHint))
+  const isReversible = readOnly || believed('reversible', annotations.destructiveHint === false)
   return {
-    read_only,
+    readOnly,
     idempotent,
     irreversible: declared?.irreversible ?? !isReversible,
     approval: declared?.approval ?? server.approval ?? (server.trusted ? 'inherit' : 'always'),
-    timeout_ms: declared?.timeout_ms ?? server.timeout_ms,
+    timeoutMs: declared?.timeoutMs ?? server.timeoutMs,
   }
 }
 

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { closedObject } from '../../runtime/shape-problems.ts'
+import { closedObject, fieldIssues } from '../../runtime/shape-problems.ts'
 
 /** What may be declared about one tool of a server, in the config. It wins over what the server says. */
 const declared = closedObject({
   irreversible: z.boolean().optional(),
   idempotent: z.boolean().optional(),
-  read_only: z.boolean().optional(),
+  readOnly: z.boolean().optional(),
   approval: z.enum(['inherit', 'always', 'never']).optional(),
-  timeout_ms: z.int().min(1).optional(),
+  timeoutMs: z.int().min(1).optional(),
 })
 
 /** Annotations that a trusted server may relax the defaults with. */
@@ -19,10 +19,10 @@ const common = {
   relax: z.array(hints).default(['read_only', 'idempotent', 'reversible']),
   /** For every tool that nothing else is said about. Without it: always, and inherit for a trusted server. */
   approval: z.enum(['inherit', 'always', 'never']).optional(),
-  timeout_ms: z.int().min(1).default(120_000),
-  max_output_bytes: z.int().min(256).default(64_000),
+  timeoutMs: z.int().min(1).default(120_000),
+  maxOutputBytes: z.int().min(256).default(64_000),
   /** How long the server may take to start and to list its tools. */
-  connect_timeout_ms: z.int().min(1).default(30_000),
+  connectTimeoutMs: z.int().min(1).default(30_000),
   /** By the server's name of the tool. */
   tools: z.record(z.string(), declared).default({}),
 }
@@ -54,13 +54,7 @@ export const mcpServer = z.unknown().transform((given, context) => {
   const shape = Object.hasOwn(Object(given), 'url') ? remoteServer : localServer
   const read = shape.safeParse(given)
   if (read.success) return read.data
-  for (const issue of read.error.issues)
-    for (const key of issue.code === 'unrecognized_keys' ? issue.keys : [undefined])
-      context.addIssue({
-        code: 'custom',
-        path: [...issue.path, ...(key === undefined ? [] : [key])],
-        message: issue.message,
-      })
+  for (const { path, message } of fieldIssues(read.error)) context.addIssue({ code: 'custom', path, message })
   return z.NEVER
 })
 

@@ -11,9 +11,9 @@ import { breach } from './breach.ts'
 export interface FetchOptions {
   /** Host names that may be reached: `example.com`, or `*.example.com` for everything below it. */
   readonly allow: readonly string[]
-  readonly timeout_ms?: number
-  readonly max_output_bytes?: number
-  readonly max_redirects?: number
+  readonly timeoutMs?: number
+  readonly maxOutputBytes?: number
+  readonly maxRedirects?: number
   /** How names become addresses, and which addresses may be reached. A test has its own. */
   readonly lookup?: LookupFunction
   readonly isReachable?: (address: string) => boolean
@@ -21,14 +21,14 @@ export interface FetchOptions {
 
 /** Reads pages of the hosts that the config allows. */
 export function fetchTool(options: FetchOptions): Tool {
-  const { timeout_ms = 30_000, max_output_bytes = 64_000 } = options
+  const { timeoutMs = 30_000, maxOutputBytes = 64_000 } = options
   return tool({
     name: 'http.fetch',
     description: `Reads a page over HTTP. It reaches ${options.allow.join(', ')}.`,
     input: z.object({ url: z.string().min(1) }),
-    read_only: true,
-    timeout_ms,
-    max_output_bytes,
+    readOnly: true,
+    timeoutMs,
+    maxOutputBytes,
     run: ({ url }, context) => fetched(url, options, context),
   })
 }
@@ -37,7 +37,7 @@ const most_bytes = 4_000_000
 
 async function fetched(given: string, options: FetchOptions, { signal, redact }: ToolContext): Promise<Json> {
   let url = given
-  for (let left = options.max_redirects ?? 5; ; left--) {
+  for (let left = options.maxRedirects ?? 5; ; left--) {
     // Every step is judged as the first one was: a host that may be reached could send us anywhere.
     const checked = allowed(url, options)
     const response = await get(checked, options, signal)

@@ -14,8 +14,8 @@ import type { Root } from './root.ts'
 export interface ShellOptions {
   /** Without it, a command gets a network of its own with nothing in it. */
   readonly network?: boolean
-  readonly timeout_ms?: number
-  readonly max_output_bytes?: number
+  readonly timeoutMs?: number
+  readonly maxOutputBytes?: number
 }
 
 /**
@@ -24,7 +24,7 @@ export interface ShellOptions {
  * tool is off unless it is configured, and asks each time.
  */
 export function shellTool(root: Root, options: ShellOptions): Tool {
-  const { network = false, timeout_ms = 60_000, max_output_bytes = 64_000 } = options
+  const { network = false, timeoutMs = 60_000, maxOutputBytes = 64_000 } = options
   const sandbox = openSandbox(root.path, network)
   return tool({
     name: 'shell.exec',
@@ -33,11 +33,11 @@ export function shellTool(root: Root, options: ShellOptions): Tool {
     irreversible: true,
     dedupe: false,
     approval: 'always',
-    timeout_ms,
-    max_output_bytes,
+    timeoutMs,
+    maxOutputBytes,
     run: ({ command }, context) => {
       refuseBeside(root)
-      return execute(root.path, sandbox(command), max_output_bytes, context)
+      return execute(root.path, sandbox(command), maxOutputBytes, context)
     },
   })
 }

@@ -1,6 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { makeFolder } from '../../runelog/make-folder.ts'
+import { refuseUnknown } from '../../runtime/shape-problems.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import { type FetchOptions, fetchTool } from './fetch.ts'
 import { fileTools } from './files.ts'
@@ -20,6 +21,16 @@ export interface WorkspaceOptions {
 /** Tools for a working agent: files, and if they are asked for, commands and pages. */
 export function workspaceTools(options: WorkspaceOptions): Tool[] {
   const { root, shell, fetch }: WorkspaceOptions = Object(options)
+  const limits = ['timeoutMs', 'maxOutputBytes']
+  refuseUnknown({ what: 'tool', name: 'workspaceTools' }, options, ['root', 'shell', 'fetch'])
+  refuseUnknown({ what: 'tool', name: 'shell' }, shell ?? {}, ['network', ...limits])
+  refuseUnknown({ what: 'tool', name: 'fetch' }, fetch ?? {}, [
+    'allow',
+    ...limits,
+    'maxRedirects',
+    'lookup',
+    'isReachable',
+  ])
   const opened = rootAt(root)
   return [
     ...fileTools(opened),

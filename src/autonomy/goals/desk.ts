@@ -76,5 +76,5 @@ export function dismiss({ state, batch }: Desk, { agent_id }: Pick<TaskView, 'ag
 /** A planner and a critic look; what changes something is for tasks that were judged. */
 export function readOnlyTools({ engine }: Desk, agent: string) {
   const { registry } = engine.agents.get(agent) ?? {}
-  return (registry?.names ?? []).filter((name) => registry?.find(name)?.read_only === true).map((name) => ({ name }))
+  return (registry?.names ?? []).filter((name) => registry?.find(name)?.readOnly === true).map((name) => ({ name }))
 }

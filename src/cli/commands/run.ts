@@ -26,7 +26,7 @@ export const runCommand = command({
     'session-budget': { type: 'string', summary: 'what a new session may spend in all its runs; as --budget' },
     'reply-optional': {
       type: 'boolean',
-      summary: 'do not wait for a reply for ever: after reply_timeout_ms the agent decides by itself',
+      summary: 'do not wait for a reply for ever: after replyTimeoutMs the agent decides by itself',
     },
     auto: { type: 'boolean', summary: 'ask no one: what needs approval is denied unless it was approved beforehand' },
     quiet: { type: 'boolean', short: 'q', summary: 'only what the agent says' },

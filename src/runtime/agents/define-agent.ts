@@ -1,10 +1,10 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import type { Budget } from '../../observation/session-state.ts'
-import { budget as budgetShape } from '../../runes/kinds/agent.ts'
 import { askPerson } from '../ecs/shapes.ts'
 import type { AnyModel, Model } from '../model.ts'
-import { problemSentence, shapeProblems } from '../shape-problems.ts'
+import { type BudgetOptions, budgetOptions, budgetRecord } from '../options.ts'
+import { fieldProblems, problemSentence, unknownField } from '../shape-problems.ts'
 import { createRegistry, type Registry } from '../tools/registry.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Price } from '../turns/price.ts'
@@ -17,14 +17,14 @@ export interface Agent {
   readonly model: AnyModel
   readonly tools: readonly Tool[]
   readonly instructions: string
-  readonly budget: Budget | null
+  readonly budget: BudgetOptions | null
   /** What its model costs; without it, what it spends has no price. */
   readonly price: Price | null
   /** How many rounds of calls one turn may take. */
-  readonly max_rounds: number
+  readonly maxRounds: number
   readonly retries: RetryPolicy
   /** It may hand a step to a person through the built-in tool. */
-  readonly may_ask: boolean
+  readonly mayAsk: boolean
   /** Names of agents that it may hand tasks to, each through a tool `delegate.<name>`. */
   readonly delegates: readonly string[]
   /** What it has of the MCP servers in the config: a whole server by its name, or one tool as `server.tool`. */
@@ -34,14 +34,16 @@ export interface Agent {
 }
 
 /** An agent as the runtime works with it. */
-export interface AgentDefinition extends Agent {
+export interface AgentDefinition extends Omit<Agent, 'budget'> {
   readonly model: Model
+  /** As it is recorded when the agent is spawned. */
+  readonly budget: Budget | null
   readonly registry: Registry
 }
 
 type Given = Pick<Agent, 'role' | 'model'> &
-  Partial<Pick<Agent, 'tools' | 'instructions' | 'max_rounds' | 'may_ask' | 'delegates' | 'mcp' | 'prepare'>> & {
-    readonly budget?: Budget | null
+  Partial<Pick<Agent, 'tools' | 'instructions' | 'maxRounds' | 'mayAsk' | 'delegates' | 'mcp' | 'prepare'>> & {
+    readonly budget?: BudgetOptions | null
     readonly price?: Price | null
     readonly retries?: Partial<RetryPolicy>
   }
@@ -63,14 +65,14 @@ export function checkedAgent(written: Given | undefined, name: string, path: str
     instructions: given.instructions ?? '',
     budget: given.budget ?? null,
     price: given.price ?? null,
-    max_rounds: given.max_rounds ?? 50,
+    maxRounds: given.maxRounds ?? 50,
     retries: { ...usualRetries, ...given.retries },
-    may_ask: given.may_ask === undefined ? true : given.may_ask,
+    mayAsk: given.mayAsk === undefined ? true : given.mayAsk,
     delegates: listOf(given.delegates),
     mcp: listOf(given.mcp),
     ...(given.prepare !== undefined && { prepare: given.prepare }),
   }
-  const problem = unknownField(given, defined) ?? unreadRetries(given) ?? problemWith(defined)
+  const problem = misspelled(given, defined) ?? unreadRetries(given) ?? problemWith(defined)
   if (problem !== undefined)
     throw faults.bad_definition({ what: 'agent', name, problem: `${path}${problem.field}: ${problem.says}` })
   return Object.freeze(defined)
@@ -83,8 +85,8 @@ function listOf<T>(given: readonly T[] = []): readonly T[] {
 
 /** Makes an agent ready for work: its tools by name, each with the digest of its definition. */
 export function equip(agent: Agent, model: Model, sha256: Sha256, more: readonly Tool[] = []): AgentDefinition {
-  const registry = createRegistry([...agent.tools, ...more], sha256, agent.may_ask ? [askPerson] : [])
-  return { ...agent, model, registry }
+  const registry = createRegistry([...agent.tools, ...more], sha256, agent.mayAsk ? [askPerson] : [])
+  return { ...agent, model, registry, budget: agent.budget === null ? null : budgetRecord(agent.budget) }
 }
 
 interface Problem {
@@ -92,11 +94,10 @@ interface Problem {
   readonly says: string
 }
 
-/** A field nobody reads is a field somebody misspelled. */
-function unknownField(given: object, defined: object): Problem | undefined {
+/** Refuses a field that is not known: it would have no effect. */
+function misspelled(given: object, defined: object): Problem | undefined {
   const field = Object.keys(given).find((key) => !Object.hasOwn(defined, key))
-  if (field === undefined) return undefined
-  return { field, says: `Nobody knows such a field; there is ${Object.keys(defined).join(', ')}.` }
+  return field === undefined ? undefined : { field, says: unknownField(field, Object.keys(defined)) }
 }
 
 /** Spread, a number would say nothing. */
@@ -106,11 +107,11 @@ function unreadRetries({ retries }: Given): Problem | undefined {
 }
 
 function problemWith(agent: Agent): Problem | undefined {
-  const { role, model, tools, instructions, budget, price, max_rounds, retries, may_ask, prepare } = agent
+  const { role, model, tools, instructions, budget, price, maxRounds, retries, mayAsk, prepare } = agent
   if (typeof role !== 'string' || role.trim() === '')
     return { field: 'role', says: 'An agent needs a role, such as "support".' }
   if (typeof instructions !== 'string') return { field: 'instructions', says: 'Expected a text.' }
-  if (typeof may_ask !== 'boolean') return { field: 'may_ask', says: 'Expected true or false.' }
+  if (typeof mayAsk !== 'boolean') return { field: 'mayAsk', says: 'Expected true or false.' }
   if (prepare !== undefined && typeof prepare !== 'function') return { field: 'prepare', says: 'Expected a function.' }
   const modelProblem = problemWithModel(model)
   if (modelProblem !== undefined) return { field: 'model', says: modelProblem }
@@ -121,25 +122,22 @@ function problemWith(agent: Agent): Problem | undefined {
   const names = tools.map((tool) => tool.name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) return { field: 'tools', says: `Two of its tools are called ${twice}.` }
-  if (!isCount(max_rounds))
-    return { field: 'max_rounds', says: `max_rounds is ${max_rounds}; it must be a whole number, at least 1.` }
-  const { tries, first_delay_ms, longest_delay_ms, ...unknown } = retries
-  const [misspelled] = Object.keys(unknown)
-  if (misspelled !== undefined)
-    return {
-      field: `retries.${misspelled}`,
-      says: `There is no such field; there is ${Object.keys(usualRetries).join(', ')}.`,
-    }
+  if (!isCount(maxRounds))
+    return { field: 'maxRounds', says: `maxRounds is ${maxRounds}; it must be a whole number, at least 1.` }
+  const { tries, firstDelayMs, longestDelayMs, ...unknown } = retries
+  const [strange] = Object.keys(unknown)
+  if (strange !== undefined)
+    return { field: `retries.${strange}`, says: unknownField(strange, Object.keys(usualRetries)) }
   if (!isCount(tries))
     return { field: 'retries', says: `retries.tries is ${tries}; it must be a whole number, at least 1.` }
-  for (const [field, wait] of Object.entries({ first_delay_ms, longest_delay_ms }))
+  for (const [field, wait] of Object.entries({ firstDelayMs, longestDelayMs }))
     if (!isCount(wait + 1))
       return { field: `retries.${field}`, says: 'It must be a whole number of milliseconds, and not negative.' }
-  if (price !== null && !(price.input_usd_per_million >= 0 && price.output_usd_per_million >= 0))
-    return { field: 'price', says: 'It needs input_usd_per_million and output_usd_per_million, neither negative.' }
-  const checked = budgetShape.nullable().safeParse(budget)
+  if (price !== null && !(price.inputUsdPerMillion >= 0 && price.outputUsdPerMillion >= 0))
+    return { field: 'price', says: 'It needs inputUsdPerMillion and outputUsdPerMillion, neither negative.' }
+  const checked = budgetOptions.nullable().safeParse(budget)
   if (checked.success) return undefined
-  return { field: 'budget', says: `Its budget does not fit: ${problemSentence(shapeProblems(checked.error))}.` }
+  return { field: 'budget', says: `Its budget does not fit: ${problemSentence(fieldProblems(checked.error))}.` }
 }
 
 const isCount = (value: number) => Number.isSafeInteger(value) && value >= 1

@@ -71,7 +71,7 @@ export function dispatchAsked(
     })
     let cancel = () => {}
     const again = () => {
-      cancel = timers.after(settings.lease_ms / 4, () => {
+      cancel = timers.after(settings.leaseMs / 4, () => {
         lookAtAll()
         again()
       })

@@ -88,9 +88,9 @@ function whyNot(engine: Engine, run: RunView, isAlone: boolean): Unfit | undefin
   // Another process may have the agent, and one that only gives commands need not have it.
   if (isAlone && engine.isWorking && !engine.agents.has(run.agent))
     return { error_code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
-  const { requeue_limit } = engine.settings
-  if (run.requeues_without_progress >= requeue_limit)
-    return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeue_limit} times without getting anywhere.` }
+  const { requeueLimit } = engine.settings
+  if (run.requeues_without_progress >= requeueLimit)
+    return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeueLimit} times without getting anywhere.` }
   return undefined
 }
 

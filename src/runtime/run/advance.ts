@@ -228,5 +228,5 @@ function stepQuestion(engine: Engine, hold: Hold, call: CallView): openings.Ques
 /** What happens without an answer: a strict run waits for as long as it takes; another one has a deadline. */
 export function silence(engine: Engine, hold: Hold, on_silence: 'cancel' | 'use_default') {
   if (hold.run.strict) return { deadline: null, on_silence: 'wait' as const }
-  return { deadline: engine.clock.now() + engine.settings.reply_timeout_ms, on_silence }
+  return { deadline: engine.clock.now() + engine.settings.replyTimeoutMs, on_silence }
 }

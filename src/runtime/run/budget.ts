@@ -120,7 +120,7 @@ export function watchBudgets(engine: Engine, hold: Hold, price: Price | null): C
   function look() {
     // An answer may use up the last token, as long as it says nothing more.
     const tokens = Math.max(0, estimate() - 1)
-    const cost_usd = (tokens * (price?.output_usd_per_million ?? 0)) / 1e6
+    const cost_usd = (tokens * (price?.outputUsdPerMillion ?? 0)) / 1e6
     spent ??= exhausted(engine, hold, 0, { tokens, cost_usd })
     if (spent !== undefined) hold.interruption.abort()
   }

@@ -115,7 +115,7 @@ async function stopEffects(engine: Engine, hold: Hold) {
 async function settle(engine: Engine, underWay: readonly InHand[]) {
   if (underWay.length === 0) return
   const enough = Promise.withResolvers<void>()
-  const cancel = engine.timers.after(engine.settings.cancel_grace_ms, enough.resolve)
+  const cancel = engine.timers.after(engine.settings.cancelGraceMs, enough.resolve)
   await Promise.race([Promise.all(underWay.map((e) => e.done)), enough.promise])
   cancel()
 }

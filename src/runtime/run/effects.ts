@@ -31,11 +31,11 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
   const signal = liveSignal(abort, () => void hold.lease.isValid())
   const asking = createAsking(engine, hold, call, signal)
   const context = {
-    idempotency_key: call.idempotency_key ?? call.call_id,
-    session_id: hold.state.session_id,
-    run_id: call.run_id,
-    call_id: call.call_id,
-    execution_id: call.execution_id ?? '',
+    idempotencyKey: call.idempotency_key ?? call.call_id,
+    sessionId: hold.state.session_id,
+    runId: call.run_id,
+    callId: call.call_id,
+    executionId: call.execution_id ?? '',
     signal,
     ask: asking.ask,
     progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, { stream, chunk }),
@@ -54,7 +54,7 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
 function watched(engine: Engine, hold: Hold, call: CallView, tool: Tool) {
   const execution_id = call.execution_id ?? ''
   // What may be repeated, and undone, may also be at work twice.
-  const isCounted = tool.irreversible || !(tool.read_only || tool.idempotent)
+  const isCounted = tool.irreversible || !(tool.readOnly || tool.idempotent)
   const crashing = createCrashing(engine, hold, call)
   let running: Promise<Json> | undefined
   const end = (how: 'returned' | 'threw', isLate = false) => {
@@ -188,7 +188,7 @@ async function obstacleRemains(engine: Engine, call: CallView, signal: AbortSign
     const now = engine.clock.now()
     // A tool that says that it was done will say so tomorrow.
     if (obstacle === undefined || obstacle.obstacle === 'done' || now >= patience) return obstacle
-    await until(engine, Math.min(patience, now + engine.settings.lease_ms / 4), signal)
+    await until(engine, Math.min(patience, now + engine.settings.leaseMs / 4), signal)
   }
 }
 
@@ -206,8 +206,8 @@ async function probeOnce(
 ): Promise<Probed | Late | Unusable> {
   const enough = Promise.withResolvers<Late>()
   const late = new AbortController()
-  const cancel = engine.timers.after(tool.timeout_ms, () => {
-    enough.resolve({ outcome: 'late', problem: `The probe did not answer within ${tool.timeout_ms} ms.` })
+  const cancel = engine.timers.after(tool.timeoutMs, () => {
+    enough.resolve({ outcome: 'late', problem: `The probe did not answer within ${tool.timeoutMs} ms.` })
     late.abort()
   })
   try {

@@ -98,12 +98,12 @@ export function putBack({ hold, batch }: Pick<Step, 'hold' | 'batch'>, reason: s
 
 /** With this turn error there are as many in a row as an active session takes. */
 export function isOneTooMany({ settings }: Engine, { state }: Hold): boolean {
-  return state.turn_errors_in_a_row + 1 >= settings.error_threshold && isActive(state)
+  return state.turn_errors_in_a_row + 1 >= settings.errorThreshold && isActive(state)
 }
 
 /** Suspends the session for its errors. */
 export function suspend({ settings }: Engine, { state }: Hold, batch: Batch) {
-  const payload = { reason: `${settings.error_threshold} turn errors in a row`, budget_info: null }
+  const payload = { reason: `${settings.errorThreshold} turn errors in a row`, budget_info: null }
   batch.on(subject.session(state.session_id), 'policy').move('error_threshold', payload)
 }
 
@@ -156,9 +156,9 @@ function recordEvidence(engine: Engine, hold: Hold, batch: Batch, call: CallView
 /** Why a tool that cannot be undone was left behind. */
 function whyLeft(engine: Engine, { run }: Hold, call: CallView, status?: string): Evidence {
   if (status === 'timeout') return { source: 'timeout', message: `It took longer than ${call.timeout_ms} ms.` }
-  const { cancel_grace_ms } = engine.settings
+  const { cancelGraceMs } = engine.settings
   const why = run.cancel === null ? 'The run ended' : 'The run was cancelled'
-  const message = `${why} and the tool did not end within ${cancel_grace_ms} ms.`
+  const message = `${why} and the tool did not end within ${cancelGraceMs} ms.`
   return { source: 'cancel', message }
 }
 

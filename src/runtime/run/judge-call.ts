@@ -55,9 +55,10 @@ export function outdated({ definition: { registry } }: Hold, call: CallView): st
   if (tool === undefined) return gone(call)
   if (call.is_erased) return `The arguments of ${call.name} were redacted.`
   if (call.definition_sha256 === registry.digestOf(call.name)) return undefined
-  const changed = (['irreversible', 'idempotent', 'read_only'] as const).find((flag) => tool[flag] !== call[flag])
+  const now = { irreversible: tool.irreversible, idempotent: tool.idempotent, read_only: tool.readOnly }
+  const changed = (['irreversible', 'idempotent', 'read_only'] as const).find((flag) => now[flag] !== call[flag])
   if (changed !== undefined)
-    return `${call.name} changed after it was called: ${changed} was ${call[changed]} and is ${tool[changed]}.`
+    return `${call.name} changed after it was called: ${changed} was ${call[changed]} and is ${now[changed]}.`
   const read = readCall(registry, { name: call.name, arguments: call.arguments })
   if ('problem' in read) return `${call.name} changed after it was called. ${read.problem}`
   if (canonicalJson(read.args) === canonicalJson(call.arguments)) return undefined
@@ -72,7 +73,7 @@ export function whyNotRepeat(engine: Engine, hold: Hold, call: CallView): string
   const problem = outdated(hold, call)
   if (problem !== undefined) return problem
   const tool = hold.definition.registry.find(call.name)
-  if (!tool?.read_only && !tool?.idempotent) return `${call.name} may not be repeated, as it is defined now.`
+  if (!tool?.readOnly && !tool?.idempotent) return `${call.name} may not be repeated, as it is defined now.`
   const judged = judgeCall(engine, hold, call)
   const approval = [...hold.state.interactions.values()].findLast(
     ({ call_id, opened }) => call_id === call.call_id && opened.interaction_kind === 'approval',

@@ -130,7 +130,7 @@ async function conclude(engine: Engine, hold: Hold, said: Answer, spent?: Exhaus
       return hold.run.steers.length > 0 ? steer(engine, hold, cut) : succeed(engine, hold, said)
     case 'calls': {
       const { round } = turnOf(hold)
-      if (round >= hold.definition.max_rounds) {
+      if (round >= hold.definition.maxRounds) {
         const message = `The turn took ${round} rounds of calls, which is the limit.`
         return failRun(engine, hold, { error_code: 'ROUND_LIMIT', message }, cut)
       }

@@ -101,7 +101,7 @@ function record(_engine: Engine, batch: Batch, { call, problem, duplicate }: Pla
 
 /** It is a step for a person. To an agent that may not ask, the tool does not exist. */
 export function isStep({ definition }: Hold, name: string): boolean {
-  return name === askPersonName && definition.may_ask
+  return name === askPersonName && definition.mayAsk
 }
 
 interface Received {
@@ -135,16 +135,16 @@ async function plan(
   const planned = {
     ...call,
     irreversible: tool.irreversible,
-    read_only: tool.read_only,
+    read_only: tool.readOnly,
     idempotent: tool.idempotent,
-    ends_turn: tool.ends_turn,
+    ends_turn: tool.endsTurn,
     idempotency_key: key,
-    key_scope: tool.key_scope,
-    timeout_ms: tool.timeout_ms,
+    key_scope: tool.keyScope,
+    timeout_ms: tool.timeoutMs,
   }
   if (!isOneAction(tool)) return { call: planned }
   const claimOn = async (taken: string) => {
-    const name = claimKey(tool.key_scope, hold.state.session_id, taken)
+    const name = claimKey(tool.keyScope, hold.state.session_id, taken)
     const claim = (await engine.runelog.row(claims, name))?.value
     return claim !== undefined && isClaim(claim) ? claim : named.get(name)
   }
@@ -180,7 +180,7 @@ function keyOf(
   if (!isOneAction(tool)) return { key: call_id }
   try {
     const key = idempotencyKey(tool, args, engine.sha256)
-    return { key: tool.key_scope === 'global' ? key : saltedKey(key, hold.state.session_id, engine.sha256) }
+    return { key: tool.keyScope === 'global' ? key : saltedKey(key, hold.state.session_id, engine.sha256) }
   } catch (error) {
     return {
       problem: `The key of ${tool.name} could not be made: ${readThrown(error, engine.redactor.redact).message} It was not run.`,

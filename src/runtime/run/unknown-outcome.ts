@@ -33,16 +33,16 @@ export async function obstacleToDidNot(engine: Engine, call: CallView): Promise<
   // The record is looked at last: a tool is at work until its late report is on record.
   if (evidence.state === 'done' || call.evidence.some(({ reported }) => reported === 'done'))
     return { obstacle: 'done' }
-  const { late_worker_ms } = engine.settings
-  if (late_worker_ms === null) return undefined
-  const earliest = call.started_at + (call.timeout_ms ?? 0) + late_worker_ms
+  const { lateWorkerMs } = engine.settings
+  if (lateWorkerMs === null) return undefined
+  const earliest = call.started_at + (call.timeout_ms ?? 0) + lateWorkerMs
   return engine.clock.now() < earliest ? { obstacle: 'early', earliest } : undefined
 }
 
 /** How long a probe waits for an obstacle to go away before a person is asked. */
 export function patienceOf(engine: Engine, call: CallView): number {
-  const { late_worker_ms, lease_ms } = engine.settings
-  return call.started_at + (call.timeout_ms ?? 0) + Math.max(late_worker_ms ?? 0, lease_ms)
+  const { lateWorkerMs, leaseMs } = engine.settings
+  return call.started_at + (call.timeout_ms ?? 0) + Math.max(lateWorkerMs ?? 0, leaseMs)
 }
 
 export function sayObstacle(found: Obstacle): string {

@@ -26,7 +26,7 @@ export interface CarryOutPorts {
   readonly timers: Timers
   readonly keepWhole: KeepWhole
   readonly redactor: Redactor
-  readonly settings: { readonly cancel_grace_ms: number }
+  readonly settings: { readonly cancelGraceMs: number }
   readonly warn: (message: string, details: object) => void
   readonly log: Log
 }
@@ -43,7 +43,7 @@ type End =
 /**
  * Calls a tool once and says what came of it: exactly one outcome, and never
  * later than its timeout, whatever the tool does. `context.signal` cancels: the
- * tool is told, and may still say within `cancel_grace_ms` what it came to. One
+ * tool is told, and may still say within `cancelGraceMs` what it came to. One
  * that ignores its own signal is left behind; what it does after that, and what
  * it reports, is no longer heard. `context.progress` gets the tool's reports in
  * larger pieces, the last of them before the outcome is known.
@@ -64,16 +64,16 @@ export async function carryOut(
 
   // Why it ends is settled before the tool hears of it: a tool that fails
   // because it was aborted must not make a timeout look like a failure.
-  const limit = stopwatch(tool.timeout_ms, clock, timers, () => {
+  const limit = stopwatch(tool.timeoutMs, clock, timers, () => {
     endWith({ by: context.signal.aborted ? 'cancel' : 'timeout' })
     void reports.end(true)
-    controller.abort(new Error(`It took longer than ${tool.timeout_ms} ms.`))
+    controller.abort(new Error(`It took longer than ${tool.timeoutMs} ms.`))
   })
   let endGrace: Cancel = () => {}
   function onCancel() {
-    const { cancel_grace_ms } = settings
-    if (cancel_grace_ms > 0 && context.signal.reason !== leftBehind)
-      endGrace = timers.after(cancel_grace_ms, () => endWith({ by: 'cancel' }))
+    const { cancelGraceMs } = settings
+    if (cancelGraceMs > 0 && context.signal.reason !== leftBehind)
+      endGrace = timers.after(cancelGraceMs, () => endWith({ by: 'cancel' }))
     else endWith({ by: 'cancel' })
     controller.abort(new Error('It was cancelled.'))
   }
@@ -97,12 +97,12 @@ export async function carryOut(
   const signal = liveSignal(controller, () => {
     if (!context.signal.aborted) limit.look()
   })
-  const { call_id, execution_id, run_id, session_id } = context
-  const about = { tool: tool.name, call_id, execution_id, run_id, session_id }
+  const { callId, executionId, runId, sessionId } = context
+  const about = { tool: tool.name, call_id: callId, execution_id: executionId, run_id: runId, session_id: sessionId }
   log.debug('a tool is called', about)
   const running = call(tool, args, {
     ...context,
-    signal: guardListeners(signal, { warn, redactor }, { call_id }),
+    signal: guardListeners(signal, { warn, redactor }, { call_id: callId }),
     redact: async (text, isCut) => {
       // The types say the same; a tool in JavaScript does not know them.
       if (typeof text !== 'string') throw new TypeError(`redact() got ${sayValue(text)}. Pass the text to clean.`)
@@ -161,9 +161,9 @@ function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boole
  * error or the tool's definition says otherwise.
  */
 function leavesUnknown(tool: Tool, thrown: unknown): boolean {
-  if (tool.read_only || tool.idempotent) return false
-  if (isMarked(thrown, 'outcome_unknown')) return true
-  return tool.irreversible && tool.on_error === 'unknown' && !isMarked(thrown, 'did_not_happen')
+  if (tool.readOnly || tool.idempotent) return false
+  if (isMarked(thrown, 'outcomeUnknown')) return true
+  return tool.irreversible && tool.onError === 'unknown' && !isMarked(thrown, 'did_not_happen')
 }
 
 /** Async, so that a tool that throws at once is a tool that rejects. */
@@ -198,7 +198,7 @@ export async function returned(
 ): Promise<Bare<Outcome>> {
   try {
     // A tool that returns nothing has nothing to report.
-    const limited = await limitOutput(value ?? null, tool.max_output_bytes, keepWhole, redactor)
+    const limited = await limitOutput(value ?? null, tool.maxOutputBytes, keepWhole, redactor)
     return 'problem' in limited ? unrecordable(tool, limited.problem) : { status: 'success', ...limited }
   } catch (error) {
     return unrecordable(tool, readThrown(error, redactor.redact).message)

@@ -4,6 +4,7 @@ import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import { askPersonName } from '../ecs/shapes.ts'
 import { sayValue } from '../say-value.ts'
+import { unknownField } from '../shape-problems.ts'
 import { toldSchema } from './foreign-schema.ts'
 import type { Tool } from './tool.ts'
 
@@ -20,17 +21,17 @@ export function tool<I extends z.ZodType>(written: ToolDefinition<I>): Tool<I> {
   const defined: Tool<I> = {
     description: '',
     irreversible: false,
-    read_only: false,
+    readOnly: false,
     approval: 'inherit',
-    timeout_ms: 120_000,
-    ends_turn: false,
-    parallel: definition.read_only === true,
-    max_output_bytes: 64_000,
-    key_scope: 'session',
+    timeoutMs: 120_000,
+    endsTurn: false,
+    parallel: definition.readOnly === true,
+    maxOutputBytes: 64_000,
+    keyScope: 'session',
     dedupe: true,
-    on_error: 'unknown',
+    onError: 'unknown',
     ...definition,
-    idempotent: definition.read_only === true || (definition.idempotent === undefined ? false : definition.idempotent),
+    idempotent: definition.readOnly === true || (definition.idempotent === undefined ? false : definition.idempotent),
   }
   const problem = problemWith(defined)
   if (problem === undefined) return Object.freeze(defined)
@@ -50,13 +51,13 @@ const yesOrNo = [true, false]
 const choices: { readonly [F in keyof Tool]?: readonly unknown[] } = {
   irreversible: yesOrNo,
   idempotent: yesOrNo,
-  read_only: yesOrNo,
+  readOnly: yesOrNo,
   approval: ['inherit', 'always', 'never'],
-  ends_turn: yesOrNo,
+  endsTurn: yesOrNo,
   parallel: yesOrNo,
-  key_scope: ['session', 'global'],
+  keyScope: ['session', 'global'],
   dedupe: yesOrNo,
-  on_error: ['unknown', 'failed'],
+  onError: ['unknown', 'failed'],
   key: [],
   probe: [],
 }
@@ -65,18 +66,18 @@ const fields = [
   'name',
   'description',
   'input',
-  'input_schema',
+  'inputSchema',
   'version',
-  'timeout_ms',
-  'max_output_bytes',
+  'timeoutMs',
+  'maxOutputBytes',
   'run',
   ...Object.keys(choices),
 ]
 
-/** A field nobody reads is a field somebody misspelled, and so is a value that nobody knows. */
+/** Refuses a field that is not known, which would have no effect, and a value that its field does not allow. */
 function misspelled(tool: Tool): string | undefined {
   const unknown = Object.keys(tool).find((field) => !fields.includes(field))
-  if (unknown !== undefined) return `${unknown}: Nobody knows such a field; there is ${fields.join(', ')}.`
+  if (unknown !== undefined) return unknownField(unknown, fields)
   for (const [field, allowed] of Object.entries(choices)) {
     const value = tool[field as keyof Tool] as unknown
     const fits = allowed.length === 0 ? value === undefined || typeof value === 'function' : allowed.includes(value)
@@ -98,13 +99,13 @@ function problemWith(tool: Tool): string | undefined {
   if (typeof tool.run !== 'function') return 'It has no run function.'
   const mistake = misspelled(tool)
   if (mistake !== undefined) return mistake
-  if (tool.irreversible && tool.read_only)
-    return 'It is declared both irreversible and read_only; what changes nothing can be undone, so drop one of the two.'
-  if (!isCount(tool.timeout_ms) || tool.timeout_ms < 1)
-    return `timeout_ms is ${sayValue(tool.timeout_ms)}; it must be a whole number of milliseconds, at least 1.`
+  if (tool.irreversible && tool.readOnly)
+    return 'It is declared both irreversible and readOnly; what changes nothing can be undone, so drop one of the two.'
+  if (!isCount(tool.timeoutMs) || tool.timeoutMs < 1)
+    return `timeoutMs is ${sayValue(tool.timeoutMs)}; it must be a whole number of milliseconds, at least 1.`
   // Below this the sentence that says how much was cut would not fit.
-  if (!isCount(tool.max_output_bytes) || tool.max_output_bytes < 256)
-    return `max_output_bytes is ${sayValue(tool.max_output_bytes)}; it must be a whole number, at least 256.`
+  if (!isCount(tool.maxOutputBytes) || tool.maxOutputBytes < 256)
+    return `maxOutputBytes is ${sayValue(tool.maxOutputBytes)}; it must be a whole number, at least 256.`
   const described = toldSchema(tool)
   return 'problem' in described ? described.problem : undefined
 }
@@ -117,8 +118,9 @@ const isCount = (value: unknown) => Number.isSafeInteger(value)
  * of it, since the text of a function says little about what it does.
  */
 export function definitionDigest(tool: Tool, sha256: Sha256): string {
-  const { name, description, irreversible, idempotent, read_only, approval, timeout_ms, parallel } = tool
+  const { name, description, irreversible, idempotent, approval, parallel } = tool
   const described = toldSchema(tool)
+  // Digests are recorded, so their fields are spelled as in records.
   return sha256(
     canonicalJson({
       name,
@@ -126,15 +128,15 @@ export function definitionDigest(tool: Tool, sha256: Sha256): string {
       input_schema: 'schema' in described ? described.schema : null,
       irreversible,
       idempotent,
-      read_only,
+      read_only: tool.readOnly,
       approval,
-      timeout_ms,
+      timeout_ms: tool.timeoutMs,
       parallel,
-      max_output_bytes: tool.max_output_bytes,
-      key_scope: tool.key_scope,
+      max_output_bytes: tool.maxOutputBytes,
+      key_scope: tool.keyScope,
       dedupe: tool.dedupe,
-      on_error: tool.on_error,
-      ...(tool.ends_turn && { ends_turn: true }),
+      on_error: tool.onError,
+      ...(tool.endsTurn && { ends_turn: true }),
       version: tool.version ?? null,
       has_key: tool.key !== undefined,
       has_probe: tool.probe !== undefined,

@@ -202,11 +202,11 @@ export function inputSchema(input: z.ZodType): { schema: Schema } | { problem: s
 }
 
 /** What a model is told about the arguments: what the tool brought along, or what follows from its shape. */
-export function toldSchema({ input, input_schema }: Pick<Tool, 'input' | 'input_schema'>) {
-  if (input_schema === undefined) return inputSchema(input)
-  return Object(input_schema) === input_schema && describesObject(input_schema)
-    ? { schema: input_schema }
-    : { problem: 'Its input_schema must be an object.' }
+export function toldSchema({ input, inputSchema: given }: Pick<Tool, 'input' | 'inputSchema'>) {
+  if (given === undefined) return inputSchema(input)
+  return Object(given) === given && describesObject(given)
+    ? { schema: given }
+    : { problem: 'Its inputSchema must be an object.' }
 }
 
 function describesObject(schema: Schema): boolean {

@@ -41,7 +41,7 @@ export function decide(policy: Policy, tool: Tool, runMode: RunMode): Verdict {
 
 function judge(tool: Tool, policy: Policy): Verdict {
   const override = policy.per_tool_overrides[tool.name]
-  if (policy.mode === 'read_only' && !tool.read_only && override !== 'never')
+  if (policy.mode === 'read_only' && !tool.readOnly && override !== 'never')
     return deny(`${tool.name} changes something, which the mode read_only forbids.`)
   if (tool.approval === 'always') return ask(`${tool.name} is declared to need approval each time.`)
   if (override === 'always') return ask(`The policy asks for approval of ${tool.name} each time.`)
@@ -49,7 +49,7 @@ function judge(tool: Tool, policy: Policy): Verdict {
   if (tool.approval === 'never') return run(`${tool.name} is declared to need no approval.`)
 
   if (policy.mode === 'full_access') return run('The mode full_access lets every tool run.')
-  if (tool.read_only) return run(`${tool.name} changes nothing.`)
+  if (tool.readOnly) return run(`${tool.name} changes nothing.`)
   return ask(`${tool.name} changes something, which the mode auto lets a person decide.`)
 }
 

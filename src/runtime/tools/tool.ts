@@ -14,7 +14,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly description: string
   readonly input: I
   /** The JSON Schema that a model is told, where it was written by someone else and must stay word for word. */
-  readonly input_schema?: Readonly<Record<string, Json>>
+  readonly inputSchema?: Readonly<Record<string, Json>>
   /** What stands behind `run`, where that can change by itself. An approval does not outlive it. */
   readonly version?: string
   /** A success cannot be undone: it is started at most once per key. */
@@ -22,17 +22,17 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   /** Doing it again with the same key does nothing more: it may be repeated when its outcome is unknown. */
   readonly idempotent: boolean
   /** It changes nothing outside. */
-  readonly read_only: boolean
+  readonly readOnly: boolean
   readonly approval: 'inherit' | 'always' | 'never'
-  readonly timeout_ms: number
+  readonly timeoutMs: number
   /** Its result is the result of the run: no model is asked after it has completed. */
-  readonly ends_turn: boolean
+  readonly endsTurn: boolean
   /** It may run beside other calls of the same answer. */
   readonly parallel: boolean
-  readonly max_output_bytes: number
+  readonly maxOutputBytes: number
   /** What makes two calls the same action, where all arguments would be too many. */
   key?(args: z.output<I>): string
-  readonly key_scope: 'session' | 'global'
+  readonly keyScope: 'session' | 'global'
   /** Two calls with the same arguments are the same action. If not, every call is an action of its own. */
   readonly dedupe: boolean
   /** Asks the outside whether the action with this key happened. */
@@ -41,11 +41,11 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
    * What an error of an irreversible tool means. `unknown`: the action may have happened, so the probe is asked, then a
    * person; only `DidNotHappen` says that it failed. `failed`: the tool throws only if the action did not happen.
    */
-  readonly on_error: 'unknown' | 'failed'
+  readonly onError: 'unknown' | 'failed'
   /**
    * An error of a tool that can be undone or repeated is a failure, after which it may be called again. An error of an
-   * irreversible one leaves its outcome unknown, unless it is `DidNotHappen` or `on_error` says otherwise. An error
-   * with `outcome_unknown: true` always does.
+   * irreversible one leaves its outcome unknown, unless it is `DidNotHappen` or `onError` says otherwise. An error
+   * with `outcomeUnknown: true` always does.
    */
   run(args: z.output<I>, context: ToolContext): Promise<Json> | Json
 }
@@ -64,12 +64,12 @@ export type Asked =
 
 export interface ToolContext {
   /** The same for every attempt at the same action: hand it to the service you call. */
-  readonly idempotency_key: string
-  readonly session_id: string
-  readonly run_id: string
-  readonly call_id: string
-  readonly execution_id: string
-  /** Fires on timeout, on cancel, and when the lease of the worker ends. After a cancel there is `cancel_grace_ms` left to end. */
+  readonly idempotencyKey: string
+  readonly sessionId: string
+  readonly runId: string
+  readonly callId: string
+  readonly executionId: string
+  /** Fires on timeout, on cancel, and when the lease of the worker ends. After a cancel there is `cancelGraceMs` left to end. */
   readonly signal: AbortSignal
   /**
    * Puts a form, a confirmation or a display to a person while the tool is at

@@ -3,12 +3,12 @@ import type { Random } from '../ports.ts'
 export interface RetryPolicy {
   /** How often a stream is tried in all. */
   readonly tries: number
-  readonly first_delay_ms: number
+  readonly firstDelayMs: number
   /** Each wait is twice the one before, up to this. */
-  readonly longest_delay_ms: number
+  readonly longestDelayMs: number
 }
 
-export const usualRetries: RetryPolicy = { tries: 3, first_delay_ms: 1_000, longest_delay_ms: 30_000 }
+export const usualRetries: RetryPolicy = { tries: 3, firstDelayMs: 1_000, longestDelayMs: 30_000 }
 
 /** A provider that asks for more patience than this is not waited for: the run fails and can be submitted again. */
 const longestPatienceMs = 5 * 60_000
@@ -25,9 +25,9 @@ export function retryDelay(
   { random, retry_after_ms = 0 }: { readonly random: Random; readonly retry_after_ms?: number | undefined },
 ): number | undefined {
   if (failed >= policy.tries || retry_after_ms > longestPatienceMs) return undefined
-  const { first_delay_ms, longest_delay_ms } = policy
+  const { firstDelayMs, longestDelayMs } = policy
   const part = Math.min(1, Math.max(0, random()))
-  const waited = Math.min(first_delay_ms * 2 ** (failed - 1), longest_delay_ms) * (0.5 + part / 2)
-  const wished = retry_after_ms === 0 ? 0 : retry_after_ms + part * first_delay_ms
+  const waited = Math.min(firstDelayMs * 2 ** (failed - 1), longestDelayMs) * (0.5 + part / 2)
+  const wished = retry_after_ms === 0 ? 0 : retry_after_ms + part * firstDelayMs
   return Math.ceil(Math.max(waited, wished))
 }

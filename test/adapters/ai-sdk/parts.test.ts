@@ -94,7 +94,11 @@ test('what the package warns of is told once', async () => {
 
 test('settings reach the provider', async () => {
   const provider_options = { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } }
-  const { model, asked } = sending([finish('stop')], { max_output_tokens: 99, temperature: 0, provider_options })
+  const { model, asked } = sending([finish('stop')], {
+    maxOutputTokens: 99,
+    temperature: 0,
+    providerOptions: provider_options,
+  })
   for await (const _event of model.stream({ ...request, tools: [] }, new AbortController().signal));
   const { prompt, abortSignal, ...options } = asked[0] as CallOptions
   expect(options).toEqual({ maxOutputTokens: 99, temperature: 0, providerOptions: provider_options })

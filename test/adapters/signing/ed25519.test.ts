@@ -65,12 +65,12 @@ test('signing keys: an Ed25519 key signs, and each half verifies; a public half 
 })
 
 test('signing keys: a config whose key cannot sign is refused before a store is opened', async () => {
-  const signing_key = written('rsa.pem', rsa().privateKey)
+  const signingKey = written('rsa.pem', rsa().privateKey)
   const store = join(folder, 'plans.db')
   const options = {
     store: `sqlite:${store}`,
     agents: { main: agent({ role: 'helper', model: scriptedModel([]) }) },
-    plans: { signing_key },
+    plans: { signingKey },
   }
   await expect(createStatewright(options)).rejects.toMatchObject(refusal('rsa'))
   expect(existsSync(store)).toBe(false)

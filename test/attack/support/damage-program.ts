@@ -18,8 +18,8 @@ const input = z.object({ order: z.string() })
 const irreversible = { input, irreversible: true, approval: 'never' } as const
 const tools = [
   tool({ name: 'payments.refund', ...irreversible, run: ({ order }) => `refunded ${order}` }),
-  tool({ name: 'payments.payout', ...irreversible, key_scope: 'global', run: ({ order }) => `paid ${order}` }),
-  tool({ name: 'files.list', input, read_only: true, max_output_bytes: 256, run: () => 'line\n'.repeat(500) }),
+  tool({ name: 'payments.payout', ...irreversible, keyScope: 'global', run: ({ order }) => `paid ${order}` }),
+  tool({ name: 'files.list', input, readOnly: true, maxOutputBytes: 256, run: () => 'line\n'.repeat(500) }),
 ]
 const scripts = [
   [call('payments.refund', { order: '42' }), say('Done.')],

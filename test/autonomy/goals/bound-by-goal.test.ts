@@ -79,7 +79,7 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
       tool({
         name: `shop.${name}`,
         input: z.strictObject({}),
-        read_only: name === 'look',
+        readOnly: name === 'look',
         irreversible: name === 'pay',
         run: () => done.push(name),
       }),

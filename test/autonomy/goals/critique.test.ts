@@ -186,7 +186,9 @@ describe('what follows from a critique', () => {
     for (const text of ['', 'fine', '{"findings": [{"severity": "bad"}]}', '[]', '{}', '{"error": "x"}'])
       expect(readCritique(text, goal)).toHaveProperty('problem')
     expect(readCritique('{"finding": [{"severity": "error", "title": "It does not work."}]}', goal)).toMatchObject({
-      problem: expect.stringContaining('/finding: There is no such field; there is summary, needs_replan, findings'),
+      problem: expect.stringContaining(
+        '/finding: Unknown field "finding". Did you mean "findings"? Known fields: summary, needs_replan, findings',
+      ),
     })
     expect(readCritique('{"findings": [], "errors": ["It does not work."]}', goal)).toHaveProperty('problem')
     expect(readCritique('Here it is:\n```json\n{"findings": []}\n```', goal)).toMatchObject({ findings: [] })

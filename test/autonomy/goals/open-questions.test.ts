@@ -74,7 +74,7 @@ test('goal report: a blocked goal whose question is answered while no process wo
   const { show } = await pay({ approval: 'always', irreversible: false }, 'sqlite')
   const [asked] = (await show()).waits_for
   expect(await show()).toMatchObject({ state: 'blocked', reason: expect.stringContaining('waits') })
-  await world.restart({ max_concurrent_runs: 0 })
+  await world.restart({ maxConcurrentRuns: 0 })
   await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
   const reason = 'What it waited for is answered. It goes on when a process works on it.'
   const { tasks, ...report } = await show()

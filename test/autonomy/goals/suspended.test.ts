@@ -17,7 +17,7 @@ async function open(agents: WorldOptions['agents'], error_threshold = 1) {
     agents,
     plans: { registry },
     policy: { mode: 'full_access' },
-    settings: { error_threshold },
+    settings: { errorThreshold: error_threshold },
   })
   return world.sw
 }
@@ -26,7 +26,7 @@ async function open(agents: WorldOptions['agents'], error_threshold = 1) {
 function shaky(retryable: boolean) {
   let calls = 0
   const model = scriptedModel(() => (calls++ === 0 ? breakOff('down', { retryable }) : say('done')))
-  return agent({ role: 'worker', model, tools: [look], retries: { tries: 9, first_delay_ms: 1 } })
+  return agent({ role: 'worker', model, tools: [look], retries: { tries: 9, firstDelayMs: 1 } })
 }
 
 test('goal result: a goal in a session that its errors suspended is refused, and goes on once the session is back', async () => {

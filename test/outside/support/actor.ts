@@ -94,8 +94,8 @@ export function actorTools(folder: string): readonly Tool[] {
       name,
       input: given,
       ...more,
-      async run(args: Given, { idempotency_key: key, execution_id, signal, progress }) {
-        const tell = (phase: Effect['phase']) => note('effects', { tool: name, phase, key, execution_id })
+      async run(args: Given, { idempotencyKey: key, executionId, signal, progress }) {
+        const tell = (phase: Effect['phase']) => note('effects', { tool: name, phase, key, execution_id: executionId })
         tell('begins')
         signal.addEventListener('abort', () => tell('hears it is over'))
         if (args.crashes !== undefined) {
@@ -115,13 +115,13 @@ export function actorTools(folder: string): readonly Tool[] {
       },
     })
   return [
-    made('look', { read_only: true }),
+    made('look', { readOnly: true }),
     made('work', {}),
     made('work.asked', { approval: 'always' }),
-    made('work.brief', { timeout_ms: 150 }),
+    made('work.brief', { timeoutMs: 150 }),
     made('pay', { irreversible: true }),
     made('pay.asked', { irreversible: true, approval: 'always' }),
-    made('pay.brief', { irreversible: true, timeout_ms: 150 }),
+    made('pay.brief', { irreversible: true, timeoutMs: 150 }),
   ]
 }
 
@@ -129,16 +129,16 @@ export function actorTools(folder: string): readonly Tool[] {
 export function actors(folder: string): Readonly<Record<string, Agent>> {
   const model = actorModel(folder)
   const tools = actorTools(folder)
-  const usual = { role: 'actor', model, tools, retries: { tries: 3, first_delay_ms: 1, longest_delay_ms: 1 } }
+  const usual = { role: 'actor', model, tools, retries: { tries: 3, firstDelayMs: 1, longestDelayMs: 1 } }
   return {
     actor: agent(usual),
     second: agent({ ...usual, role: 'second' }),
     leaver: agent({ ...usual, role: 'leaver' }),
     lead: agent({ ...usual, role: 'lead', delegates: ['helper', 'second'] }),
     helper: agent({ ...usual, role: 'helper' }),
-    frugal: agent({ ...usual, role: 'frugal', budget: { tool_calls: 1 } }),
+    frugal: agent({ ...usual, role: 'frugal', budget: { toolCalls: 1 } }),
     terse: agent({ ...usual, role: 'terse', budget: { tokens: 4 } }),
-    brief: agent({ ...usual, role: 'brief', budget: { wall_time_ms: 300 } }),
+    brief: agent({ ...usual, role: 'brief', budget: { wallTimeMs: 300 } }),
     unfit: agent({
       ...usual,
       role: 'unfit',

@@ -17,7 +17,7 @@ export async function withLibrary(
     store: 'memory:',
     agents: agents(folder),
     policy: { mode: 'full_access' },
-    settings: { cancel_grace_ms: 50 },
+    settings: { cancelGraceMs: 50 },
     warn: (message, details) => warnings.push({ message, details }),
     ...options,
   })

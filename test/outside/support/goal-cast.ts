@@ -58,7 +58,7 @@ export function heldLook(): { readonly tool: Tool; readonly begun: () => number;
     tool: tool({
       name: 'shop.look',
       input: z.looseObject({}),
-      read_only: true,
+      readOnly: true,
       async run(_args, { signal }) {
         begun += 1
         await new Promise<void>((resolve) => {

@@ -10,7 +10,7 @@ export default defineConfig({
   agents,
   policy: { mode: 'full_access' },
   // A deadline decides soon where a reply is optional; without one, a run waits for as long as it takes.
-  settings: { reply_timeout_ms: 400, cancel_grace_ms: 50 },
+  settings: { replyTimeoutMs: 400, cancelGraceMs: 50 },
   server: {
     tokens: [
       { name: 'outside', token, scope: 'admin' },

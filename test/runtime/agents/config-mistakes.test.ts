@@ -45,7 +45,11 @@ const rows: readonly [string, () => object | undefined, RegExp][] = [
     /agents\.support\.model: .*API key is missing.*ANTHROPIC_API_KEY/,
   ],
   ['no model', () => ({ model: undefined }), /agents\.support\.model: .*doStream/],
-  ['a misspelled field', () => ({ model, modle: model }), /agents\.support\.modle: .*there is role, model, tools/],
+  [
+    'a misspelled field',
+    () => ({ model, modle: model }),
+    /agents\.support\.modle: Unknown field "modle"\. Known fields: role, model, tools/,
+  ],
   ['nothing at all', () => undefined, /agents\.support\.role: /],
 ]
 

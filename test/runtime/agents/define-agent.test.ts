@@ -18,9 +18,9 @@ test('an agent has defaults for what was not said', () => {
     instructions: '',
     budget: null,
     price: null,
-    max_rounds: 50,
-    retries: { tries: 3, first_delay_ms: 1_000, longest_delay_ms: 30_000 },
-    may_ask: true,
+    maxRounds: 50,
+    retries: { tries: 3, firstDelayMs: 1_000, longestDelayMs: 30_000 },
+    mayAsk: true,
   })
 })
 
@@ -30,7 +30,7 @@ test('an agent at work knows its tools, and may ask a person unless it was told 
   expect(working.registry.find('look')).toBe(look)
   expect(working.registry.find('ask_person')).toBeUndefined()
   expect(working.registry.nearest('ask_persn')).toBe('ask_person')
-  const alone = equip(agent({ role: 'support', model, may_ask: false }), model, sha256)
+  const alone = equip(agent({ role: 'support', model, mayAsk: false }), model, sha256)
   expect(alone.registry.descriptions).toEqual([])
 })
 
@@ -51,19 +51,25 @@ const refused: readonly [string, object, RegExp][] = [
     /at 0 is no tool; make it with tool\(/,
   ],
   ['two tools of one name', { tools: [look, look] }, /Two of its tools are called look/],
-  ['no rounds', { max_rounds: 0 }, /max_rounds is 0/],
-  ['half a round', { max_rounds: 1.5 }, /max_rounds is 1.5/],
+  ['no rounds', { maxRounds: 0 }, /maxRounds is 0/],
+  ['half a round', { maxRounds: 1.5 }, /maxRounds is 1.5/],
   ['no tries', { retries: { tries: 0 } }, /retries.tries is 0/],
-  [
-    'a wait that is no number',
-    { retries: { first_delay_ms: Number.NaN } },
-    /retries.first_delay_ms: It must be a whole/,
-  ],
-  ['a wait without end', { retries: { longest_delay_ms: Number.POSITIVE_INFINITY } }, /retries.longest_delay_ms: /],
+  ['a wait that is no number', { retries: { firstDelayMs: Number.NaN } }, /retries.firstDelayMs: It must be a whole/],
+  ['a wait without end', { retries: { longestDelayMs: Number.POSITIVE_INFINITY } }, /retries.longestDelayMs: /],
   ['retries that are a number', { retries: 5 }, /retries: Expected an object/],
-  ['a misspelled retry', { retries: { trys: 5 } }, /retries.trys: There is no such field; there is tries/],
-  ['a text that means no', { may_ask: 'false' }, /may_ask: Expected true or false/],
-  ['no word on asking', { may_ask: null }, /may_ask: Expected true or false/],
+  [
+    'a misspelled retry',
+    { retries: { trys: 5 } },
+    /retries.trys: Unknown field "trys"\. Known fields: tries, firstDelayMs/,
+  ],
+  ['a field as records spell it', { mayAsk: true }, /mayAsk: Unknown field "mayAsk"\. Did you mean "mayAsk"\?/],
+  [
+    'a budget as records spell it',
+    { budget: { toolCalls: 5 } },
+    /\/toolCalls: Unknown field "toolCalls"\. Did you mean "toolCalls"\? Known fields: tokens, toolCalls/,
+  ],
+  ['a text that means no', { mayAsk: 'false' }, /mayAsk: Expected true or false/],
+  ['no word on asking', { mayAsk: null }, /mayAsk: Expected true or false/],
   ['instructions that are a list', { instructions: ['Be kind.'] }, /instructions: Expected a text/],
   ['a preparation that is a text', { prepare: 'now' }, /prepare: Expected a function/],
   ['a budget in the wrong unit', { budget: { tokens: -1 } }, /budget does not fit: \/tokens/],

@@ -28,7 +28,7 @@ test('a question that is broken JSON is refused in well-formed words, and the mo
 
 test('ask_person: an agent that may not ask puts no question, whatever its model writes', async () => {
   const model = scriptedModel([ask({ type: 'confirmation', title: 'Sure?' }), say('done')])
-  const { status, runes } = await played({ model, may_ask: false })
+  const { status, runes } = await played({ model, mayAsk: false })
   expect(status).toBe('succeeded')
   expect(runes.filter((r) => r.kind === 'interaction.opened')).toEqual([])
   const told = runes.find((r) => r.kind === 'tool.result')

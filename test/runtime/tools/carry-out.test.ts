@@ -22,8 +22,8 @@ function start(definition: Partial<ToolDefinition<typeof input>> & Pick<ToolDefi
   const kept = new Map<string, string>()
   const outcomes: Outcome[] = []
   let refuseToKeep = false
-  const subject = tool({ name: 'subject', input, timeout_ms: 1000, ...definition })
-  const context = { idempotency_key: 'k', session_id: 's', run_id: 'r', call_id: 'c', execution_id: 'e' }
+  const subject = tool({ name: 'subject', input, timeoutMs: 1000, ...definition })
+  const context = { idempotencyKey: 'k', sessionId: 's', runId: 'r', callId: 'c', executionId: 'e' }
   const go = async () => {
     const outcome = await carryOut(
       subject,
@@ -32,7 +32,7 @@ function start(definition: Partial<ToolDefinition<typeof input>> & Pick<ToolDefi
       {
         ...hand,
         redactor: createRedactor({}),
-        settings: { cancel_grace_ms: grace },
+        settings: { cancelGraceMs: grace },
         warn: () => {},
         log: { info: () => {}, debug: () => {} },
         keepWhole: async (text, media_type) => {
@@ -77,11 +77,11 @@ test('the tool gets the ids of its call and the key of its action', async () => 
   resolve(null)
   await go()
   expect(seen.context).toMatchObject({
-    idempotency_key: 'k',
-    session_id: 's',
-    run_id: 'r',
-    call_id: 'c',
-    execution_id: 'e',
+    idempotencyKey: 'k',
+    sessionId: 's',
+    runId: 'r',
+    callId: 'c',
+    executionId: 'e',
   })
 })
 
@@ -305,7 +305,7 @@ test('what a tool does to its output after it returned is not seen', async () =>
 
 test('output over the limit is cut, and the whole is kept under a reference', async () => {
   const whole = '€'.repeat(1000)
-  const { go, kept } = start({ max_output_bytes: 300, run: () => whole })
+  const { go, kept } = start({ maxOutputBytes: 300, run: () => whole })
   const outcome = await go()
   expect(outcome).toMatchObject({ status: 'success', output_ref: 'blob_1' })
   expect(kept.get('blob_1 text/plain')).toBe(whole)
@@ -316,19 +316,19 @@ test('output over the limit is cut, and the whole is kept under a reference', as
 })
 
 test('a long value is shown as the beginning of its JSON', async () => {
-  const { go, kept } = start({ max_output_bytes: 300, run: () => ({ rows: Array.from({ length: 200 }, (_, i) => i) }) })
+  const { go, kept } = start({ maxOutputBytes: 300, run: () => ({ rows: Array.from({ length: 200 }, (_, i) => i) }) })
   expect(await go()).toMatchObject({ output: expect.stringMatching(/^\{"rows":\[0,1,2,/) })
   expect(JSON.parse(kept.get('blob_1 application/json') ?? '').rows).toHaveLength(200)
 })
 
 test('output exactly at the limit is whole', async () => {
-  const { go, kept } = start({ max_output_bytes: 300, run: () => 'x'.repeat(300) })
+  const { go, kept } = start({ maxOutputBytes: 300, run: () => 'x'.repeat(300) })
   expect(await go()).toMatchObject({ output: 'x'.repeat(300) })
   expect(kept.size).toBe(0)
 })
 
 test('an action whose output could not be kept has still succeeded', async () => {
-  const world = start({ max_output_bytes: 300, run: () => 'x'.repeat(400) })
+  const world = start({ maxOutputBytes: 300, run: () => 'x'.repeat(400) })
   world.refuseToKeep()
   const outcome = await world.go()
   expect(outcome).toMatchObject({ status: 'success', output: expect.stringContaining('was not stored: disk full') })
@@ -341,7 +341,7 @@ test('whatever a tool does and whenever it is stopped, there is one outcome that
   await fc.assert(
     fc.asyncProperty(ending, moment, fc.option(moment), fc.boolean(), async (how, endsAt, cancelAt, obeys) => {
       const { run, seen, resolve, reject } = held()
-      const { go, timers, advance, outcomes, cancel, progress, pending } = start({ run, max_output_bytes: 256 })
+      const { go, timers, advance, outcomes, cancel, progress, pending } = start({ run, maxOutputBytes: 256 })
       const end = () => {
         if (how === 'return') resolve({ ok: true })
         if (how === 'throw') reject(new Error('broken'))

@@ -23,22 +23,36 @@ test('what is not said about a tool has a default on the safe side', () => {
     description: '',
     irreversible: true,
     idempotent: false,
-    read_only: false,
+    readOnly: false,
     approval: 'inherit',
-    timeout_ms: 120_000,
+    timeoutMs: 120_000,
     parallel: false,
-    ends_turn: false,
-    max_output_bytes: 64_000,
-    key_scope: 'session',
-    on_error: 'unknown',
+    endsTurn: false,
+    maxOutputBytes: 64_000,
+    keyScope: 'session',
+    onError: 'unknown',
     dedupe: true,
   })
 })
 
 test('a read-only tool may be repeated and runs beside others, unless it says that it must not', () => {
-  const look = { name: 'look', input: z.object({}), read_only: true, run: () => null }
+  const look = { name: 'look', input: z.object({}), readOnly: true, run: () => null }
   expect(tool(look)).toMatchObject({ idempotent: true, parallel: true })
   expect(tool({ ...look, parallel: false, idempotent: false })).toMatchObject({ idempotent: true, parallel: false })
+})
+
+test('the digest of a definition is the one that earlier versions recorded', () => {
+  const declared = { readOnly: true, timeoutMs: 5, maxOutputBytes: 300, keyScope: 'global', onError: 'failed' } as const
+  const refund = tool({
+    name: 'payments.refund',
+    description: 'Pays back.',
+    input: z.object({ order: z.string() }),
+    run: () => null,
+    endsTurn: true,
+    version: '2',
+    ...declared,
+  })
+  expect(definitionDigest(refund, sha256)).toBe('4d3bcaa6c5a6e3253a6c25184142eb0fbd814ab100ee0b7271212ec38f841157')
 })
 
 test('tools of different inputs fit into one list', () => {
@@ -49,25 +63,35 @@ test('tools of different inputs fit into one list', () => {
 const good = { name: 'look', input: z.object({}), run: () => null }
 const bad: readonly [string, Partial<ToolDefinition<z.ZodType>>, RegExp][] = [
   ['half a character in its description', { description: 'a\ud800' }, /description has a lone surrogate/],
-  ['irreversible and read_only', { irreversible: true, read_only: true }, /drop one of the two/],
+  ['irreversible and readOnly', { irreversible: true, readOnly: true }, /drop one of the two/],
   ['a name with a space', { name: 'look around' }, /letters, digits, underscores and hyphens/],
   ['a name that begins with a digit', { name: '1look' }, /begins with a letter/],
   ['a name that ends in a dot', { name: 'look.' }, /joined by dots/],
   ['an empty name', { name: '' }, /begins with a letter/],
   ['the name of the built-in tool', { name: 'ask_person' }, /choose another/],
-  ['a field that is misspelled', { irreversable: true } as object, /irreversable: Nobody knows such a field/],
+  [
+    'a field that is misspelled',
+    { irreversable: true } as object,
+    /^The tool "look" cannot be defined: Unknown field "irreversable"\. Did you mean "irreversible"\? Known fields: name, /,
+  ],
+  [
+    'a field as records spell it',
+    { readOnly: true } as object,
+    /Unknown field "readOnly"\. Did you mean "readOnly"\? Known fields: name, description, /,
+  ],
+  ['a field that is like no other', { colour: 'red' } as object, /Unknown field "colour"\. Known fields: name, /],
   [
     'an approval that is misspelled',
     { approval: 'allways' } as object,
     /approval is "allways"; .*inherit, always, never/,
   ],
-  ['a scope that is none', { key_scope: 'sesion' } as object, /key_scope is "sesion"; .*session, global/],
+  ['a scope that is none', { keyScope: 'sesion' } as object, /keyScope is "sesion"; .*session, global/],
   ['a yes that is a text', { irreversible: 'yes' } as object, /irreversible is "yes"; .*true, false/],
   ['a probe that is none', { probe: true } as object, /probe is true; .*a function/],
-  ['no time to run', { timeout_ms: 0 }, /at least 1/],
-  ['half a millisecond', { timeout_ms: 1.5 }, /whole number/],
-  ['an endless timeout', { timeout_ms: Number.POSITIVE_INFINITY }, /whole number/],
-  ['hardly any output', { max_output_bytes: 10 }, /at least 256/],
+  ['no time to run', { timeoutMs: 0 }, /at least 1/],
+  ['half a millisecond', { timeoutMs: 1.5 }, /whole number/],
+  ['an endless timeout', { timeoutMs: Number.POSITIVE_INFINITY }, /whole number/],
+  ['hardly any output', { maxOutputBytes: 10 }, /at least 256/],
   ['a date, which JSON does not have', { input: z.object({ on: z.date() }) }, /plain JSON.*Date/],
   ['a transform', { input: z.object({ n: z.string().transform(Number) }) }, /plain JSON.*Transform/],
   ['arguments without names', { input: z.string() }, /must be an object/],
@@ -86,13 +110,13 @@ test('the digest of a definition changes with each thing that is declared, and w
     { description: 'Gives money back.' },
     { irreversible: false },
     { idempotent: true },
-    { irreversible: false, read_only: true },
+    { irreversible: false, readOnly: true },
     { approval: 'always' },
-    { timeout_ms: 5 },
+    { timeoutMs: 5 },
     { parallel: true },
-    { max_output_bytes: 1000 },
+    { maxOutputBytes: 1000 },
     { key: (args) => args.order },
-    { key_scope: 'global' },
+    { keyScope: 'global' },
     { probe: async () => ({ outcome: 'did_not' }) },
   ]
   const digests = changes.map((change) => definitionDigest(tool({ ...refund, ...change }), sha256))
@@ -107,7 +131,7 @@ test('the digest of a definition changes with each thing that is declared, and w
 const ring: { ring?: unknown } = {}
 ring.ring = ring
 const strange = [null, 10n, ring, Symbol('s'), Object.create(null), new Proxy({}, {})]
-const everyField = [...Object.keys(refund), 'version', 'key', 'probe', 'input_schema'] as const
+const everyField = [...Object.keys(refund), 'version', 'key', 'probe', 'inputSchema'] as const
 
 test.each(everyField)('tool: a value of another kind for %s is refused with a sentence', (field) => {
   for (const value of strange)

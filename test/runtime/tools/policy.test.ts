@@ -16,7 +16,7 @@ const cases = approvals.flatMap((approval) =>
       overrides.flatMap((override) =>
         [true, false].flatMap((beforehand) =>
           runModes.map((runMode) => {
-            const subject = tool({ name: 'a.b', input: z.object({}), approval, read_only, run: () => null })
+            const subject = tool({ name: 'a.b', input: z.object({}), approval, readOnly: read_only, run: () => null })
             const policy = permissionPolicy.parse({
               mode,
               per_tool_overrides: override === undefined ? { other: 'never' } : { 'a.b': override },

@@ -14,7 +14,7 @@ async function toldToStop(ends: () => Json) {
     name: 'files.search',
     input: z.object({}),
     approval: 'never',
-    max_output_bytes: 300,
+    maxOutputBytes: 300,
     run: (_, { signal }) =>
       new Promise<Json>((resolve, reject) => {
         begun.resolve()

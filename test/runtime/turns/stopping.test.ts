@@ -35,7 +35,7 @@ test.each([
       asked.resolve(world.sw.runs[by](run.run_id))
     }
     const model = deaf(words, turn, ask)
-    const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, max_rounds: 1 }) } })
+    const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, maxRounds: 1 }) } })
     const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     expect(await asked.promise).toMatchObject({ accepted: true })
     expect(await run.result()).toMatchObject({ status: 'canceled' })

@@ -31,7 +31,7 @@ const [longest, shortest] = [1, 0].map((part) => ({ random: () => part })) as [
 test('a stream is tried three times, with longer and longer waits', () => {
   const delays = [1, 2, 3, 4].map((failed) => retryDelay(failed, usualRetries, longest))
   expect(delays).toEqual([1000, 2000, undefined, undefined])
-  const patient = { tries: 100, first_delay_ms: 1000, longest_delay_ms: 30_000 }
+  const patient = { tries: 100, firstDelayMs: 1000, longestDelayMs: 30_000 }
   expect([5, 6, 50].map((failed) => retryDelay(failed, patient, longest))).toEqual([16_000, 30_000, 30_000])
   expect(retryDelay(1, { ...patient, tries: 1 }, longest)).toBeUndefined()
 })
@@ -43,7 +43,7 @@ test('a provider that asks for more time gets it, within reason', () => {
 })
 
 test('F-54 model retry: waits are spread at random between half and all, and never come before the provider wishes', () => {
-  const policy = { tries: 9, first_delay_ms: 1_000, longest_delay_ms: 30_000 }
+  const policy = { tries: 9, firstDelayMs: 1_000, longestDelayMs: 30_000 }
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 8 }), fc.double({ min: 0, max: 1, noNaN: true }), (failed, part) => {
       const whole = Math.min(1_000 * 2 ** (failed - 1), 30_000)

@@ -82,7 +82,7 @@ test('F-36 ps --runs, occupancy and show --conversation: runs, counts and the co
 })
 
 test('F-36 run --reply-optional: a reply has a deadline, after which the agent goes on', async () => {
-  const project = createProject(scratch.fresh(), '{ obedient }, settings: { reply_timeout_ms: 60_000 }')
+  const project = createProject(scratch.fresh(), '{ obedient }, settings: { replyTimeoutMs: 60_000 }')
   const { exit } = await project.cli(['run', 'form', '--reply-optional'])
   expect(exit).toBe(4)
   expect((await project.cli(['inbox'])).out).toMatch(/ ends in /)

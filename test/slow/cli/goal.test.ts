@@ -127,7 +127,7 @@ test('goal: a goal whose session is suspended ends the command with exit 4 and n
   const registry = registryIn(join(folder, 'registry'))
   const broken = createProject(
     folder,
-    `{ worker }, settings: { error_threshold: 1 }, plans: { registry: ${JSON.stringify(registry)} }`,
+    `{ worker }, settings: { errorThreshold: 1 }, plans: { registry: ${JSON.stringify(registry)} }`,
     `import { agent, defineConfig } from 'statewright'
 import { breakOff, scriptedModel } from 'statewright/testing'
 const worker = agent({ role: 'worker', model: scriptedModel(() => breakOff('down')) })`,

@@ -64,7 +64,7 @@ test('F-29 run: a session that is suspended meanwhile ends the wait with exit 4 
 })
 
 /** A parent that only waits is let go at once. */
-const team = '{ lead, scribe }, settings: { cancel_grace_ms: 10 }'
+const team = '{ lead, scribe }, settings: { cancelGraceMs: 10 }'
 
 const delegating = `
 import { agent, defineConfig, tool } from 'statewright'
@@ -158,7 +158,7 @@ test('F-36 run --json: a refusal is the fault as JSON on standard error, also wh
 
 test('F-36 watch: a queued run that no process carries out exits 7, and 4 where a person has to act', async () => {
   const project = createProject(scratch.fresh())
-  const sw = await createStatewright({ ...(await loadConfig(project.config)), max_concurrent_runs: 0 })
+  const sw = await createStatewright({ ...(await loadConfig(project.config)), maxConcurrentRuns: 0 })
   const { run_id, session_id } = await sw.runs.start({ agent: 'obedient', input: 'hello' })
   await sw.close()
   const watched = await project.cli(['watch', run_id])

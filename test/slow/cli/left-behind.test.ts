@@ -21,14 +21,14 @@ const die = () => {
   return new Promise(() => {})
 }
 const pay = tool({ name: 'bank.pay', input: z.object({ cents: z.int() }), irreversible: true, approval: 'never', run: die })
-const look = tool({ name: 'bank.look', input: z.object({}), read_only: true, run: die })
+const look = tool({ name: 'bank.look', input: z.object({}), readOnly: true, run: die })
 const payer = agent({ role: 'payer', tools: [pay], model: scriptedModel([call('bank.pay', { cents: 7 }), say('Done.')]) })
 const reader = agent({ role: 'reader', tools: [look], model: scriptedModel([call('bank.look'), say('Done.')]) })
 `
 
 /** A project whose process was killed in the middle of a tool. */
 function killed(agent: string, url?: string): Project {
-  const project = createProject(scratch.fresh(), '{ payer, reader }, settings: { lease_ms: 200 }', paying, url)
+  const project = createProject(scratch.fresh(), '{ payer, reader }, settings: { leaseMs: 200 }', paying, url)
   const program = join(project.folder, 'program.ts')
   const source = `
 import { createStatewright } from 'statewright'
@@ -81,7 +81,7 @@ test.each(stores)(title, async (store) => {
   expect(await whatIsThere(project)).toEqual(before)
 
   // The same in the library, in a process that only gives commands
-  const sw = await createStatewright({ ...(await loadConfig(project.config)), max_concurrent_runs: 0 })
+  const sw = await createStatewright({ ...(await loadConfig(project.config)), maxConcurrentRuns: 0 })
   expect(await sw.inbox.unsettled()).toMatchObject([{ execution_id: unsettled[0].execution_id, irreversible: true }])
   expect(await sw.runs.abandoned()).toMatchObject([{ run_id: unsettled[0].run_id }])
   await sw.close()

@@ -53,7 +53,7 @@ console.log(goal_id)
   expect(await json()).toMatchObject({ state: 'executing', abandoned: { unsettled: 1 } })
 
   // The same in the library, in a process that only gives commands
-  const sw = await createStatewright({ ...(await loadConfig(project.config)), max_concurrent_runs: 0 })
+  const sw = await createStatewright({ ...(await loadConfig(project.config)), maxConcurrentRuns: 0 })
   expect(await sw.goals.show(goal_id)).toMatchObject({ abandoned: { unsettled: 1 } })
   expect(await sw.goals.list()).toMatchObject([{ abandoned: { unsettled: 1 } }])
   await sw.close()

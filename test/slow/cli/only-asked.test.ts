@@ -22,7 +22,7 @@ const teamIn = (url?: string) => createProject(scratch.fresh(), '{ main, other, 
 
 /** Runs in the queue of a store that no process works on. */
 async function queue(project: Project, ...submissions: readonly Submission[]) {
-  const sw = await createStatewright({ ...(await loadConfig(project.config)), max_concurrent_runs: 0 })
+  const sw = await createStatewright({ ...(await loadConfig(project.config)), maxConcurrentRuns: 0 })
   try {
     const runs = []
     for (const submission of submissions) {

@@ -18,7 +18,7 @@ test.each(Object.entries(ways))(
     timeout: 1_200_000,
   },
   async (_way, fallsSilent) => {
-    const { url, sw, join } = await createWorkplace({ lease_ms: 1_000 })
+    const { url, sw, join } = await createWorkplace({ leaseMs: 1_000 })
     const proxy = await startCuttingProxy(url)
     onTestFinished(proxy.close)
     await join(2, { store: proxy.url, warn: () => {} })

@@ -123,7 +123,7 @@ async function play(given: Goal) {
   const begun = new Map<string, number>()
   const effects: string[] = []
   const tools = [
-    tool({ name: 'shop.look', input: z.looseObject({}), read_only: true, run: () => effects.push('look') }),
+    tool({ name: 'shop.look', input: z.looseObject({}), readOnly: true, run: () => effects.push('look') }),
     tool({ name: 'shop.pay', input: z.looseObject({}), idempotent: true, run: () => effects.push('pay') }),
   ]
   const works = agent({
@@ -155,7 +155,7 @@ async function play(given: Goal) {
     agents: { worker: works, builder: works, critic },
     plans: { registry },
     policy: { mode: 'full_access' },
-    settings: { error_threshold: 10_000 },
+    settings: { errorThreshold: 10_000 },
   })
   const { sw } = world
   const { mode, max_parallel, iterations } = given

@@ -194,7 +194,7 @@ describe('others in the session of a goal', () => {
 })
 
 test('a task that waited for a person goes on only when its agent has a place for it', async () => {
-  const held = heldTool('shop.look', { read_only: true })
+  const held = heldTool('shop.look', { readOnly: true })
   const parts = { ...asks, tb: [call('shop.look'), say('tb is done')] }
   world = await createWorld({ agents: { worker: worker(parts, { tools: [held.tool] }) }, plans })
   const plan = planOf(note('ta'), { ...note('tb'), command: 'cmd_look' })

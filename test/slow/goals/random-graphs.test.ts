@@ -90,7 +90,7 @@ async function play(given: Goal) {
     agents: { worker: someone, builder: someone },
     plans: { registry },
     policy: { mode: 'full_access' },
-    settings: { error_threshold: 10_000 },
+    settings: { errorThreshold: 10_000 },
   })
   const { sw } = world
   const { goal_id, session_id } = await sw.goals.start({

@@ -19,7 +19,7 @@ const openOn = (url: string) =>
     agents: { worker: worker() },
     plans: { registry },
     policy: { mode: 'full_access' },
-    settings: { lease_ms: 30_000 },
+    settings: { leaseMs: 30_000 },
     ports: { store: hostPorts },
     warn: (message, details) => warnings.push({ message, details }),
   })

@@ -152,7 +152,7 @@ test.each(['by the next process', 'by the next request'])(
     const folder = scratch.fresh()
     const signing_key = join(folder, 'key.pem')
     writeFileSync(signing_key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
-    world = await planWorld({ store: 'sqlite', plans: { signing_key } })
+    world = await planWorld({ store: 'sqlite', plans: { signingKey: signing_key } })
     const { session_id } = await world.sw.plans.submit({ ...asking(whereTo), coordination_id })
     renameSync(signing_key, `${signing_key}.away`)
     await expect(world.sw.sessions.close(session_id)).rejects.toMatchObject({ code: 'file_unusable' })

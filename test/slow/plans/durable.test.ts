@@ -245,7 +245,7 @@ test('what is frozen is signed with the configured key, and written to a folder 
   const folder = mkdtempSync(join(tmpdir(), 'statewright-export-'))
   const key = join(folder, 'key.pem')
   writeFileSync(key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
-  world = await planWorld({ plans: { signing_key: key } })
+  world = await planWorld({ plans: { signingKey: key } })
   const { coordination_id } = await world.sw.plans.submit(inputOf())
   const files = await world.sw.plans.files(coordination_id)
   expect(Object.keys(files)).toContain('statement.dsse.json')

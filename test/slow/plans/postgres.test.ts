@@ -9,14 +9,14 @@ import { freshDatabase } from '../../support/postgres.ts'
 test('on PostgreSQL a worker that is alive takes up the plan of a process that died', async () => {
   const url = await freshDatabase()
   const warn = () => {}
-  const worker = await createStatewright({ store: url, agents: { bystander }, warn, max_concurrent_runs: 4 })
+  const worker = await createStatewright({ store: url, agents: { bystander }, warn, maxConcurrentRuns: 4 })
 
   /** A process that only gives commands, and dies after this many appends. */
   async function dying(appends: number, act: (sw: Awaited<ReturnType<typeof createStatewright>>) => Promise<unknown>) {
-    const disk = await openStore(url, { lease_ms: 5_000, warn })
+    const disk = await openStore(url, { leaseMs: 5_000, warn })
     const connection = connect(disk.runelog)
     const store = { ...disk, runelog: connection.runelog }
-    const sw = await createStatewright({ store, agents: { bystander }, warn, max_concurrent_runs: 0 })
+    const sw = await createStatewright({ store, agents: { bystander }, warn, maxConcurrentRuns: 0 })
     connection.dieAt(appends, 'after')
     await act(sw).catch(() => {})
     expect(connection.isDead()).toBe(true)

@@ -19,9 +19,9 @@ const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const steps = 500
-const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), read_only: true, run: ({ n }) => `echo ${n}` })
+const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), readOnly: true, run: ({ n }) => `echo ${n}` })
 const model = scriptedModel((_, n) => (n % (steps + 1) < steps ? call('echo.it', { n }) : say('done')))
-const agents = { a: agent({ role: 'a', model, tools: [echo], max_rounds: steps + 1 }) }
+const agents = { a: agent({ role: 'a', model, tools: [echo], maxRounds: steps + 1 }) }
 
 async function aLongSession(name: string) {
   const path = join(folder, name)
@@ -78,7 +78,7 @@ test('runs that are long over are written once, and come back in their order', a
   const wait = tool({
     name: 'wait.for_it',
     input: z.object({}),
-    read_only: true,
+    readOnly: true,
     run: () => held.promise.then(() => 1),
   })
   const quick = agent({ role: 'quick', model: scriptedModel(() => say('yes')) })

@@ -12,7 +12,7 @@ const parks = ({ runes }: Append) => runes.some((rune) => rune.kind === 'run.mov
 
 test('RU-04 recovery: a deadline that comes before its run is known to wait does not record a restart', async () => {
   // GIVEN a worker that hears of its commit only after the queue brought the deadline that was committed
-  const opened = await openStore(await freshDatabase(), { lease_ms: 30_000, warn: console.error })
+  const opened = await openStore(await freshDatabase(), { leaseMs: 30_000, warn: console.error })
   let isParked = false
   let isWritten = false
   const runelog: Runelog = {

@@ -10,12 +10,12 @@ import { eventually } from '../../support/eventually.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 
 const wish = 'my secret wish'
-const settings = { lease_ms: 30_000 }
+const settings = { leaseMs: 30_000 }
 
 /** A worker, and someone who only gives commands: they share the database and nothing else. */
 async function createOffice(options: Pick<StatewrightOptions, 'agents'>) {
   const store = await freshDatabase()
-  const backend = await createStatewright({ ...options, store, settings, max_concurrent_runs: 0 })
+  const backend = await createStatewright({ ...options, store, settings, maxConcurrentRuns: 0 })
   const worker = await createStatewright({ ...options, store, settings })
   const waiting = async () => (await backend.inbox.list())[0]?.interaction_id
   return {
@@ -47,7 +47,7 @@ function payer(shown: string[]) {
 
 test('what is erased while another process works on the session would be shown: it is refused until the run rests', async () => {
   const gate = Promise.withResolvers<string>()
-  const slow = tool({ name: 'slow.read', input: z.object({}), read_only: true, run: () => gate.promise })
+  const slow = tool({ name: 'slow.read', input: z.object({}), readOnly: true, run: () => gate.promise })
   const model = scriptedModel([call('slow.read'), call('payments.pay'), say('done')])
   const office = await createOffice({ agents: { a: agent({ role: 'a', model, tools: [slow, pay] }) } })
   const run = await office.backend.runs.start({ agent: 'a', input: wish })
@@ -80,12 +80,12 @@ test('a worker that slept past its lease asks no model: what it has before its e
   const url = await freshDatabase()
   const lease_ms = 600
   let asked = 0
-  const read = tool({ name: 'page.read', input: z.object({}), read_only: true, run: () => 'read' })
+  const read = tool({ name: 'page.read', input: z.object({}), readOnly: true, run: () => 'read' })
   const model = scriptedModel((_, said) => {
     asked++
     return said === 0 ? call('page.read') : say('done')
   })
-  const store = await openStore(url, { lease_ms, warn: () => {} })
+  const store = await openStore(url, { leaseMs: lease_ms, warn: () => {} })
   let slept = 0
   const append: Store['runelog']['append'] = async (batch) => {
     const runes = await store.runelog.append(batch)
@@ -96,7 +96,7 @@ test('a worker that slept past its lease asks no model: what it has before its e
   const sw = await createStatewright({
     store: { ...store, runelog: { ...store.runelog, append } },
     agents: { a: agent({ role: 'a', model, tools: [read] }) },
-    settings: { lease_ms },
+    settings: { leaseMs: lease_ms },
     warn: () => {},
   })
   const run = await sw.runs.start({ agent: 'a', input: wish })
@@ -129,8 +129,8 @@ test('F-84 redaction: the whole output that an event refers to goes from the dat
   const read = tool({
     name: 'long.read',
     input: z.object({}),
-    read_only: true,
-    max_output_bytes: 1_000,
+    readOnly: true,
+    maxOutputBytes: 1_000,
     run: () => wish.repeat(500),
   })
   const model = scriptedModel([call('long.read'), say('done')])

@@ -44,7 +44,7 @@ function company(seed: number) {
   const work = tool({
     name: 'work',
     input: z.object({ n: z.int() }),
-    read_only: true,
+    readOnly: true,
     parallel: true,
     run: (_, { signal }) =>
       new Promise<Json>((succeed, fail) => {
@@ -59,7 +59,7 @@ function company(seed: number) {
   /** A process that begins looks at every tool once. */
   const beginning = { processes: 1 }
   const touchy: Tool = {
-    ...tool({ name: 'touchy', input: z.object({}), read_only: true, run: () => 'fine' }),
+    ...tool({ name: 'touchy', input: z.object({}), readOnly: true, run: () => 'fine' }),
     get approval(): Tool['approval'] {
       if (beginning.processes === 0) throw new Error('bang')
       return 'never'
@@ -76,7 +76,7 @@ function company(seed: number) {
   const doWork = (n: number) => call('work', { n: n + 1_000 * dice(n) })
   const form = () => ask({ title: 'Size?', fields: [{ name: 'size', default: 'L' }] })
   const hand = (name: string) => (n: number) => call(`delegate.${name}`, { task: `Task ${n}.` })
-  const retries = { tries: 2, first_delay_ms: 100 }
+  const retries = { tries: 2, firstDelayMs: 100 }
   return {
     atWork,
     beginning,
@@ -93,7 +93,7 @@ function company(seed: number) {
         delegates: ['scribe', 'broken'],
         tools: [work],
         retries,
-        ...(seed % 3 === 0 && { budget: { tool_calls: 5 } }),
+        ...(seed % 3 === 0 && { budget: { toolCalls: 5 } }),
       }),
       scribe: agent({ role: 'scribe', model: acts(3, [doWork, doWork, form]), tools: [work], retries }),
       broken: agent({
@@ -322,7 +322,7 @@ test.each(fastStores)(
         async (seed, sequence) => {
           const play = on(
             store,
-            () => ({ ...company(seed), warnings: [] as string[], settings: { cancel_grace_ms: 50 } }),
+            () => ({ ...company(seed), warnings: [] as string[], settings: { cancelGraceMs: 50 } }),
             async (stage, props) => {
               props.beginning.processes = 0
               const cast: Cast = { company: props, runs: [], keyed: new Map(), waiting: [] }

@@ -22,7 +22,7 @@ test.each(fastStores)(
           store,
           () => {
             const witness = createWitness()
-            return { witness, tools: witness.tools, model: anyModel(seed), settings: { reply_timeout_ms: 20_000 } }
+            return { witness, tools: witness.tools, model: anyModel(seed), settings: { replyTimeoutMs: 20_000 } }
           },
           async (stage, { witness }) => {
             const runs = [await stage.submit({ mode: 'interactive' })]

@@ -19,7 +19,7 @@ const input = (value: string) => ({ raw: `{"agent":"support","input":${value}}` 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
 test('each limit of a body lets through what is just within it and refuses the next', async () => {
-  const { ask } = await served({ body_bytes: 2_000, json_depth: 10, json_keys: 50, json_string: 100 })
+  const { ask } = await served({ bodyBytes: 2_000, jsonDepth: 10, jsonKeys: 50, jsonString: 100 })
   const around = [
     // The object around the input is a level, and it has two fields.
     [input(nested(9)), input(nested(10)), 400, 'json_refused', /deeper than 10/],
@@ -36,7 +36,7 @@ test('each limit of a body lets through what is just within it and refuses the n
 })
 
 test('headers that are too large, and requests that take too long to arrive, are told so', async () => {
-  const { ask, port } = await served({ header_bytes: 4_000, request_ms: 300, headers_ms: 300 })
+  const { ask, port } = await served({ headerBytes: 4_000, requestMs: 300, headersMs: 300 })
   expect((await ask('/api/sessions', { headers: { 'x-much': 'x'.repeat(3_000) } })).status).toBe(200)
   expect(await heard(port, `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(4_000)}\r\n\r\n`)).toMatch(
     /^HTTP\/1.1 431 [\s\S]*"code":"headers_too_large"/,

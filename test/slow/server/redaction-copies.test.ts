@@ -27,7 +27,7 @@ import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
 const read = tool({
-  name: 'files.read', input: z.object({}), read_only: true, max_output_bytes: 2_000,
+  name: 'files.read', input: z.object({}), readOnly: true, maxOutputBytes: 2_000,
   run: () => '${marker} ' + 'long text '.repeat(1_000) + '${marker}',
 })
 const reader = agent({
@@ -134,7 +134,7 @@ test('F-84 redaction: a server gives no answer again whose content was erased th
   const plans = { registry: registryIn(scratch.fresh()) }
   const store = await freshDatabase()
   const open = async (max_concurrent_runs: number) => {
-    const sw = await createStatewright({ store, agents: keyedAgents, plans, max_concurrent_runs })
+    const sw = await createStatewright({ store, agents: keyedAgents, plans, maxConcurrentRuns: max_concurrent_runs })
     return { sw, ...(await startServer(backendOf(sw, keyOf(store)))) }
   }
   const here = await open(4)

@@ -31,10 +31,10 @@ const fill = tool({
     return 'x'.repeat(50_000) + i
   },
 })
-const stuck = tool({ name: 'stuck.wait', input: z.object({}), read_only: true, run: () => (console.log('at work'), new Promise(() => {})) })
+const stuck = tool({ name: 'stuck.wait', input: z.object({}), readOnly: true, run: () => (console.log('at work'), new Promise(() => {})) })
 const waiting = agent({ role: 'waiting', tools: [stuck], model: scriptedModel(() => call('stuck.wait', {})) })
 const filling = agent({
-  role: 'filling', tools: [fill], max_rounds: 1_000_000,
+  role: 'filling', tools: [fill], maxRounds: 1_000_000,
   model: scriptedModel((_, said) => call('disk.fill', { i: said })),
 })
 export default defineConfig({

@@ -33,12 +33,12 @@ export async function withPlans<T>(
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const where = whereOf(args)
-  const { registry, policy, key: signing_key } = args.values
-  const own = [registry, policy, signing_key].some((given) => given !== undefined)
+  const { registry, policy, key: signingKey } = args.values
+  const own = [registry, policy, signingKey].some((given) => given !== undefined)
   if (where.server !== undefined && own)
     throw badUsage(command, 'A server judges by its own registry and policy, and signs with its own key.')
   const judged = policy === undefined ? undefined : await host.planning.readDocument(policy)
-  const asked: PlanAsked = withoutUndefined({ creates, registry, policy: judged, signing_key })
+  const asked: PlanAsked = withoutUndefined({ creates, registry, policy: judged, signingKey })
   const client = await host.openPlans(where, asked)
   try {
     return await work(client)

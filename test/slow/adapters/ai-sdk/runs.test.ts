@@ -197,7 +197,7 @@ describe.each(providers)('$title', (provider) => {
 
 describe.each(providers.filter(({ title }) => title.startsWith('anthropic')))('$title', (provider) => {
   test('a model that signs its reasoning sees it again with its calls, after a restart too; another model does not', async () => {
-    const clerk = (model: ProviderModel) => ({ clerk: agent({ role: 'clerk', model, tools: [send], may_ask: false }) })
+    const clerk = (model: ProviderModel) => ({ clerk: agent({ role: 'clerk', model, tools: [send], mayAsk: false }) })
     world = await createWorld({ store: 'sqlite', agents: clerk(provider.model({ url: server.url, key })) })
     const thinks = ['Someone must ', 'be told.']
     server.will({ said: { thinks, ...(calling('ann') as { said: object }).said } }, saying('Done.'))

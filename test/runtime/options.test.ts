@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { aiSdkModel } from '../../src/adapters/ai-sdk/ai-sdk-model.ts'
+import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
+import { budgetOptions, budgetRecord, policyOptions } from '../../src/runtime/options.ts'
+import { breakOff, scriptedModel } from '../../src/runtime/scripted-model.ts'
+
+test('a budget is recorded in snake_case, with the limits that were declared and no others', () => {
+  const declared = { tokens: 1, toolCalls: 2, wallTimeMs: 3, costUsd: 4 }
+  expect(budgetOptions.parse(declared)).toEqual(declared)
+  expect(budgetRecord(declared)).toEqual({ tokens: 1, tool_calls: 2, wall_time_ms: 3, cost_usd: 4 })
+  expect(Object.keys(budgetRecord({ tokens: undefined, costUsd: 4 }))).toEqual(['cost_usd'])
+})
+
+test('a policy is read as the one that approvals are bound to', () => {
+  expect(policyOptions.parse({})).toEqual({ mode: 'auto', per_tool_overrides: {}, pre_approved: [] })
+  const declared = { mode: 'read_only', perToolOverrides: { pay: 'always' }, preApproved: ['look'] }
+  const policy = { mode: 'read_only', per_tool_overrides: { pay: 'always' }, pre_approved: ['look'] }
+  expect(policyOptions.parse(declared)).toEqual(policy)
+  expect(policyOptions.safeParse(policy).success).toBe(false)
+})
+
+const workspace = (more: object) => () => {
+  const root = mkdtempSync(join(tmpdir(), 'statewright-options-'))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  return workspaceTools({ root, ...more })
+}
+const provider = { specificationVersion: 'v3', provider: 'a', modelId: 'b', doStream: async () => ({}) }
+const settings = { max_output_tokens: 5 } as object
+
+test.each([
+  ['breakOff', () => breakOff('gone', { error_type: 'x' } as object), 'errorType'],
+  ['scriptedModel', () => scriptedModel([], { before_delta: () => {} } as object), 'beforeDelta'],
+  [
+    'aiSdkModel',
+    () => aiSdkModel(provider as unknown as Parameters<typeof aiSdkModel>[0], settings),
+    'maxOutputTokens',
+  ],
+  ['the shell', workspace({ shell: { timeout_ms: 5 } }), 'timeoutMs'],
+  ['fetch', workspace({ fetch: { allow: [], max_redirects: 5 } }), 'maxRedirects'],
+])('an option of %s as records spell it is refused, with the one that is meant', (_of, make, meant) => {
+  const message = expect.stringContaining(`Did you mean "${meant}"? Known fields: `)
+  expect(make).toThrow(expect.objectContaining({ code: 'bad_definition', message }))
+})
