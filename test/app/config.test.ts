@@ -42,8 +42,8 @@ const mistakes: [string, object, RegExp][] = [
   ['a secret that is a number', { secrets: { key: 1 } }, /\/secrets\/key: .*expected string/],
   [
     'fields as records spell them',
-    { settings: { leaseMs: 500, cancel_grace_ms: 0 } },
-    /\/settings\/leaseMs: Unknown field "leaseMs"\. Did you mean "leaseMs"\?.*; \/settings\/cancel_grace_ms: Unknown field "cancel_grace_ms"\. Did you mean "cancelGraceMs"\?/,
+    { settings: { lease_ms: 500, cancel_grace_ms: 0 } },
+    /\/settings\/lease_ms: Unknown field "lease_ms"\. Did you mean "leaseMs"\?.*; \/settings\/cancel_grace_ms: Unknown field "cancel_grace_ms"\. Did you mean "cancelGraceMs"\?/,
   ],
   [
     'a policy as records spell it',

@@ -76,8 +76,8 @@ const bad: readonly [string, Partial<ToolDefinition<z.ZodType>>, RegExp][] = [
   ],
   [
     'a field as records spell it',
-    { readOnly: true } as object,
-    /Unknown field "readOnly"\. Did you mean "readOnly"\? Known fields: name, description, /,
+    { read_only: true } as object,
+    /Unknown field "read_only"\. Did you mean "readOnly"\? Known fields: name, description, /,
   ],
   ['a field that is like no other', { colour: 'red' } as object, /Unknown field "colour"\. Known fields: name, /],
   [
