@@ -1,0 +1,91 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+
+/** What is wrong with the exports of `src` and `console`, each as `file: name`. */
+export interface ExportReport {
+  readonly exports: number
+  /** No other file imports them. */
+  readonly unused: readonly string[]
+  /** Only tests import them, so the product never runs what they prove. */
+  readonly testOnly: readonly string[]
+  /** No TSDoc stands directly above them. */
+  readonly undocumented: readonly string[]
+}
+
+/** Modules that are loaded by their path or by a package, not by an import. */
+const roots = /^(?:src\/(?:index|main)\.ts|src\/entry\/|console\/main\.tsx|console\/escaping\/jsx-|.*\.config\.ts$)/
+
+const declaration =
+  /^export (?:declare )?(?:abstract )?(?:async )?(?:function\*?|const|let|class|interface|type) ([A-Za-z_$][\w$]*)/
+
+/** Compares every export under `root` with every import. Formatted sources put each `export` at the start of a line. */
+export function exportReport(root: string): ExportReport {
+  const folders = '{src,console,test,scripts,bench,examples}'
+  const files = globSync([`${folders}/**/*.{ts,tsx,mjs}`, '*.ts'], { cwd: root, exclude: ['**/node_modules/**'] })
+  const sources = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
+  const users = new Map<string, Set<string>>()
+  for (const [file, source] of sources)
+    for (const [module, names] of usesIn(file, source))
+      for (const name of names) {
+        const key = `${module}: ${name}`
+        users.set(key, (users.get(key) ?? new Set()).add(file))
+      }
+  const found = [...sources].flatMap(([file, source]) =>
+    /^(?:src|console)\//.test(file) ? exportsIn(file, source) : [],
+  )
+  const usersOf = ({ file, name }: Export) => [...(users.get(`${file}: ${name}`) ?? [])].filter((user) => user !== file)
+  const internal = found.filter(({ file }) => !roots.test(file))
+  const list = (exports: readonly Export[]) =>
+    exports.map(({ file, line, name }) => `${file}:${line} ${name}`).toSorted()
+  return {
+    exports: found.length,
+    unused: list(internal.filter((each) => usersOf(each).length === 0)),
+    testOnly: list(
+      internal.filter((each) => usersOf(each).length > 0 && usersOf(each).every((user) => user.startsWith('test/'))),
+    ),
+    undocumented: list(found.filter(({ isDocumented }) => !isDocumented)),
+  }
+}
+
+interface Export {
+  readonly file: string
+  readonly line: number
+  readonly name: string
+  readonly isDocumented: boolean
+}
+
+function exportsIn(file: string, source: string): readonly Export[] {
+  const lines = source.split('\n')
+  const found = new Map<string, Export>()
+  for (const [i, line] of lines.entries()) {
+    const name = declaration.exec(line)?.[1]
+    // Only the first signature of an overloaded function needs TSDoc.
+    if (name === undefined || found.has(name)) continue
+    found.set(name, { file, line: i + 1, name, isDocumented: lines[i - 1]?.endsWith('*/') ?? false })
+  }
+  return [...found.values()]
+}
+
+/** The names that a file takes from each module. A module that is taken whole gives every word that the file contains. */
+function usesIn(file: string, source: string): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>()
+  const add = (specifier: string, names: readonly string[]) => {
+    const module = normalize(join(dirname(file), specifier.replace(/\?.*$/, '')))
+    found.set(module, [...(found.get(module) ?? []), ...names])
+  }
+  for (const [, list = '', specifier = ''] of source.matchAll(
+    /^(?:import|export)(?: type)? \{([^}]*)\} from '(\.[^']+)'/gm,
+  ))
+    add(
+      specifier,
+      list.split(',').map((each) =>
+        each
+          .trim()
+          .replace(/^type /, '')
+          .replace(/ as .*$/, ''),
+      ),
+    )
+  for (const pattern of [/^import(?: type)? \* as \w+ from '(\.[^']+)'/gm, /\bimport\(\s*'(\.[^']+)'/g])
+    for (const [, specifier = ''] of source.matchAll(pattern)) add(specifier, source.match(/[A-Za-z_$][\w$]*/g) ?? [])
+  return found
+}
