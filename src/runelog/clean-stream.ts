@@ -13,9 +13,8 @@ interface Parts {
 }
 
 /**
- * A store takes out secrets that it sees whole; one that is cut in two between
- * records would pass it by. Only what may be the beginning of one is held back,
- * so that a reader of the stream does not wait for the length of a secret.
+ * A store takes out secrets that it sees whole; one that is cut in two between records would pass it by. Only what may
+ * be the beginning of one is held back, so that a reader of the stream does not wait for the length of a secret.
  */
 export function cleanStream({ settledLength, redact }: Parts): CleanStream {
   let held = ''

@@ -13,10 +13,9 @@ export interface Followed {
 }
 
 /**
- * Everything after a cursor, first what is there, then what comes. It goes by
- * its cursor and uses the bell only to know when to look again, so a lost or
- * doubled notice can neither lose nor double a rune. `check` throws once the
- * store takes nothing more: the tail alone would not say so.
+ * Everything after a cursor, first what is there, then what comes. It goes by its cursor and uses the bell only to know
+ * when to look again, so a lost or doubled notice can neither lose nor double a rune. `check` throws once the store
+ * takes nothing more: the tail alone would not say so.
  */
 export async function* follow(
   { read, bell, tail, check }: Followed,

@@ -32,9 +32,8 @@ const acceptedWhenSealed: readonly string[] = [
 ]
 
 /**
- * Decides whether a prepared batch may be recorded, and what becomes of the
- * read models if it is. It reads rows only through `look`; a store that has to
- * fetch rows first calls it again once it has those that were asked for.
+ * Decides whether a prepared batch may be recorded, and what becomes of the read models if it is. It reads rows only
+ * through `look`; a store that has to fetch rows first calls it again once it has those that were asked for.
  */
 export function judge(
   batch: Prepared,

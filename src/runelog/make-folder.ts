@@ -11,9 +11,8 @@ export interface FolderOptions {
 }
 
 /**
- * Makes a folder, and those around it, where they are missing. One at a time:
- * Node's own recursion never ends where nothing can be made, such as below
- * /proc. A folder that cannot be made is refused.
+ * Makes a folder, and those around it, where they are missing. One at a time: Node's own recursion never ends where
+ * nothing can be made, such as below /proc. A folder that cannot be made is refused.
  */
 export function makeFolder(folder: string, { mode = 0o777, named = folder, advice }: FolderOptions = {}): void {
   try {

@@ -22,9 +22,8 @@ function factsOf(point: number): number {
 }
 
 /**
- * A reading with every letter that is not ASCII decomposed (NFKD) and in lower
- * case, so that the composed and the decomposed form of a text read the same.
- * Undefined if the text is ASCII.
+ * A reading with every letter that is not ASCII decomposed (NFKD) and in lower case, so that the composed and the
+ * decomposed form of a text read the same. Undefined if the text is ASCII.
  */
 export function normalised(outer: Reading): Reading | undefined {
   const { text } = outer
@@ -55,9 +54,8 @@ function originsOfClusters(text: string, length: number): Int32Array {
 }
 
 /**
- * Tells whether the normal form of a text may contain one of these normal
- * forms. It cannot without a letter that becomes one of theirs: most texts in
- * another script have none, and need not be normalised.
+ * Tells whether the normal form of a text may contain one of these normal forms. It cannot without a letter that
+ * becomes one of theirs: most texts in another script have none, and need not be normalised.
  */
 export function createNormalFilter(forms: readonly string[]): (text: string) => boolean {
   const sought = new Set<string>()

@@ -47,32 +47,28 @@ export interface RunelogReader {
 }
 
 /**
- * What the system asks of storage. Three stores implement it and one suite
- * holds them to it; whatever can be decided without a database is decided in
- * this room, once, and not in a store.
+ * What the system asks of storage. Three stores implement it and one suite holds them to it; whatever can be decided
+ * without a database is decided in this room, once, and not in a store.
  */
 export interface Runelog extends RunelogReader {
   /**
-   * Records every rune of the batch or none, together with the read-model rows
-   * that follow from them. Once the promise resolves with runes they are on disk;
-   * until then nothing may be announced, answered or acted upon.
+   * Records every rune of the batch or none, together with the read-model rows that follow from them. Once the promise
+   * resolves with runes they are on disk; until then nothing may be announced, answered or acted upon.
    *
-   * A refusal is a value, and nothing is written: `stale_write` (a subject moved
-   * past its expected version), `stale_fence` (the run has a newer epoch),
-   * `transition_refused` (the declaration has no such move), `key_taken` (an
+   * A refusal is a value, and nothing is written: `stale_write` (a subject moved past its expected version),
+   * `stale_fence` (the run has a newer epoch), `transition_refused` (the declaration has no such move), `key_taken` (an
    * irreversible action with this key exists), `log_sealed`, `rune_malformed`.
    *
-   * Only a broken store throws. A storage error on commit means unknown, not failed:
-   * the store then answers `store_poisoned` to everything, also to those that follow
-   * a session, and has to be opened again. Watchers are told to look.
+   * Only a broken store throws. A storage error on commit means unknown, not failed: the store then answers
+   * `store_poisoned` to everything, also to those that follow a session, and has to be opened again. Watchers are told
+   * to look.
    */
   append(batch: Append): Promise<Recorded | Refused>
 
   /**
    * Erases the content of one payload and its salt, and records that. The chain still verifies. `content_in_use` while
-   * a call, run or goal that rests on that content is not over. Where several
-   * processes share the store, `session_busy` while a run of the session is held or can be taken: its worker may have
-   * read what is to be erased.
+   * a call, run or goal that rests on that content is not over. Where several processes share the store, `session_busy`
+   * while a run of the session is held or can be taken: its worker may have read what is to be erased.
    */
   redact(session_id: string, event_id: number, reason: string, by?: RedactedBy): Promise<void>
 

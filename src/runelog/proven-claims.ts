@@ -23,9 +23,8 @@ export function claimedBy({ runes }: Prepared): readonly Claiming[] {
 }
 
 /**
- * Refuses a key that the log shows to be held, whatever the rows say: a row can
- * be deleted with one statement, and the same payment must not be made twice.
- * `histories` are the records of each contract that was opened with the key.
+ * Refuses a key that the log shows to be held, whatever the rows say: a row can be deleted with one statement, and the
+ * same payment must not be made twice. `histories` are the records of each contract that was opened with the key.
  */
 export function heldInLog(claim: string, histories: Iterable<readonly StoredRecord[]>): Fault | undefined {
   for (const history of histories) {

@@ -14,14 +14,11 @@ export const every_mark = '\\%&'
 export const most_layers = 4
 
 /**
- * A text as it is, and then as often as it has escapes with one layer of them
- * decoded: `\n`, `\u0061`, `\x61`, `%61`, `&#97;`, `&#x61;`, `&amp;`. All kinds
- * are decoded at once, since they occur in each other, and bytes are read as
- * UTF-8. Takes time linear in the text. With other `marks`, only escapes that
- * begin with one of them are decoded.
+ * A text as it is, and then as often as it has escapes with one layer of them decoded: `\n`, `\u0061`, `\x61`, `%61`,
+ * `&#97;`, `&#x61;`, `&amp;`. All kinds are decoded at once, since they occur in each other, and bytes are read as
+ * UTF-8. Takes time linear in the text. With other `marks`, only escapes that begin with one of them are decoded.
  *
- * Of a text that is still to go on (`isOpen`), each layer is also read without
- * an escape at its end that may be torn.
+ * Of a text that is still to go on (`isOpen`), each layer is also read without an escape at its end that may be torn.
  */
 export function* readingsOf(
   text: string,
@@ -101,9 +98,8 @@ function textOf(codes: Uint16Array): string {
 }
 
 /**
- * A reading of a reading. Characters that come of one original share its
- * origin. Where they come from is asked only when a secret was found, so only
- * then it is looked up.
+ * A reading of a reading. Characters that come of one original share its origin. Where they come from is asked only
+ * when a secret was found, so only then it is looked up.
  */
 export function composed(outer: Reading, text: string, findOrigins: () => Int32Array): Reading {
   let found: Int32Array | undefined

@@ -43,10 +43,9 @@ const slice = 65_536
 const most_known = 8_000_000
 
 /**
- * A secret is replaced wherever it occurs: as a string, inside a longer one, as a
- * key, as the digits of a number, and in each of its usual encodings. One
- * that is too short is refused, since it would be found in texts that have
- * nothing to do with it.
+ * A secret is replaced wherever it occurs: as a string, inside a longer one, as a key, as the digits of a number, and
+ * in each of its usual encodings. One that is too short is refused, since it would be found in texts that have nothing
+ * to do with it.
  */
 export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
   for (const [name, value] of secrets) refuseShort(name, value)
@@ -208,9 +207,8 @@ const mayReadOtherwise = /[\\%&\r\n\u0080-\uffff]/
 const blind: Finder = { find: () => undefined, spans: () => [], settledLength: ({ length }) => length }
 
 /**
- * Looks for each form of a secret (`formsOf`) in each reading of a text
- * (`readingsOf`). An encoding of another one, such as percent-encoded JSON, needs
- * no rule of its own.
+ * Looks for each form of a secret (`formsOf`) in each reading of a text (`readingsOf`). An encoding of another one,
+ * such as percent-encoded JSON, needs no rule of its own.
  */
 function createFinder(secrets: readonly (readonly [name: string, value: string])[]): Finder {
   const lengths = new Map(secrets.map(([name, { length }]) => [name, length]))

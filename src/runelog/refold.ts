@@ -5,10 +5,9 @@ import { type Change, type Folding, startFold } from './judge.ts'
 import type { ReadModel } from './read-model.ts'
 
 /**
- * The rows of one session as they follow from its runes alone. After a
- * redaction these replace what stands there, so that erased content does not
- * live on in a read model. `original` is the record as it was before: a row that
- * only its payload gave a reason for goes.
+ * The rows of one session as they follow from its runes alone. After a redaction these replace what stands there, so
+ * that erased content does not live on in a read model. `original` is the record as it was before: a row that only its
+ * payload gave a reason for goes.
  */
 export function refoldSession(
   models: readonly ReadModel[],

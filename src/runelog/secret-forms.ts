@@ -6,11 +6,9 @@ import { type Reading, readingsOf } from './reading.ts'
 export const shortest_secret = 8
 
 /**
- * What to look for in the readings of a text, in lower case: the secret, how it
- * reads when it looks as if it had escapes itself, its lines with other ends and
- * joined, its spaces as a web form writes them, and its bytes in hex and in
- * base64, wherever they stand in what was encoded, so that `Basic` credentials
- * with any user name are covered.
+ * What to look for in the readings of a text, in lower case: the secret, how it reads when it looks as if it had
+ * escapes itself, its lines with other ends and joined, its spaces as a web form writes them, and its bytes in hex and
+ * in base64, wherever they stand in what was encoded, so that `Basic` credentials with any user name are covered.
  */
 export function formsOf(secret: string): readonly string[] {
   const texts = [...readingsOf(secret)].flatMap((reading) => [reading, normalised(reading) ?? reading])

@@ -31,9 +31,8 @@ export function isSegmentName(name: unknown): name is string {
 }
 
 /**
- * Cold storage: one compressed file per archived session. A file is complete
- * before it has its name, and is named by its content, so a crash leaves at
- * worst a file that nothing refers to.
+ * Cold storage: one compressed file per archived session. A file is complete before it has its name, and is named by
+ * its content, so a crash leaves at worst a file that nothing refers to.
  */
 export function createSegments(folder: string): Segments {
   let last: { readonly segment: string; readonly records: readonly ArchivedRecord[] } | undefined

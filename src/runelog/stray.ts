@@ -1,7 +1,6 @@
 /**
- * A file beside a store that the store does not refer to. `draft`: a process
- * was killed while it wrote it. `copy`: every event in it is in the store, too.
- * `only_copy`: the store lacks events that it holds, as when an older database
+ * A file beside a store that the store does not refer to. `draft`: a process was killed while it wrote it. `copy`:
+ * every event in it is in the store, too. `only_copy`: the store lacks events that it holds, as when an older database
  * was restored beside it. `unreadable`: it is damaged, or no file of ours.
  */
 export interface Stray {

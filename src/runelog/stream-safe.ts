@@ -26,9 +26,8 @@ export function clusterEnd(text: string, at: number): number {
 export const beyond_ascii = /[^\0-\x7f]/
 
 /**
- * The normal form of a text that others wrote, in linear time: `normalize` takes
- * seconds for a letter with 100,000 marks. The text is divided only where a
- * letter has more than `most_marks`.
+ * The normal form of a text that others wrote, in linear time: `normalize` takes seconds for a letter with 100,000
+ * marks. The text is divided only where a letter has more than `most_marks`.
  */
 export function streamSafe(text: string, normalize: (piece: string) => string): string {
   const first = text.search(beyond_ascii)

@@ -15,9 +15,8 @@ export async function subjectOf(runelog: Pick<Runelog, 'row'>, machine: MachineN
 }
 
 /**
- * The moves of one subject, from its opening to the last one. They are looked
- * for from the last one backwards, so that it costs what was recorded meanwhile
- * and not what the session has become. Empty if there is no such subject.
+ * The moves of one subject, from its opening to the last one. They are looked for from the last one backwards, so that
+ * it costs what was recorded meanwhile and not what the session has become. Empty if there is no such subject.
  */
 export async function runesOf(runelog: Pick<Runelog, 'row' | 'read'>, subject_id: string): Promise<readonly Rune[]> {
   const subject = (await runelog.row(subjects, subject_id))?.value

@@ -15,9 +15,8 @@ export interface Tail {
 }
 
 /**
- * The ends of sessions that someone follows or has just begun, so that what was
- * just written need not be read back. Only for a store with one writer: there
- * the end of the tail is the end of the log.
+ * The ends of sessions that someone follows or has just begun, so that what was just written need not be read back.
+ * Only for a store with one writer: there the end of the tail is the end of the log.
  */
 export function createTail(isFollowed: (session_id: string) => boolean): Tail {
   const followed = new Map<string, Rune[]>()

@@ -111,10 +111,9 @@ function onceEach(warn: (message: string) => void = () => {}): (message: string)
 }
 
 /**
- * What a provider's package says about a key that it cannot find, so that a
- * missing key is refused at start and not at the first message. Packages look
- * for the key when they make the headers of a request. Where that cannot be
- * asked without effects, nothing is asked, and the first request tells.
+ * What a provider's package says about a key that it cannot find, so that a missing key is refused at start and not at
+ * the first message. Packages look for the key when they make the headers of a request. Where that cannot be asked
+ * without effects, nothing is asked, and the first request tells.
  */
 export function keyProblem(model: ProviderModel): string | undefined {
   const { config } = Object(model)
@@ -132,10 +131,9 @@ export function keyProblem(model: ProviderModel): string | undefined {
 type Schema = Readonly<Record<string, Json>>
 
 /**
- * A schema of arguments as providers accept it: an object, without choices at
- * its top. A tool that takes one of several shapes is described by all their
- * fields, of which those are required that every shape requires. What the model
- * then writes is checked against the real shape before anything runs.
+ * A schema of arguments as providers accept it: an object, without choices at its top. A tool that takes one of several
+ * shapes is described by all their fields, of which those are required that every shape requires. What the model then
+ * writes is checked against the real shape before anything runs.
  */
 export function plainSchema(schema: Json): Schema {
   const { oneOf, anyOf, allOf, ...rest } = Object(schema) as Schema

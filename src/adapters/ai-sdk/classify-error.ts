@@ -85,9 +85,8 @@ interface ErrorType {
 }
 
 /**
- * Every way in which the answer of a provider's model breaks. These are the
- * `error_type`s of `turn.error`; they are public, so rows are added and never
- * renamed. That a stream was silent for too long is said by the turn itself
+ * Every way in which the answer of a provider's model breaks. These are the `error_type`s of `turn.error`; they are
+ * public, so rows are added and never renamed. That a stream was silent for too long is said by the turn itself
  * (`stream_silent`), which measures it by our clock.
  */
 // biome-ignore format: tables are audited by eye, so their columns line up
@@ -123,9 +122,8 @@ const wordFields = ['name', 'code', 'type', 'status', 'reason'] as const
 const innerFields = ['error', 'data', 'response', 'cause', 'errors'] as const
 
 /**
- * Providers and their packages disagree on where an error says what it is: in a
- * field of its own, in a parsed body, in the text of a body, in a cause. Reads
- * them all, never throws, and gives up after a few levels.
+ * Providers and their packages disagree on where an error says what it is: in a field of its own, in a parsed body, in
+ * the text of a body, in a cause. Reads them all, never throws, and gives up after a few levels.
  */
 export function evidenceIn(thrown: unknown): Evidence {
   const words = new Set<string>()

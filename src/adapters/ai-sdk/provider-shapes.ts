@@ -2,9 +2,8 @@ import type { Json } from '../../kernel/json.ts'
 import type { ProviderModel } from '../../runtime/model.ts'
 
 /**
- * The part of `LanguageModelV3` and `LanguageModelV4` that we use, in our own
- * words. Both versions agree on all of it. What a model sends back is foreign
- * data and is read as such: the stream carries values of unknown shape.
+ * The part of `LanguageModelV3` and `LanguageModelV4` that we use, in our own words. Both versions agree on all of it.
+ * What a model sends back is foreign data and is read as such: the stream carries values of unknown shape.
  */
 export interface StreamingModel extends Omit<ProviderModel, 'doStream'> {
   doStream(options: CallOptions): PromiseLike<{ readonly stream: PartStream }>

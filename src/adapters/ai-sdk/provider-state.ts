@@ -7,9 +7,8 @@ type KeptPart =
   | { readonly type: 'call'; options: ProviderOptions }
 
 /**
- * Gathers what a provider wants to see again with an answer that calls tools:
- * the signatures of its reasoning and of its calls. Some models think less
- * without them, some refuse to go on.
+ * Gathers what a provider wants to see again with an answer that calls tools: the signatures of its reasoning and of
+ * its calls. Some models think less without them, some refuse to go on.
  */
 export function createStateKeeper(model: string) {
   const parts: KeptPart[] = []

@@ -10,9 +10,8 @@ type Part = Readonly<Record<string, unknown>>
 const longestResult = 2_000
 
 /**
- * Reads the parts of one answer. Calls are held back until the answer is known
- * to be complete: packages send the call of a stream that broke off as if it
- * were whole.
+ * Reads the parts of one answer. Calls are held back until the answer is known to be complete: packages send the call
+ * of a stream that broke off as if it were whole.
  */
 export function createPartReader(model: string, names: WireNames, warn: (message: string) => void) {
   const calls: ModelEvent[] = []

@@ -10,9 +10,8 @@ export interface WireNames {
 }
 
 /**
- * Names that every provider accepts, one for each tool. They follow from the
- * list alone, so that a dialogue reads the same at each request. A name that
- * fits is kept; of those that are changed, the first gets the plain form.
+ * Names that every provider accepts, one for each tool. They follow from the list alone, so that a dialogue reads the
+ * same at each request. A name that fits is kept; of those that are changed, the first gets the plain form.
  */
 export function wireNames(names: readonly string[]): WireNames {
   const isFit = (name: string) => name !== '' && name.length <= longest && name.replace(unfit, '_') === name

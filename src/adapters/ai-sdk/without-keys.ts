@@ -1,7 +1,6 @@
 /**
- * Providers quote keys in what they say when they refuse one, and proxies quote
- * whole headers. What looks like a key never reaches a record. Secrets that do
- * not look like one are taken out by name: see `secrets` in the config.
+ * Providers quote keys in what they say when they refuse one, and proxies quote whole headers. What looks like a key
+ * never reaches a record. Secrets that do not look like one are taken out by name: see `secrets` in the config.
  */
 const keys: readonly RegExp[] = [
   /\b(Bearer|Basic)\s+[^\s"',;]+/gi,

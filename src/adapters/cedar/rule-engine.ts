@@ -18,11 +18,10 @@ const slots = 8
 const vocabulary = 'statewright'
 
 /**
- * Rules as Cedar policies. Every policy is a `permit` that means "this rule
- * fires". Cedar passes over a policy that fails while it is evaluated, so a
- * failing prohibition would read as consent: here every error is reported.
- * Names of parsed rule sets are those of the whole process: each engine uses its
- * own, so that two engines never judge by each other's rules.
+ * Rules as Cedar policies. Every policy is a `permit` that means "this rule fires". Cedar passes over a policy that
+ * fails while it is evaluated, so a failing prohibition would read as consent: here every error is reported. Names of
+ * parsed rule sets are those of the whole process: each engine uses its own, so that two engines never judge by each
+ * other's rules.
  */
 export function createCedarRuleEngine(): RuleEngine {
   accepted(cedar.preparseSchema(vocabulary, ruleVocabulary))

@@ -6,9 +6,8 @@ import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { makeFolder } from '../../runelog/make-folder.ts'
 
 /**
- * Writes what a coordination left behind into a folder of its own. A folder that
- * holds anything else is refused: a file of another plan among these would be
- * found by a verification, and blamed on this one.
+ * Writes what a coordination left behind into a folder of its own. A folder that holds anything else is refused: a file
+ * of another plan among these would be found by a verification, and blamed on this one.
  */
 export async function writePlan(folder: string, files: FrozenFiles): Promise<void> {
   try {

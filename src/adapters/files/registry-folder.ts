@@ -6,9 +6,8 @@ import type { Problem } from '../../coordinator/schemas/problem.ts'
 import { readYaml } from './yaml.ts'
 
 /**
- * Reads a registry from a folder of `.yaml`, `.yml` and `.json` files, each with
- * one entry or several documents. The snapshot depends on what the files say,
- * not on their names or their order.
+ * Reads a registry from a folder of `.yaml`, `.yml` and `.json` files, each with one entry or several documents. The
+ * snapshot depends on what the files say, not on their names or their order.
  */
 export async function loadRegistry(folder: string, ports: Pick<Ports, 'sha256' | 'rules'>): Promise<Admission> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => /\.(ya?ml|json)$/.test(name)).sort()

@@ -24,10 +24,9 @@ export function dieBy(way: (crash: Crash) => void): void {
 let hearing = 0
 
 /**
- * Hears of errors that no code catches. One that belongs to a tool's call is
- * recorded with that call, and then the process ends as it would have. Of any
- * other error Node does what it would do without us, and so does a host that
- * has a listener of its own: we only listen. Returns the way to stop.
+ * Hears of errors that no code catches. One that belongs to a tool's call is recorded with that call, and then the
+ * process ends as it would have. Of any other error Node does what it would do without us, and so does a host that has
+ * a listener of its own: we only listen. Returns the way to stop.
  */
 export function hearCrashes(): () => void {
   if (hearing++ === 0) process.on('uncaughtExceptionMonitor', attribute)

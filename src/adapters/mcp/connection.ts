@@ -42,9 +42,8 @@ interface ConnectionPorts {
 }
 
 /**
- * One server. It is connected when it is needed, and again when it is needed
- * after it died; a call is never sent twice. `warn` hears what went wrong
- * between calls.
+ * One server. It is connected when it is needed, and again when it is needed after it died; a call is never sent twice.
+ * `warn` hears what went wrong between calls.
  */
 export function connectionTo(name: string, server: McpServer, { warn, version }: ConnectionPorts): Connection {
   let current: Promise<Live> | undefined
@@ -210,9 +209,8 @@ export function definitionOf({ name, description, inputSchema, annotations }: Li
 const most = 2_000
 
 /**
- * The end of what a server says on its standard error. It is read for as long
- * as the server lives, since a server whose stderr is not read blocks;
- * nothing of it is kept but what explains why it would not start.
+ * The end of what a server says on its standard error. It is read for as long as the server lives, since a server whose
+ * stderr is not read blocks; nothing of it is kept but what explains why it would not start.
  */
 export function hearComplaints(stderr: Stream | null): () => string {
   let heard = ''

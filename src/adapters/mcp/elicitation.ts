@@ -5,9 +5,8 @@ import type { ToolContext } from '../../runtime/tools/tool.ts'
 type Property = ElicitRequestFormParams['requestedSchema']['properties'][string]
 
 /**
- * A server asks a person in the middle of a call. The protocol of local servers
- * does not say for which call: with more than one under way the question would
- * reach the wrong people, so it is called off and the server goes on without.
+ * A server asks a person in the middle of a call. The protocol of local servers does not say for which call: with more
+ * than one under way the question would reach the wrong people, so it is called off and the server goes on without.
  */
 export async function elicit(
   params: ElicitRequestParams,

@@ -7,9 +7,8 @@ type Message = Parameters<NonNullable<StreamableHTTPClientTransport['onmessage']
 export type Mark = () => void
 
 /**
- * Over HTTP every request has a line of its own, on which its answer comes. The
- * library does not tell the request when that line ends without one, and would
- * wait for ever. From now on `lost` hears of it.
+ * Over HTTP every request has a line of its own, on which its answer comes. The library does not tell the request when
+ * that line ends without one, and would wait for ever. From now on `lost` hears of it.
  */
 export function hearLostAnswers(transport: StreamableHTTPClientTransport) {
   const awaited = new Set<unknown>()

@@ -69,10 +69,9 @@ function versionOf(server: McpServer): string {
 type Properties = Pick<Tool, 'irreversible' | 'idempotent' | 'readOnly' | 'approval' | 'timeoutMs'>
 
 /**
- * What holds for a tool of a server. Annotations are hints of a server that may
- * be hostile: they count only where the config trusts it, and only as far as
- * the config lets them. Without them a tool cannot be undone, cannot be
- * repeated and needs approval. What the config declares about a tool wins.
+ * What holds for a tool of a server. Annotations are hints of a server that may be hostile: they count only where the
+ * config trusts it, and only as far as the config lets them. Without them a tool cannot be undone, cannot be repeated
+ * and needs approval. What the config declares about a tool wins.
  */
 export function propertiesOf(server: McpServer, { name, annotations = {} }: Listed): Properties {
   const believed = (hint: McpServer['relax'][number], says: boolean | undefined) =>
@@ -92,10 +91,9 @@ export function propertiesOf(server: McpServer, { name, annotations = {} }: List
 }
 
 /**
- * What a server answered, as a value: what is structured before what is text,
- * and everything else as the blocks it came in. An answer that calls itself an
- * error is the server's own statement that the call failed: it is thrown, with
- * the server's words.
+ * What a server answered, as a value: what is structured before what is text, and everything else as the blocks it came
+ * in. An answer that calls itself an error is the server's own statement that the call failed: it is thrown, with the
+ * server's words.
  */
 export function readResult({ content, structuredContent, isError }: CallToolResult): Json {
   if (isError === true) throw marked(textOf(content) || 'It failed.', 'tool')

@@ -32,9 +32,8 @@ export interface SharedAtWork extends AtWork {
 }
 
 /**
- * What is at work, in a table that every process reads. A row is written before
- * the tool is called. The commit that ends the contract removes it; if there is
- * no such commit, because the call was given up, its worker reports the end.
+ * What is at work, in a table that every process reads. A row is written before the tool is called. The commit that
+ * ends the contract removes it; if there is no such commit, because the call was given up, its worker reports the end.
  */
 export function createAtWork(ask: Ask, warn: (message: string, details: object) => void): SharedAtWork {
   const atWork = new Map<string, Effect>()

@@ -26,9 +26,8 @@ interface Asked {
 }
 
 /**
- * The time that every process on a store goes by. The clock of this machine may
- * be wrong by any amount: it is not used. What a process believes is off by no
- * more than half of a round trip.
+ * The time that every process on a store goes by. The clock of this machine may be wrong by any amount: it is not used.
+ * What a process believes is off by no more than half of a round trip.
  */
 export async function openDatabaseClock(database: Asked, local: Clock): Promise<DatabaseClock> {
   let base = await ask()

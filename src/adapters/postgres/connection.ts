@@ -29,9 +29,8 @@ const idle_ms = 2_000
 export const grace_ms = 500
 
 /**
- * Connection parameters for every session: an acknowledged commit is on disk,
- * whatever the server's default is; no statement, lock or idle transaction lasts
- * long; and the server notices within 25 s that a client's machine is gone.
+ * Connection parameters for every session: an acknowledged commit is on disk, whatever the server's default is; no
+ * statement, lock or idle transaction lasts long; and the server notices within 25 s that a client's machine is gone.
  */
 const sessionOptions = (answer_ms: number) =>
   Object.entries({

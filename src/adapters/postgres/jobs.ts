@@ -159,9 +159,8 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
 }
 
 /**
- * graphile-worker prints a stack trace for each place of a queue that breaks,
- * past its logger, which says the same in one line. One outage would fill a log
- * with them. Traces of other callers are printed as before.
+ * graphile-worker prints a stack trace for each place of a queue that breaks, past its logger, which says the same in
+ * one line. One outage would fill a log with them. Traces of other callers are printed as before.
  */
 function silenceTraces() {
   const { trace } = console

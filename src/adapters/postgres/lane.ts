@@ -136,11 +136,10 @@ export function createLane(ports: LanePorts): Lane {
   }
 
   /**
-   * The connection was lost while a commit was under way. Unlike a disk, the
-   * server can be asked afterwards: once the transaction is over, its runes are
-   * there or they are not. The server's own word for its fate does not
-   * count, since after a crash another transaction may bear the same number.
-   * Only where the server cannot be asked, the outcome stays unknown.
+   * The connection was lost while a commit was under way. Unlike a disk, the server can be asked afterwards: once the
+   * transaction is over, its runes are there or they are not. The server's own word for its fate does not count, since
+   * after a crash another transaction may bear the same number. Only where the server cannot be asked, the outcome
+   * stays unknown.
    */
   async function fateOf({ xid, witness }: Transaction, lost: unknown): Promise<'committed' | 'undone' | Fault> {
     const proof = witness()

@@ -13,11 +13,10 @@ export interface Listener {
 const held_ms = 500
 
 /**
- * Hears of the commits of other processes; our own are rung where they
- * happen. A notice only says where to look, so after a lost connection it is
- * enough to have everyone look once. A connection that died without a word is
- * found by asking it now and then, well within the time that a statement may
- * take. The others to the same address are given up with it.
+ * Hears of the commits of other processes; our own are rung where they happen. A notice only says where to look, so
+ * after a lost connection it is enough to have everyone look once. A connection that died without a word is found by
+ * asking it now and then, well within the time that a statement may take. The others to the same address are given up
+ * with it.
  */
 export async function listen(url: string, origin: string, bell: Bell, answer_ms = usual_answer_ms): Promise<Listener> {
   const pulse_ms = Math.round(answer_ms / 4)

@@ -13,16 +13,14 @@ export interface Presence {
 }
 
 /**
- * The key of a worker's session lock. The worker holds it shared, so that a new
- * connection need not wait until the server has noticed that the old one is dead.
- * If it can be had alone, no connection of the worker is left.
+ * The key of a worker's session lock. The worker holds it shared, so that a new connection need not wait until the
+ * server has noticed that the old one is dead. If it can be had alone, no connection of the worker is left.
  */
 export const lockOf = (worker: string) => `hashtextextended(${worker}, 0)`
 
 /**
- * The presence of a worker in the database: a session lock on a connection of its
- * own, and its heartbeat on the same connection. The server frees the lock when
- * the process dies. A process that is only stopped keeps it.
+ * The presence of a worker in the database: a session lock on a connection of its own, and its heartbeat on the same
+ * connection. The server frees the lock when the process dies. A process that is only stopped keeps it.
  */
 export function createPresence(url: string, worker: string, patience: number): Presence {
   let current: Promise<pg.Client> | undefined

@@ -18,18 +18,16 @@ export const keyIn = (payload: string) => `substring(${payload} from '.*"idempot
 export const isOpening = (header: string) => `strpos(${header}, '"kind":"contract.opened"') > 0`
 
 /**
- * The tables live in a schema of their own, so that a database can be shared.
- * `position` is drawn after every row the append depends on is locked, so it
- * follows the order of all commits that touch each other: a rebuild folds in
- * it. A row without `sort` stands at minus infinity, which gives the order that
- * every store has. Text is compared by bytes, in any locale.
+ * The tables live in a schema of their own, so that a database can be shared. `position` is drawn after every row the
+ * append depends on is locked, so it follows the order of all commits that touch each other: a rebuild folds in it. A
+ * row without `sort` stands at minus infinity, which gives the order that every store has. Text is compared by bytes,
+ * in any locale.
  *
- * `rune_by_key` finds the contracts that were opened with an idempotency key: that
- * a key is free is proved by the log, and not by the absence of a row.
+ * `rune_by_key` finds the contracts that were opened with an idempotency key: that a key is free is proved by the log,
+ * and not by the absence of a row.
  *
- * The triggers enforce the rules of the log on every client of the database. A
- * payload is erased only after a rune that says so; a rune leaves the table only
- * when a segment holds it.
+ * The triggers enforce the rules of the log on every client of the database. A payload is erased only after a rune that
+ * says so; a rune leaves the table only when a segment holds it.
  */
 export const schema = `
 CREATE SCHEMA statewright;

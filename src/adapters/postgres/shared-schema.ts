@@ -11,10 +11,9 @@ export const sharedNumber = 1
 export const tablesLock = 0x7461626c
 
 /**
- * What several processes need beside the log. Nothing in here is history: a
- * lease and a worker are there as long as they last, by the clock of the database.
- * An effect is a tool that was called and has not reported its end; its row goes
- * with the contract, in the commit that ends it.
+ * What several processes need beside the log. Nothing in here is history: a lease and a worker are there as long as
+ * they last, by the clock of the database. An effect is a tool that was called and has not reported its end; its row
+ * goes with the contract, in the commit that ends it.
  */
 export const sharedSchema = `
 CREATE TABLE IF NOT EXISTS statewright.lease (

@@ -66,9 +66,8 @@ interface FoundHead extends Head {
 const nameOf = (model: string, key: string) => `${model} ${key}`
 
 /**
- * Begins a transaction for these batches: the heads of their sessions and the
- * rows they touch are locked, so what is judged here holds until the commit.
- * What is not there cannot be locked; there the unique keys decide.
+ * Begins a transaction for these batches: the heads of their sessions and the rows they touch are locked, so what is
+ * judged here holds until the commit. What is not there cannot be locked; there the unique keys decide.
  */
 export async function beginTransaction(
   connection: Connection,

@@ -10,11 +10,9 @@ import { explain } from './open-database.ts'
 const companions = ['.pub', '.blobs', '.segments']
 
 /**
- * Copies a store into a new folder, also while someone works on it: the database
- * as of one moment, then what lies beside it. That only ever grows, so the copy
- * has at least all that its database speaks of. The folder gets its name when it
- * is whole. The key lies beside the copy, wherever it was. Returns where the
- * copy of the database is.
+ * Copies a store into a new folder, also while someone works on it: the database as of one moment, then what lies
+ * beside it. That only ever grows, so the copy has at least all that its database speaks of. The folder gets its name
+ * when it is whole. The key lies beside the copy, wherever it was. Returns where the copy of the database is.
  */
 export function copyStore(path: string, folder: string, key: string | undefined): string {
   refuseSecondName(path)

@@ -34,9 +34,8 @@ export interface ErasurePorts {
 }
 
 /**
- * Files cannot be removed in the transaction that records a redaction. Their
- * names are committed with it, and struck off when they are gone, so that a
- * process which is killed in between leaves the rest to the next one.
+ * Files cannot be removed in the transaction that records a redaction. Their names are committed with it, and struck
+ * off when they are gone, so that a process which is killed in between leaves the rest to the next one.
  */
 export function createErasures({ reader, segments, write, eraseBlobs }: ErasurePorts) {
   const pending = () => {

@@ -27,9 +27,8 @@ const held = new Set<DatabaseSync>()
 const readers_ms = 2_000
 
 /**
- * One process that writes, or any number that read. The lock is one of the
- * operating system, taken by SQLite on an empty file: it dies with its holder,
- * so a stale process id is never judged. The holder's name stands in a second
+ * One process that writes, or any number that read. The lock is one of the operating system, taken by SQLite on an
+ * empty file: it dies with its holder, so a stale process id is never judged. The holder's name stands in a second
  * file, which is read only while the lock is taken.
  */
 export function takeLock(given: string): Lock {
@@ -150,9 +149,8 @@ const isBusy = (error: unknown) => (error as { errcode?: number }).errcode === 5
 const unnamed: Holder = { pid: 0, address: null }
 
 /**
- * Between taking the lock and writing its name a holder is nameless for a
- * moment; then there is no one to name. Commands send their token to the
- * address, so it counts only if it is on this machine and its process lives.
+ * Between taking the lock and writing its name a holder is nameless for a moment; then there is no one to name.
+ * Commands send their token to the address, so it counts only if it is on this machine and its process lives.
  */
 export function readHolder(path: string): Holder {
   try {

@@ -2,9 +2,8 @@ import { lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { faults } from '../../faults/catalogue.ts'
 
 /**
- * The log, the lock and the other files of a store lie beside its database,
- * under its name. Under another name it has others: two processes could write
- * to it at once, and a reader or a backup would miss what is in them.
+ * The log, the lock and the other files of a store lie beside its database, under its name. Under another name it has
+ * others: two processes could write to it at once, and a reader or a backup would miss what is in them.
  */
 export function refuseSecondName(path: string): void {
   const file = lstatSync(path, { throwIfNoEntry: false })

@@ -42,9 +42,8 @@ export function openDatabase(path: string): DatabaseSync {
 }
 
 /**
- * Opens a store without write access to anything. A store that was closed has
- * no write-ahead log, and is read as a file that does not change; the caller
- * keeps writers away. A log that a killed process left is read, and stays.
+ * Opens a store without write access to anything. A store that was closed has no write-ahead log, and is read as a file
+ * that does not change; the caller keeps writers away. A log that a killed process left is read, and stays.
  */
 export function openDatabaseToRead(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
@@ -169,10 +168,9 @@ function isNew(db: DatabaseSync, path: string): boolean {
 
 function prepareDatabase(db: DatabaseSync, path: string): void {
   const isMade = !isNew(db, path)
-  // FULL, not NORMAL: under WAL, NORMAL may lose the last commits in a power cut,
-  // and by then we have already told someone that they happened.
-  // Freed bytes are overwritten at once: a row that changes, or a page that is split, would leave copies of what
-  // may have to be erased later.
+  // FULL, not NORMAL: under WAL, NORMAL may lose the last commits in a power cut, and by then we have already told
+  // someone that they happened. Freed bytes are overwritten at once: a row that changes, or a page that is split, would
+  // leave copies of what may have to be erased later.
   db.exec(
     `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = ${logPages};`,
   )
@@ -184,9 +182,8 @@ function prepareDatabase(db: DatabaseSync, path: string): void {
 }
 
 /**
- * Gives the write-ahead log its size beforehand: SQLite writes over it again and
- * again, and to sync a file that grows takes about twice as long. What lies
- * behind the last commit is nothing to SQLite.
+ * Gives the write-ahead log its size beforehand: SQLite writes over it again and again, and to sync a file that grows
+ * takes about twice as long. What lies behind the last commit is nothing to SQLite.
  */
 function layOutLog(path: string): void {
   const file = openSync(path, 'r+')

@@ -21,10 +21,9 @@ import { createWriter } from './writer.ts'
 export type ReadOnlyRunelog = Runelog & Pick<SqliteRunelog, 'strays'>
 
 /**
- * A store for commands that only look. It works without write access and on a
- * full disk: rows that a killed process had not written are folded in memory,
- * and no file of the store is changed or removed. SQLite may write its index
- * of a write-ahead log again, which holds nothing.
+ * A store for commands that only look. It works without write access and on a full disk: rows that a killed process had
+ * not written are folded in memory, and no file of the store is changed or removed. SQLite may write its index of a
+ * write-ahead log again, which holds nothing.
  */
 export async function openSqliteReadOnly(path: string, more: readonly ReadModel[] = []): Promise<ReadOnlyRunelog> {
   const lock = shareLock(path)

@@ -21,12 +21,10 @@ export interface Rows {
 }
 
 /**
- * The rows of the read models. A commit holds runes; the rows that follow from
- * them are kept here and reach the table together, when rows are listed or
- * when there are many. A call moves its rows several times in a second, each in
- * a page of its own: written with every commit they were most of its cost. After a
- * crash what is missing is folded from the runes, so no reader ever sees rows
- * and runes that differ.
+ * The rows of the read models. A commit holds runes; the rows that follow from them are kept here and reach the table
+ * together, when rows are listed or when there are many. A call moves its rows several times in a second, each in a
+ * page of its own: written with every commit they were most of its cost. After a crash what is missing is folded from
+ * the runes, so no reader ever sees rows and runes that differ.
  */
 export function createRows(stored: Look): Rows {
   const models = new Map<string, Model>()

@@ -50,20 +50,18 @@ BEGIN INSERT INTO word (word, rowid, value) VALUES ('delete', ${wordsAt('OLD')},
 `
 
 /**
- * `position` is the order of all commits: a rebuild folds in it, since a row
- * may depend on runes of several sessions. A rowid table rather than one keyed
- * by (session, event_id): the latter would keep rows in an index tree, where
- * one of more than a quarter page spills into a page of its own.
+ * `position` is the order of all commits: a rebuild folds in it, since a row may depend on runes of several sessions. A
+ * rowid table rather than one keyed by (session, event_id): the latter would keep rows in an index tree, where one of
+ * more than a quarter page spills into a page of its own.
  *
- * Rows of read models are as of the rune at the position that `meta` has under
- * `folded`. What follows from later runes is not written yet.
+ * Rows of read models are as of the rune at the position that `meta` has under `folded`. What follows from later runes
+ * is not written yet.
  *
- * `rune_by_key` finds the contracts that were opened with an idempotency key: that
- * a key is free is proved by the log, and not by the absence of a row.
+ * `rune_by_key` finds the contracts that were opened with an idempotency key: that a key is free is proved by the log,
+ * and not by the absence of a row.
  *
- * The triggers enforce the rules of the log on every program that opens the file. A payload
- * is erased only after a rune that says so; a rune leaves the table only when
- * a segment holds it.
+ * The triggers enforce the rules of the log on every program that opens the file. A payload is erased only after a rune
+ * that says so; a rune leaves the table only when a segment holds it.
  */
 export const schema = `
 CREATE TABLE meta ${metaColumns};
@@ -126,9 +124,8 @@ PRAGMA application_id = ${applicationId};
 `
 
 /**
- * Copies of the tables that follow from the runes, in memory. They hide those of
- * the file, so that a process which may not write can bring them up to date.
- * Such a process has no index of words: it goes through the rows.
+ * Copies of the tables that follow from the runes, in memory. They hide those of the file, so that a process which may
+ * not write can bring them up to date. Such a process has no index of words: it goes through the rows.
  */
 export const shadow = `
 PRAGMA temp_store = MEMORY;

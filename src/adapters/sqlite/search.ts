@@ -13,9 +13,8 @@ interface Waiting {
 }
 
 /**
- * Looks words up in a thread: one that is in a hundred thousand texts takes a
- * tenth of a second, which the event loop cannot spare. The thread starts with
- * the first search, and answers one after the other.
+ * Looks words up in a thread: one that is in a hundred thousand texts takes a tenth of a second, which the event loop
+ * cannot spare. The thread starts with the first search, and answers one after the other.
  */
 export function createSearch(path: string): Search {
   let thread: Worker | undefined

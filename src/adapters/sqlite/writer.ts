@@ -4,10 +4,9 @@ import type { Statements, Step } from './statements.ts'
 const eraseTraces = new Set<Step['name']>(['erasePayload', 'dropArchived', 'changeSegment'])
 
 /**
- * The only code that changes the database: what `decide` gives, in one
- * transaction that is open while it decides, since looking something up in an
- * open one takes a fifth of the time. Every error leaves it to the caller to say
- * that the outcome is unknown.
+ * The only code that changes the database: what `decide` gives, in one transaction that is open while it decides, since
+ * looking something up in an open one takes a fifth of the time. Every error leaves it to the caller to say that the
+ * outcome is unknown.
  */
 export function createWriter(db: DatabaseSync, statements: Statements) {
   const begin = db.prepare('BEGIN IMMEDIATE')

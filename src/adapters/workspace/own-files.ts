@@ -11,9 +11,8 @@ interface Claim {
 const claims = new Map<string, { readonly claim: Claim; count: number }>()
 
 /**
- * Declares that a file or folder belongs to this program: a store, a key, a
- * token, a config. The tools of a workspace refuse it wherever it lies, also
- * before it exists. Call the answer to give it up.
+ * Declares that a file or folder belongs to this program: a store, a key, a token, a config. The tools of a workspace
+ * refuse it wherever it lies, also before it exists. Call the answer to give it up.
  */
 export function claimOwnFile(path: string): () => void {
   const whole = resolve(path)
@@ -33,9 +32,8 @@ export function claimOwnFile(path: string): () => void {
 }
 
 /**
- * Whether a real path is ours or lies in a folder that is. A path is compared by
- * its name, so that one which is not there yet is covered, and by device and
- * inode, so that another name of the same file is.
+ * Whether a real path is ours or lies in a folder that is. A path is compared by its name, so that one which is not
+ * there yet is covered, and by device and inode, so that another name of the same file is.
  */
 export function isOwnFile(real: string): boolean {
   if (claims.size === 0) return false

@@ -22,10 +22,9 @@ export interface Root {
 }
 
 /**
- * A folder that cannot be left. A path is judged by its text first, then by
- * where it really leads, and once more by what was really opened: a program that swaps
- * a folder for a link in between gets the file refused before a byte of it is
- * read or written.
+ * A folder that cannot be left. A path is judged by its text first, then by where it really leads, and once more by
+ * what was really opened: a program that swaps a folder for a link in between gets the file refused before a byte of it
+ * is read or written.
  */
 export function openRoot(folder: string, owner?: Owner): Root {
   const path = realpathSync(folder)

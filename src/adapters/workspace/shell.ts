@@ -19,9 +19,8 @@ export interface ShellOptions {
 }
 
 /**
- * Runs commands in the workspace, without privileges and in namespaces of their
- * own. A command may read what its user may read anywhere on the disk, so the
- * tool is off unless it is configured, and asks each time.
+ * Runs commands in the workspace, without privileges and in namespaces of their own. A command may read what its user
+ * may read anywhere on the disk, so the tool is off unless it is configured, and asks each time.
  */
 export function shellTool(root: Root, options: ShellOptions): Tool {
   const { network = false, timeoutMs = 60_000, maxOutputBytes = 64_000 } = options
@@ -100,9 +99,8 @@ const namespaces = ['--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-chil
 const dropped = ['--inh-caps=-all', '--ambient-caps=-all', '--no-new-privs']
 
 /**
- * Runs as the superuser of the new namespaces, before privileges are dropped.
- * Temporary folders are empty and private, so are sockets under /run where there
- * is no network. The workspace keeps its path. Last, our own files are covered.
+ * Runs as the superuser of the new namespaces, before privileges are dropped. Temporary folders are empty and private,
+ * so are sockets under /run where there is no network. The workspace keeps its path. Last, our own files are covered.
  * Arguments: private folders, `--`, the workspace, our files, `--`, the program.
  */
 const setup = `set -eu
@@ -124,10 +122,8 @@ const probe = `[ -w . ] || { echo "the user $(id -u) cannot write to it" >&2; ex
 grep -q '^NoNewPrivs:.1$' /proc/self/status && grep -q '^CapEff:.0*$' /proc/self/status && [ "$(id -u)" != 0 ]`
 
 /**
- * Finds a way to run commands here without privileges, and tries it. As the
- * superuser a command runs as the owner of the workspace; as another user it
- * keeps that user. Refused where neither namespaces nor user namespaces may be
- * made.
+ * Finds a way to run commands here without privileges, and tries it. As the superuser a command runs as the owner of
+ * the workspace; as another user it keeps that user. Refused where neither namespaces nor user namespaces may be made.
  */
 export function openSandbox(folder: string, network: boolean): Sandbox {
   const ways = waysHere(folder)

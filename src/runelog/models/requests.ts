@@ -25,9 +25,8 @@ export function fingerprintOf(request_id: string): string {
 }
 
 /**
- * Requests with an idempotency key that took effect. The key is in the header
- * of the first rune, so it is recorded with the effect or not at all, and a
- * second append with the same key is refused, from every client.
+ * Requests with an idempotency key that took effect. The key is in the header of the first rune, so it is recorded with
+ * the effect or not at all, and a second append with the same key is refused, from every client.
  */
 export const requests: ReadModel<RecordedRequest> = {
   name: 'requests',

@@ -47,9 +47,8 @@ const carriedBy = Map.groupBy(
 ) as ReadonlyMap<string, readonly Carried[]>
 
 /**
- * Where every subject is. Its fold is the gate of the log: a move from a state
- * that the subject is not in, or an opening of what exists, is refused here and
- * nowhere else.
+ * Where every subject is. Its fold is the gate of the log: a move from a state that the subject is not in, or an
+ * opening of what exists, is refused here and nowhere else.
  */
 export const subjects: ReadModel<Subject> = {
   name: 'subjects',
