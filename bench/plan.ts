@@ -6,7 +6,7 @@
  */
 import { hash } from 'node:crypto'
 import * as cedarItself from '@cedar-policy/cedar-wasm/nodejs'
-import { createCedarRuleEngine } from '../src/adapters/cedar/rule-engine.ts'
+import { createCedarRuleEngine } from '../src/adapters/cedar/engines.ts'
 import { coordinate } from '../src/coordinator/coordinate.ts'
 import type { Ports } from '../src/coordinator/progress.ts'
 import { type RuleRequest, type RuleSets, ruleVocabulary } from '../src/coordinator/rules/engine.ts'

@@ -1,5 +1,5 @@
 import { hostPorts } from '../adapters/host/ports.ts'
-import { checkSignature } from '../adapters/host/signing-key.ts'
+import { checkSignature } from '../adapters/host/secret-files.ts'
 import type { RunelogReader } from '../runelog/port.ts'
 import { type Backend, createBackend, type StoreKey } from '../surface/backend.ts'
 import type { Statewright } from './library.ts'

@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline/promises'
 import { hostPorts } from '../adapters/host/ports.ts'
-import { checkSignature } from '../adapters/host/signing-key.ts'
+import { checkSignature } from '../adapters/host/secret-files.ts'
 import type { Host, Planning, Terminal } from '../cli/host.ts'
 
 const { sha256, now } = hostPorts
 
 /** Planning with the files and the rules of this machine. */
 const planning: Planning = {
-  readDocument: async (file) => (await import('../adapters/files/document.ts')).readDocument(file),
+  readDocument: async (file) => (await import('../adapters/files/documents.ts')).readDocument(file),
   isFolder: async (path) => (await import('../adapters/files/plan-folder.ts')).isFolder(path),
   readRegistry: async (folder) => (await import('./open-plans.ts')).readRegistry(folder, sha256),
   rules: async () => (await import('./open-plans.ts')).loadRules(),
@@ -17,7 +17,7 @@ const planning: Planning = {
   readPlan: async (folder) => (await import('../adapters/files/plan-folder.ts')).readPlan(folder),
   readKey: async (file) => (await import('./open-plans.ts')).readKey(file),
   readPublicKey: async (file) => (await import('./open-plans.ts')).readPublicKey(file),
-  writeNew: async (file, text) => (await import('../adapters/files/document.ts')).writeNew(file, text),
+  writeNew: async (file, text) => (await import('../adapters/files/documents.ts')).writeNew(file, text),
 }
 
 /** What commands need from this machine. Each part is loaded when it is first used, so that short commands stay quick. */

@@ -35,7 +35,7 @@ let loading: Promise<RuleEngine> | undefined
 
 /** Loads the rule engine once, with the first plan: Cedar is a megabyte of WebAssembly. */
 export function loadRules(): Promise<RuleEngine> {
-  loading ??= import('../adapters/cedar/rule-engine.ts').then(({ createCedarRuleEngine }) => createCedarRuleEngine())
+  loading ??= import('../adapters/cedar/engines.ts').then(({ createCedarRuleEngine }) => createCedarRuleEngine())
   return loading
 }
 
@@ -43,7 +43,7 @@ let loadingConditions: Promise<ConditionEngine> | undefined
 
 /** Loads the condition engine once, with the first plan that has a condition. */
 function loadConditions(): Promise<ConditionEngine> {
-  loadingConditions ??= import('../adapters/cedar/condition-engine.ts').then(({ createCedarConditionEngine }) =>
+  loadingConditions ??= import('../adapters/cedar/engines.ts').then(({ createCedarConditionEngine }) =>
     createCedarConditionEngine(),
   )
   return loadingConditions
@@ -51,7 +51,7 @@ function loadConditions(): Promise<ConditionEngine> {
 
 /** Reads a registry folder. One bad file refuses the whole registry. */
 export async function readRegistry(folder: string, sha256: Sha256): Promise<RegistrySnapshot> {
-  const { loadRegistry } = await import('../adapters/files/registry-folder.ts')
+  const { loadRegistry } = await import('../adapters/files/documents.ts')
   const admission = await loadRegistry(folder, { sha256, rules: await loadRules() }).catch((error: Error) => {
     throw faults.file_unusable({ file: folder, problem: error.message })
   })
@@ -98,13 +98,13 @@ export async function checkSigningKey({ signingKey }: PlanOptions): Promise<void
 
 /** Reads a private key: its signer, and the check of its signatures. */
 export async function readKey(file: string) {
-  const { createSigner } = await import('../adapters/signing/ed25519.ts')
+  const { createSigner } = await import('../adapters/host/secret-files.ts')
   return { signature: await readPublicKey(file), signer: await fromPem(file, createSigner) }
 }
 
 /** Reads the public key of a PEM file, which may hold the private key. */
 export async function readPublicKey(file: string): Promise<SignatureCheck> {
-  const { createSignatureCheck } = await import('../adapters/signing/ed25519.ts')
+  const { createSignatureCheck } = await import('../adapters/host/secret-files.ts')
   return fromPem(file, createSignatureCheck)
 }
 

@@ -14,8 +14,7 @@ import { coordinations } from '../autonomy/plans/coordinations.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import { openMemoryRunelog } from '../runelog/memory.ts'
-import type { Runelog } from '../runelog/port.ts'
-import type { Ports, RunelogOptions } from '../runelog/ports.ts'
+import type { Ports, Runelog, RunelogOptions } from '../runelog/port.ts'
 import { createRedactor, type Redactor } from '../runelog/redactor.ts'
 import { type Blobs, memoryBlobs } from '../runtime/blobs.ts'
 import { budgets } from '../runtime/models/budgets.ts'
@@ -194,7 +193,7 @@ function withoutTrace({ redact }: Runelog, cache: string, signer: ExistingStore[
 async function existingPostgres(url: string): Promise<ExistingStore> {
   const segments = segmentsFolder()
   const { openPostgresRunelog } = await import('../adapters/postgres/runelog.ts')
-  const { abandonedRuns } = await import('../adapters/postgres/abandoned.ts')
+  const { abandonedRuns } = await import('../adapters/postgres/members.ts')
   const key = keyOf(url)
   const { damages, ...runelog } = await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models })
   return {

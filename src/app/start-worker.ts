@@ -1,4 +1,4 @@
-import { hearStrayRejections } from '../adapters/host/stray-rejections.ts'
+import { hearStrayRejections } from '../adapters/host/crashes.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'

@@ -8,7 +8,7 @@ import { createIds, systemClock, systemRandom, systemTimers } from '../adapters/
 import { createGoals } from '../autonomy/goals/goals.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Ports as StorePorts } from '../runelog/ports.ts'
+import type { Ports as StorePorts } from '../runelog/port.ts'
 import { type Agent, type AgentDefinition, checkedAgent, equip } from '../runtime/agents/define-agent.ts'
 import { type Asked, type Assignment, createAssignment } from '../runtime/assignment.ts'
 import { delegateTool } from '../runtime/delegation.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostPorts } from '../adapters/host/ports.ts'
-import { newKey, openSigner } from '../adapters/host/signing-key.ts'
+import { newKey, openSigner } from '../adapters/host/secret-files.ts'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Signer } from '../runes/checkpoint.ts'

@@ -1,7 +1,102 @@
 import type { Rune } from '../runes/rune.ts'
-import type { Bell } from './bell.ts'
-import type { Runelog } from './port.ts'
-import type { Tail } from './tail.ts'
+import type { Listener, Runelog, Source } from './port.ts'
+
+export interface Bell {
+  /** After a commit: wakes who waits for one of these sessions, and every listener. */
+  ring(session_ids: readonly string[], source?: Source): void
+  /** Wakes all that wait for a session: notices may have been lost, or the store is poisoned. Each has to look for itself. */
+  ringAll(): void
+  listen(listener: Listener): () => void
+  /** Calls back whenever this session is rung. Returns the way to stop. */
+  on(session_id: string, wake: () => void): () => void
+  /** Someone waits for this session. */
+  isAwaited(session_id: string): boolean
+}
+
+/** Thousands may wait, each for one session: a commit wakes those it concerns, not all. */
+export function createBell(): Bell {
+  const listeners = new Set<Listener>()
+  const waiting = new Map<string, Set<() => void>>()
+
+  return {
+    ring(session_ids, source = 'own') {
+      for (const session_id of session_ids) for (const wake of waiting.get(session_id) ?? []) wake()
+      for (const listener of listeners) listener(session_ids, source)
+    },
+    ringAll() {
+      for (const wakes of waiting.values()) for (const wake of wakes) wake()
+      for (const listener of listeners) listener([...waiting.keys()], 'lost')
+    },
+    listen(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    on(session_id, wake) {
+      const wakes = waiting.get(session_id) ?? new Set()
+      waiting.set(session_id, wakes.add(wake))
+      return () => {
+        wakes.delete(wake)
+        if (wakes.size === 0 && waiting.get(session_id) === wakes) waiting.delete(session_id)
+      }
+    },
+    isAwaited: (session_id) => waiting.has(session_id),
+  }
+}
+
+/** How much of a session's end is kept at hand. A follower that is further behind reads the log. */
+const kept = 1_024
+
+/** How many sessions without a follower are kept, and how much of each: the client that begins a session follows it a moment later. */
+const begun = { sessions: 128, runes: 16 }
+
+export interface Tail {
+  /** After a commit. */
+  add(session_id: string, runes: readonly Rune[]): void
+  /** What comes after a cursor; undefined if only the log can tell. */
+  after(session_id: string, cursor: number): readonly Rune[] | undefined
+  forget(session_id: string): void
+}
+
+/**
+ * The ends of sessions that someone follows or has just begun, so that what was just written need not be read back.
+ * Only for a store with one writer: there the end of the tail is the end of the log.
+ */
+export function createTail(isFollowed: (session_id: string) => boolean): Tail {
+  const followed = new Map<string, Rune[]>()
+  const fresh = new Map<string, Rune[]>()
+
+  function addFresh(session_id: string, runes: readonly Rune[]) {
+    followed.delete(session_id)
+    const tail = fresh.get(session_id) ?? (runes[0]?.event_id === 1 ? [] : undefined)
+    if (tail === undefined) return
+    tail.push(...runes)
+    if (tail.length > begun.runes) fresh.delete(session_id)
+    else fresh.set(session_id, tail)
+    const [oldest] = fresh.keys()
+    if (fresh.size > begun.sessions && oldest !== undefined) fresh.delete(oldest)
+  }
+
+  return {
+    add(session_id, runes) {
+      if (!isFollowed(session_id)) return addFresh(session_id, runes)
+      const tail = followed.get(session_id) ?? fresh.get(session_id) ?? []
+      fresh.delete(session_id)
+      tail.push(...runes)
+      if (tail.length > 2 * kept) tail.splice(0, tail.length - kept)
+      followed.set(session_id, tail)
+    },
+    after(session_id, cursor) {
+      const tail = followed.get(session_id) ?? fresh.get(session_id)
+      const first = tail?.[0]?.event_id
+      if (tail === undefined || first === undefined || cursor < first - 1) return undefined
+      return tail.slice(cursor - first + 1)
+    },
+    forget(session_id) {
+      followed.delete(session_id)
+      fresh.delete(session_id)
+    },
+  }
+}
 
 const atOnce = 256
 

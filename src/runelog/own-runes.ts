@@ -8,8 +8,7 @@ import type { Kind } from '../runes/kinds.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import { signRedaction } from '../runes/redaction.ts'
 import type { Concerns, Draft, RecordedMove } from '../runes/rune.ts'
-import type { ArchivedBy, Head, RedactedBy } from './port.ts'
-import type { Ports } from './ports.ts'
+import type { ArchivedBy, Head, Ports, RedactedBy } from './port.ts'
 
 /** The runes that a store writes of its own accord: what it did to a log is itself on the log. */
 

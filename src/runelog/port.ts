@@ -1,11 +1,22 @@
 import type { Fault } from '../faults/fault.ts'
+import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Actor } from '../runes/actor.ts'
+import type { Signer } from '../runes/checkpoint.ts'
 import type { StoredRecord } from '../runes/record.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
-import type { Listener } from './bell.ts'
 import type { ModelQuery, ReadModel, Row } from './read-model.ts'
+import type { Redactor } from './redactor.ts'
 import type { FoundSession, WordQuery } from './words.ts'
+
+/**
+ * Where a notice comes from: a commit of this process, or of another one. `lost`
+ * says that notices may have been missed, or that none will come because the store
+ * is poisoned. Each listener has to look for itself, and meets the fault if there is one.
+ */
+export type Source = 'own' | 'foreign' | 'lost'
+
+export type Listener = (session_ids: readonly string[], source: Source) => void
 
 /** What can be read of a store. Nothing here writes. */
 export interface RunelogReader {
@@ -136,4 +147,26 @@ export interface Head {
   readonly hash: string
   readonly sealed: boolean
   readonly archived: boolean
+}
+
+/** What a store needs from the machine it runs on. */
+export interface Ports {
+  readonly sha256: Sha256
+  /** Lower-case hex of that many unpredictable bytes. */
+  readonly random: (bytes: number) => string
+  /** Milliseconds since 1970, UTC. Asked only for the runes that the store writes of its own accord. */
+  readonly now: () => number
+  /** The key of the store; it signs what the store did to a log. Asked for only then. */
+  readonly signer: () => Signer
+}
+
+export interface RunelogOptions {
+  /** Read models beside the built-in ones. */
+  readonly models?: readonly ReadModel[]
+  /** Takes secrets out of payloads before anything else sees them. */
+  readonly redactor?: Redactor
+  /** Hears once that the store takes nothing more, and why. */
+  readonly broken?: (fault: Fault) => void
+  /** Erases what a redacted payload referred to. May be called again for what is gone already. */
+  readonly eraseBlobs?: (refs: readonly string[]) => Promise<void>
 }

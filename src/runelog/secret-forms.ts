@@ -1,6 +1,5 @@
-import { type Joining, joinedReadings, lineEndForms, lineForms } from './joined-lines.ts'
 import { normalised } from './normal-form.ts'
-import { type Reading, readingsOf } from './reading.ts'
+import { type Joining, joinedReadings, lineEndForms, lineForms, type Reading, readingsOf } from './reading.ts'
 
 /** A secret needs this many characters: a shorter one occurs by chance in ids, numbers and words. */
 export const shortest_secret = 8

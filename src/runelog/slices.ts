@@ -1,6 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Rune } from '../runes/rune.ts'
-import type { Runelog } from './port.ts'
 
 /** How many runes are worked on before others get a turn of the event loop. A few milliseconds. */
 export const sliceRunes = 250
@@ -24,16 +22,5 @@ export async function* inSlices<T>(items: readonly T[], size = 1_000): AsyncGene
   for (let from = 0; from < items.length; from += size) {
     if (from > 0) await othersTurn()
     yield items.slice(from, from + size)
-  }
-}
-
-/** All runes of a session. Reading a long one takes a while, in which others get their turns. */
-export async function readWhole(runelog: Pick<Runelog, 'read'>, session_id: string): Promise<readonly Rune[]> {
-  const all: Rune[] = []
-  for (;;) {
-    const runes = await runelog.read(session_id, { after: all.length, limit: sliceRunes })
-    for (const rune of runes) all.push(rune)
-    if (runes.length < sliceRunes) return all
-    await othersTurn()
   }
 }

@@ -1,6 +1,5 @@
 import type { RunStatus } from '../machines/run.ts'
-import { epochs } from '../runelog/models/epochs.ts'
-import { subjects } from '../runelog/models/subjects.ts'
+import { epochs, subjects } from '../runelog/models.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { AbandonedRun } from './shared-store.ts'
 

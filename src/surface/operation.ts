@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
-import type { RecordedRequest } from '../runelog/models/requests.ts'
+import type { RecordedRequest } from '../runelog/models.ts'
 import type { ModelQuery, Row } from '../runelog/read-model.ts'
 import { id, nothing } from '../wire/common.ts'
 import type { Backend } from './backend.ts'

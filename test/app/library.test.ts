@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { createTestClock } from '../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../src/adapters/system/testing.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import {
   consequenceView,

@@ -246,8 +246,8 @@ test('F-95 doctor: what it tries leaves nothing behind', async () => {
 
 test('F-85 secrets: of several processes that make a key or token at once, all have the first one', async () => {
   const program = `
-    import { openSigner } from ${JSON.stringify(new URL('../../src/adapters/host/signing-key.ts', import.meta.url).href)}
-    import { openToken } from ${JSON.stringify(new URL('../../src/adapters/host/token-file.ts', import.meta.url).href)}
+    import { openSigner } from ${JSON.stringify(new URL('../../src/adapters/host/secret-files.ts', import.meta.url).href)}
+    import { openToken } from ${JSON.stringify(new URL('../../src/adapters/host/secret-files.ts', import.meta.url).href)}
     const { token } = openToken(process.argv[1] + '/token')
     console.log(openSigner(process.argv[1] + '/key').public_key + ' ' + token)
   `

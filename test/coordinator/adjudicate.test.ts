@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createCedarRuleEngine } from '../../src/adapters/cedar/rule-engine.ts'
+import { createCedarRuleEngine } from '../../src/adapters/cedar/engines.ts'
 import { conclude } from '../../src/coordinator/rules/adjudicate.ts'
 import { type RuleContext, type RuleSets, ruleAttributes } from '../../src/coordinator/rules/engine.ts'
 import type { MatchedRule } from '../../src/coordinator/schemas/judgement.ts'

@@ -1,6 +1,6 @@
 import type { Statewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
-import { subjects } from '../../src/runelog/models/subjects.ts'
+import { subjects } from '../../src/runelog/models.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import type { OpenInteraction } from '../../src/runtime/models/interactions.ts'
 import { answerTo, type Note, type Outside } from './outside.ts'

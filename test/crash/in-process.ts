@@ -1,5 +1,5 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { createTestClock } from '../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../src/adapters/system/testing.ts'
 import { openStore, type Store } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'

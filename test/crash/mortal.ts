@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { createTestClock } from '../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../src/adapters/system/testing.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { drive } from './driver.ts'

@@ -1,4 +1,4 @@
-import { drained } from '../../src/adapters/system/test-clock.ts'
+import { drained } from '../../src/adapters/system/testing.ts'
 import type { Life } from './life.ts'
 
 /** So many turns of the event loop in which nothing happens are enough to know that nothing will. */

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../src/kernel/canonical-json.ts'
-import { subjects } from '../../src/runelog/models/subjects.ts'
+import { subjects } from '../../src/runelog/models.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { auditRunes } from '../support/audit-runes.ts'

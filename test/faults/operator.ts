@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createStatewright, type Statewright } from '../../src/index.ts'
-import { subjects } from '../../src/runelog/models/subjects.ts'
+import { subjects } from '../../src/runelog/models.ts'
 import { faultAgents, type Kind, lease_ms, type Order, pay_timeout_ms } from './agents.ts'
 import type { startBank } from './bank.ts'
 

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBell } from '../../src/runelog/bell.ts'
-import { follow } from '../../src/runelog/follow.ts'
-import { createTail } from '../../src/runelog/tail.ts'
+import { createBell, createTail, follow } from '../../src/runelog/follow.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 
 const rune = (event_id: number) => ({ event_id }) as Rune

@@ -1,7 +1,7 @@
 import { globSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { makeFolder } from '../../src/runelog/make-folder.ts'
+import { makeFolder } from '../../src/runelog/files.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 
 const scratch = scratchFolder('make-folder')
@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..')
 
 test('F-95 folders: only makeFolder makes folders with those around them', () => {
   const files = globSync('src/**/*.ts', { cwd: root })
-  expect(files).toContain('src/runelog/make-folder.ts')
+  expect(files).toContain('src/runelog/files.ts')
   // Node's own recursion never ends below /proc.
   const recursive = /mkdir(Sync)?\([^)]*recursive/
   expect('await mkdir(join(a, b, { recursive: true }').toMatch(recursive)

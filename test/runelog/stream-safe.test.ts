@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { claimOwnFile, isOwnFile } from '../../src/adapters/workspace/own-files.ts'
-import { streamSafe } from '../../src/runelog/stream-safe.ts'
+import { streamSafe } from '../../src/runelog/normal-form.ts'
 import { wordsOf } from '../../src/runelog/words.ts'
 import { scratchFolder } from '../support/scratch-folder.ts'
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { checkSignature, passingSigner } from '../../src/adapters/host/signing-key.ts'
+import { checkSignature, passingSigner } from '../../src/adapters/host/secret-files.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { canonicalJson } from '../../src/kernel/canonical-json.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { drained } from '../../src/adapters/system/test-clock.ts'
+import { drained } from '../../src/adapters/system/testing.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { drained } from '../../src/adapters/system/test-clock.ts'
+import { drained } from '../../src/adapters/system/testing.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Model, ModelEvent } from '../../src/runtime/model.ts'

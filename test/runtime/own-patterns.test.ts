@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { classifyError } from '../../src/adapters/ai-sdk/classify-error.ts'
-import { withoutKeys } from '../../src/adapters/ai-sdk/without-keys.ts'
+import { classifyError, withoutKeys } from '../../src/adapters/ai-sdk/classify-error.ts'
 import { plain } from '../../src/coordinator/outputs/markdown/text.ts'
 import { problemSentence } from '../../src/runtime/shape-problems.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { toPrompt } from '../../src/adapters/ai-sdk/prompt.ts'
-import { wireNames } from '../../src/adapters/ai-sdk/wire-names.ts'
+import { wireNames } from '../../src/adapters/ai-sdk/provider-shapes.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { type ContractHistory, contractHistories } from '../../src/observation/contract.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 /** Interleavings that once went wrong. Each failed before its fix. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { drained } from '../../src/adapters/system/test-clock.ts'
+import { drained } from '../../src/adapters/system/testing.ts'
 import { cleanStream } from '../../src/runelog/clean-stream.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTestClock, drained } from '../../src/adapters/system/test-clock.ts'
+import { createTestClock, drained } from '../../src/adapters/system/testing.ts'
 import type { Message } from '../../src/observation/dialogue.ts'
 import { ask, breakOff, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { answer } from '../../src/runtime/turns/answer.ts'

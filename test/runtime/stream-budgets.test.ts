@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { drained } from '../../src/adapters/system/test-clock.ts'
+import { drained } from '../../src/adapters/system/testing.ts'
 import type { Budget } from '../../src/observation/session-state.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Model, ModelEvent } from '../../src/runtime/model.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { drained } from '../../src/adapters/system/test-clock.ts'
+import { drained } from '../../src/adapters/system/testing.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { contractHistories, snapshot } from '../../src/observation/contract.ts'

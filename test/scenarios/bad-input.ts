@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { sessions } from '../../src/runelog/models/sessions.ts'
+import { sessions } from '../../src/runelog/models.ts'
 import { ask, call, say, together } from '../../src/runtime/scripted-model.ts'
 import { counting, on, play, refundTool } from './stage.ts'
 import type { Store } from './stores.ts'

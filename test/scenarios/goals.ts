@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sessions } from '../../src/runelog/models/sessions.ts'
+import { sessions } from '../../src/runelog/models.ts'
 import { breakOff, call, say } from '../../src/runtime/scripted-model.ts'
 import { registryIn } from '../support/goal-registry.ts'
 import { scenario } from '../support/scenario.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { subjects } from '../../src/runelog/models/subjects.ts'
+import { subjects } from '../../src/runelog/models.ts'
 import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'

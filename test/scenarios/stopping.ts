@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { sessions } from '../../src/runelog/models/sessions.ts'
+import { sessions } from '../../src/runelog/models.ts'
 import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import { breakOff, call, say, together } from '../../src/runtime/scripted-model.ts'
 import { createGate, holding } from './gate.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { drained } from '../../src/adapters/system/test-clock.ts'
+import { drained } from '../../src/adapters/system/testing.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { createGate } from './gate.ts'
 import { loseWorker, pay, paying } from './paying.ts'

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterEach, expect, test } from 'vitest'
-import { createTestClock } from '../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../src/adapters/system/testing.ts'
 import { faults } from '../../src/faults/catalogue.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { operations } from '../../src/surface/operations/all.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { drained } from '../../src/adapters/system/test-clock.ts'
+import { drained } from '../../src/adapters/system/testing.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { summaries } from '../../src/runtime/models/summaries.ts'
 import { listSessions } from '../../src/surface/operations/sessions.ts'

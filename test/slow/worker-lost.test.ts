@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { createMembers } from '../../src/adapters/postgres/members.ts'
-import { subjects } from '../../src/runelog/models/subjects.ts'
+import { subjects } from '../../src/runelog/models.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { agent } from '../../src/runtime/agents/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { createCedarRuleEngine } from '../../src/adapters/cedar/rule-engine.ts'
+import { createCedarRuleEngine } from '../../src/adapters/cedar/engines.ts'
 import { intentChecksum } from '../../src/coordinator/checksum.ts'
 import { coordinate } from '../../src/coordinator/coordinate.ts'
 import { step } from '../../src/coordinator/engine.ts'

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { checkSignature } from '../../src/adapters/host/signing-key.ts'
+import { checkSignature } from '../../src/adapters/host/secret-files.ts'
 import { tokenOf } from '../../src/server/guard.ts'
 import { createServer } from '../../src/server/server.ts'
 import { streamRoutes } from '../../src/server/streams/stream-routes.ts'

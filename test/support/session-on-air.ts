@@ -1,5 +1,5 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { createTestClock } from '../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../src/adapters/system/testing.ts'
 import { models } from '../../src/app/open-store.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'

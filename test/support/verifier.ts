@@ -1,5 +1,5 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { checkSignature } from '../../src/adapters/host/signing-key.ts'
+import { checkSignature } from '../../src/adapters/host/secret-files.ts'
 import type { Mark } from '../../src/runes/record.ts'
 import { createVerifier, type Verifier, type VerifierPorts } from '../../src/runes/verify.ts'
 

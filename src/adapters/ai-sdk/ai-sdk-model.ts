@@ -4,9 +4,14 @@ import type { Model, ModelEvent, ModelRequest, ProviderModel } from '../../runti
 import { refuseUnknown } from '../../runtime/shape-problems.ts'
 import { classifyError, errorEvent } from './classify-error.ts'
 import { toPrompt } from './prompt.ts'
-import type { CallOptions, ProviderOptions, StreamingModel } from './provider-shapes.ts'
+import {
+  type CallOptions,
+  type ProviderOptions,
+  type StreamingModel,
+  type WireNames,
+  wireNames,
+} from './provider-shapes.ts'
 import { createPartReader } from './read-part.ts'
-import { type WireNames, wireNames } from './wire-names.ts'
 
 export interface ModelSettings {
   readonly maxOutputTokens?: number

@@ -4,9 +4,8 @@ import { renderConsequence } from '../../observation/render-consequence.ts'
 import type { ModelRequest } from '../../runtime/model.ts'
 import { quoted, untrustedNotice } from '../../runtime/untrusted.ts'
 import type { ConsequenceLabel, ConsequenceView } from '../../wire/contract.ts'
-import type { CallPart, PromptMessage, ResultPart } from './provider-shapes.ts'
-import { asGiven } from './provider-state.ts'
-import type { WireNames } from './wire-names.ts'
+import type { CallPart, PromptMessage, ResultPart, WireNames } from './provider-shapes.ts'
+import { asGiven } from './read-part.ts'
 
 /** A request in the words of the AI SDK. */
 export function toPrompt(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
 import { journalFile } from '../../coordinator/outputs/statement.ts'
 import { faults, fileRefused } from '../../faults/catalogue.ts'
-import { makeFolder } from '../../runelog/make-folder.ts'
+import { makeFolder } from '../../runelog/files.ts'
 
 /**
  * Writes what a coordination left behind into a folder of its own. A folder that holds anything else is refused: a file

@@ -50,3 +50,12 @@ function attribute(thrown: unknown): void {
   const late = new Promise<void>((resolve) => setTimeout(resolve, record_ms))
   void Promise.race([recorded, late]).then(() => die({ thrown, culprit }))
 }
+
+/**
+ * Tells of promises that were rejected and that no code waits for: a tool may leave one behind. Without this, Node ends
+ * the process, and the outcome of every other call that is under way is unknown.
+ */
+export function hearStrayRejections(tell: (reason: unknown) => void): () => void {
+  process.on('unhandledRejection', tell)
+  return () => void process.off('unhandledRejection', tell)
+}

@@ -1,7 +1,7 @@
 import { hash, randomFillSync } from 'node:crypto'
-import type { Ports } from '../../runelog/ports.ts'
+import type { Ports } from '../../runelog/port.ts'
 import type { Signer } from '../../runes/checkpoint.ts'
-import { passingSigner } from './signing-key.ts'
+import { passingSigner } from './secret-files.ts'
 
 const pool = Buffer.allocUnsafe(8192)
 let used = pool.length

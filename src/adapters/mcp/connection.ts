@@ -5,12 +5,11 @@ import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { printableName } from '../../kernel/printable.ts'
 import type { ToolContext } from '../../runtime/tools/tool.ts'
-import { boundedFetch, boundMessages } from './bounded-fetch.ts'
 import { elicit } from './elicitation.ts'
 import { failureOf, marked, messageOf } from './failure.ts'
-import { hearLostAnswers, type Mark } from './lost-answers.ts'
 import { Client, ProtocolError, StdioClientTransport, StreamableHTTPClientTransport } from './sdk.ts'
 import type { McpServer } from './server-config.ts'
+import { boundedFetch, boundMessages, hearLostAnswers, type Mark } from './transport.ts'
 
 /** Our own timeout decides, by our own clock; the library's must not come first. */
 const never_ms = 2 ** 31 - 1

@@ -4,11 +4,11 @@ import type { Logger as QueueLogger, TaskList, WorkerEvents, WorkerPool } from '
 import type pg from 'pg'
 import { type Job, runJob, type Task } from '../../runtime/dispatch/jobs-for.ts'
 import type { Tasks } from '../../runtime/shared-store.ts'
-import { jobColumns, priorities } from './beside.ts'
+import { takingTurns } from './connection.ts'
+import { jobColumns, priorities } from './members.ts'
 import { Logger, runTaskList } from './queue.ts'
-import { jobsSchema } from './shared-schema.ts'
+import { jobsSchema } from './schema.ts'
 import { statements } from './statements.ts'
-import { takingTurns } from './turns.ts'
 
 /** New jobs are announced. This is for those that fall due, and for those that a dead worker had. */
 const look_ms = 250

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Bell } from '../../runelog/bell.ts'
+import type { Bell } from '../../runelog/follow.ts'
 import { clientOptions, dropConnections, grace_ms, isSilent, usual_answer_ms } from './connection.ts'
 import { Client } from './driver.ts'
 import { channel } from './schema.ts'

@@ -2,11 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock, Timers } from '../../runtime/ports.ts'
 import type { Member, Tasks } from '../../runtime/shared-store.ts'
-import { createAtWork } from './at-work.ts'
+import { createAtWork, createPresence, type Presence } from './at-work.ts'
 import { type Jobs, startJobs } from './jobs.ts'
 import { createLeases } from './leases.ts'
 import { createMembers, overlooked_ms } from './members.ts'
-import { createPresence, type Presence } from './presence.ts'
 
 export interface SharingOptions {
   /** How long a run may go without a sign of life from its worker. */

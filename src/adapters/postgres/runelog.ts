@@ -1,15 +1,21 @@
 import type pg from 'pg'
 import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import { createBell } from '../../runelog/bell.ts'
 import type { Damage } from '../../runelog/damage.ts'
-import { follow } from '../../runelog/follow.ts'
-import { allModels } from '../../runelog/models/built-in.ts'
-import type { Runelog } from '../../runelog/port.ts'
-import type { Ports, RunelogOptions } from '../../runelog/ports.ts'
+import { createBell, follow } from '../../runelog/follow.ts'
+import { allModels } from '../../runelog/models.ts'
+import type { Ports, Runelog, RunelogOptions } from '../../runelog/port.ts'
 import { prepareLong } from '../../runelog/prepare.ts'
 import { createSegments } from '../../runelog/segment.ts'
-import { type Connection, createPool, isConnectionLost, isTooSlow, unusable, withoutPassword } from './connection.ts'
+import {
+  type Connection,
+  createPool,
+  isConnectionLost,
+  isTooSlow,
+  takingTurns,
+  unusable,
+  withoutPassword,
+} from './connection.ts'
 import { archiveIn, redactIn } from './keeping.ts'
 import { createLane, type Lane, reconnect } from './lane.ts'
 import { listen } from './listener.ts'
@@ -17,7 +23,6 @@ import { createOwnership } from './ownership.ts'
 import { createReader } from './reader.ts'
 import { statements } from './statements.ts'
 import type { Beside, Witness } from './transaction.ts'
-import { takingTurns } from './turns.ts'
 
 /** How many connections read side by side. */
 const readers = 4

@@ -1,18 +1,17 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
 import { Fault } from '../../faults/fault.ts'
-import type { Runelog } from '../../runelog/port.ts'
-import type { Ports } from '../../runelog/ports.ts'
+import type { Ports, Runelog } from '../../runelog/port.ts'
 import { long, othersTurn } from '../../runelog/slices.ts'
 import { type Blobs, sound } from '../../runtime/blobs.ts'
 import type { Member, SharedStore } from '../../runtime/shared-store.ts'
-import { jobsAndLeases } from './beside.ts'
 import { type DatabaseClock, noticeable_skew_ms, openDatabaseClock } from './clock.ts'
 import { createPool, unusable, withoutPassword } from './connection.ts'
 import { createMember, type SharingOptions } from './member.ts'
+import { jobsAndLeases } from './members.ts'
 import { runMigrations } from './queue.ts'
 import { openPostgresRunelog, type PostgresOptions } from './runelog.ts'
-import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './shared-schema.ts'
+import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './schema.ts'
 
 export interface PostgresStore {
   readonly runelog: Runelog

@@ -1,6 +1,5 @@
 import { searchModel } from '../../runelog/words.ts'
-import { isOpening, keyIn, wordsIn } from './schema.ts'
-import { jobsSchema } from './shared-schema.ts'
+import { isOpening, jobsSchema, keyIn, wordsIn } from './schema.ts'
 
 /** Every statement that is sent more than once, by name. Each is prepared once per connection. */
 export const statements = {

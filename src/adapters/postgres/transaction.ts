@@ -3,16 +3,14 @@ import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { type Change, type Inscribed, inscribe, judge } from '../../runelog/judge.ts'
-import { claims } from '../../runelog/models/claims.ts'
-import { epochs } from '../../runelog/models/epochs.ts'
-import { subjects } from '../../runelog/models/subjects.ts'
-import type { Head } from '../../runelog/port.ts'
-import type { Ports } from '../../runelog/ports.ts'
+import { claims, epochs, subjects } from '../../runelog/models.ts'
+import type { Head, Ports } from '../../runelog/port.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
 import type { ReadModel, Row } from '../../runelog/read-model.ts'
+import { claimedBy, heldInLog } from '../../runelog/refold.ts'
+import type { StoredRecord } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Connection } from './connection.ts'
-import { openingsOf } from './openings.ts'
 import { channel, storeLock } from './schema.ts'
 import type { StatementName } from './statements.ts'
 
@@ -248,4 +246,48 @@ export interface StoredModelRow {
 
 export function readRow<V extends Json>({ key, tag, sort, value }: StoredModelRow): Row<V> {
   return { key, tag, sort: sort === Number.NEGATIVE_INFINITY ? null : sort, value: JSON.parse(value) }
+}
+
+interface Opening {
+  readonly session: number
+  readonly event_id: number
+  readonly header: string
+  /** As it is written in the payload. */
+  readonly key: string
+}
+
+/** As a key stands in canonical JSON, without its quotes. */
+const written = (key: string) => canonicalJson(key).slice(1, -1)
+
+/**
+ * Asks the log for the contracts that were opened with the keys that batches claim, as far as they are not in cold
+ * storage. The question travels with those that begin the transaction, so it costs no flight of its own.
+ */
+export async function openingsOf(batches: readonly Prepared[], connection: Connection) {
+  const keys = batches.flatMap(claimedBy).map(({ idempotency_key }) => written(idempotency_key))
+  const openings = keys.length === 0 ? [] : await connection.send<Opening>('openings', keys)
+
+  /** The records of each contract that was opened with this key. */
+  function contractsWith(idempotency_key: string): Promise<readonly (readonly StoredRecord[])[]> {
+    const own = openings.filter(({ key }) => key === written(idempotency_key))
+    return Promise.all(
+      own.map(({ session, event_id, header }) => {
+        const { subject_id } = JSON.parse(header) as { subject_id: string }
+        const subject = `"subject_id":${JSON.stringify(subject_id)}`
+        return connection.send<StoredRecord>('contract', session, event_id, subject)
+      }),
+    )
+  }
+
+  return {
+    /** Why a batch may not claim its keys, whatever the rows say. A claim that this transaction changed is judged by its row. */
+    async heldBy(batch: Prepared, isChanged: (claim: string) => boolean): Promise<Fault | undefined> {
+      for (const { claim, idempotency_key } of claimedBy(batch)) {
+        if (isChanged(claim)) continue
+        const held = heldInLog(claim, await contractsWith(idempotency_key))
+        if (held !== undefined) return held
+      }
+      return undefined
+    },
+  }
 }

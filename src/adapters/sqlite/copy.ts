@@ -1,10 +1,9 @@
 import { closeSync, cpSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
-import { makeFolder, notMade } from '../../runelog/make-folder.ts'
+import { makeFolder, notMade } from '../../runelog/files.ts'
 import { DatabaseSync } from './driver.ts'
-import { refuseSecondName } from './one-name.ts'
-import { explain } from './open-database.ts'
+import { explain, refuseSecondName } from './open-database.ts'
 
 /** What belongs to a store besides its database. Everything else can be made again: locks, caches, tokens. */
 const companions = ['.pub', '.blobs', '.segments']

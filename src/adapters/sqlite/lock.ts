@@ -3,8 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
 import { isLoopback } from '../../wire/common.ts'
 import { DatabaseSync } from './driver.ts'
-import { refuseSecondName } from './one-name.ts'
-import { refuseForeign, refuseName, refuseOrphans, watchFiles } from './open-database.ts'
+import { refuseForeign, refuseName, refuseOrphans, refuseSecondName, watchFiles } from './open-database.ts'
 
 /** The holder of a store, for the process that is refused. `address` is where a server can be asked instead. */
 export interface Holder {

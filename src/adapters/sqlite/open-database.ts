@@ -4,8 +4,12 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
+  lstatSync,
   openSync,
   readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
   statSync,
   writeSync,
 } from 'node:fs'
@@ -14,7 +18,6 @@ import { pathToFileURL } from 'node:url'
 import { faults } from '../../faults/catalogue.ts'
 import { printableName } from '../../kernel/printable.ts'
 import { DatabaseSync } from './driver.ts'
-import { refuseSecondName } from './one-name.ts'
 import { applicationId, schema, schemaNumber } from './schema.ts'
 
 /** The log is emptied into the database whenever it has this many pages; so it needs no more room than that. */
@@ -225,4 +228,41 @@ export function explain(error: unknown, path: string): unknown {
   const { errcode, code } = error as { errcode?: number; code?: string }
   if (errcode === undefined && !/^E[A-Z]+$/.test(code ?? '')) return error
   return faults.store_unusable({ store: path, problem: `${causeOf(error)}.` }, { cause: error })
+}
+
+/**
+ * The log, the lock and the other files of a store lie beside its database, under its name. Under another name it has
+ * others: two processes could write to it at once, and a reader or a backup would miss what is in them.
+ */
+export function refuseSecondName(path: string): void {
+  const file = lstatSync(path, { throwIfNoEntry: false })
+  if (file === undefined) return
+  if (file.isSymbolicLink())
+    throw refusedName(path, `it is a link to ${readlinkSync(path)}`, 'Use the name that the link leads to')
+  if (file.isFile() && file.nlink > 1)
+    throw refusedName(path, `the file has ${file.nlink} names (hard links)`, 'Delete the other name, or make it a copy')
+  if (mountPoints(readMounts()).has(realpathSync(path)))
+    throw refusedName(path, 'the file is mounted by itself', 'Mount the folder that it is in')
+}
+
+const refusedName = (store: string, what: string, advice: string) =>
+  faults.store_unusable({
+    store,
+    problem: `${what}, and its log and its lock lie beside it under one name. Under another, two processes could write to it at once. ${advice}.`,
+  })
+
+/** Where something is mounted, by the text of Linux's `mountinfo`: the fifth field, with spaces and the like in octal. */
+export function mountPoints(mountinfo: string): ReadonlySet<string> {
+  const decode = (field: string) =>
+    field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+  return new Set(mountinfo.split('\n').map((line) => decode(line.split(' ')[4] ?? '')))
+}
+
+/** Empty where there is no such file: other systems mount folders only. */
+function readMounts(): string {
+  try {
+    return readFileSync('/proc/self/mountinfo', 'utf8')
+  } catch {
+    return ''
+  }
 }

@@ -1,9 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Json } from '../../kernel/json.ts'
-import { bare, inCommitOrder } from '../../runelog/cold.ts'
-import type { Counted, Range } from '../../runelog/port.ts'
+import type { Look } from '../../runelog/judge.ts'
+import { subjects } from '../../runelog/models.ts'
+import type { Counted, Head, Range } from '../../runelog/port.ts'
 import type { ModelQuery, ReadModel, Row } from '../../runelog/read-model.ts'
-import type { ArchivedRecord, Segments } from '../../runelog/segment.ts'
+import { type ArchivedRecord, bare, inCommitOrder, type Segments } from '../../runelog/segment.ts'
 import { genesis } from '../../runes/chain.ts'
 import { type StoredRecord, toRune } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
@@ -200,4 +201,19 @@ function beyond({ sort, key }: { sort: number | null; key: string }, backward: b
   if (sort === null) return backward ? ['(sort IS NULL AND key < ?)', key] : ['(sort IS NOT NULL OR key > ?)', key]
   if (backward) return ['(sort IS NULL OR sort < ? OR (sort = ? AND key < ?))', sort, sort, key]
   return ['(sort > ? OR (sort = ? AND key > ?))', sort, sort, key]
+}
+
+/** Where a session is in the tables, and where its log ends. */
+export interface Place {
+  readonly session: number
+  readonly head: Head
+}
+
+export function placeIn(reader: Reader, look: Look, session_id: string): Place | undefined {
+  const session = reader.key(session_id)
+  const last = session === undefined ? undefined : reader.lastRune(session)
+  if (session === undefined || last === undefined) return undefined
+  const state = look(subjects, session_id)?.value.state
+  const archived = state === 'archived'
+  return { session, head: { session_id, ...last, sealed: archived || state === 'closed', archived } }
 }

@@ -1,9 +1,33 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
-import type { Change, Look } from '../../runelog/judge.ts'
+import { type Change, type Look, startFold } from '../../runelog/judge.ts'
 import type { ReadModel, Row } from '../../runelog/read-model.ts'
-import { type Cache, createCache } from './cache.ts'
+import { foldRecord } from '../../runelog/refold.ts'
+import type { Reader } from './reader.ts'
 import { type Step, step } from './statements.ts'
+
+/**
+ * A map that can be cut back to its newest entries. It is never cut by itself:
+ * an entry may be ahead of the database until the commit under way has ended.
+ */
+export function createCache<V>(limit: number) {
+  const entries = new Map<string, V>()
+  return {
+    get: (key: string) => entries.get(key),
+    has: (key: string) => entries.has(key),
+    set: (key: string, value: V) => void entries.set(key, value),
+    clear: () => entries.clear(),
+    trim() {
+      if (entries.size <= limit) return
+      for (const key of entries.keys()) {
+        if (entries.size <= limit / 2) return
+        entries.delete(key)
+      }
+    },
+  }
+}
+
+export type Cache<V> = ReturnType<typeof createCache<V>>
 
 export interface Rows {
   /** A row as of the last commit, or as it will be after the appends that are ahead in the queue. */
@@ -97,4 +121,53 @@ interface Behind {
   readonly row: Row | undefined
   /** The table may have a row of that name, whatever is in it. */
   readonly isStored: boolean
+}
+
+export interface FoldingPorts {
+  readonly reader: Reader
+  readonly rows: Rows
+  readonly models: readonly ReadModel[]
+  readonly commit: (decide: () => readonly Step[]) => void
+}
+
+/** Which folds the rows follow from. Rows of other folds are folded again from the first rune. */
+export function fingerprint(models: readonly ReadModel[]): string {
+  return JSON.stringify(models.map(({ name, version }) => [name, version]))
+}
+
+/** Brings the rows of the read models up to the last rune. */
+export function createFolding({ reader, rows, models, commit }: FoldingPorts) {
+  async function rebuild(): Promise<number> {
+    const folding = startFold(models, () => undefined)
+    let count = 0
+    for await (const record of reader.inOrder()) {
+      foldRecord(folding, record)
+      count += 1
+    }
+    rows.clear()
+    rows.keep(folding.changes())
+    commit(() => [
+      step('eraseWords'),
+      step('eraseRows'),
+      ...rows.write(),
+      step('setMeta', 'models', fingerprint(models)),
+    ])
+    return count
+  }
+
+  /** Folds the runes whose rows a killed process had not written yet. */
+  function catchUp(): void {
+    const folding = startFold(models, rows.look)
+    for (const record of reader.since(Number(reader.meta('folded') ?? 0))) foldRecord(folding, record)
+    rows.keep(folding.changes())
+    if (rows.behind() > 0) commit(rows.write)
+  }
+
+  return {
+    rebuild,
+    async begin(): Promise<void> {
+      if (reader.meta('models') === fingerprint(models)) catchUp()
+      else await rebuild()
+    },
+  }
 }

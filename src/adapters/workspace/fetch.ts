@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
 import type { Tool, ToolContext } from '../../runtime/tools/tool.ts'
-import { breach } from './breach.ts'
+import { breach } from './root.ts'
 
 export interface FetchOptions {
   /** Host names that may be reached: `example.com`, or `*.example.com` for everything below it. */

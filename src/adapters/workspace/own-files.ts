@@ -1,6 +1,6 @@
 import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { streamSafe } from '../../runelog/stream-safe.ts'
+import { streamSafe } from '../../runelog/normal-form.ts'
 
 /** A path that is ours, with everything beside it that is named after it: `x.db` covers `x.db-wal` and `x.db.key`. */
 interface Claim {

@@ -1,9 +1,36 @@
-import { constants, realpathSync } from 'node:fs'
+import { chownSync, constants, readdirSync, realpathSync, statSync } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
-import { breach } from './breach.ts'
+import { DidNotHappen } from '../../runtime/tools/tool.ts'
 import { isOwnFile } from './own-files.ts'
-import type { Owner } from './owner.ts'
+
+/** Something tried to leave the place it was given, and was stopped. The runtime records it as a violation, not as a failure. */
+export function breach(message: string): Error {
+  return Object.assign(new DidNotHappen(message), { sandbox_violation: true })
+}
+
+/** The unprivileged user that a workspace belongs to. */
+export interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** The unprivileged user of every Linux. */
+const unprivileged: Owner = { uid: 65_534, gid: 65_534 }
+
+/**
+ * Whose files a superuser makes in a workspace. Its tools run commands as the owner of the folder, so what they write
+ * must be the owner's, too. An empty folder of the superuser is handed to that user. Undefined: this process is not the
+ * superuser, or the folder is in use and is the superuser's.
+ */
+export function ownerOf(folder: string): Owner | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const { uid, gid } = statSync(folder)
+  if (uid !== 0) return { uid, gid: gid === 0 ? uid : gid }
+  if (readdirSync(folder).length > 0) return undefined
+  chownSync(folder, unprivileged.uid, unprivileged.gid)
+  return unprivileged
+}
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 const folderFlags = O_RDONLY | O_DIRECTORY

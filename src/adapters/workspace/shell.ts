@@ -6,10 +6,8 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
 import { DidNotHappen, type Tool, type ToolContext } from '../../runtime/tools/tool.ts'
-import { breach } from './breach.ts'
 import { ownFiles } from './own-files.ts'
-import type { Owner } from './owner.ts'
-import type { Root } from './root.ts'
+import { breach, type Owner, type Root } from './root.ts'
 
 export interface ShellOptions {
   /** Without it, a command gets a network of its own with nothing in it. */

@@ -1,12 +1,11 @@
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import { makeFolder } from '../../runelog/make-folder.ts'
+import { makeFolder } from '../../runelog/files.ts'
 import { refuseUnknown } from '../../runtime/shape-problems.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import { type FetchOptions, fetchTool } from './fetch.ts'
 import { fileTools } from './files.ts'
-import { ownerOf } from './owner.ts'
-import { openRoot, type Root } from './root.ts'
+import { openRoot, ownerOf, type Root } from './root.ts'
 import { type ShellOptions, shellTool } from './shell.ts'
 
 export interface WorkspaceOptions {

@@ -1,4 +1,4 @@
-import { mayGo } from '../../runelog/stray.ts'
+import { mayGo } from '../../runelog/segment.ts'
 import { archiveSession, redactRune } from '../../surface/operations/session-commands.ts'
 import { badUsage, hereOrThereOptions, jsonOption, storeOption, take, wholeNumber } from '../arguments.ts'
 import { command } from '../command.ts'

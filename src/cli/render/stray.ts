@@ -1,4 +1,4 @@
-import type { Stray } from '../../runelog/stray.ts'
+import type { Stray } from '../../runelog/segment.ts'
 import { safeLine } from './text.ts'
 
 /** What a file is that the store does not refer to, in one line. */

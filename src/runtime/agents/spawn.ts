@@ -1,7 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Budget } from '../../observation/session-state.ts'
 import type { Runelog } from '../../runelog/port.ts'
-import { subjectOf } from '../../runelog/subject-of.ts'
+import { subjectOf } from '../../runelog/queries.ts'
 import type { Batch } from '../batch.ts'
 import type { Engine } from '../engine.ts'
 import { subject } from '../subject.ts'

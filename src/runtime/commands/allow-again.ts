@@ -1,6 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import { contractHistories, statusOf } from '../../observation/contract.ts'
-import { runesOf, subjectOf } from '../../runelog/subject-of.ts'
+import { runesOf, subjectOf } from '../../runelog/queries.ts'
 import { createBatch } from '../batch.ts'
 import { attempt } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'

@@ -1,5 +1,5 @@
 import type { SessionState } from '../../machines/session.ts'
-import { type SessionRow, sessions } from '../../runelog/models/sessions.ts'
+import { type SessionRow, sessions } from '../../runelog/models.ts'
 import type { Runelog } from '../../runelog/port.ts'
 
 export interface SessionQuery {

@@ -1,4 +1,4 @@
-import { subjectOf } from '../../runelog/subject-of.ts'
+import { subjectOf } from '../../runelog/queries.ts'
 import type { ExecutionSnapshot } from '../../wire/contract.ts'
 import type { Engine } from '../engine.ts'
 import { look, notWaiting } from './alignment.ts'

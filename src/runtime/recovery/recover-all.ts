@@ -1,5 +1,5 @@
 import { Fault } from '../../faults/fault.ts'
-import { subjects } from '../../runelog/models/subjects.ts'
+import { subjects } from '../../runelog/models.ts'
 import type { Row } from '../../runelog/read-model.ts'
 import { finishClosing } from '../commands/session.ts'
 import { withdrawOrphans } from '../delegation.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { memoryFact } from '../../observation/memory.ts'
 import { isShown } from '../../observation/visible.ts'
-import { subjects } from '../../runelog/models/subjects.ts'
+import { subjects } from '../../runelog/models.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import { refuseUnknownAgent } from '../../runtime/agents/spawn.ts'

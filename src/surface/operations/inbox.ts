@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { printable } from '../../kernel/printable.ts'
 import { notPublic } from '../../observation/visible.ts'
-import { mergedRows } from '../../runelog/merged-rows.ts'
+import { mergedRows } from '../../runelog/queries.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { openInteractions } from '../../runtime/models/interactions.ts'
 import { summaries } from '../../runtime/models/summaries.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import type { RecordedRequest } from '../../runelog/models/requests.ts'
+import type { RecordedRequest } from '../../runelog/models.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { id } from '../../wire/common.ts'
 import { expectedWaiting, repliedShape } from '../../wire/interaction.ts'

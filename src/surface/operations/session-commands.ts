@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { sessions } from '../../runelog/models/sessions.ts'
+import { sessions } from '../../runelog/models.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/agent.ts'
 import { count, id } from '../../wire/common.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aiSdkModel, type ModelSettings } from '../../../src/adapters/ai-sdk/ai-sdk-model.ts'
 import type { CallOptions } from '../../../src/adapters/ai-sdk/provider-shapes.ts'
-import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../../src/adapters/system/testing.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import type { Message } from '../../../src/observation/dialogue.ts'
 import type { ModelEvent, ModelRequest } from '../../../src/runtime/model.ts'

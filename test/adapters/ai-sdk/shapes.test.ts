@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { plainSchema } from '../../../src/adapters/ai-sdk/ai-sdk-model.ts'
-import { classifyError, errorTypes, retryAfter } from '../../../src/adapters/ai-sdk/classify-error.ts'
-import { wireNames } from '../../../src/adapters/ai-sdk/wire-names.ts'
-import { withoutKeys } from '../../../src/adapters/ai-sdk/without-keys.ts'
+import { classifyError, errorTypes, retryAfter, withoutKeys } from '../../../src/adapters/ai-sdk/classify-error.ts'
+import { wireNames } from '../../../src/adapters/ai-sdk/provider-shapes.ts'
 
 const seed = 20_261_101
 

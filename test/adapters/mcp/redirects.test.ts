@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { boundedFetch } from '../../../src/adapters/mcp/bounded-fetch.ts'
+import { boundedFetch } from '../../../src/adapters/mcp/transport.ts'
 
 async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

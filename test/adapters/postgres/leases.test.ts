@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createLeases, type HeldRun } from '../../../src/adapters/postgres/leases.ts'
-import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../../src/adapters/system/testing.ts'
 
 const lease_ms = 1_000
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { takingTurns } from '../../../src/adapters/postgres/turns.ts'
-import { drained } from '../../../src/adapters/system/test-clock.ts'
+import { takingTurns } from '../../../src/adapters/postgres/connection.ts'
+import { drained } from '../../../src/adapters/system/testing.ts'
 
 test('so many work at once, the others in the order in which they came, whatever becomes of those before them', async () => {
   const turn = takingTurns(2)

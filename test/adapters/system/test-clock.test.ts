@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../../src/adapters/system/testing.ts'
 
 test('timers fire in the order in which they are due, and see their own moment', async () => {
   const { clock, timers, advance } = createTestClock(0)

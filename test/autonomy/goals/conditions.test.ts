@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { createCedarConditionEngine } from '../../../src/adapters/cedar/condition-engine.ts'
+import { createCedarConditionEngine } from '../../../src/adapters/cedar/engines.ts'
 import type { GoalSubmission } from '../../../src/autonomy/goals/set-goal.ts'
 import { readCondition } from '../../../src/coordinator/rules/condition.ts'
 import { upcast } from '../../../src/runes/upcast.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { accepted } from '../../../src/faults/catalogue.ts'
 import type { Json } from '../../../src/kernel/json.ts'
-import { subjects } from '../../../src/runelog/models/subjects.ts'
+import { subjects } from '../../../src/runelog/models.ts'
 import type { ReadModel } from '../../../src/runelog/read-model.ts'
 import { erased } from '../../../src/runes/erased-payload.ts'
 import { closed, created, move, opening, plain } from '../../support/drafts.ts'

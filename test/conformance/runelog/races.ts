@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sessions } from '../../../src/runelog/models/sessions.ts'
+import { sessions } from '../../../src/runelog/models.ts'
 import { created, move, opening } from '../../support/drafts.ts'
 import { eventIds, type OpenStore, outcomes, verify, withSession } from './store.ts'
 

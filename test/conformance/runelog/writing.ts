@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { accepted, isFault } from '../../../src/faults/catalogue.ts'
-import { subjects } from '../../../src/runelog/models/subjects.ts'
+import { subjects } from '../../../src/runelog/models.ts'
 import { createRedactor } from '../../../src/runelog/redactor.ts'
 import { genesis } from '../../../src/runes/chain.ts'
 import type { Draft } from '../../../src/runes/rune.ts'

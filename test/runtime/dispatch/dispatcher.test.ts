@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { drained } from '../../../src/adapters/system/test-clock.ts'
+import { drained } from '../../../src/adapters/system/testing.ts'
 import { createDispatcher } from '../../../src/runtime/dispatch/dispatcher.ts'
 
 /** A dispatcher whose runs end when the test says. */

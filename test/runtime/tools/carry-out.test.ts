@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createTestClock, drained } from '../../../src/adapters/system/test-clock.ts'
+import { createTestClock, drained } from '../../../src/adapters/system/testing.ts'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import { createRedactor } from '../../../src/runelog/redactor.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createTestClock, drained } from '../../../src/adapters/system/test-clock.ts'
+import { createTestClock, drained } from '../../../src/adapters/system/testing.ts'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import type { Model, ModelEvent, ModelRequest } from '../../../src/runtime/model.ts'

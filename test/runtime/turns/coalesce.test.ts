@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../../src/adapters/system/testing.ts'
 import { coalesce } from '../../../src/runtime/turns/coalesce.ts'
 import { roughText } from '../../support/rough-text.ts'
 

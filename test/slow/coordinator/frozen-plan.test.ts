@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createSignatureCheck, createSigner } from '../../../src/adapters/signing/ed25519.ts'
+import { createSignatureCheck, createSigner } from '../../../src/adapters/host/secret-files.ts'
 import { digests, type FrozenFiles, freeze } from '../../../src/coordinator/outputs/freeze.ts'
 import { statementOf } from '../../../src/coordinator/outputs/statement.ts'
 import { verifyPlan } from '../../../src/coordinator/outputs/verify.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createCast, goal, type Outside } from '../../../examples/07-goal/cast.ts'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../../src/adapters/system/testing.ts'
 import { openStore } from '../../../src/app/open-store.ts'
 import { createStatewright, type Statewright } from '../../../src/app/statewright.ts'
 import type { Json } from '../../../src/kernel/json.ts'

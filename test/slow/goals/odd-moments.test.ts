@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { drained } from '../../../src/adapters/system/test-clock.ts'
+import { drained } from '../../../src/adapters/system/testing.ts'
 import { call, say } from '../../../src/runtime/scripted-model.ts'
 import { content, critic, note, planner, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { chosen, form } from '../../scenarios/props.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { createTestClock } from '../../../src/adapters/system/test-clock.ts'
+import { createTestClock } from '../../../src/adapters/system/testing.ts'
 import { openStore } from '../../../src/app/open-store.ts'
 import { createStatewright, type Statewright } from '../../../src/app/statewright.ts'
 import type { PlanSubmission, PlanView } from '../../../src/autonomy/plans/plans.ts'

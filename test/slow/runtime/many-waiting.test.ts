@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createStatewright } from '../../../src/app/statewright.ts'
-import { subjects } from '../../../src/runelog/models/subjects.ts'
+import { subjects } from '../../../src/runelog/models.ts'
 import { agent } from '../../../src/runtime/agents/define-agent.ts'
 import { ask, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { drained } from '../../../src/adapters/system/test-clock.ts'
+import { drained } from '../../../src/adapters/system/testing.ts'
 import { Fault } from '../../../src/faults/fault.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import { isTerminal } from '../../../src/kernel/machine.ts'

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
@@ -40,4 +41,16 @@ const isFolder = (path: string) => existsSync(path) && statSync(path).isDirector
 export function notMade(file: string, cause: unknown, advice = 'Name another folder.'): Fault {
   const { code } = cause as NodeJS.ErrnoException
   return faults.file_unusable({ file, problem: `it cannot be made (${code}). ${advice}` }, { cause })
+}
+
+/** The bytes of a regular file. A pipe or a device would never end, and is refused before anything is read from it. */
+export async function readRegular(path: string): Promise<Buffer> {
+  // Without waiting: to open a pipe without a writer would take for ever.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    if (!(await file.stat()).isFile()) throw new Error('it is not a regular file')
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
 }

@@ -1,3 +1,9 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Ports } from '../../coordinator/progress.ts'
+import { type Admission, admitRegistry, type RegistrySource } from '../../coordinator/registry/admission.ts'
+import type { Problem } from '../../coordinator/schemas/problem.ts'
+import { faults } from '../../faults/catalogue.ts'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { loadPeer } from '../peer.ts'
@@ -93,4 +99,56 @@ function mayBeDeep(text: string): boolean {
     if (open > deepest) return true
   }
   return /^(?:[ \t]*[-?:][ \t]+){200}/m.test(text) || /^ {2000}/m.test(text)
+}
+
+/** Reads a file in JSON or YAML 1.2. JSON is YAML, so one reader serves both, and names the line of a mistake. */
+export async function readDocument(file: string): Promise<Json> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw faults.not_found({ what: 'file', id: file })
+    throw faults.file_unusable({ file, problem: error.message })
+  })
+  const [document = { value: null }, ...more] = readYaml(text)
+  const problem =
+    more.length > 0 ? 'It has several documents; put one into each file.' : 'problem' in document && document.problem
+  if (problem) throw faults.file_unusable({ file, problem })
+  return (document as { value: Json }).value
+}
+
+/** Writes a file that is not there yet; one that is there stays as it is. */
+export async function writeNew(file: string, text: string): Promise<void> {
+  await writeFile(file, text, { flag: 'wx' }).catch((error: Error) => {
+    throw faults.file_unusable({ file, problem: error.message })
+  })
+}
+
+/**
+ * Reads a registry from a folder of `.yaml`, `.yml` and `.json` files, each with one entry or several documents. The
+ * snapshot depends on what the files say, not on their names or their order.
+ */
+export async function loadRegistry(folder: string, ports: Pick<Ports, 'sha256' | 'rules'>): Promise<Admission> {
+  const names = (await readdir(folder, { recursive: true })).filter((name) => /\.(ya?ml|json)$/.test(name)).sort()
+  const read = await Promise.all(
+    names.map(async (name) => readSource(name, await readFile(join(folder, name), 'utf8'))),
+  )
+  const unread = read.flatMap(({ problems }) => problems)
+  const admission = admitRegistry(
+    read.flatMap(({ sources }) => sources),
+    ports,
+  )
+  if (unread.length === 0) return admission
+  return { admitted: false, problems: [...unread, ...(admission.admitted ? [] : admission.problems)] }
+}
+
+function readSource(name: string, text: string): { sources: RegistrySource[]; problems: Problem[] } {
+  const sources: RegistrySource[] = []
+  const problems: Problem[] = []
+  const documents = readYaml(text)
+  if (documents.length === 0)
+    problems.push({ code: 'registry_file_invalid', message: 'The file is empty.', path: name })
+  documents.forEach((document, i) => {
+    const at = documents.length === 1 ? name : `${name}#${i + 1}`
+    if ('value' in document) sources.push({ name: at, content: document.value })
+    else problems.push({ code: 'registry_file_invalid', message: document.problem, path: at })
+  })
+  return { sources, problems }
 }

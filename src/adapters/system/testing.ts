@@ -1,4 +1,4 @@
-import type { Clock, Timers } from '../../runtime/ports.ts'
+import type { Clock, Ids, Timers } from '../../runtime/ports.ts'
 
 interface Waiting {
   readonly due: number
@@ -56,4 +56,10 @@ export function createTestClock(start = 1_000_000): TestClock {
 /** Resolves when every promise that can continue by itself has done so. */
 export function drained(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Ids that count up: `run_0000000000000001`, `run_0000000000000002` and so on. The same program gets the same ids. */
+export function createTestIds(): Ids {
+  let count = 0
+  return { next: (prefix) => `${prefix}_${(++count).toString(16).padStart(16, '0')}` }
 }

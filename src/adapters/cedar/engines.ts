@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CheckParseAnswer, Context, PolicySet, ValidationAnswer } from '@cedar-policy/cedar-wasm/nodejs'
+import type { ConditionEngine } from '../../coordinator/rules/condition.ts'
 import {
   type RuleAnswer,
   type RuleCheck,
@@ -9,7 +10,11 @@ import {
   ruleVocabulary,
 } from '../../coordinator/rules/engine.ts'
 import { type Verdict, verdicts } from '../../coordinator/schemas/scalars.ts'
-import { cedar } from './cedar.ts'
+import type { Json } from '../../kernel/json.ts'
+import { loadPeer } from '../peer.ts'
+
+/** Cedar is a megabyte of WebAssembly, and loads it from a file of its own. */
+export const cedar = await loadPeer('@cedar-policy/cedar-wasm/nodejs')
 
 type RuleError = RuleAnswer['errors'][number]
 
@@ -133,4 +138,49 @@ function byRule(a: RuleError, b: RuleError): number {
 
 function accepted(answer: CheckParseAnswer) {
   if (answer.type === 'failure') throw new Error(`The rule vocabulary does not parse: ${answer.errors[0]?.message}`)
+}
+
+/** Conditions as Cedar expressions over `context`. An error is never an answer: Cedar itself would read it as no. */
+export function createCedarConditionEngine(): ConditionEngine {
+  return {
+    version: `cedar ${cedar.getCedarVersion()}`,
+    check(rule) {
+      const parsed = cedar.policyToJson(policyOf(rule))
+      return parsed.type === 'failure' ? parsed.errors.map(({ message }) => message).join('; ') : undefined
+    },
+    evaluate(rule, context) {
+      const answer = cedar.isAuthorized({
+        principal: { type: 'Goal', id: 'goal' },
+        action: { type: 'Action', id: 'take' },
+        resource: { type: 'Task', id: 'task' },
+        context: recordOf({ ...context }) as Context,
+        policies: { staticPolicies: { condition: policyOf(rule) } },
+        entities: [],
+      })
+      if (answer.type === 'failure') return { problem: answer.errors.map(({ message }) => message).join('; ') }
+      const { decision, diagnostics } = answer.response
+      const [failed] = diagnostics.errors
+      return failed === undefined ? { holds: decision === 'allow' } : { problem: failed.error.message }
+    },
+  }
+}
+
+/** The line break keeps a comment at the end of the rule from hiding the brace. */
+const policyOf = (rule: string) => `permit (principal, action, resource) when { ${rule}\n};`
+
+/**
+ * Cedar has neither null nor fractions. A name stands for each: it is there for `has` and `isEmpty()`, and a rule that
+ * computes with it fails.
+ */
+function cedarValue(value: Json): Json {
+  if (value === null || (typeof value === 'number' && !Number.isSafeInteger(value)))
+    return { __entity: { type: 'Unreadable', id: String(value) } }
+  if (Array.isArray(value)) return value.map(cedarValue)
+  return typeof value === 'object' ? recordOf(value) : value
+}
+
+/** A key that Cedar reads as an escape, such as `__entity`, is left out: results are data. */
+function recordOf(record: object): Json {
+  const known = Object.entries(record).filter(([key]) => !key.startsWith('__'))
+  return Object.fromEntries(known.map(([key, value]) => [key, cedarValue(value as Json)]))
 }

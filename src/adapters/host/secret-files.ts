@@ -1,0 +1,196 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  randomUUID,
+  sign,
+  verify,
+} from 'node:crypto'
+import { existsSync, linkSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { SignatureCheck, Signer as StatementSigner } from '../../coordinator/outputs/statement.ts'
+import { faults, fileRefused } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
+import { makeFolder, notMade } from '../../runelog/files.ts'
+import { type CheckSignature, isHex, type Signer } from '../../runes/checkpoint.ts'
+
+const advice = 'Name a folder that can be written to, and that is kept, with STATEWRIGHT_HOME.'
+
+/**
+ * Makes a file that only its owner may read, and the folder around it. Of several processes that make it at once, the
+ * first wins: read what is there then. It appears whole, so that no other process reads a part of it.
+ */
+export function writeSecret(path: string, text: string): void {
+  const draft = `${path}.${randomUUID()}`
+  makeFolder(dirname(path), { mode: 0o700, named: path, advice })
+  try {
+    writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
+    linkSync(draft, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw notMade(path, error, advice)
+  } finally {
+    if (existsSync(draft)) rmSync(draft)
+  }
+}
+
+/**
+ * Why such a file cannot be made; undefined if nothing is in the way. Below /proc and /sys the permissions of root say
+ * yes, so it makes one in a folder of its own, as near as there is a folder, and removes both.
+ */
+export function secretFault(path: string): Fault | undefined {
+  let folder = dirname(path)
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  try {
+    const trial = mkdtempSync(join(folder, '.statewright-'))
+    try {
+      writeSecret(join(trial, 'secret'), 'secret')
+    } finally {
+      rmSync(trial, { recursive: true })
+    }
+    return undefined
+  } catch (error) {
+    return notMade(path, error instanceof Fault ? error.cause : error, advice)
+  }
+}
+
+/** A secret that cannot be guessed, in letters that need no quoting. */
+export function newToken(): string {
+  return `swt_${randomBytes(24).toString('base64url')}`
+}
+
+/** The token in this file, which only its owner may read; a new one where there is none. */
+export function openToken(path: string): { readonly token: string; readonly isNew: boolean } {
+  try {
+    if (existsSync(path)) return { token: tokenIn(path), isNew: false }
+    const made = newToken()
+    writeSecret(path, `${made}\n`)
+    const token = tokenIn(path)
+    return { token, isNew: token === made }
+  } catch (error) {
+    throw fileRefused(path, error)
+  }
+}
+
+/** Removes a token that was never shown, so that the next start makes one and shows it. */
+export function forgetToken(path: string): void {
+  rmSync(path, { force: true })
+}
+
+/** Why the token in this file cannot be used; undefined if it can, or if there is no such file. */
+export function tokenFault(path: string): Fault | undefined {
+  try {
+    if (existsSync(path)) tokenIn(path)
+    return undefined
+  } catch (error) {
+    const refused = fileRefused(path, error)
+    if (refused instanceof Fault) return refused
+    throw refused
+  }
+}
+
+function tokenIn(path: string): string {
+  const token = readFileSync(path, 'utf8').trim()
+  if (token === '') throw faults.file_unusable({ file: path, problem: 'it is empty; delete it to get a new token.' })
+  return token
+}
+
+export interface NewKey {
+  readonly pem: string
+  readonly public_key: string
+}
+
+/** A key that no file holds yet. */
+export function newKey(): NewKey {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  return {
+    pem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    public_key: signerOf(privateKey).public_key,
+  }
+}
+
+/** The key in this file, which only its owner may read; a new one where there is none. */
+export function openSigner(path: string, make: () => NewKey = newKey): Signer {
+  const pem = openPem(path, make)
+  try {
+    return signerOf(createPrivateKey(pem))
+  } catch (error) {
+    throw faults.file_unusable(
+      { file: path, problem: 'it holds no Ed25519 key in PEM; restore it from a backup.' },
+      { cause: error },
+    )
+  }
+}
+
+/** The public half of the key in this file; undefined if there is no such file. */
+export function publicKeyIn(path: string): string | undefined {
+  return existsSync(path) ? openSigner(path).public_key : undefined
+}
+
+function openPem(path: string, make: () => NewKey): string {
+  try {
+    if (!existsSync(path)) writeSecret(path, make().pem)
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw fileRefused(path, error)
+  }
+}
+
+/** A key that ends with this process, for a store that does, too. */
+export function passingSigner(): Signer {
+  return signerOf(generateKeyPairSync('ed25519').privateKey)
+}
+
+function signerOf(key: KeyObject): Signer {
+  if (key.asymmetricKeyType !== 'ed25519') throw new TypeError(`It is a key for ${key.asymmetricKeyType}.`)
+  return { public_key: hexOf(createPublicKey(key)), sign: (text) => sign(null, Buffer.from(text), key).toString('hex') }
+}
+
+function hexOf(key: KeyObject): string {
+  return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex')
+}
+
+export const checkSignature: CheckSignature = ({ text, public_key, signature }) => {
+  try {
+    const x = Buffer.from(public_key, 'hex').toString('base64url')
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+    return isHex(signature, 128) && verify(null, Buffer.from(text), key, Buffer.from(signature, 'hex'))
+  } catch {
+    return false
+  }
+}
+
+/** Signs with an Ed25519 key in PEM. The key id is the SHA-256 of the public key, so a key cannot be passed off as another. */
+export function createSigner(private_key_pem: string): StatementSigner {
+  const key = onlyEd25519(createPrivateKey(private_key_pem))
+  return {
+    keyid: keyId(createPublicKey(key)),
+    sign: (bytes) => sign(null, bytes, key).toString('base64'),
+  }
+}
+
+export function createSignatureCheck(public_key_pem: string): SignatureCheck {
+  const key = onlyEd25519(createPublicKey(public_key_pem))
+  return {
+    keyid: keyId(key),
+    verify: (bytes, signature) => {
+      const decoded = Buffer.from(signature, 'base64')
+      // Base64 can be written in several ways; only the one we write counts, or a byte could change unseen.
+      return decoded.toString('base64') === signature && verify(null, bytes, key, decoded)
+    },
+  }
+}
+
+/** The key, if it is of the one kind that signs here. Others sign as well, but not the same bytes alike. */
+function onlyEd25519(key: KeyObject): KeyObject {
+  if (key.asymmetricKeyType !== 'ed25519') throw new TypeError(`the key in it is of type ${key.asymmetricKeyType}`)
+  return key
+}
+
+function keyId(key: KeyObject): string {
+  return createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('hex')
+}

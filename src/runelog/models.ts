@@ -1,0 +1,280 @@
+import { faults } from '../faults/catalogue.ts'
+import type { Fault } from '../faults/fault.ts'
+import { settled } from '../kernel/audit.ts'
+import type { Json } from '../kernel/json.ts'
+import type { Machine } from '../kernel/machine.ts'
+import { transition } from '../kernel/transition.ts'
+import { whyRefused } from '../kernel/why-refused.ts'
+import { type MachineName, machineNamed, machines } from '../machines/all.ts'
+import type { ContractStatus } from '../machines/contract.ts'
+import type { SessionState } from '../machines/session.ts'
+import type { FoldableRune, ReadModel, Row } from './read-model.ts'
+
+export type Subject = {
+  readonly machine: MachineName
+  readonly state: string
+  /** One more per move that the subject made itself, or that changed its state. */
+  readonly version: number
+  readonly session_id: string
+  readonly event_id: number
+}
+
+/** These come and go by the thousand. They are listed only where they wait: an index entry costs as much as a rune. */
+const passing: ReadonlySet<string> = new Set<MachineName>(['turn', 'tool', 'contract'])
+
+/** Where a machine finds the subject that a rune of another machine moves along. */
+const relations: Readonly<Record<string, (rune: FoldableRune) => string | undefined>> = {
+  agent: (rune) => rune.agent_id,
+  session: (rune) => rune.session_id,
+  goal: (rune) => rune.goal_id,
+}
+
+interface Carried {
+  readonly machine: Machine
+  readonly from: string
+  readonly to: string
+  readonly subjectOf: (rune: FoldableRune) => string | undefined
+}
+
+/** Edges that lead back to where they began change nothing here and are left out. */
+const carriedBy = Map.groupBy(
+  machines.flatMap((machine: Machine) =>
+    machine.transitions.flatMap(({ from, to, rune, carried }) => {
+      const subjectOf = relations[machine.name]
+      return carried && rune !== null && from !== to && subjectOf !== undefined
+        ? [{ machine, from, to, subjectOf, rune }]
+        : []
+    }),
+  ),
+  (edge) => edge.rune,
+) as ReadonlyMap<string, readonly Carried[]>
+
+/**
+ * Where every subject is. Its fold is the gate of the log: a move from a state that the subject is not in, or an
+ * opening of what exists, is refused here and nowhere else.
+ */
+export const subjects: ReadModel<Subject> = {
+  name: 'subjects',
+  version: 2,
+
+  keys(rune) {
+    const own = rune.subject_id === undefined ? [] : [rune.subject_id]
+    const edges = carriedBy.get(rune.kind)
+    if (edges === undefined) return own
+    return [...new Set([...own, ...edges.flatMap(({ subjectOf }) => subjectOf(rune) ?? [])])]
+  },
+
+  fold(row, rune, key) {
+    if (key === rune.subject_id) return ownMove(row, rune, key)
+    const subject = row?.value
+    const edge = carriedBy
+      .get(rune.kind)
+      ?.find((e) => e.subjectOf(rune) === key && e.machine.name === subject?.machine && e.from === subject.state)
+    if (edge === undefined || subject === undefined) return row
+    return entered(key, { machine: subject.machine, to: edge.to, version: subject.version + 1 }, rune)
+  },
+}
+
+function ownMove(row: Row<Subject> | undefined, rune: FoldableRune, key: string): Row<Subject> | Fault {
+  const { from = null, to = '', trigger = null } = rune
+  const machine = machineNamed(rune.machine ?? '') as Machine
+  const subject = row?.value
+  if (
+    subject !== undefined &&
+    (from === null || subject.machine !== machine.name || subject.session_id !== rune.session_id)
+  )
+    return faults.subject_exists({ subject_id: key, machine: subject.machine, session_id: subject.session_id })
+
+  if (from !== null) {
+    if (subject === undefined && machine.opens !== null) return faults.not_found({ what: machine.name, id: key })
+    const at = subject?.state ?? machine.initial
+    if (at !== from) {
+      const decision = transition(machine, at, trigger ?? '')
+      const refusal = decision.allowed ? 'undeclared' : decision.refusal
+      const legal = decision.allowed
+        ? [...new Set(machine.transitions.flatMap((t) => (t.from === at ? [t.on] : [])))]
+        : decision.legal
+      return faults.transition_refused({
+        machine: machine.name,
+        id: key,
+        from: at,
+        on: trigger ?? '',
+        refusal,
+        legal,
+        believed: from,
+        why: whyRefused(machine, at, trigger ?? ''),
+      })
+    }
+  }
+  return entered(key, { machine: machine.name as MachineName, to, version: (subject?.version ?? 0) + 1 }, rune)
+}
+
+function entered(
+  key: string,
+  move: { machine: MachineName; to: string; version: number },
+  rune: FoldableRune,
+): Row<Subject> {
+  const { machine, to, version } = move
+  const declared = machineNamed(machine) as Machine
+  const state = settled(declared, to)
+  const value: Subject = { machine, state, version, session_id: rune.session_id, event_id: rune.event_id }
+  const isListed = !passing.has(machine) || declared.states[state]?.resumable === true
+  return { key, tag: isListed ? `${machine}:${state}` : null, sort: rune.at, value }
+}
+
+export type SessionRow = {
+  readonly state: SessionState
+  readonly created_at: number
+  /** When something in the session last changed its state, to the second. Deltas and progress do not count. */
+  readonly updated_at: number
+}
+
+/** A session at work moves many times a second; its row need not. */
+const precision_ms = 1_000
+
+/** The list of sessions: by state, the one where something last changed its state at the end. */
+export const sessions: ReadModel<SessionRow> = {
+  name: 'sessions',
+  version: 2,
+  keys: (rune) => (rune.machine === undefined || rune.from === rune.to ? [] : [rune.session_id]),
+  fold(row, rune, key) {
+    const before = row?.value
+    const state = rune.machine === 'session' ? (rune.to as SessionState) : before?.state
+    if (state === undefined) return row
+    if (before?.state === state && rune.at - before.updated_at < precision_ms) return row
+    const value: SessionRow = { state, created_at: before?.created_at ?? rune.at, updated_at: rune.at }
+    return { key, tag: state, sort: rune.at, value }
+  },
+}
+
+export type Epoch = { readonly epoch: number }
+
+/** Which holder of a run may write. Taking a run and taking it away both raise the epoch; nothing lowers it. */
+export const epochs: ReadModel<Epoch> = {
+  name: 'epochs',
+  version: 1,
+  keys: (rune) =>
+    rune.kind === 'run.moved' && rune.payload.epoch !== undefined && rune.subject_id !== undefined
+      ? [rune.subject_id]
+      : [],
+  fold(row, rune, key) {
+    const actual = row?.value.epoch ?? 0
+    const epoch = rune.kind === 'run.moved' ? rune.payload.epoch : undefined
+    if (epoch === undefined) return row
+    if (epoch <= actual) return faults.stale_fence({ run_id: key, epoch, actual })
+    return { key, tag: null, sort: null, value: { epoch } }
+  },
+}
+
+/** Who holds a key. It stays when the contract has completed: what happened must not happen twice. */
+export type Claim = { readonly execution_id: string; readonly session_id: string; readonly state: ContractStatus }
+
+/** The other direction, while the contract is not over: a move names the contract, not the key. */
+type Claimed = { readonly claim: string }
+
+const releasing: ReadonlySet<string> = new Set<ContractStatus>(['failed', 'rejected', 'cancelled'])
+
+/** The first word of a key says what it is, and ids have no blanks: so no two keys meet, however a session is called. */
+const holder = (execution_id: string) => `of ${execution_id}`
+
+/** The key under which an idempotency key is claimed. */
+export function claimKey(key_scope: 'session' | 'global', session_id: string, idempotency_key: string): string {
+  return key_scope === 'global' ? `global ${idempotency_key}` : `session ${session_id} ${idempotency_key}`
+}
+
+/**
+ * Idempotency keys of irreversible contracts. A second contract with the same
+ * key is refused while the first is pending, running, waiting or completed.
+ */
+export const claims: ReadModel<Claim | Claimed> = {
+  name: 'claims',
+  version: 2,
+  shared: true,
+
+  keys(rune, look) {
+    if (rune.machine !== 'contract' || rune.subject_id === undefined) return []
+    const opening = claimOf(rune)
+    const held = opening === undefined ? look(holder(rune.subject_id))?.value : undefined
+    const claim = opening ?? (held !== undefined && !isClaim(held) ? held.claim : undefined)
+    return claim === undefined ? [] : [claim, holder(rune.subject_id)]
+  },
+
+  fold(row, rune, key) {
+    const execution_id = rune.subject_id ?? ''
+    const state = rune.to as ContractStatus
+    if (key === holder(execution_id)) return held(row, rune, key)
+
+    const claim: Claim = { execution_id, session_id: rune.session_id, state }
+    if (rune.from === null && row !== undefined)
+      return faults.key_taken({ key, ...(isClaim(row.value) ? row.value : claim) })
+    return releasing.has(state) ? undefined : { key, tag: null, sort: null, value: claim }
+  },
+}
+
+function held(row: Row<Claim | Claimed> | undefined, rune: FoldableRune, key: string) {
+  if (releasing.has(rune.to ?? '') || rune.to === 'completed') return undefined
+  const claim = claimOf(rune)
+  return claim === undefined ? row : { key, tag: null, sort: null, value: { claim } }
+}
+
+/** Tells who holds a key from the row that leads from a contract to its key. */
+export function isClaim(value: Json): value is Claim {
+  return typeof value === 'object' && value !== null && 'execution_id' in value
+}
+
+/** The key that a rune claims; undefined if it opens nothing irreversible. */
+export function claimOf(rune: FoldableRune): string | undefined {
+  if (rune.kind !== 'contract.opened') return undefined
+  const { irreversible, idempotency_key, key_scope } = rune.payload
+  if (!irreversible || idempotency_key === null) return undefined
+  return claimKey(key_scope, rune.session_id, idempotency_key)
+}
+
+/** Where a request with an idempotency key took effect. */
+export type RecordedRequest = {
+  readonly session_id: string
+  /** The first rune that it brought about. */
+  readonly event_id: number
+  /** What was asked, as a digest: the same key with another content is refused. */
+  readonly fingerprint: string
+}
+
+/** The name of a request: who asked for what under which key, and what exactly. Both parts are digests. */
+export function requestId(key_sha256: string, body_sha256: string): string {
+  return `req_${key_sha256.slice(0, 40)}.${body_sha256.slice(0, 40)}`
+}
+
+/** The part of the name that is the same for every request with that key. */
+export function requestKeyOf(request_id: string): string {
+  return request_id.split('.', 1)[0] ?? request_id
+}
+
+export function fingerprintOf(request_id: string): string {
+  return request_id.slice(requestKeyOf(request_id).length + 1)
+}
+
+/**
+ * Requests with an idempotency key that took effect. The key is in the header of the first rune, so it is recorded with
+ * the effect or not at all, and a second append with the same key is refused, from every client.
+ */
+export const requests: ReadModel<RecordedRequest> = {
+  name: 'requests',
+  version: 1,
+  shared: true,
+  keys: ({ request_id }) => (request_id === undefined ? [] : [requestKeyOf(request_id)]),
+  fold(row, { request_id = '', session_id, event_id }, key) {
+    if (row !== undefined) return faults.request_recorded({ request_id })
+    const value: RecordedRequest = { session_id, event_id, fingerprint: fingerprintOf(request_id) }
+    return { key, tag: null, sort: null, value }
+  },
+}
+
+const builtIn: readonly ReadModel[] = [subjects, sessions, epochs, claims, requests]
+
+/** The models of a store, the gate first: what it refuses, no other model sees. */
+export function allModels(added: readonly ReadModel[] = []): readonly ReadModel[] {
+  const models = [...builtIn, ...added]
+  const twice = models.find((model, i) => models.findIndex((m) => m.name === model.name) !== i)
+  if (twice !== undefined) throw new TypeError(`Two read models are called ${twice.name}.`)
+  return models
+}
